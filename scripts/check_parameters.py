@@ -16,6 +16,7 @@ from typing import Any, get_type_hints, is_typeddict
 
 import satchel as package
 from satchel.client import Satchel, open_satchel
+from satchel.consult.service import Consulting
 from satchel.interfaces.operations import Method
 from satchel.interfaces.operations.all import OPERATIONS
 from satchel.interfaces.operations.declaration import Operation
@@ -30,6 +31,7 @@ PASSED_ON: dict[str, Any] = {
     "_search": Finding.search,
     "_read": MessageFilters,
     "_list_sent": MessageFilters,
+    "ask_models": Consulting.consult,
 }
 """What functions that pass arguments on pass them to."""
 

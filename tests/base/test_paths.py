@@ -200,8 +200,21 @@ def test_a_git_file_of_an_archive_opens_no_other_repository(base: Path) -> None:
     other = repository(base / "other")
     make_store(other)
     (base / "archive").mkdir()
-    (base / "archive" / ".git").write_text(f"gitdir: {other / '.git'}\n")
-    assert locate(base / "archive").file == base / "archive" / STORE
+    git(other, "submodule", "add", str(repository(base / "lib")), "lib")
+    for target in (other / ".git", other / ".git" / "modules" / "lib"):
+        (base / "archive" / ".git").write_text(f"gitdir: {target}\n")
+        with pytest.raises(Detached, match=r"archive/.git leads to a repository that does not know this worktree"):
+            locate(base / "archive", here=True)
+    (base / "archive" / ".git").unlink()
+    (base / "archive" / ".git").symlink_to(other / ".git")
+    with pytest.raises(Detached, match="does not know this worktree"):
+        locate(base / "archive", here=True)
+
+
+def test_a_git_folder_kept_apart_makes_a_project(base: Path) -> None:
+    base.mkdir(exist_ok=True)
+    git(base, "init", "-q", "--separate-git-dir", str(base / "apart"), str(base / "top"))
+    assert locate(base / "top").root == base / "top"
 
 
 def test_a_lost_worktree_that_names_its_store_is_served(base: Path) -> None:

@@ -41,7 +41,9 @@ def provider() -> Iterator[ChatCompletions]:
 def assistant(provider: ChatCompletions, pauses: Pauses, **options: Any) -> OpenAICompatible:
     timing = quick(pauses, **options.pop("timing", {}))
     settings: dict[str, Any] = {"base_url": provider.url, "timing": timing, **options}
-    return OpenAICompatible(Model("compatible", "tiny", settings.pop("window", WINDOW)), **settings)
+    return OpenAICompatible(
+        Model("compatible", "tiny", settings.pop("window", WINDOW)), "SATCHEL_CONSULT_KEY", **settings
+    )
 
 
 def test_an_answer_arrives_in_pieces_and_whole(provider: ChatCompletions, pauses: Pauses) -> None:
@@ -299,6 +301,7 @@ def test_a_provider_that_does_not_listen_is_named(pauses: Pauses) -> None:
         port = closed.getsockname()[1]
     nobody = OpenAICompatible(
         Model("ollama", "tiny", WINDOW),
+        "KEY",
         base_url=f"http://127.0.0.1:{port}/v1",
         timing=quick(pauses),
         patience=Patience(attempts=2),
@@ -353,7 +356,7 @@ def test_a_call_cancelled_before_it_begins_sends_nothing(provider: ChatCompletio
 def test_a_call_cancelled_while_it_waits_ends_at_once(provider: ChatCompletions) -> None:
     cancelled = threading.Event()
     provider.fail("chat", "status", status=429, headers={"retry-after": "50"})
-    patient = OpenAICompatible(Model("compatible", "tiny", WINDOW), base_url=provider.url)
+    patient = OpenAICompatible(Model("compatible", "tiny", WINDOW), "KEY", base_url=provider.url)
     timer = threading.Timer(0.2, cancelled.set)
     timer.start()
     with pytest.raises(Interrupted):

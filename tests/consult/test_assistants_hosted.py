@@ -74,7 +74,7 @@ def test_what_the_store_of_the_project_records_is_gone_and_swept(
 
 
 def test_stores_of_another_key_are_not_swept_with_this_one(provider: OpenAIApi, pauses: Pauses) -> None:
-    other = OpenAIResponses(MODEL, key="sk-other", base_url=provider.url)
+    other = OpenAIResponses(MODEL, "OPENAI_API_KEY", key="sk-other", base_url=provider.url)
     assert other.sweeper.account != openai(provider, pauses).sweeper.account
     assert "sk-other" not in other.sweeper.account
 

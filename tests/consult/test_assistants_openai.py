@@ -95,7 +95,7 @@ def test_a_failure_after_text_is_never_tried_again(provider: OpenAIApi, pauses: 
 def test_input_that_does_not_fit_is_told(provider: OpenAIApi, pauses: Pauses) -> None:
     body = {"error": {"message": "Your input exceeds the context window", "code": "context_length_exceeded"}}
     provider.fail("respond", "status", status=400, body=body)
-    with pytest.raises(AssistantFailed, match="another session id") as failed:
+    with pytest.raises(AssistantFailed, match="another conversation") as failed:
         openai(provider, pauses).ask(Ask("Why?"))
     assert failed.value.reason == "too_long"
 

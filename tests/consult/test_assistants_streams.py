@@ -88,7 +88,7 @@ def test_a_sign_is_given_before_the_request_and_for_what_is_no_word_of_the_answe
 
 def ask_compatible(provider: ChatCompletions, pauses: Pauses, **options: Any) -> tuple[str, ...]:
     """Ask about files; return what was searched for."""
-    helper = OpenAICompatible(Model("compatible", "tiny", WINDOW), base_url=provider.url, timing=quick(pauses))
+    helper = OpenAICompatible(Model("compatible", "tiny", WINDOW), "KEY", base_url=provider.url, timing=quick(pauses))
     return helper.ask(Ask("How?", searchable=FILES, **options)).queries
 
 
@@ -189,7 +189,11 @@ def test_a_call_cancelled_before_files_are_indexed_or_searched_ends_there(pauses
 def test_a_refusal_without_a_word_says_so(pauses: Pauses) -> None:
     with anthropic_api.AnthropicApi(anthropic_api.Said(stop="refusal")) as provider:
         helper = AnthropicMessages(
-            Model("anthropic", "claude-test", WINDOW), key=provider.key, base_url=provider.url, timing=quick(pauses)
+            Model("anthropic", "claude-test", WINDOW),
+            "KEY",
+            key=provider.key,
+            base_url=provider.url,
+            timing=quick(pauses),
         )
         with pytest.raises(AssistantFailed, match="without a word: the provider refused to go on"):
             helper.ask(Ask("Why?"))
@@ -198,7 +202,7 @@ def test_a_refusal_without_a_word_says_so(pauses: Pauses) -> None:
 def test_an_end_without_a_word_gives_the_providers_reason(pauses: Pauses) -> None:
     with gemini_api.GeminiApi(gemini_api.Said(stop="MALFORMED_FUNCTION_CALL")) as provider:
         helper = GeminiContents(
-            Model("gemini", "gemini-test", WINDOW), key=provider.key, base_url=provider.url, timing=quick(pauses)
+            Model("gemini", "gemini-test", WINDOW), "KEY", key=provider.key, base_url=provider.url, timing=quick(pauses)
         )
         with pytest.raises(AssistantFailed, match="without a word: the provider ended the answer: MALFORMED_FUNCTION"):
             helper.ask(Ask("Why?"))

@@ -106,8 +106,8 @@ def test_a_block_that_commits_has_nothing_left_to_release(conversations: Convers
 
 @pytest.mark.parametrize(
     "other",
-    [ConversationKey("gpt", "other"), ConversationKey("gemini", "review"), ConversationKey("gpt", "review", "ann")],
-    ids=["session", "assistant", "owner"],
+    [ConversationKey("gpt", "other"), ConversationKey("gemini", "review")],
+    ids=["session", "assistant"],
 )
 def test_a_conversation_is_apart_from_one_that_differs_in_one_part_of_its_key(
     conversations: Conversations, other: ConversationKey
@@ -135,10 +135,10 @@ def test_a_conversation_of_another_project_is_apart(open_in: Callable[..., Satch
         other.reset(KEY)
 
 
-@pytest.mark.parametrize("part", ["assistant", "conversation", "owner"])
+@pytest.mark.parametrize("part", ["assistant", "conversation"])
 @pytest.mark.parametrize("value", ["", " ", "a\nb", "x" * 201, "{{session}}", SECRET, None, 7])
 def test_a_key_that_is_no_name_is_refused(conversations: Conversations, part: str, value: Any) -> None:
-    parts = {"assistant": "gpt", "conversation": "review", "owner": "local", part: value}
+    parts = {"assistant": "gpt", "conversation": "review", part: value}
     with pytest.raises(InvalidInput, match=part):
         conversations.acquire(ConversationKey(**parts))
 
@@ -269,13 +269,12 @@ class TestListing:
             ({"assistant": "gpt"}, {("gpt", "a"), ("gpt", "b")}),
             ({"conversation": "a"}, {("gpt", "a"), ("gemini", "a")}),
             ({"assistant": "gemini", "conversation": "b"}, set()),
-            ({"owner": "ann"}, {("gpt", "hers")}),
         ],
     )
     def test_it_is_filtered(
         self, conversations: Conversations, filters: dict[str, Any], expected: set[tuple[str, str]]
     ) -> None:
-        for key in (("gpt", "a"), ("gpt", "b"), ("gemini", "a"), ("gpt", "hers", "ann")):
+        for key in (("gpt", "a"), ("gpt", "b"), ("gemini", "a")):
             take_turn(conversations, key=ConversationKey(*key))
         page = conversations.list(**filters)
         assert {(one.key.assistant, one.key.conversation) for one in page} == expected

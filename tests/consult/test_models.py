@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from satchel.base.errors import InvalidInput, Unavailable
+from satchel.consult.assistants import opening
 from satchel.consult.assistants.models import FAMILIES, PROVIDERS, find_model
 from satchel.consult.assistants.opening import AssistantSettings, open_assistant, providers
 from satchel.consult.assistants.searching import search_reserve
@@ -130,13 +131,22 @@ def test_an_endpoint_without_an_address_is_refused() -> None:
 
 def test_who_could_be_asked_is_listed_with_what_is_missing() -> None:
     states = {state.provider: state.missing for state in providers({"OPENAI_API_KEY": "a"})}
-    assert states == {
-        "openai": None,
-        "anthropic": "ANTHROPIC_API_KEY is not set",
-        "gemini": "GEMINI_API_KEY is not set",
-        "ollama": None,
-        "compatible": "consult.base_url is not set",
-    }
+    assert set(states) == set(PROVIDERS)
+    assert {name for name, missing in states.items() if missing is None} == {"openai", "ollama", "lmstudio", "vllm"}
+    assert states["groq"] == "GROQ_API_KEY"
+    assert states["azure"] == "AZURE_OPENAI_API_KEY, AZURE_OPENAI_BASE_URL"
+    assert states["compatible"] == "consult.base_url"
+
+
+@pytest.mark.parametrize("name", ["openrouter", "grok", "mistral", "deepseek", "groq"])
+def test_a_key_goes_to_the_address_of_its_own_provider_only(name: str) -> None:
+    row, settings = opening.PROVIDERS[name], AssistantSettings(base_url="http://127.0.0.1:1/v1", window=8_192)
+    assert open_assistant(f"{name}:m", {row.key: "k"}, settings).address == row.url
+    assert row.url_variable is not None
+    moved = {row.key: "k", row.url_variable: "http://127.0.0.1:2/v1"}
+    assert open_assistant(f"{name}:m", moved, settings).address == "http://127.0.0.1:2/v1"
+    with pytest.raises(Unavailable, match=f"Set {row.key} in the environment"):
+        open_assistant(f"{name}:m", {"SATCHEL_CONSULT_KEY": "k", "OPENAI_API_KEY": "k"}, settings)
 
 
 def test_no_sdk_is_imported_before_it_is_needed() -> None:

@@ -279,7 +279,7 @@ class TestFullWindows:
         notes: list[str] = []
         full = self.fill(consulted, notes)
         assert full.continue_as == "s-2"
-        assert [note for note in notes if "continue under session 's-2'" in note]
+        assert [note for note in notes if "continue with conversation 's-2'" in note]
 
     def test_a_full_window_changes_nothing_and_sends_nothing(self, consulted: Consulted) -> None:
         self.fill(consulted)
@@ -417,3 +417,47 @@ with open_satchel(cwd=root, environ=environ, settings=settings, clock=lambda: in
     except SatchelError as error:
         print(error)
 """
+
+
+def test_a_question_without_a_named_conversation_may_fill_more_of_the_window(consulted: Consulted) -> None:
+    for number in range(12):
+        consulted.write(f"f{number:02}.txt", f"{number}" + "word " * 500)
+    alone = consulted.ask(context=["."], conversation="default", dry_run=True)
+    kept = consulted.ask(context=["."], conversation="kept", dry_run=True)
+    assert len(alone.inline) > len(kept.inline)
+
+
+def test_files_that_overflowed_are_told_as_searchable_only_in_a_turn_that_can_search_them(consulted: Consulted) -> None:
+    for number in range(12):
+        consulted.write(f"f{number:02}.txt", f"{number}" + "word " * 1_000)
+    assert consulted.ask(context=["."]).searchable > 0
+    after = consulted.ask()
+    assert (after.searchable, bool(after.overflow)) == (0, True)
+
+
+class TestContinuing:
+    def test_another_model_takes_over_the_files_and_the_discussion(self, consulted: Consulted) -> None:
+        consulted.write("a.py", SMALL)
+        before = consulted.ask("Is it safe at night?", context=["a.py"])
+        asked = consulted.satchel.consulting.consult
+        after = asked(f"{consulted.model}-other", "And by day?", conversation="s", takes_over=True)
+        assert [file.path for file in after.inline] == ["a.py"]
+        prompt = consulted.prompts()[-1]
+        assert "Is it safe at night?" in prompt
+        assert str(before.answer) in prompt
+        assert SMALL in prompt
+
+    def test_what_nobody_else_has_cannot_be_taken_over(self, consulted: Consulted) -> None:
+        for _ in range(2):
+            with pytest.raises(Conflict, match="nothing of 's'"):
+                consulted.ask(takes_over=True)
+            consulted.ask()
+
+    def test_the_conversation_after_a_full_one_begins_with_its_last_turns(self, consulted: Consulted) -> None:
+        consulted.ask("Is it safe at night?")
+        consulted.ask("And by day?", conversation="s-2")
+        assert "Is it safe at night?" in consulted.prompts()[-1]
+        consulted.ask("And in rain?", conversation="s-3")
+        assert "And by day?" in consulted.prompts()[-1]
+        consulted.ask("And again?", conversation="s-3")
+        assert consulted.prompts()[-1].count("And by day?") == 0

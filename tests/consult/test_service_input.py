@@ -98,9 +98,8 @@ class TestRefusals:
             ({"question": "x" * 3_000_000}, "instructions"),
             ({"conversation": ""}, "conversation"),
             ({"conversation": "a\nb"}, "conversation"),
-            ({"owner": ""}, "owner"),
         ],
-        ids=["empty", "a number", "too long", "no session", "a newline", "no owner"],
+        ids=["empty", "a number", "too long", "no session", "a newline"],
     )
     def test_what_is_no_question(self, consulted: Consulted, options: dict[str, object], match: str) -> None:
         self.refused(consulted, SatchelError, match, **options)

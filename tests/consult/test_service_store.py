@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from consult.consulted import SMALL, Consulted, names
+from consult.consulted import LONG, SMALL, Consulted, names
 from consulting import blocks_of
+from satchel import Satchel
 from satchel.base.errors import NotFound, StoreFull
 
 pytestmark = pytest.mark.parametrize("consulted", ["compatible"], indirect=True)
@@ -79,6 +80,35 @@ def test_where_the_run_of_a_note_is_unknown_nothing_is_asked(consulted: Consulte
     assert consulted.ask("Why?", keep_as="decision:k").kept is not None
 
 
-def test_nothing_is_kept_unless_asked_for(consulted: Consulted) -> None:
-    assert consulted.ask("Why?").kept is None
+def test_an_answer_is_remembered_until_it_is_forgotten(consulted: Consulted) -> None:
+    done = consulted.ask("Why does the gadget rust? The key is AKIAIOSFODNN7EXAMPLQ.")
+    assert done.kept is not None
+    (note,) = consulted.satchel.entries.read(query="gadget rust").entries
+    assert (note.ref, note.type) == (done.kept.ref, "discovery")
+    assert done.answer is not None
+    assert done.answer[:20] in note.content
+    assert "AKIA" not in note.content
+    consulted.satchel.housekeeping.forget(note.ref)
+    assert consulted.satchel.entries.read(query="gadget rust").total == 0
+
+
+def test_nothing_is_remembered_where_that_is_off(consulted: Consulted) -> None:
+    config = consulted.satchel.config.with_changes(consult_remember=False)
+    consulting = Satchel(
+        consulted.satchel.workplace, consulted.satchel.place, config, consulted.satchel.environ
+    ).consulting
+    assert consulting.consult(consulted.model, "Why?").kept is None
     assert consulted.satchel.entries.read().total == 0
+
+
+def test_an_earlier_answer_to_nearly_the_same_question_is_told_and_reused(consulted: Consulted) -> None:
+    consulted.write("a.py", SMALL)
+    first = consulted.ask("Why does it rust in rain, and what of it?", context=["a.py"])
+    sent = len(consulted.provider.requests)
+    planned = consulted.ask("Why does it rust in rain, and what of it??", context=["a.py"], dry_run=True)
+    assert [note for note in planned.notes if "has an answer, turn 1 of conversation 's'" in note]
+    again = consulted.ask("why does it rust in rain and what of it", context=["a.py"], conversation="t", reuse=True)
+    assert (again.answer, len(consulted.provider.requests)) == (first.answer, sent)
+    consulted.write("a.py", LONG)
+    consulted.ask("why does it rust in rain and what of it", context=["a.py"], reuse=True)
+    assert len(consulted.provider.requests) > sent

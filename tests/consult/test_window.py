@@ -30,7 +30,7 @@ def test_a_window_without_room_is_refused(window: Window) -> None:
 def test_a_turn_that_fits_exactly_is_sent_and_one_token_more_is_not() -> None:
     assert check_fits(600, 400, 10, 1_000, "auth", ())
     with pytest.raises(
-        WindowFull, match=r"holds 600 of 1,000 tokens and this turn would add 401.*session 'auth-2'"
+        WindowFull, match=r"holds 600 of 1,000 tokens and this turn would add 401.*conversation 'auth-2'"
     ) as e:
         check_fits(600, 401, 10, 1_000, "auth", ())
     assert e.value.continue_as == "auth-2"

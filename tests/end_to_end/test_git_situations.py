@@ -16,6 +16,7 @@ from git_situations import DELETED, SITUATIONS, Repository, Situation, make_temp
 from repositories import git
 from satchel import open_satchel
 from satchel.base.errors import Refused
+from satchel.interfaces.cli.commands import serve
 from satchel.interfaces.hooks import command
 
 RULE = "never log a password"
@@ -93,6 +94,14 @@ def test_a_hook_uses_one_store(
         assert printed == ""
     else:
         assert re.search(situation.problem or RULE, printed.replace("\\n", " "))
+    only_store()
+
+
+def test_a_server_offers_the_one_store_to_people(
+    situation: Situation, here: Path, only_store: Callable[[], None], base: Path
+) -> None:
+    home = situation.home
+    assert serve._own_stores() == ([] if home is None else [base / "tree" / home / ".satchel" / "satchel.db"])
     only_store()
 
 

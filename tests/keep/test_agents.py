@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from satchel import InvalidInput, Satchel
+from satchel.base.text import fold
 from satchel.keep import names
 
 
@@ -83,6 +84,8 @@ LOOK_ALIKES = (
         "human\u02d0ann",
         "hu\u2800man",
         "builder by human:ann",
+        "human:ann (agent)",
+        "human:ann (imported)",
     ),
     *(
         "hurnan:ann",
@@ -113,6 +116,26 @@ def test_a_name_that_could_pass_for_another_is_refused_and_nothing_is_written(sa
 )
 def test_a_name_in_any_one_script_is_accepted(satchel: Satchel, name: str) -> None:
     assert satchel.entries.write("discovery", "x", agent=name).agent == name
+
+
+@pytest.mark.parametrize("name", ["ann", "ANN", "\uff41nn"])
+def test_an_agent_named_like_a_person_is_marked_whoever_came_first(satchel: Satchel, name: str) -> None:
+    satchel.entries.write("discovery", "first", agent=name)
+    for person in ("human:ann", "human:Ann"):
+        satchel.entries.write("discovery", "mine", agent=person)
+    note = satchel.entries.write("discovery", "second", agent=name)
+    assert fold(note.agent or "") == "ann (agent)"
+    assert satchel.entries.read(author="ann").total == 2
+    assert satchel.entries.read(author="ann (agent)").total == 2
+    assert len(satchel.agents.list()) == 2
+    satchel.messages.send("for the person", to="ann", agent="ben")
+    assert satchel.messages.inbox(agent=name).total == 0
+
+
+def test_a_name_that_looks_like_a_persons_is_marked(satchel: Satchel) -> None:
+    satchel.entries.write("discovery", "mine", agent="human:carl")
+    assert satchel.entries.write("discovery", "x", agent="car1").agent == "car1 (agent)"
+    assert satchel.entries.write("discovery", "x", agent="carla").agent == "carla"
 
 
 def test_a_tag_may_mix_scripts(satchel: Satchel) -> None:

@@ -10,7 +10,7 @@ from satchel.keep import binding, projects
 
 def bound(satchel: Satchel, file: str, code: str = "") -> list[tuple[str, str]]:
     with projects.reading(satchel.workplace) as (transaction, project):
-        return [(one.ref, one.by) for one in binding.find(transaction, project.id, [file], code)]
+        return [(one.ref, one.by) for one in binding.find(transaction, project.id, [file], code).items]
 
 
 FILE = "src/shop/rate_limit.py"
@@ -108,3 +108,13 @@ def test_the_list_of_a_file_says_by_what_each_binds(satchel: Satchel) -> None:
         page.items[1].text
     ]
     assert [one.kind for one in satchel.constraints.binding("src/api/").bindings] == ["rule"]
+
+
+def test_out_of_time_the_critical_and_the_newest_were_compared_and_the_rest_is_counted(satchel: Satchel) -> None:
+    satchel.constraints.add("critical", priority="critical", paths=["src/"])
+    for number in range(5):
+        satchel.constraints.add(f"rule {number}", paths=["src/"])
+    looks = iter(range(100))
+    with projects.reading(satchel.workplace) as (transaction, project):
+        items, unchecked = binding.find(transaction, project.id, [FILE], is_over=lambda: next(looks) >= 3)
+    assert ([one.ref for one in items], unchecked) == (["c1", "c6", "c5"], 3)

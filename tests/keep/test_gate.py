@@ -14,8 +14,10 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from keep.moving.stores import export
 from satchel import Refused, Satchel, SatchelError, Unconfirmed, open_satchel
 from satchel.base import processes
+from satchel.keep import names
 from satchel.keep.sessions import standing
 from satchel.keep.sessions.caller import COMMAND, HOOK, LIBRARY, REMOTE, SERVER, Caller
 from state_machines import short_and_long
@@ -136,19 +138,33 @@ def test_a_passage_is_shown_to_the_person_until_it_is_seen(open_in: Open, projec
     assert not [one for one in satchel.room.since().items if one.kind == "action"]
 
 
-def test_what_an_agent_imports_of_persons_is_a_claim(open_in: Open, project: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("environ", [IN_CLIENT, {"SATCHEL_PERSON": "ann"}], ids=["agent", "person"])
+def test_what_is_imported_of_persons_is_a_claim_and_makes_nobody_a_person(
+    open_in: Open, project: Path, tmp_path: Path, environ: dict[str, str]
+) -> None:
     source = open_in(project)
     source.constraints.add("sign every request", agent=ANN)
-    file = tmp_path / "lines.jsonl"
-    with file.open("wb") as stream:
-        source.moving.export(stream)
     folder = tmp_path / "other"
     (folder / ".git").mkdir(parents=True)
-    agent = open_in(folder, caller=caller(COMMAND, IN_CLIENT))
+    other = open_in(folder, caller=caller(COMMAND, environ))
     for _ in range(2):
-        agent.moving.import_file(file)
-        (rule,) = agent.constraints.find().items
+        other.moving.import_file(export(source, tmp_path / "lines.jsonl"))
+        (rule,) = other.constraints.find().items
         assert (rule.text, rule.agent) == ("sign every request", "ann (imported)")
+    assert [agent.name for agent in other.agents.list() if names.is_persons(agent.name)] == []
+    source.moving.import_file(export(other, tmp_path / "back.jsonl"))
+    assert [rule.agent for rule in source.constraints.find().items] == [ANN]
+
+
+def test_an_imported_line_renames_nobody(open_in: Open, project: Path, tmp_path: Path) -> None:
+    satchel = open_in(project, caller=caller(COMMAND, {"SATCHEL_PERSON": "ann"}))
+    satchel.constraints.add("sign nothing", agent="builder")
+    satchel.constraints.add("sign every request", agent=ANN)
+    swapped = export(satchel, tmp_path / "lines.jsonl").read_text().replace('"builder"', '"human:bob"')
+    swapped = swapped.replace(f'"{ANN}"', '"builder"').replace('created_at":"20', 'created_at":"19')
+    (tmp_path / "forged.jsonl").write_text(swapped)
+    satchel.moving.import_file(tmp_path / "forged.jsonl")
+    assert {agent.name for agent in satchel.agents.list()} == {"builder", ANN, "bob (imported)"}
 
 
 def test_of_shared_texts_only_the_persons_own_configuration_lets_them_in(

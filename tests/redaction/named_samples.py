@@ -112,6 +112,7 @@ KEPT_BESIDE = (
     ("password", "The password is:\n", "Engine4!2", "\n"),
     ("password", "DB_PASSWORD ?= ", "hunter22", "\n"),
     ("password", "DB_PASSWORD?=", "letmeinplease", "\n"),
+    ("password", "PASS ?= ", "hunter22", "\n"),
     ("secret", "TOKEN ?= ", chars(ALNUM, 20), ""),
     ("password", "echo ", "hunter2", " | docker login -u ada --password-stdin"),
     ("password", 'echo "', "correct horse", '" | docker login --username ada --password-stdin registry.io'),

@@ -219,3 +219,12 @@ def test_a_reply_that_is_no_http_is_shown_without_such_characters(open_at: Opens
     with answering(b"\x1b[2Jowned\r\n\r\n") as url, pytest.raises(SatchelError) as caught:
         open_at(url).sessions.end()
     assert str(caught.value).isprintable()
+
+
+def test_an_item_of_a_hostile_server_has_no_characters_that_act_on_a_terminal(open_at: Opens) -> None:
+    hostile = "\x1b]0;owned\x07a\x9b2Jb\u202ec\x1b[2J"
+    body = json.dumps({"kept": False, "answer": [hostile, {hostile: [hostile]}], "notice": hostile})
+    with answering(reply("200 OK", "application/json", body)) as url:
+        satchel = open_at(url)
+        assert satchel.sessions.end() == ["abc", {"abc": ["abc"]}]  # type: ignore[func-returns-value]
+        assert satchel.notices.line() == "abc"

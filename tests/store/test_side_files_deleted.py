@@ -14,6 +14,7 @@ _WRITER = """
 import sys
 from satchel import SatchelError, open_satchel
 satchel = open_satchel(cwd=sys.argv[1])
+reader = open_satchel(cwd=sys.argv[1], read_only=True)  # as in a server
 print("open", flush=True)
 for line in sys.stdin:
     try:
@@ -21,6 +22,7 @@ for line in sys.stdin:
     except SatchelError as error:
         print(f"{type(error).__name__}: {error}", flush=True)
     else:
+        reader.entries.read()
         print("kept", flush=True)
 """
 

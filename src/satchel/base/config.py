@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from satchel.base.config_files import flat, read_file
-from satchel.base.config_keys import KEYS, VARIABLE_PREFIX, Config, Key, Setting, Value
+from satchel.base.config_keys import KEYS, VARIABLE_PREFIX, Config, Key, Setting, Value, key_named
 from satchel.base.errors import InvalidInput, Refused, nearest
 from satchel.base.text import check_name
 
@@ -199,6 +199,23 @@ def parse_value(key: Key, value: object) -> Value:
         if fits and least <= value <= most:
             return value if key.type is bool else int(value) if key.type is int else float(value)
     raise _bad(key, value)
+
+
+def check_setting(name: str, text: str, *, of_project: bool = False) -> tuple[Key, Value]:
+    """Return a key and its value from text.
+
+    Raises:
+        InvalidInput: there is no such key, or the value is none of it.
+        Refused: a project's file may not set the key so.
+    """
+    key = key_named(name)
+    value = parse_value(key, read_text(key, text))
+    problems = _drop_user_keys({name: (value, FILE_NAME)}, None) if of_project else []
+    if problems:
+        raise Refused(
+            f"the project's file may not set {name} to {_quote_value(value)}", "Set it in your own, without --shared"
+        )
+    return key, value
 
 
 def documented_toml(*, of_user: bool = False) -> str:

@@ -281,6 +281,10 @@ class Config:
         minimum=1,
         maximum=86_400,
     )
+    consult_remember: bool = _key(
+        True,
+        "Whether answers of other models are kept with their questions as notes, which searches and briefings find.",
+    )
     consult_blob_mib: int = _key(
         64,
         "MiB of compressed contents that all conversations of a project may keep to make diffs from. 0 keeps none: a "
@@ -339,10 +343,7 @@ class Config:
         Raises:
             InvalidInput: no such key exists.
         """
-        for setting in self.settings:
-            if setting.key.name == name:
-                return setting
-        raise unknown_name("configuration key", name, (key.name for key in KEYS))
+        return next(setting for setting in self.settings if setting.key is key_named(name))
 
 
 _TYPES: dict[str, ValueType] = {"str": str, "int": int, "float": float, "bool": bool, "tuple": tuple}
@@ -351,6 +352,15 @@ KEYS: tuple[Key, ...] = tuple(
     for name, kind in Config.__annotations__.items()
 )
 """Every key, in the order in which it is shown."""
+
+
+def key_named(name: str) -> Key:
+    """Return the key of a name, or refuse an unknown one."""
+    for key in KEYS:
+        if key.name == name:
+            return key
+    raise unknown_name("configuration key", name, (key.name for key in KEYS))
+
 
 for _one in KEYS:
     delattr(Config, _one.attribute)  # else a key without a setting would have its declaration as its value

@@ -324,7 +324,9 @@ def _find_repository(cwd: Path, forbidden: frozenset[Path]) -> _Repository | Non
     """Find the repository of a folder; one whose top is forbidden, such as that of dotfiles, makes no project."""
     for folder in (cwd, *cwd.parents):
         dot_git = folder / ".git"
-        if dot_git.is_dir():
+        if dot_git.is_symlink() and dot_git.is_dir() and _is_anothers(dot_git.resolve(), folder):
+            repository = _Repository(folder, folder, folder.name, dot_git, _detached(dot_git, dot_git))
+        elif dot_git.is_dir():
             repository = _superproject(folder, forbidden) or _Repository(folder, folder, folder.name, dot_git)
         elif dot_git.is_file():
             repository = _pointed_repository(folder, dot_git, forbidden)
@@ -368,7 +370,16 @@ def _pointed_repository(top: Path, dot_git: Path, forbidden: frozenset[Path]) ->
     outer = _find_repository(top.parent, forbidden)
     if outer is not None and git.is_relative_to(outer.git / "modules"):
         return outer
-    return _Repository(top, top, top.name, git, None if (git / "HEAD").is_file() else _detached(dot_git, git))
+    is_known = (git / "HEAD").is_file() and not _is_anothers(git, top)
+    return _Repository(top, top, top.name, git, None if is_known else _detached(dot_git, git))
+
+
+def _is_anothers(git: Path, top: Path) -> bool:
+    """Return whether a git folder is that of another worktree, or of a submodule elsewhere; git itself does not ask."""
+    if ".git" not in git.parts:
+        return False
+    owner = Path(*git.parts[: git.parts.index(".git")])
+    return git.name == ".git" or not top.is_relative_to(owner)
 
 
 def _detached(dot_git: Path, target: Path) -> Detached:

@@ -46,6 +46,15 @@ ROLES = ("developer", "senior_engineer", "qa_expert", "tech_lead", "investigator
 HUMAN = "human"
 """The author of a person's items; in the control room ``human:NAME``."""
 
+AGENT_MARK = " (agent)"
+"""What the name of an agent ends with that would look like a person's, as people see it."""
+
+IMPORTED_MARK = " (imported)"
+"""What the author of an imported item ends with that is said to be a person's."""
+
+AGENT_OF_NAME = "FROM agents WHERE project_id = :project AND folded IN (:folded, :marked) ORDER BY folded LIMIT 1"
+"""SQL that finds an agent by its name, with or without the mark."""
+
 MAIN_RUN = "main"
 """The default run, created on first use."""
 

@@ -9,7 +9,7 @@ from satchel.keep.decisions import ChangedDecision
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 
-_FIELDS = ("value", "status", "version", "layer", "tags", "scopes", "paths", "rationale")
+_FIELDS = ("value", "status", "version", "layer", "tags", "scopes", "paths", "metadata", "rationale")
 
 
 def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], None]:

@@ -8,7 +8,8 @@ from satchel.base.text import shortened
 from satchel.keep.names import is_persons
 
 _MAX_CHARS = 80
-_PLAIN = re.compile(r"[^\s\"'<>:;,()\[\]{}|`…]+")
+_PLAIN = re.compile(r"[^\s\"'<>:;,()\[\]{}|`…]*[^\s\"'<>:;,()\[\]{}|`…*]")
+"""What ends with an asterisk could pass for an id with the mark of a person."""
 _QUOTED_OR_WORD = re.compile(r'"(?:[^"\\]|\\.)*"\S*|\S+')
 _ELLIPSIS = "…"
 _REASON = "(because:"

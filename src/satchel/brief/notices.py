@@ -231,7 +231,7 @@ def _bound(transaction: Transaction, project_id: int, actor: Actor, paths: Seque
     from satchel.keep import binding
     from satchel.keep.deliveries import was_delivered
 
-    bound = binding.find(transaction, project_id, paths)
+    bound = binding.find(transaction, project_id, paths).items
     fresh: list[str] = []
     for kind in {one.kind for one in bound}:
         is_delivered, values = was_delivered(project_id, actor, kind, "c.id")

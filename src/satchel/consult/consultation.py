@@ -34,7 +34,8 @@ class Consultation:
         answer: None for a turn that was only planned.
         turn: the how-manieth of the conversation it is, from 1.
         inline: the files of the conversation that stand in its prompts, by path.
-        overflow: those that are searched, each with the reason, by path.
+        overflow: those that did not fit into the prompt, each with the reason, by path.
+        searchable: how many of them could be searched in this turn.
         attachments: paths of what is searched in this turn only.
         held_back: what was not sent, and why.
         sent_tokens: what the prompt added to the window; ``saved_tokens``, what a full resend would have added more.
@@ -54,6 +55,7 @@ class Consultation:
     answer: str | None
     inline: tuple[ListedFile, ...]
     overflow: tuple[ListedFile, ...]
+    searchable: int
     attachments: tuple[str, ...]
     held_back: tuple[HeldBack, ...]
     sent_tokens: int
@@ -66,6 +68,11 @@ class Consultation:
     cited: tuple[str, ...]
     kept: Kept | None
     notes: tuple[str, ...]
+
+    @property
+    def failure(self) -> SatchelError | None:
+        """Why the answer was not kept, where it was to be."""
+        return self.kept.failure if self.kept else None
 
     @property
     def paths(self) -> tuple[str, ...]:

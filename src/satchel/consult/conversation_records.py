@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
+from satchel.base.clock import moment_text
 from satchel.base.paging import Page
 from satchel.base.records import dataclass
 from satchel.consult.records import ConversationState, TurnPlan
 
-LOCAL = "local"
-"""The owner of every conversation on stdio and on the command line."""
-
 
 @dataclass(frozen=True, slots=True)
 class ConversationKey:
-    """What tells one conversation of a project from every other.
+    """The identity of a conversation among those of its project and owner.
 
     Attributes:
         assistant: the name of the assistant that answers.
         conversation: the caller's name for the thread.
-        owner: whose it is; nobody else's call ever finds it.
     """
 
     assistant: str
     conversation: str
-    owner: str = LOCAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +111,21 @@ class Turn:
     def saved_tokens(self) -> int:
         """What was not sent again."""
         return max(0, self.resent_tokens - self.sent_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierAnswer:
+    """An answer of an assistant to nearly the same question about the same contents of the same files."""
+
+    conversation: str
+    turn: int
+    created_at: int
+    answer: str
+
+    @property
+    def told(self) -> str:
+        """Which one it is, in words."""
+        return f"turn {self.turn} of conversation {self.conversation!r}, {moment_text(self.created_at)}"
 
 
 @dataclass(frozen=True, slots=True)

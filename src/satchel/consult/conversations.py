@@ -6,7 +6,8 @@ A call acquires a conversation, and either commits its turn or releases it: in b
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,11 @@ from satchel.base.paging import DEFAULT_LIMIT, Page, check_page, check_whole
 from satchel.base.text import check_name
 from satchel.consult import blobs, conversation_tables, leases
 from satchel.consult.conversation_records import (
-    LOCAL,
     Committed,
     Conversation,
     ConversationHistory,
     ConversationKey,
+    EarlierAnswer,
     ForgottenConversation,
     Lease,
     ListedConversation,
@@ -28,7 +29,8 @@ from satchel.consult.conversation_records import (
 )
 from satchel.consult.leases import LEASE_MS, LONGEST_LEASE_MS
 from satchel.consult.placements import list_placements
-from satchel.consult.records import ConversationState, PastTurn
+from satchel.consult.records import ConversationState, KnownFile, PastTurn
+from satchel.consult.window import NUMBERED
 from satchel.keep import expiry, names, past_conversations, projects
 from satchel.keep.projects import Project, Workplace
 from satchel.keep.texts import storable
@@ -41,12 +43,19 @@ if TYPE_CHECKING:
     from satchel.keep.common_filters import CommonFilters
 
 _COLUMNS = f"""
-    id, uid, seq, assistant, session_id, owner, turns, held_tokens, sent_tokens, resent_tokens, answer_tokens,
+    id, uid, seq, assistant, session_id, turns, held_tokens, sent_tokens, resent_tokens, answer_tokens,
     created_at, updated_at, {leases.COLUMNS}
 """
 _OF_KEY = "project_id = :project AND owner = :owner AND assistant = :assistant AND session_id = :session"
 _HAS_TURNS = f"turns > 0 AND {past_conversations.GOES_ON}"
 """What is there for readers."""
+
+_SECOND = 2
+_COMPARED = 200
+"""How many conversations are searched for an earlier answer."""
+
+_NEARLY = 0.9
+"""The share of its words that a question must have in common with an earlier one."""
 
 
 class Conversations:
@@ -74,7 +83,8 @@ class Conversations:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
             row = transaction.one(
-                f"SELECT id, expires_at, {leases.COLUMNS} FROM conversations WHERE {_OF_KEY}", _values(project, key)
+                f"SELECT id, expires_at, {leases.COLUMNS} FROM conversations WHERE {_OF_KEY}",
+                _values(work, project, key),
             )
             held = leases.live(row[2:], now) if row else None
             if held is not None:
@@ -82,7 +92,7 @@ class Conversations:
             if row and row[1] is not None and row[1] <= now:
                 past_conversations.remove(transaction, [row[0]], project.id)
                 row = None
-            number = int(row[0]) if row else _begin(transaction, project, key, now)
+            number = int(row[0]) if row else _begin(transaction, work, project, key, now)
             lease = leases.grant(transaction, number, holder, now, lease_ms)
             leases.remove_unbegun(transaction, project.id, now)
             expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
@@ -225,7 +235,7 @@ class Conversations:
             return conversation_tables.load_turns(transaction, number, row[0])
 
     def read(self, number: int, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> ConversationHistory:
-        """Return one conversation of whoever owns it, with its turns in all threads, the newest first.
+        """Return one conversation of the owner with its turns in all threads, the newest first.
 
         Args:
             number: its own in the store.
@@ -242,8 +252,9 @@ class Conversations:
         with work.engine.read() as transaction:
             now, project = work.clock(), projects.find(transaction, work)
             row = transaction.one(
-                f"SELECT {_COLUMNS} FROM conversations WHERE id = :id AND project_id = :project AND {_HAS_TURNS}",
-                {"id": number, "project": project.id, "now": now},
+                f"SELECT {_COLUMNS} FROM conversations WHERE id = :id AND project_id = :project AND owner = :owner "
+                f"AND {_HAS_TURNS}",
+                {"id": number, "project": project.id, "owner": work.owner, "now": now},
             )
             if row is None:
                 raise NotFound(
@@ -260,6 +271,62 @@ class Conversations:
         with self._workplace.engine.read() as transaction:
             number = self._number(transaction, key)
             return () if number is None else conversation_tables.load_past(transaction, number)
+
+    def answered(self, key: ConversationKey, question: str, files: Mapping[str, KnownFile]) -> EarlierAnswer | None:
+        """Find the last answer of any of the owner's conversations with the assistant to nearly the same question.
+
+        Args:
+            files: what the answer must have been about, in the same contents.
+        """
+        key, work = _checked(key), self._workplace
+        words, contents = _words(redact(question).text), _contents(files)
+        with work.engine.read() as transaction:
+            project = projects.find(transaction, work)
+            rows = transaction.all(
+                f"""
+                SELECT c.id, c.session_id, t.n, t.created_at, t.question, t.answer
+                FROM conversations c JOIN conversation_turns t ON t.conversation_id = c.id AND t.n = c.turns
+                WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND {_HAS_TURNS}
+                ORDER BY updated_at DESC LIMIT {_COMPARED}
+                """,
+                {**_values(work, project, key), "now": work.clock()},
+            )
+            for number, session, n, created_at, asked, answer in rows:
+                others = _words(asked)
+                if len(words & others) >= _NEARLY * len(words | others) and contents == _contents(
+                    conversation_tables.load_files(transaction, number)
+                ):
+                    return EarlierAnswer(session, n, created_at, answer)
+        return None
+
+    def predecessor(self, key: ConversationKey, *, takes_over: bool) -> ConversationKey | None:
+        """Return the conversation whose discussion a new one begins with, or None.
+
+        Args:
+            takes_over: whether it is that of the same name with another assistant, the last continued one; otherwise
+                that with the same assistant which was full, as ``auth`` for ``auth-2``.
+        """
+        key, work = _checked(key), self._workplace
+        numbered = NUMBERED.fullmatch(key.conversation)
+        if takes_over:
+            where, session = "assistant <> :assistant AND session_id = :session", key.conversation
+        elif numbered:
+            stem, number = numbered[1], int(numbered[2])
+            where, session = "assistant = :assistant AND session_id = :session", f"{stem}-{number - 1}"
+            session = stem if number == _SECOND else session
+        else:
+            return None
+        with work.engine.read() as transaction:
+            values = _values(work, projects.find(transaction, work), key)
+            row = transaction.one(
+                f"""
+                SELECT assistant FROM conversations
+                WHERE project_id = :project AND owner = :owner AND {where} AND {_HAS_TURNS}
+                ORDER BY updated_at DESC, id DESC LIMIT 1
+                """,
+                {**values, "session": session, "now": work.clock()},
+            )
+        return None if row is None else ConversationKey(row[0], session)
 
     def reader(self) -> Callable[[bytes], str | None]:
         """Return what reads an earlier content of the conversations' files by its digest; None where it is gone."""
@@ -281,7 +348,7 @@ class Conversations:
                 f"WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND {_HAS_TURNS}",
                 {
                     "project": project.id,
-                    "owner": key.owner,
+                    "owner": self._workplace.owner,
                     "assistant": key.assistant,
                     "now": self._workplace.clock(),
                 },
@@ -293,7 +360,6 @@ class Conversations:
         *,
         assistant: str | None = None,
         conversation: str | None = None,
-        owner: str = LOCAL,
         limit: int = DEFAULT_LIMIT,
         offset: int = 0,
         **filters: Unpack[CommonFilters],
@@ -319,7 +385,7 @@ class Conversations:
         with work.engine.read() as transaction:
             now, project = work.clock(), projects.find(transaction, work)
             where = f"project_id = :project AND owner = :owner AND {_HAS_TURNS}"
-            values: dict[str, object] = {"project": project.id, "owner": owner, "now": now}
+            values: dict[str, object] = {"project": project.id, "owner": work.owner, "now": now}
             for column, wanted in (("assistant", assistant), ("session_id", conversation)):
                 if wanted is not None:
                     where += f" AND {column} = :{column}"
@@ -350,9 +416,9 @@ class Conversations:
         with work.engine.write() as transaction:
             project = projects.find(transaction, work)
             statement = f"SELECT id, turns, {leases.COLUMNS} FROM conversations WHERE {_OF_KEY}"
-            row = transaction.one(statement, _values(project, key))
+            row = transaction.one(statement, _values(work, project, key))
             if row is None:
-                raise _unknown(transaction, project, key, work.clock())
+                raise _unknown(transaction, work, project, key)
             number, turns, *lease = row
             held = leases.live(lease, work.clock())
             if held is not None:
@@ -363,38 +429,46 @@ class Conversations:
         return ForgottenConversation(key, turns, files, contents)
 
     def _number(self, transaction: Transaction, key: ConversationKey) -> int | None:
-        project = projects.find(transaction, self._workplace)
+        work = self._workplace
+        project = projects.find(transaction, work)
         row = transaction.one(
             f"SELECT id FROM conversations WHERE {_OF_KEY} AND {_HAS_TURNS}",
-            {**_values(project, key), "now": self._workplace.clock()},
+            {**_values(work, project, key), "now": work.clock()},
         )
         return int(row[0]) if row else None
+
+
+def _words(question: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", question.casefold()))
+
+
+def _contents(files: Mapping[str, KnownFile]) -> set[tuple[str, bytes]]:
+    return {(path, one.digest) for path, one in files.items() if one.digest is not None}
 
 
 def _checked(key: ConversationKey) -> ConversationKey:
     return ConversationKey(
         names.check_identifier(key.assistant, "assistant"),
         names.check_identifier(key.conversation, "conversation"),
-        names.check_identifier(key.owner, "owner"),
     )
 
 
-def _values(project: Project, key: ConversationKey) -> dict[str, object]:
-    return {"project": project.id, "owner": key.owner, "assistant": key.assistant, "session": key.conversation}
+def _values(work: Workplace, project: Project, key: ConversationKey) -> dict[str, object]:
+    return {"project": project.id, "owner": work.owner, "assistant": key.assistant, "session": key.conversation}
 
 
 def _caller(work: Workplace) -> str:
     return f"{work.agent or 'a call'} (process {os.getpid()})"
 
 
-def _begin(transaction: Transaction, project: Project, key: ConversationKey, now: int) -> int:
+def _begin(transaction: Transaction, work: Workplace, project: Project, key: ConversationKey, now: int) -> int:
     return transaction.add(
         "conversations",
         {
             "uid": os.urandom(16),
             "seq": 0,
             "project_id": project.id,
-            "owner": key.owner,
+            "owner": work.owner,
             "assistant": key.assistant,
             "session_id": key.conversation,
             "created_at": now,
@@ -403,7 +477,7 @@ def _begin(transaction: Transaction, project: Project, key: ConversationKey, now
     )
 
 
-def _unknown(transaction: Transaction, project: Project, key: ConversationKey, now: int) -> NotFound:
+def _unknown(transaction: Transaction, work: Workplace, project: Project, key: ConversationKey) -> NotFound:
     known = [
         row[0]
         for row in transaction.all(
@@ -412,7 +486,7 @@ def _unknown(transaction: Transaction, project: Project, key: ConversationKey, n
             WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND {_HAS_TURNS}
             ORDER BY updated_at DESC, id DESC LIMIT 200
             """,
-            {**_values(project, key), "now": now},
+            {**_values(work, project, key), "now": work.clock()},
         )
     ]
     close = nearest(key.conversation, known)
@@ -423,13 +497,13 @@ def _unknown(transaction: Transaction, project: Project, key: ConversationKey, n
 
 
 def _listed(transaction: Transaction, row: Row, now: int) -> ListedConversation:
-    number, uid, seq, assistant, session, owner, turns, held, sent, resent, answered, created, updated, *lease = row
+    number, uid, seq, assistant, session, turns, held, sent, resent, answered, created, updated, *lease = row
     inline, overflow = list_placements(conversation_tables.load_files(transaction, number))
     return ListedConversation(
         number,
         uid.hex(),
         seq,
-        ConversationKey(assistant, session, owner),
+        ConversationKey(assistant, session),
         turns,
         inline,
         overflow,

@@ -28,6 +28,10 @@ class Keeping:
     decision_key: str | None = None
 
 
+REMEMBERED = Keeping(entry_type="discovery")
+"""What an answer is kept as that nobody asked to keep."""
+
+
 def check_keeping(keep_as: str | None, *, dry_run: bool) -> Keeping | None:
     """Read what an answer is to be kept as, before it is paid for.
 
@@ -76,6 +80,7 @@ class AnswerKeeper:
         *,
         run_id: str | None = None,
         agent: str | None = None,
+        max_bytes: int,
     ) -> Kept:
         """Keep an answer with what it answers; a failure is told, not raised, since the answer is paid for.
 
@@ -84,15 +89,21 @@ class AnswerKeeper:
             instructions: what it was asked.
             run_id: the run of a note; None takes the default.
             agent: who keeps it; None takes the default.
+            max_bytes: the longest note; one that nobody asked for is cut to it.
         """
         asked = f"{assistant} on: {shortened(' '.join(instructions.split()))}"
         try:
             if keeping.decision_key is not None:
                 decision = self._decisions.set(keeping.decision_key, answer, rationale=asked, agent=agent)
                 return Kept(decision.ref, f"kept as decision {decision.ref} {decision.key}", decision.notes)
-            entry = self._entries.write(
-                keeping.entry_type or KEPT_TYPES[0], f"{asked}\n\n{answer}", run_id=run_id, agent=agent
-            )
+            text = f"{asked}\n\n{answer}"
+            if keeping is REMEMBERED:
+                text = text.encode()[:max_bytes].decode(errors="ignore")
+            entry = self._entries.write(keeping.entry_type or KEPT_TYPES[0], text, run_id=run_id, agent=agent)
         except SatchelError as error:
+            if keeping is REMEMBERED:
+                return Kept(None, f"the answer was not remembered: {error}")
             return Kept(None, f"the answer was not kept: {error}", failure=error)
+        if keeping is REMEMBERED:
+            return Kept(entry.ref, f"remembered as {entry.ref}")
         return Kept(entry.ref, f"kept as {entry.ref} {entry.type} in run {entry.run_id}", entry.notes)

@@ -24,7 +24,7 @@ from satchel.consult.records import (
     TurnRequest,
     Window,
 )
-from satchel.consult.window import INLINE_SHARE, check_fits, room
+from satchel.consult.window import check_fits, room
 
 CLEARLY_SHORTER = 0.6
 """Which share of a file's tokens its diff may take; above it the whole file is sent, which is easier to read."""
@@ -67,7 +67,7 @@ def plan_turn(
         is_gone: tells whether a path that the conversation knows exists no longer; called for paths not gathered.
 
     Raises:
-        WindowFull: what must be sent does not fit; names the session to continue under.
+        WindowFull: what must be sent does not fit; names the conversation to continue in.
         TooLarge: instructions, briefing and file map fit into no session.
         InvalidInput: the window leaves no room for input.
     """
@@ -104,7 +104,7 @@ def plan_turn(
         prompt = render(draft.parts(inline, overflow), counter, int(_LIST_SHARE * for_files))
         tokens = counter.count(prompt)
         full = state.held_tokens + tokens
-        excess = full - int(INLINE_SHARE * for_files)
+        excess = full - int(request.inline_share * for_files)
         if inline and excess > 0:
             give_back(inline, overflow, excess)
         elif full <= most or not draft.say_less(full - most):
@@ -226,7 +226,7 @@ class _Draft:
         if self._state.has_overflowed or not self._new:
             return [], list(self._new)
         without = render(self.parts([], self._new), self._counter, int(_LIST_SHARE * most))
-        left = int(INLINE_SHARE * most) - self._state.held_tokens - self._counter.count(without)
+        left = int(self._request.inline_share * most) - self._state.held_tokens - self._counter.count(without)
         return place_new(self._new, self._request.priority, left)
 
     def parts(self, inline: Iterable[NewFile], overflow: Iterable[NewFile]) -> Parts:
@@ -268,7 +268,7 @@ class _Draft:
             if self._state.has_overflowed:
                 why = Overflow.LATE
             else:
-                why = Overflow.TOO_LARGE if new.added > INLINE_SHARE * most else Overflow.NO_ROOM
+                why = Overflow.TOO_LARGE if new.added > self._request.inline_share * most else Overflow.NO_ROOM
             self.changed[new.path] = self._known(new.path, new.content, new.tokens, turn, why)
 
     def notes(self, overflow: Collection[NewFile]) -> list[str]:

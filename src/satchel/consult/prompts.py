@@ -20,7 +20,7 @@ the version that you hold; with <file-MARK ... replaces="yes">, which replaces t
 files that no longer exist; with <withheld-MARK>, files that are no longer shown to you, so that what you hold may be \
 outdated.
 - Files listed as searchable are not in the messages: look into them with file_search.
-- <asked-MARK> and <answered-MARK> hold what you were asked in this conversation before, and your answers.
+- <asked-MARK> and <answered-MARK> hold what was asked in this conversation before, and the answers.
 - <request-MARK> holds what you are asked.
 """
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.records import dataclass
-from satchel.base.text import check_name
 from satchel.consult.conversation_records import ConversationKey
 from satchel.consult.keeping import Keeping, check_keeping
 from satchel.keep.names import check_identifier
 from satchel.keep.texts import check_content
+
+EFFORTS = ("low", "medium", "high")
+_HOTTEST = 2
+DEFAULT_CONVERSATION = "default"
+"""The conversation of questions that name none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,9 @@ class Question:
         keeping: what the answer is kept as; None keeps nothing.
         run_id, agent: of the briefing, and of what is kept.
         force: whether files that hold secrets are sent.
+        reuse: whether an earlier answer will do.
+        effort, temperature: as in :class:`satchel.consult.assistants.protocol.Ask`.
+        takes_over: whether it goes on with what another assistant discussed under the name.
     """
 
     key: ConversationKey
@@ -46,25 +53,32 @@ class Question:
     run_id: str | None
     agent: str | None
     force: bool
+    reuse: bool
+    takes_over: bool
+    effort: str | None
+    temperature: float | None
 
 
 def check_question(
     instructions: str,
     *,
-    conversation: str,
-    owner: str,
-    context: Sequence[str],
-    priority: Sequence[str],
-    attachments: Sequence[str],
-    briefing: bool,
-    role: str | None,
-    task_id: str | None,
-    run_id: str | None,
-    agent: str | None,
-    keep_as: str | None,
-    force: bool,
-    dry_run: bool,
     max_bytes: int,
+    conversation: str = DEFAULT_CONVERSATION,
+    context: Sequence[str] = (),
+    priority: Sequence[str] = (),
+    attachments: Sequence[str] = (),
+    briefing: bool = False,
+    role: str | None = None,
+    task_id: str | None = None,
+    run_id: str | None = None,
+    agent: str | None = None,
+    keep_as: str | None = None,
+    force: bool = False,
+    reuse: bool = False,
+    takes_over: bool = False,
+    effort: str | None = None,
+    temperature: float | None = None,
+    dry_run: bool = False,
 ) -> Question:
     """Check what a call asks; the parameters are those of :meth:`satchel.consult.service.Consulting.consult`.
 
@@ -80,12 +94,16 @@ def check_question(
     unused = [name for name, value in (("role", role), ("task_id", task_id)) if value is not None and not briefing]
     if unused:
         raise InvalidInput(f"{', '.join(unused)} was given without briefing", "Ask for a briefing, or leave it out")
+    if effort is not None and effort not in EFFORTS:
+        raise unknown_name("effort", effort, EFFORTS)
+    if temperature is not None and not 0 <= temperature <= _HOTTEST:
+        raise InvalidInput(f"temperature {temperature!r} is out of range", f"Give 0 to {_HOTTEST}")
     keeping = check_keeping(keep_as, dry_run=dry_run)
     if run_id is not None and not briefing and (keeping is None or keeping.entry_type is None):
         raise InvalidInput("run_id was given without briefing or a note to keep", "Leave it out, or say what it is for")
     asked = check_content(instructions, "instructions", max_bytes)
     return Question(
-        key=ConversationKey("", check_identifier(conversation, "conversation"), check_name(owner, "owner")),
+        key=ConversationKey("", check_identifier(conversation, "conversation")),
         instructions=asked.text,
         notes=tuple(f"question: {note}" for note in asked.notes),
         context=tuple(context),
@@ -96,4 +114,8 @@ def check_question(
         run_id=None if run_id is None else check_identifier(run_id, "run_id"),
         agent=None if agent is None else check_identifier(agent, "agent"),
         force=force,
+        reuse=reuse,
+        takes_over=takes_over,
+        effort=effort,
+        temperature=temperature,
     )

@@ -184,6 +184,7 @@ class TurnRequest:
         taken: session ids in use with this assistant, for the name of the next one.
         earlier: turns that the assistant has forgotten, the oldest first: as many of the newest are said again as fit
             into a fifth of the room, and beside the files.
+        inline_share: how much of the room files may fill.
         search_reserve: tokens to keep free in the window for what searches return, where the first turn has
             anything to search.
     """
@@ -198,6 +199,7 @@ class TurnRequest:
     taken: Collection[str] = frozenset()
     earlier: Sequence[PastTurn] = ()
     search_reserve: int = 0
+    inline_share: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from satchel.base.config_keys import Config
 from satchel.base.errors import (
     Conflict,
     Interrupted,
+    InvalidInput,
     MissingExtra,
     NotFound,
     Refused,
@@ -21,36 +24,38 @@ from satchel.base.errors import (
 from satchel.base.paging import MAX_LIMIT
 from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter, token_counter
+from satchel.consult.assistants.models import MAX_WINDOW, find_model
 from satchel.consult.assistants.opening import AssistantSettings, ProviderState, open_assistant, providers
 from satchel.consult.assistants.protocol import Ask, Assistant, Exchange, Reply, ThreadLost, Timing, noop
 from satchel.consult.cancelling import IsCancelled, never, raise_if_cancelled
 from satchel.consult.consultation import Consultation, Kept
 from satchel.consult.conversation_records import (
-    LOCAL,
     Conversation,
     ConversationKey,
+    EarlierAnswer,
     ListedConversation,
     TurnResult,
 )
 from satchel.consult.conversations import Conversations
+from satchel.consult.keeping import REMEMBERED, check_keeping
+from satchel.consult.panel import Failure, Panel, comparison_request
 from satchel.consult.placements import list_placements
 from satchel.consult.planning import forgotten
-from satchel.consult.preparing import Preparing
-from satchel.consult.question import Question, check_question
+from satchel.consult.preparing import Preparing, SharedReading
+from satchel.consult.question import DEFAULT_CONVERSATION, Question, check_question
 from satchel.consult.records import (
     ConversationState,
+    PastTurn,
     TurnPlan,
 )
 from satchel.consult.sweeping import VectorStore, VectorStores
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
-from satchel.keep.sessions.caller import REMOTE
 
 if TYPE_CHECKING:
     from satchel.brief.briefing import Briefing
     from satchel.consult.keeping import AnswerKeeper
 
-DEFAULT_SESSION = "default"
 _LEASE_BEYOND_SILENCE_S = 60
 _RENEWALS = 3
 """How often within its length a lease is renewed while an answer arrives."""
@@ -111,9 +116,7 @@ class Consulting:
 
     @cached_property
     def _preparing(self) -> Preparing:
-        return Preparing(
-            self._workplace, self.conversations, self.counter, is_stable=self._config.consult_stable_inline_list
-        )
+        return Preparing(self._workplace, self.conversations, is_stable=self._config.consult_stable_inline_list)
 
     @cached_property
     def counter(self) -> TokenCounter:
@@ -125,7 +128,7 @@ class Consulting:
         assistant: str,
         instructions: str,
         *,
-        conversation: str = DEFAULT_SESSION,
+        conversation: str = DEFAULT_CONVERSATION,
         context: Sequence[str] = (),
         priority: Sequence[str] = (),
         attachments: Sequence[str] = (),
@@ -136,8 +139,11 @@ class Consulting:
         agent: str | None = None,
         keep_as: str | None = None,
         force: bool = False,
+        reuse: bool = False,
+        takes_over: bool = False,
+        effort: str | None = None,
+        temperature: float | None = None,
         dry_run: bool = False,
-        owner: str = LOCAL,
         on_text: Callable[[str], None] | None = None,
         shows_text: bool = True,
         on_progress: Callable[[str], None] | None = None,
@@ -162,8 +168,11 @@ class Consulting:
             keep_as: what the answer is kept as: ``discovery``, ``error`` or ``decision`` for a note of that type,
                 ``decision:`` and a key for a decision.
             force: send files that hold secrets.
+            takes_over: begin with the files and the discussion of the conversation of that name with another assistant.
+            effort: how much the model should think: ``low``, ``medium`` or ``high``.
+            temperature: of the sampling, 0 to 2; a provider refuses what its model does not take.
+            reuse: return an earlier answer of this assistant to nearly the same question about the same files.
             dry_run: only plan: say what would be sent where.
-            owner: whose conversation it is.
             on_text: gets the answer as it arrives.
             shows_text: whether ``on_text`` shows it to anybody; an answer that is cut off unseen is asked for again.
             on_progress: gets what is being done, in a few words.
@@ -174,7 +183,7 @@ class Consulting:
 
         Raises:
             InvalidInput, NotFound, Refused, TooLarge: an argument or path is not acceptable.
-            WindowFull: the conversation must end; names the session to continue under.
+            WindowFull: the conversation must end; names the conversation to continue in.
             Conflict: another call is in the conversation, and who.
             Unavailable: a key or the vendor's SDK is missing.
             AssistantFailed, Interrupted: nothing was answered and nothing recorded.
@@ -183,7 +192,6 @@ class Consulting:
         question = check_question(
             instructions,
             conversation=conversation,
-            owner=owner,
             context=context,
             priority=priority,
             attachments=attachments,
@@ -194,19 +202,40 @@ class Consulting:
             agent=agent,
             keep_as=keep_as,
             force=force,
+            reuse=reuse,
+            takes_over=takes_over,
+            effort=effort,
+            temperature=temperature,
             dry_run=dry_run,
             max_bytes=self._workplace.max_content_bytes,
         )
-        caller = self._workplace.caller
-        if (
-            caller is not None
-            and caller.kind == REMOTE
-            and (question.context or question.priority or question.attachments)
-        ):
+        return self._turn(
+            assistant,
+            question,
+            SharedReading(self.counter),
+            dry_run=dry_run,
+            on_text=on_text,
+            shows_text=shows_text,
+            on_progress=on_progress,
+            is_cancelled=is_cancelled,
+        )
+
+    def _turn(
+        self,
+        assistant: str,
+        question: Question,
+        shared: SharedReading,
+        *,
+        dry_run: bool,
+        on_text: Callable[[str], None] | None = None,
+        shows_text: bool = True,
+        on_progress: Callable[[str], None] | None = None,
+        is_cancelled: IsCancelled | None = None,
+    ) -> Consultation:
+        if self._workplace.is_confined and (question.context or question.priority or question.attachments):
             raise Refused(
                 "the server does not see your files",
-                "Files are read on the machine of who asks: put what matters into instructions, or ask there with the "
-                "local program and a store of its own (satchel consult, satchel mcp, without SATCHEL_URL)",
+                "Put what matters into instructions, or ask with the local program (satchel consult, satchel mcp)",
             )
         model = open_assistant(assistant, self._environ, self._settings, timing=self.timing)
         question = replace(question, key=replace(question.key, assistant=model.name))
@@ -217,8 +246,10 @@ class Consulting:
         listener = on_progress or noop
         if dry_run:
             state = self.conversations.state(question.key)
-            plan = self._preparing.plan(state, question, known, model.window, listener, is_cancelled)
-            return self._told(question, model, state, plan)
+            question, past = self._take_over(state, question)
+            plan = self._preparing.plan(state, question, known, model.window, listener, is_cancelled, shared, past)
+            earlier = self.conversations.answered(question.key, question.instructions, plan.files)
+            return self._told(question, model, state, plan, notes=_earlier_notes(earlier))
         swept = self._sweep(model, is_cancelled)
         lease_ms = int((self.timing.silence + _LEASE_BEYOND_SILENCE_S) * 1_000)
         with self.conversations.acquire_lease(question.key, lease_ms) as thread:
@@ -228,7 +259,13 @@ class Consulting:
                 renew()
                 listener(what)
 
-            plan = self._preparing.plan(thread.state, question, known, model.window, tell, is_cancelled)
+            question, past = self._take_over(thread.state, question)
+            plan = self._preparing.plan(thread.state, question, known, model.window, tell, is_cancelled, shared, past)
+            earlier = self.conversations.answered(question.key, question.instructions, plan.files)
+            if earlier is not None and question.reuse:
+                return self._reused(question, model, thread.state, plan, earlier)
+            for note in _earlier_notes(earlier):
+                listener(note)
             ask = Ask(
                 plan.prompt,
                 thread.state.provider_ref,
@@ -241,6 +278,8 @@ class Consulting:
                 _Stores(VectorStores(self._workplace), thread.id),
                 renew,
                 shows_text,
+                question.effort,
+                question.temperature,
             )
             starts_over = False
             try:
@@ -252,8 +291,8 @@ class Consulting:
             except ThreadLost:
                 starts_over = True
                 state = forgotten(thread.state)
-                earlier = self.conversations.past(question.key)
-                plan = self._preparing.plan(state, question, known, model.window, tell, is_cancelled, earlier)
+                past = self.conversations.past(question.key)
+                plan = self._preparing.plan(state, question, known, model.window, tell, is_cancelled, shared, past)
                 again = replace(ask, prompt=plan.prompt, provider_ref=None, history=(), searchable=plan.overflow)
                 reply = model.ask(replace(again, tokens=plan.tokens))
             # of a thread that we keep only the text comes again, not what the model thought
@@ -265,8 +304,104 @@ class Consulting:
             raise_if_cancelled(is_cancelled)
             committed = self.conversations.commit(thread, result)
         lost = (_THREAD_LOST,) if starts_over else ()
+        notes = (*_earlier_notes(earlier), *swept, *lost, *committed.notes)
         kept = self._keep(question, model, reply)
-        return self._told(question, model, committed.state, plan, reply, kept, (*swept, *lost, *committed.notes))
+        return self._told(
+            question,
+            model,
+            committed.state,
+            plan,
+            reply,
+            kept,
+            notes,
+        )
+
+    def consult_many(
+        self,
+        assistants: Sequence[str],
+        instructions: str,
+        *,
+        synthesis: str | None = None,
+        keep_as: str | None = None,
+        dry_run: bool = False,
+        on_progress: Callable[[str], None] | None = None,
+        is_cancelled: IsCancelled | None = None,
+        **request: Any,
+    ) -> Panel:
+        """Ask several assistants at once; the files are gathered, read and counted once.
+
+        Args:
+            assistants: the models, each with a conversation of the name of its own.
+            synthesis: the model that compares the answers; None compares nothing.
+            keep_as: what the comparison is kept as.
+            instructions, dry_run, on_progress, is_cancelled: as for :meth:`consult`.
+            request: what else :meth:`consult` takes of a question.
+
+        Raises:
+            InvalidInput: a model is named twice, or there is no comparison to keep.
+            SatchelError: the question is not acceptable, or every assistant failed; the error of the first.
+        """
+        from concurrent.futures import ThreadPoolExecutor  # it takes long to import
+
+        names = [_full_name(one) for one in assistants]
+        if len(set(names)) < len(names):
+            raise InvalidInput("a model is named twice", "Name each model once")
+        if synthesis is not None and len(names) < 2:
+            raise InvalidInput("one answer cannot be compared", "Name more models, or leave out synthesis")
+        if keep_as is not None and synthesis is None:
+            raise InvalidInput("several answers cannot be kept as one", "Name a synthesis to keep, or ask one model")
+        keeping = check_keeping(keep_as, dry_run=dry_run)
+        question = check_question(instructions, max_bytes=self._workplace.max_content_bytes, dry_run=dry_run, **request)
+        check_agent(self._workplace, question.agent)
+        shared, lock, stop = SharedReading(self.counter), threading.Lock(), threading.Event()
+        listener, is_cancelled = on_progress or noop, is_cancelled or never
+
+        def is_over() -> bool:
+            return stop.is_set() or is_cancelled()
+
+        def ask(name: str) -> Consultation | Failure:
+            def tell(what: str) -> None:
+                with lock:
+                    listener(f"{name}: {what}")
+
+            try:
+                return self._turn(
+                    name, question, shared, dry_run=dry_run, shows_text=False, on_progress=tell, is_cancelled=is_over
+                )
+            except SatchelError as error:
+                return Failure(name, error)
+
+        with ThreadPoolExecutor(len(names)) as pool:
+            try:
+                panel = Panel.of(pool.map(ask, names))
+            except BaseException:
+                stop.set()  # the pool waits for its threads
+                raise
+        raise_if_cancelled(is_cancelled)
+        if not panel.answers:
+            raise panel.failures[0].error
+        if synthesis is None or dry_run or len(panel.answers) < 2:
+            return panel
+        comparison = check_question(
+            comparison_request(question.instructions, panel.answers),
+            max_bytes=sys.maxsize,
+            conversation=f"{question.key.conversation} synthesis",
+            agent=question.agent,
+        )
+        comparison = replace(comparison, keeping=keeping)
+        try:
+            done = self._turn(
+                synthesis,
+                comparison,
+                shared,
+                dry_run=False,
+                shows_text=False,
+                on_progress=listener,
+                is_cancelled=is_cancelled,
+            )
+        except SatchelError as error:
+            return replace(panel, failures=(*panel.failures, Failure(synthesis, error)))
+        return replace(panel, synthesis=done)
 
     def find(self, conversation: str, assistant: str | None = None) -> ListedConversation:
         """Find the one conversation that a name means.
@@ -320,16 +455,45 @@ class Consulting:
         )
         return briefing.text or None
 
+    def _take_over(self, state: ConversationState, question: Question) -> tuple[Question, tuple[PastTurn, ...]]:
+        """Return a question with the files, and the turns, of the conversation that a new one continues."""
+        key = question.key
+        before = None
+        if not state.turns:
+            before = self.conversations.predecessor(key, takes_over=question.takes_over)
+        if before is None:
+            if question.takes_over:
+                raise Conflict(
+                    f"there is nothing of {key.conversation!r} for {key.assistant} to take over",
+                    f"Leave out takes_over: {key.assistant} has this conversation"
+                    if state.turns
+                    else "Name a conversation that you had with another model",
+                )
+            return question, ()
+        files = self.conversations.state(before).files if question.takes_over else {}
+        paths = [path for path, one in files.items() if one.digest is not None and not self._preparing.is_gone(path)]
+        question = replace(question, context=tuple(dict.fromkeys((*question.context, *paths))))
+        return question, self.conversations.past(before)
+
+    def _reused(
+        self, question: Question, model: Assistant, state: ConversationState, plan: TurnPlan, earlier: EarlierAnswer
+    ) -> Consultation:
+        """Return an earlier answer; nothing is sent or recorded."""
+        whole = self._told(question, model, state, plan, notes=(f"nothing was sent: this is {earlier.told}",))
+        return replace(whole, answer=earlier.answer, sent_tokens=0, saved_tokens=plan.resent_tokens)
+
     def _keep(self, question: Question, model: Assistant, reply: Reply) -> Kept | None:
-        if question.keeping is None:
+        keeping = question.keeping or (REMEMBERED if self._config.consult_remember else None)
+        if keeping is None:
             return None
         return self._keeper().keep(
-            question.keeping,
+            keeping,
             model.name,
             question.instructions,
             reply.text,
             run_id=question.run_id,
             agent=question.agent,
+            max_bytes=self._workplace.max_content_bytes,
         )
 
     def _history(self, state: ConversationState, key: ConversationKey, model: Assistant) -> tuple[Exchange, ...]:
@@ -384,6 +548,7 @@ class Consulting:
             answer=None if reply is None else reply.text,
             inline=inline,
             overflow=overflow,
+            searchable=len(plan.overflow) - len(plan.attachments),
             attachments=plan.attachments,
             held_back=(*plan.held_back, *(reply.dropped if reply else ())),
             sent_tokens=plan.tokens,
@@ -403,3 +568,16 @@ class Consulting:
                 *(kept.notes if kept else ()),
             ),
         )
+
+
+def _earlier_notes(earlier: EarlierAnswer | None) -> tuple[str, ...]:
+    if earlier is None:
+        return ()
+    return (f"nearly the same question about the same files has an answer, {earlier.told}: reuse returns it",)
+
+
+def _full_name(assistant: str) -> str:
+    try:
+        return find_model(assistant, window=MAX_WINDOW).full_name
+    except InvalidInput:
+        return assistant  # its own turn refuses it

@@ -15,6 +15,9 @@ INLINE_SHARE = 0.5
 answers, questions and changed files. A room filled to the brim by its first turn would have none for a second; with
 files for 85 % of the share, 30 commits of encode/httpx fit as 30 turns, where a share of 0.65 was full after 19."""
 
+ALONE_SHARE = 0.75
+"""The same for a question without a named conversation, which seldom has a second."""
+
 WARN_SHARE = 0.85
 """From which share of the room on each turn says how full the window is."""
 
@@ -25,19 +28,22 @@ was measured, and errors of files that are added up even out."""
 _FRAME_TOKENS = 64
 """Kept for what a provider puts around messages."""
 
-_NUMBERED = re.compile(r"(.+)-([1-9][0-9]{0,8})")
+NUMBERED = re.compile(r"(.+)-([1-9][0-9]{0,8})")
+"""The name of a conversation that continues a full one, and its number."""
 
 
 class WindowFull(TooLarge):
     """What the turn must send does not fit into what is left of the window; nothing was sent or recorded.
 
     Attributes:
-        continue_as: the session id to continue under.
+        continue_as: the name of the conversation to continue in.
     """
 
     def __init__(self, problem: str, continue_as: str) -> None:
         self.continue_as = continue_as
-        super().__init__(problem, f"Continue under session {continue_as!r}, which begins with all files again")
+        super().__init__(
+            problem, f"Continue with conversation {continue_as!r}, which begins with all files and the last turns"
+        )
 
 
 def room(window: Window, counter: TokenCounter) -> int:
@@ -90,7 +96,7 @@ def check_fits(
     percent = 100 * (held + added) // most
     return (
         f"the window is {percent} % full: {held + added:,} of {most:,} tokens with this question, before its answer; "
-        f"when it is full, continue under session {next_id!r}",
+        f"when it is full, continue with conversation {next_id!r}",
     )
 
 
@@ -104,7 +110,7 @@ def next_conversation(conversation: str, taken: Collection[str]) -> str:
         taken: the session ids that are in use.
     """
     stem, number = conversation, 1
-    numbered = _NUMBERED.fullmatch(conversation)
+    numbered = NUMBERED.fullmatch(conversation)
     if numbered and numbered[1] in taken:
         stem, number = numbered[1], int(numbered[2])
     while True:

@@ -17,7 +17,7 @@ from satchel.base.text import shortened
 from satchel.find.conditions import Either, Term
 from satchel.find.index import ScopedIndex
 from satchel.find.words import STOP_WORDS, WORD, identifier_parts, unspaced_runs
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, check_time
 
 MAX_NAMES = 8
 """Queries with more names are not lookups: each name costs one or more index queries."""
@@ -259,7 +259,7 @@ def choose(
         only = None
         if documents and stage.whole is not None and texts is not None:
             whole = re.compile(stage.whole, re.IGNORECASE)
-            only = frozenset(number for number, text in texts(transaction, documents).items() if whole.search(text))
+            only = frozenset(_holding(transaction, texts(transaction, documents), whole))
         if documents and only != frozenset():
             note = (
                 None
@@ -269,6 +269,13 @@ def choose(
             return Choice(stage, only, note)
     words = {word for stage in name.stages for term in stage.terms for word in term.words}
     return Choice(Stage(()), None, missing_note(transaction, name.text, words, index, texts))
+
+
+def _holding(transaction: Transaction, texts: Mapping[int, str], whole: re.Pattern[str]) -> Iterator[int]:
+    for number, text in texts.items():
+        check_time(transaction)
+        if whole.search(text):
+            yield number
 
 
 def missing_note(
@@ -289,11 +296,14 @@ def _nearest(
     telling = {one for one in beginnings if len(one) > 1} or beginnings
     probes = Either(tuple(Term((one,), prefix=True) for one in sorted(telling, key=len, reverse=True)[:_MAX_WORDS]))
     documents = index.documents(probes, _SEARCHED_FOR_NEAREST)
-    candidates: dict[str, str] = {}
+    # most words of long texts repeat, so each is looked at once
+    units: dict[str, None] = {}
     for text in texts(transaction, documents).values():
-        for match in _UNIT.finditer(text[:_CHARS_FOR_NEAREST]):
-            unit = _stripped(match["run"] or "")
-            if any(one in unit.lower() for one in telling):
-                candidates.setdefault(unit.lower(), unit)
+        check_time(transaction)
+        units |= dict.fromkeys(match["run"] or "" for match in _UNIT.finditer(text[:_CHARS_FOR_NEAREST]))
+    candidates: dict[str, str] = {}
+    for unit in map(_stripped, units):
+        if any(one in unit.lower() for one in telling):
+            candidates.setdefault(unit.lower(), unit)
     close = get_close_matches(name.lower(), candidates, _NEAREST, _LEAST_RATIO)
     return [candidates[one] for one in close]

@@ -54,6 +54,7 @@ class Snipper:
             stem for term in terms if term.prefix and term.weight for stem in self._stems(term.words[-1])
         )
         self._part_weights: dict[str, float] = {}
+        self._word_weights: dict[str, float] = {}
 
     def cut(self, text: str) -> Snippet:
         """Return the part of a text with the most telling terms, or its beginning if it has none."""
@@ -108,13 +109,16 @@ class Snipper:
                 pieces.append(_Piece(start, end, stem, weight))
                 continue
             word = raw[start:end].decode()
-            runs = unspaced_runs(word)
-            if runs:
+            if word not in self._word_weights and (runs := unspaced_runs(word)):
                 pieces += self._unspaced(word, start, runs)
             else:
-                weight = max(map(self._part_weight, identifier_parts(word)), default=0.0)
-                pieces.append(_Piece(start, end, stem, weight))
+                pieces.append(_Piece(start, end, stem, self._word_weight(word)))
         return pieces
+
+    def _word_weight(self, word: str) -> float:
+        if word not in self._word_weights:
+            self._word_weights[word] = max(map(self._part_weight, identifier_parts(word)), default=0.0)
+        return self._word_weights[word]
 
     def _unspaced(self, word: str, start: int, runs: Sequence[str]) -> Iterator[_Piece]:
         """Yield the characters of a word without spaces, and the words mixed into it."""

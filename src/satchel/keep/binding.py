@@ -7,13 +7,19 @@ read or written there. A plain word of a language counts only where it is marked
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache, partial
+from itertools import accumulate
 
 from satchel.base.records import NamedTuple
 from satchel.find.kind import Kind
 from satchel.keep import globs
 from satchel.store.transaction import Row, Transaction
+
+_AT_ONCE = 200
+"""So many items are compared before the next ones are."""
 
 MOST_UNBOUND = 1_000
 """Of rules and of decisions without paths, the texts of so many are compared with the names of files."""
@@ -79,32 +85,66 @@ class Binding(NamedTuple):
         return self.priority == CRITICAL
 
 
-def find(transaction: Transaction, project_id: int, files: Sequence[str], text: str = "") -> list[Binding]:
-    """Return the rules in force and active decisions that bind any of some files, the most urgent first.
+class Bindings(NamedTuple):
+    """Items that bind files, the most urgent first, and the number of items not compared for lack of time."""
+
+    items: list[Binding]
+    unchecked: int = 0
+
+
+class _OutOfTime(Exception):
+    """Raised to end a comparison."""
+
+
+def find(
+    transaction: Transaction,
+    project_id: int,
+    files: Sequence[str],
+    text: str = "",
+    is_over: Callable[[], bool] = lambda: False,
+) -> Bindings:
+    """Return the rules in force and active decisions that bind any of some files.
 
     ``files`` are canonical paths, those of folders with a slash at the end; ``text`` is code that is written there.
+    Critical rules are compared first, then what is newest; ``is_over`` is called all along and ends the comparison.
     """
     values = {"project": project_id}
-    rules = transaction.all(_RULES, values)
-    rows = [*rules, *transaction.all(_DECISIONS, values)]
+    rows = [*transaction.all(_RULES, values), *transaction.all(_DECISIONS, values)]
+    rows.sort(key=lambda row: (not (_is_rule(row) and row[3] == CRITICAL), -row[1]))
     bound: dict[int, tuple[str, str, bool]] = {}
-    for place, row in enumerate(rows):
-        if row[-1] != "[]":
-            for glob, file in ((glob, file) for glob in globs.globs_in(row[-1]) for file in files):
-                if globs.matches(glob, file):
-                    bound.setdefault(place, (glob, file, False))
-    texts = _Texts([row[2] for row in rules], [f"{row[2]} {row[3]} {row[5] or ''}" for row in rows[len(rules) :]])
-    for file in files:
-        for name, places in texts.naming(file):
-            for place in places:
-                bound.setdefault(place, (name, file, False))
-    for name, places in texts.holding(text) if text else ():
-        for place in places:
-            bound.setdefault(place, (name, files[0], True))
-    return sorted(
-        (_binding(rows[place], *how, is_rule=place < len(rules)) for place, how in bound.items()),
+    checked = 0
+
+    def check() -> None:
+        if is_over():
+            raise _OutOfTime
+
+    with suppress(_OutOfTime):
+        for checked in range(0, len(rows), _AT_ONCE):
+            for place, how in _comparisons(rows[checked : checked + _AT_ONCE], files, text, check):
+                bound.setdefault(checked + place, how)
+        checked = len(rows)
+    items = sorted(
+        (_binding(rows[place], *how) for place, how in bound.items()),
         key=lambda one: (not one.is_critical, one.is_wide, -one.weight, one.kind is Kind.DECISION, -one.seq),
     )
+    return Bindings(items, sum(place not in bound for place in range(checked, len(rows))))
+
+
+def _comparisons(
+    rows: Sequence[Row], files: Sequence[str], code: str, check: Callable[[], None]
+) -> Iterator[tuple[int, tuple[str, str, bool]]]:
+    for place, row in enumerate(rows):
+        check()
+        for glob in globs.globs_in(row[-1]) if row[-1] != "[]" else ():
+            for file in files:
+                if globs.matches(glob, file):
+                    yield place, (glob, file, False)
+    texts = _Texts([row[2] if _is_rule(row) else f"{row[2]} {row[3]} {row[5] or ''}" for row in rows], check)
+    for file in files:
+        for name, places in texts.naming(file):
+            yield from ((place, (name, file, False)) for place in places)
+    for name, places in texts.holding(code) if code else ():
+        yield from ((place, (name, files[0], True)) for place in places)
 
 
 def _query(columns: str, table: str, condition: str, order: str) -> str:
@@ -121,8 +161,12 @@ _DECISIONS = _query(
 )
 
 
-def _binding(row: Row, by: str, file: str, is_wide: bool, *, is_rule: bool) -> Binding:
-    if is_rule:
+def _is_rule(row: Row) -> bool:
+    return len(row) == 5  # a decision has a key and a reason too
+
+
+def _binding(row: Row, by: str, file: str, is_wide: bool) -> Binding:
+    if _is_rule(row):
         number, seq, text, priority, _ = row
         return Binding(Kind.CONSTRAINT, number, seq, "", text, None, priority, by, file, is_wide)
     number, seq, key, text, amount, reason, _ = row
@@ -133,9 +177,11 @@ def _binding(row: Row, by: str, file: str, is_wide: bool, *, is_rule: bool) -> B
 class _Texts:
     """Texts searched together: most names occur in none of them."""
 
-    def __init__(self, *parts: Sequence[str]) -> None:
+    def __init__(self, texts: Sequence[str], check: Callable[[], None]) -> None:
         # no text holds the separator, and two signs follow the last one
-        self._text = "\0".join([*(text for part in parts for text in part), "\0"])
+        self._text = "\0".join([*texts, "\0"])
+        self._ends = list(accumulate(len(text) + 1 for text in texts))
+        self._check = check
 
     def naming(self, file: str) -> Iterator[tuple[str, set[int]]]:
         """Yield the names of a file that occur, with the places of their texts."""
@@ -168,19 +214,24 @@ class _Texts:
             yield name, self._places(name, self._is_apart)
         for match in _regex(_MARKED).finditer(self._text) if "`" in self._text else ():
             name = match[1].removesuffix("()")
+            self._check()
             if name in words:
                 yield name, {self._place(match.start())}
 
     def _places(self, name: str, is_meant: Callable[[int, str], bool]) -> set[int]:
         """Return the places of the texts with a name; ``is_meant`` judges what surrounds each occurrence."""
         places, at = set(), -1
+        self._check()
         while (at := self._text.find(name, at + 1)) >= 0:
+            self._check()
             if is_meant(at, name):
-                places.add(self._place(at))
+                place = self._place(at)
+                places.add(place)
+                at = self._ends[place] - 1
         return places
 
     def _place(self, start: int) -> int:
-        return self._text.count("\0", 0, start)
+        return bisect(self._ends, start)
 
     def _is_file(self, start: int, name: str) -> bool:
         return self._begins(start) and not self._goes_on(start + len(name), "/-")

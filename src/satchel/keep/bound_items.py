@@ -51,7 +51,7 @@ def binding_of(workplace: Workplace, file: object, limit: int, offset: int) -> F
     check_page(limit, offset)
     path = check_place(file, workplace.files_root)[0].removesuffix("**")
     with projects.reading(workplace) as (transaction, project):
-        bound = binding.find(transaction, project.id, [path])
+        bound = binding.find(transaction, project.id, [path]).items
     items = tuple(
         BoundItem(
             one.ref,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.paging import DEFAULT_LIMIT, KeptPage
-from satchel.base.records import dataclass
+from satchel.base.records import dataclass, field
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find import documents, near
 from satchel.find.kind import LIVE, SUPERSEDED, Kind
@@ -18,6 +18,7 @@ from satchel.keep.corrections.log import Corrector
 from satchel.keep.fields import Field
 from satchel.keep.kind import ItemKind, names_part
 from satchel.keep.listing import Filter, Order, View
+from satchel.keep.metadata import EMPTY
 from satchel.keep.projects import Service
 from satchel.store.transaction import Transaction, set_of
 
@@ -42,6 +43,7 @@ class Constraint:
         category: its subject, such as security.
         priority: low, medium, high or critical.
         paths: globs of the files that it binds; empty for all.
+        metadata: plain values by key.
         agent: its author, or None.
         active: whether it is in force.
         reason: why it ended.
@@ -67,6 +69,7 @@ class Constraint:
     deactivated_at: int | None
     created_at: int
     paths: tuple[str, ...] = ()
+    metadata: Mapping[str, str | float] = field(default_factory=dict)
     score: float | None = None
     notes: tuple[str, ...] = ()
 
@@ -95,6 +98,7 @@ CONSTRAINT = ItemKind(
         Field("priority", fields.one_of(PRIORITIES), required=True),
         fields.name_field("layer", fields.LAYER, "layers", "layer_id"),
         Field("paths", fields.PATHS, default="[]"),
+        Field("metadata", fields.METADATA, default=EMPTY),
         fields.name_field("agent", fields.AGENT, "agents", "created_by", merge=fields.FILL),
         Field("status", _STATUS, "active", default=1, merge=fields.SOFT, attribute="active"),
         Field("reason", fields.TEXT, merge=fields.SOFT),
@@ -129,6 +133,7 @@ class ConstraintFilters(ListFilters, total=False):
         tags: with any of these tags or those below them, or with all of them, according to ``match``.
         match: any or all.
         status: active, inactive or all.
+        metadata: only with this key, or ``key=value``.
         author: only constraints of this agent.
     """
 
@@ -138,6 +143,7 @@ class ConstraintFilters(ListFilters, total=False):
     tags: Sequence[str] | None
     match: str
     status: str
+    metadata: str | None
     author: str | None
 
 
@@ -153,6 +159,7 @@ LISTING = kept.listing(
         filters.least_priority("i.priority"),
         filters.layer("i.layer_id"),
         filters.by_name("category", "categories", "i.category_id"),
+        filters.metadata("i.metadata"),
         filters.author("i.created_by"),
         filters.MATCH,
         filters.several("tags", "i.id", "constraint_tags constraint_id tag_id"),
@@ -215,6 +222,7 @@ class Constraints(Service):
         layer: str | None = None,
         paths: Sequence[str] = (),
         tags: Sequence[str] = (),
+        metadata: Mapping[str, str | float] | None = None,
         supersedes: str | int | None = None,
         agent: str | None = None,
     ) -> Constraint:
@@ -228,6 +236,7 @@ class Constraints(Service):
             paths: at most 20 globs of the files that it binds, relative to the project, such as ``src/api/**``,
                 ``*.py`` or ``docs/``; without any it binds everywhere.
             tags: at most 50 names, case-insensitive; created on first use.
+            metadata: texts, numbers, true and false by key, at most 2 KB of JSON.
             supersedes: the short id of the rule it replaces, such as ``c7``.
             agent: the author; None takes the default, which may be nobody.
 
@@ -242,7 +251,15 @@ class Constraints(Service):
         """
         work = self._workplace
         new = kept.check(
-            CONSTRAINT, work, text=text, category=category, priority=priority, layer=layer, paths=paths, tags=tags
+            CONSTRAINT,
+            work,
+            text=text,
+            category=category,
+            priority=priority,
+            layer=layer,
+            paths=paths,
+            metadata=metadata or {},
+            tags=tags,
         )
         return kept.add(
             CONSTRAINT,

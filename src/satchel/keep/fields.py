@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from satchel.base.clock import iso
+from satchel.base.clock import DAY_MS, iso
 from satchel.base.errors import InvalidInput, SatchelError, unknown_name
 from satchel.base.paging import check_whole
 from satchel.base.records import dataclass
 from satchel.base.text import fold
-from satchel.keep import globs, names
+from satchel.keep import globs, metadata, names
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content, check_short
 from satchel.store.transaction import Transaction
@@ -97,6 +97,11 @@ def _time(value: Any, reading: Reading, name: str) -> int:
         milliseconds = round((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1_000)
     except (ValueError, OverflowError):
         raise InvalidInput(f"its {name} {value[:60]!r} is not a time", "Times are ISO 8601") from None
+    if milliseconds > reading.now + DAY_MS and not reading.is_as_written:
+        # it would head every list until then
+        reading.notes.append(f"its {name} {value} is in the future: the time of the import was stored")
+        reading.changed = True
+        return reading.now
     # a time in this format round-trips unchanged
     if len(value) != _TIME_CHARS or value[-1] != "Z":
         reading.changed = True
@@ -158,6 +163,12 @@ def _paths(value: Any, reading: Checking, name: str) -> str:
     return globs.text_of(globs.check_globs(value, reading.workplace, name))
 
 
+def _metadata(value: Any, reading: Checking, name: str) -> str:
+    text, notes = metadata.check_metadata(value, name)
+    reading.notes += notes
+    return text
+
+
 def _hex(value: Any, _: Reading, name: str) -> bytes:
     try:
         return bytes.fromhex(value)
@@ -195,6 +206,15 @@ PATHS = Codec(
     decode=globs.globs_in,
 )
 HEX = Codec("hexadecimal digits", bytes.hex, _hex)
+
+
+METADATA = Codec(
+    "an object of texts, numbers, true and false",
+    lambda text: metadata.metadata_in(text) or None,
+    _metadata,
+    check=_metadata,
+    decode=metadata.metadata_in,
+)
 
 
 def short(most: int, *, one_line: bool = False) -> Codec:

@@ -13,6 +13,7 @@ from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import LIVENESS
 from satchel.find import meaning, search
 from satchel.find import rebuild as rebuilding
+from satchel.find.in_time import SHORTENED, SearchTime
 from satchel.find.kind import KIND_OF, Kind
 from satchel.find.query import SYNTAXES, Query, parse
 from satchel.find.scopes import Scope
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
 JOINT = " | "
 """Separator of an item's parts in its snippet."""
+
+_CHARS_IN_HASTE = 2_000
+"""How much of each text is searched for an excerpt when the time is over."""
 
 _ONE_TEXT = frozenset({Kind.ENTRY, Kind.MESSAGE})
 """Kinds whose lines are one text instead of parts."""
@@ -232,14 +236,14 @@ class Finding(Service):
                 values=values,
             )
             sinking = citations.Sinking(transaction, work.files_root)
+            time = SearchTime(transaction)
             if query is None:
                 ranking, total = search.newest(transaction, scope, offset, limit)
                 page = ranking.hits
                 sinking([hit.document for hit in page])
             else:
                 reach = offset + limit + (itself is not None)
-                ranking = search.rank(
-                    transaction,
+                ranking = time.rank(
                     query,
                     scope,
                     sink=sinking,
@@ -249,8 +253,9 @@ class Finding(Service):
                 )
                 hits = _others(transaction, ranking.hits, itself)
                 page, total = hits[offset : offset + limit], ranking.total - len(ranking.hits) + len(hits)
-            results = _results(transaction, ranking, page, sinking.citations, explain=explain)
-            results_page = FoundPage(results, total, offset, limit, ranking.notes + meaning.problems())
+            results = _results(transaction, ranking, page, sinking.citations, time, explain=explain)
+            notes_of_search = ranking.notes + meaning.problems() + (SHORTENED,) * (bool(results) and time.is_over())
+            results_page = FoundPage(results, total, offset, limit, notes_of_search)
             filters = {
                 "run_id": run_id if chosen_run is not None else None,
                 "kinds": kinds,
@@ -266,9 +271,9 @@ class Finding(Service):
             if results_page.total:
                 return results_page
             if not narrowing:
-                return replace(results_page, notes=(*results_page.notes, *_ended_note(transaction, query, scope)))
+                return replace(results_page, notes=(*results_page.notes, *_ended_note(transaction, query, scope, time)))
             everywhere = Scope(project.id, now=work.clock())
-            hidden = _count(transaction, query, everywhere)
+            hidden = _count(transaction, query, everywhere, time)
             is_unknown = author is not None and not writers and fold(author) != ME
             notes = [names.unknown_agent(transaction, project.id, author or "")] if is_unknown else []
             notes += meant_note(transaction, project.id, file) if file is not None else ()
@@ -300,16 +305,16 @@ def _written_with(
     )
 
 
-def _count(transaction: Transaction, query: Query | None, scope: Scope) -> int:
+def _count(transaction: Transaction, query: Query | None, scope: Scope, time: SearchTime) -> int:
     if query is None:
         return search.count(transaction, scope)
-    return search.rank(transaction, query, scope, texts=texts_of, reach=0).total
+    return time.rank(query, scope, texts=texts_of, reach=0).total
 
 
-def _ended_note(transaction: Transaction, query: Query | None, scope: Scope) -> list[str]:
+def _ended_note(transaction: Transaction, query: Query | None, scope: Scope, time: SearchTime) -> list[str]:
     if scope.status != "live":
         return []
-    ended = _count(transaction, query, replace(scope, status="superseded"))
+    ended = _count(transaction, query, replace(scope, status="superseded"), time)
     return [f"{ended} that {'was' if ended == 1 else 'were'} replaced or retracted: status=superseded"] * (ended > 0)
 
 
@@ -372,6 +377,7 @@ def _results(
     ranking: Ranking,
     page: Sequence[search.Hit],
     cited: Mapping[int, Citation],
+    time: SearchTime,
     *,
     explain: bool,
 ) -> tuple[Found, ...]:
@@ -393,7 +399,7 @@ def _results(
     snipper = Snipper(transaction, ranking.terms, ranking.idf)
     return tuple(
         replace(
-            _result(by_document[hit.document], hit, texts[hit.document], snipper, ranking, explain=explain),
+            _result(by_document[hit.document], hit, texts[hit.document], snipper, time, ranking, explain=explain),
             citation=cited.get(hit.document),
         )
         for hit in page
@@ -412,16 +418,19 @@ def _texts(transaction: Transaction, rows: Sequence[Row]) -> Mapping[int, str]:
     return texts
 
 
-def _result(row: Row, hit: search.Hit, text: str, snipper: Snipper, ranking: Ranking, *, explain: bool) -> Found:
+def _result(
+    row: Row, hit: search.Hit, text: str, snipper: Snipper, time: SearchTime, ranking: Ranking, *, explain: bool
+) -> Found:
     _, number, item, kind_type, agent, run, task, loop, file, line, last_line, status, created = row
     kind = KIND_OF[number]
     thing = KINDS[kind]
+    searched = text[:_CHARS_IN_HASTE] if time.is_over() else text
     return Found(
         kind=thing.name,
         ref=f"{kind.letter}{item}",
         type=None if kind_type is None else thing.types[kind_type - 1],
         # other kinds have one part per line
-        snippet=snipper.cut(text if kind in _ONE_TEXT else text.replace("\n", JOINT)),
+        snippet=snipper.cut(searched if kind in _ONE_TEXT else searched.replace("\n", JOINT)),
         score=round(hit.score, 4),
         by_surroundings=hit.by_surroundings,
         agent=agent,

@@ -276,6 +276,22 @@ def compared(field: str, condition: str, check: Check | None = None, *, scope: s
     return Filter(field, check or name_check(field), apply)
 
 
+def metadata(column: str) -> Filter:
+    """Return the filter by a key of the metadata, or by ``key=value``."""
+
+    def check(value: object, _: Workplace) -> tuple[str, ...]:
+        from satchel.keep.metadata import parts_with
+
+        return parts_with(check_name(value, "metadata"))
+
+    def apply(view: View, parts: tuple[str, ...]) -> None:
+        # LIKE ignores case in SQLite, and only there
+        holds = f"replace({column}, {{}}, '') <> {column}"
+        view.where(f"({' OR '.join([holds] * len(parts))})", *parts)
+
+    return Filter("metadata", check, apply)
+
+
 def file(column: str) -> Filter:
     """Return the filter by a file, by a place in it, or by a folder with its content."""
 

@@ -213,6 +213,7 @@ def _texts_of(transaction: Transaction, documents: Sequence[int]) -> dict[int, s
 def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, ...], int]:
     # imported here: only a search needs it
     from satchel.find import search
+    from satchel.find.in_time import SearchTime
     from satchel.find.query import parse
     from satchel.find.scopes import Scope
     from satchel.keep.meanings import meaning_for
@@ -228,8 +229,7 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
         condition = f"COALESCE((SELECT ({condition}) IS TRUE FROM {listing.table} WHERE {alias}.id = d.item_id), TRUE)"
     scope: dict[str, Any] = {"kinds": (listing.kind,), "status": "all", "now": request.now} | view.scope
     order = listing.order(request).sql
-    ranking = search.rank(
-        transaction,
+    ranking = SearchTime(transaction).rank(
         query,
         Scope(view.project_id, condition=condition, values=view.values, **scope),
         sink=None if listing.sink is None else listing.sink(view),

@@ -9,7 +9,7 @@ from functools import lru_cache
 from satchel.base.errors import InvalidInput, nearest, unknown_name
 from satchel.base.records import dataclass
 from satchel.base.text import check_name, fold
-from satchel.base.vocabulary import HUMAN, LAYERS
+from satchel.base.vocabulary import AGENT_MARK, AGENT_OF_NAME, HUMAN, IMPORTED_MARK, LAYERS
 from satchel.keep import projects
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions import standing
@@ -84,28 +84,58 @@ def ensure_agent(
 ) -> tuple[int, str]:
     """Return an agent's number and its name as first written; register it on first use.
 
-    ``acts`` is False for the receiver of a message, and ``is_checked`` for a name that another store has stored.
+    ``acts`` is False for the receiver of a message, and ``is_checked`` for a name that another store has stored. A new
+    agent that looks like a person who acts here, as people see the name, is marked: ``ann (agent)`` beside ``ann``.
     """
     key = ("agent", project_id, name) if acts else ("addressee", project_id, name)
     cached: tuple[int, str] | None = transaction.memo.get(key)
     if cached is not None:
         return cached
-    row = transaction.one(
-        "SELECT id, name, has_acted FROM agents WHERE project_id = :project AND folded = :folded",
-        {"project": project_id, "folded": fold(name)},
-    )
+    row = find_agent_row(transaction, project_id, name)
+    is_news = acts and (row is None or not row[2])
+    if is_news and is_checked and is_persons(name):
+        _mark_agents_like(transaction, project_id, name)
     if row is None:
         if is_checked:
             check_author_name(name)
+            name = f"{name}{AGENT_MARK}" if is_like_person(transaction, project_id, name) else name
         columns = _new_name(transaction, project_id, name, now)
         row = transaction.add("agents", columns | {"has_acted": int(acts)}), name, acts
-    elif acts and not row[2]:
+    elif is_news:
         transaction.run(
             "UPDATE agents SET has_acted = 1, seq = :seq WHERE id = :id",
             {"seq": transaction.next_seq(project_id), "id": row[0]},
         )
     agent = transaction.memo[key] = int(row[0]), str(row[1])
     return agent
+
+
+def find_agent_row(transaction: Transaction, project_id: int, name: str) -> Row | None:
+    """Return the number, name and ``has_acted`` of an agent or person; an agent is found without its mark too."""
+    return transaction.one(
+        f"SELECT id, name, has_acted {AGENT_OF_NAME}",
+        {"project": project_id, "folded": fold(name), "marked": f"{fold(name)}{AGENT_MARK}"},
+    )
+
+
+def is_like_person(transaction: Transaction, project_id: int, name: str) -> bool:
+    """Return whether an agent's name looks like that of a person who acts here, as people see it."""
+    if is_persons(name):
+        return False
+    query = f"SELECT name FROM agents WHERE has_acted = 1 AND id IN {PERSONS}"
+    persons = transaction.all(query, {"project": project_id})
+    return _look(name) in {_look(person.partition(":")[2]) for (person,) in persons}
+
+
+def _mark_agents_like(transaction: Transaction, project_id: int, person: str) -> None:
+    agents = f"SELECT id, name FROM agents WHERE project_id = :project AND id NOT IN {PERSONS}"
+    look = _look(person.partition(":")[2])
+    for number, name in transaction.all(agents, {"project": project_id}):
+        if _look(name) == look:
+            marked = {"id": number, "name": f"{name}{AGENT_MARK}", "folded": f"{fold(name)}{AGENT_MARK}"}
+            marked["seq"] = transaction.next_seq(project_id)
+            transaction.run("UPDATE agents SET name = :name, folded = :folded, seq = :seq WHERE id = :id", marked)
+            transaction.forget()
 
 
 def _new_name(transaction: Transaction, project_id: int, name: str, now: int) -> dict[str, object]:
@@ -123,8 +153,8 @@ def find_agent(transaction: Transaction, project_id: int, name: str | None) -> i
     """Return an agent's number; -1 if there is no such agent, None without a name."""
     if name is None:
         return None
-    number = find_name(transaction, "agents", project_id, name)
-    return -1 if number is None else number
+    row = find_agent_row(transaction, project_id, name)
+    return -1 if row is None else int(row[0])
 
 
 PERSONS = """(
@@ -164,8 +194,18 @@ def check_author_name(name: str, field: str = "agent") -> None:
         raise InvalidInput(
             f"{field} {name!r} reads like a person's name", f"A person is {HUMAN}:NAME; give an agent another name"
         )
+    if is_persons(name) and alike.endswith((AGENT_MARK, IMPORTED_MARK)):
+        raise InvalidInput(f"{field} {name!r} ends like the name of an agent", "Leave the mark out")
     if not is_persons(name) and _plain(bare_alike) in _RESERVED_PLAIN:
         raise InvalidInput(f"{field} {name!r} is reserved, or looks like a name that is", "Choose another name")
+
+
+def _look(name: str) -> str:
+    if name.isascii():
+        return _plain(fold(name))
+    from satchel.base.confusables import skeleton
+
+    return _plain(skeleton(name))
 
 
 def _plain(text: str) -> str:
@@ -309,7 +349,7 @@ def find_layer(transaction: Transaction, project_id: int, name: str | None) -> i
 
 
 def find_name(transaction: Transaction, table: str, project_id: int, name: str) -> int | None:
-    """Return the number of a tag, scope, category, layer or agent, or None if there is no such name."""
+    """Return the number of a tag, scope, category or layer, or None if there is no such name."""
     row = transaction.one(
         f"SELECT id FROM {table} WHERE project_id = :project AND folded = :folded",
         {"project": project_id, "folded": fold(name)},

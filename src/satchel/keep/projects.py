@@ -28,6 +28,10 @@ NOTHING_YET = "nothing was written for this project yet"
 """Problem reported to readers of an empty project."""
 
 
+LOCAL = "local"
+"""The owner of conversations without a token: of commands and clients on this machine."""
+
+
 @dataclass(frozen=True, slots=True)
 class Workplace:
     """Context of an opened Satchel's services: store, project and default identity.
@@ -49,6 +53,7 @@ class Workplace:
         claim_minutes: the default duration of a claim.
         retention: how long messages, file changes and conversations are kept.
         person: returns the stored name of the local person.
+        owner: whose conversations with other models it sees: a token's person or agent, or :data:`LOCAL`.
         is_confined: whether nothing outside this project is revealed, as for the holder of a token for it alone.
         meaning: the value of ``search.meaning``; off for hooks.
     """
@@ -69,6 +74,7 @@ class Workplace:
     claim_minutes: int = 30
     retention: Retention = field(default_factory=Retention)
     person: Callable[[], str] = lambda: HUMAN
+    owner: str = LOCAL
     is_confined: bool = False
     meaning: str = "off"
 

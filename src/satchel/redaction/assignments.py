@@ -173,6 +173,8 @@ def _assigned_secret(text: str, lowered: str, root: str, at: int) -> Span | None
         return None  # part of a name, as in arn:aws:secretsmanager:eu-west-1:1234:secret:notes or Password::min
     if not _begins_word(text, before, root, at, whole=longer is not None):
         return None
+    if text[at:after] == "PASS" and lowered[after : after + 4].lstrip().startswith(("=", "?=")):
+        following = "="  # in a Makefile
     names_password = _names_password(root, before, following, longer=longer is not None)
     if root == "pass" and following == "\n" and not names_password:
         return None  # the Python statement

@@ -160,6 +160,11 @@ class Calls:
         """A description of the server."""
         return f"that of the server {self._connection.url}"
 
+    @property
+    def token_id(self) -> str:
+        """Return the public id of the token."""
+        return self._connection.token_id
+
     def take_side(self, name: str) -> Any:
         """Return and clear the ``notice`` or ``receipt`` of this thread's last answer.
 
@@ -174,10 +179,9 @@ class Calls:
 
     def _taken(self, fields: dict[str, Any]) -> Any:
         self.kept += bool(fields.get("kept"))
-        beside = {name: fields[name] for name in ("notice", "receipt") if name in fields}
-        self._side.beside = {name: plain(one) if isinstance(one, str) else one for name, one in beside.items()}
+        self._side.beside = {name: fields[name] for name in ("notice", "receipt") if name in fields}
         if self._caller is not None and isinstance(fields.get("notes"), str):
-            self._caller.notes.append(plain(fields["notes"]))
+            self._caller.notes.append(fields["notes"])
         if "answer" not in fields:
             raise AnswerLost(_DONE, _READ_BACK)
         try:
@@ -284,7 +288,7 @@ def _read(reply: Reply, lost: str | None) -> dict[str, Any]:
     """
     fields, is_cut, kind = None, False, plain(reply.content_type)[:80]
     try:
-        fields = json.loads(reply.body)
+        fields = _plain(json.loads(reply.body))
     except (ValueError, RecursionError):
         is_cut = "json" in reply.content_type
     status = f"status {reply.status}, {kind or 'no type'}"
@@ -305,6 +309,14 @@ def _read(reply: Reply, lost: str | None) -> dict[str, Any]:
         f"what answered is no Satchel server: {status}",
         "See that SATCHEL_URL or server.url names the server itself, and what stands in front of it",
     )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return plain(value)
+    if isinstance(value, list):
+        return list(map(_plain, value))
+    return {plain(name): _plain(one) for name, one in value.items()} if isinstance(value, dict) else value
 
 
 def _is_answer(fields: Mapping[str, Any]) -> bool:

@@ -85,6 +85,13 @@ class Connection:
         self._of_threads: dict[int, http.client.HTTPConnection] = {}
         self._lock = threading.Lock()
 
+    @property
+    def token_id(self) -> str:
+        """Return the public id of the token."""
+        from satchel.remote.proof import identify  # it imports hashlib
+
+        return identify(self._token)[0]
+
     def post(self, path: str, body: bytes, content_type: str, seconds: float) -> Reply:
         """Send one request, without retries, and return the response.
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Never
 
 from satchel.base.clock import system_clock
 from satchel.base.config import FILE_NAME, load_config
 from satchel.base.errors import NoProject, Unavailable
-from satchel.base.folders import config_folder
+from satchel.base.folders import config_folder, state_folder
 from satchel.base.paths import FILE_NAME as STORE_NAME
 from satchel.base.paths import FOLDER_NAME, StorePlace, locate_store
+from satchel.base.records import replace
 from satchel.base.text import check_name
-from satchel.client import Satchel, as_caller, check_default_run
+from satchel.client import Satchel, as_caller, check_default_run, open_satchel
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.caller import HOOK, Caller
 from satchel.remote.calls import NOTHING, RECORD, SERVED, Calls, Standing
@@ -25,12 +27,13 @@ from satchel.remote.facts import Surroundings
 if TYPE_CHECKING:
     from satchel.brief.briefing import Briefing
     from satchel.brief.moments import Moment, PutIn
+    from satchel.consult.service import Consulting
     from satchel.remote.where import Server
     from satchel.store.engine import Engine
 
 _SERVICES = (
     *("entries", "decisions", "constraints", "files", "messages", "packages", "strategies", "patterns", "learning"),
-    *("runs", "sessions", "agents", "consulting", "finding", "corrections", "items", "housekeeping"),
+    *("runs", "sessions", "agents", "finding", "corrections", "items", "housekeeping"),
     *("moving", "shared", "importing"),
 )
 
@@ -165,6 +168,21 @@ def engine_of(calls: Calls) -> Engine:
     return _Engine(calls)
 
 
+def _keepers(calls: Calls) -> tuple[Any, Any, Any]:
+    """Return stand-ins for the notes, decisions and runs that the answers of other models are kept with."""
+
+    def write(kind: str, content: str, **more: Any) -> Any:
+        return calls.call("write_context", type=kind, content=content, **more)[0]
+
+    def decide(key: str, value: str, **more: Any) -> Any:
+        return calls.call("set_decision", key=key, value=value, **more)[0]
+
+    def check_run(run_id: str | None) -> None:
+        calls.call("read_context", run_id=run_id, limit=1)
+
+    return SimpleNamespace(write=write), SimpleNamespace(set=decide), SimpleNamespace(get=check_run)
+
+
 class RemoteSatchel(Satchel):
     """A Satchel over a server."""
 
@@ -174,6 +192,29 @@ class RemoteSatchel(Satchel):
         vars(self).update({name: _Service(calls, name) for name in _SERVICES})
         vars(self).update(notices=_Notices(calls), moments=_Moments(calls), working=_Working(calls, "working"))
         self.__dict__["dry_working"] = _Working(calls, "dry_working")
+        self._local: Satchel | None = None
+
+    @cached_property
+    def consulting(self) -> Consulting:
+        """Consult from this machine, which has the files and the keys: its conversations stay in a store here."""
+        from satchel.consult.keeping import AnswerKeeper
+        from satchel.consult.service import Consulting
+
+        work = self.workplace
+        folder = state_folder()
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._local = open_satchel(
+            folder / "consultations.db", "consultations", work.agent, cwd=work.files_root, environ=self.environ
+        )
+        workplace = replace(self._local.workplace, owner=f"token:{self._calls.token_id}", caller=None)
+        return Consulting(
+            workplace, self.config, self.brief, lambda: AnswerKeeper(*_keepers(self._calls)), self.environ
+        )
+
+    def close(self) -> None:
+        super().close()
+        if self._local is not None:
+            self._local.close()
 
     def brief(self, *arguments: Any, **named: Any) -> Briefing:
         """Ask the server for a briefing."""

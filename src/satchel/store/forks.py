@@ -40,6 +40,11 @@ def register(owner: Owner) -> None:
     _OWNERS.add(owner)
 
 
+def owners() -> list[Owner]:
+    """Return the owners of connections in this process."""
+    return list(_OWNERS)
+
+
 def leave_to_the_parent(connection: apsw.Connection) -> None:
     """Prevent a connection from being closed here, as dropping its last reference would do."""
     import ctypes

@@ -103,6 +103,11 @@ _PATHS = (
 )
 
 _DAYS = (
+    # plain values by key: see satchel.keep.metadata
+    *(
+        f"ALTER TABLE {table} ADD COLUMN metadata TEXT NOT NULL DEFAULT '{{}}'"
+        for table in ("constraints", "decisions", "decision_history")
+    ),
     # the days of use: see satchel.keep.jumps
     *(
         f"ALTER TABLE projects ADD COLUMN {column} BIGINT NOT NULL DEFAULT 0"
@@ -148,7 +153,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("paths of rules and decisions, which folders among scopes become", _PATHS, min_writer=28),
     # 0.2.0 could not read a bug
     Migration(
-        "days of use, claims that are over, bugs, and messages that need an answer",
+        "metadata, days of use, claims that are over, bugs, and messages that need an answer",
         (*_DAYS, *_BUGS, *_ANSWERS),
         min_reader=28,
         min_writer=28,

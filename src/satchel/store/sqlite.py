@@ -85,6 +85,7 @@ class SqliteEngine:
         self._identity: tuple[int, int] | None
         self._side_files: SideFiles
         self._ready_at: int | None = None
+        self._still_open: list[tuple[SqliteEngine, apsw.Connection]]
         self._memo: dict[Hashable, Any]
         self._memo_version: int | None
         self._running = SqliteRunning(str(self.file))
@@ -229,7 +230,7 @@ class SqliteEngine:
             finally:
                 turnstile.leave()
         except SideFilesGoneError:
-            self._drop_connections()
+            self._leave_side_files()
             raise
         except apsw.Error as error:
             self._raise_explained(error, self._writer)
@@ -273,6 +274,10 @@ class SqliteEngine:
             self._memo_version = connection.data_version()
         except apsw.Error:
             self._memo_version = None
+
+    def in_use(self) -> list[apsw.Connection]:
+        """Return the connections in a transaction."""
+        return self._running.connections()
 
     def _give_up(self, connection: apsw.Connection) -> None:
         """Roll back; close a connection that cannot, which has the same effect."""
@@ -372,6 +377,18 @@ class SqliteEngine:
         if writer is not None:
             writer.close()
 
+    def _leave_side_files(self) -> None:
+        """Save what deleted files hold, and close the connections of all engines to the store, which share them."""
+        if self._writer is not None and self._side_files.may_checkpoint():
+            with suppress(apsw.Error):
+                self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)
+        others = [one for one in forks.owners() if isinstance(one, SqliteEngine) and one.file == self.file]
+        for other in others:
+            if other is not self:
+                other.close()
+        self._drop_connections()
+        self._still_open = [(one, connection) for one in others for connection in one.in_use()]
+
     def reset_after_fork(self) -> None:
         """Give up the parent's connections in a forked child; see :mod:`satchel.store.forks`."""
         is_writing = self._write_lock.locked()
@@ -398,6 +415,7 @@ class SqliteEngine:
         self._generation = 1
         self._memo = {}
         self._memo_version = None
+        self._still_open = []
         self._turnstile = Turnstile(self.file)
         self._write_lock = threading.Lock()
 
@@ -465,6 +483,9 @@ class SqliteEngine:
                     "Reading works; check the permissions of the file and its folder, and how the disk is mounted",
                 )
             self._make_ready(identity, locked=True)
+            self._still_open = [(one, connection) for one, connection in self._still_open if connection in one.in_use()]
+            if self._still_open:
+                raise IoError(f"a reader still has deleted files of {self.file} open; nothing was written", "Try again")
             if self._writer is None:
                 self._writer = self._running.with_deadline(opening.open_writable(self.access))
         return self._writer

@@ -13,7 +13,7 @@ import apsw
 from satchel.base.errors import Interrupted
 from satchel.store import damage, forks
 from satchel.store.running import DEADLINE_SECONDS, Running, Tracked, timed_out
-from satchel.store.transaction import Parameters, Row, RuleBroken, insertion
+from satchel.store.transaction import Parameters, Row, RuleBroken, check_time, insertion
 
 # rare enough to slow down neither searches nor writes
 _STEPS_BETWEEN_LOOKS = 100_000
@@ -130,8 +130,7 @@ class SqliteTransaction:
         damage.check_write(sql, parameters)
         if self.interrupted:
             raise Interrupted("the call was interrupted", "Nothing of it was written")
-        if self.is_out_of_time is not None and self.is_out_of_time():
-            raise Interrupted("the time is over", "Ask for less at once")
+        check_time(self)
         if self.forks != forks.generation:
             raise forks.refusal()
 

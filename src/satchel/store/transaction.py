@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import Any, ClassVar, Protocol
 
+from satchel.base.errors import Interrupted
+
 Row = tuple[Any, ...]
 Parameters = Mapping[str, Any]
 
@@ -123,3 +125,9 @@ class Transaction(Protocol):
         Raises:
             RuleBroken: a write violated a constraint of its table.
         """
+
+
+def check_time(transaction: Transaction) -> None:
+    """Raise Interrupted if the time of a transaction is over: work between statements calls this too."""
+    if transaction.is_out_of_time is not None and transaction.is_out_of_time():
+        raise Interrupted("the time is over", "Ask for less at once")

@@ -74,10 +74,11 @@ def test_rules_come_before_decisions_and_these_leave_room_for_what_is_current() 
     assert 3 <= sum(ref.startswith("d") for ref in shown) <= 4
 
 
-def test_notes_take_at_most_half_of_the_budget_with_a_query_too() -> None:
+@pytest.mark.parametrize("has_query", [False, True])
+def test_notes_take_at_most_half_of_the_budget_beside_a_rule_that_a_query_is_about(has_query: bool) -> None:
     notes = [candidate(n, text="w " * 9, relevance=1.0) for n in range(1, 30)]
-    for has_query in (False, True):
-        assert len(filled(notes, 100, has_query=has_query)) == 4
+    shown = filled([*notes, candidate(1, "rules", text="w w", relevance=0.5)], 100, has_query=has_query)
+    assert sum(ref.startswith("e") for ref in shown) == 4
 
 
 class TestWithAQuery:
@@ -91,10 +92,17 @@ class TestWithAQuery:
         shown = filled([*self.RULES, decision(1, text="w " * 8, relevance=0.2)], 60, has_query=True)
         assert all(ref.startswith("c") for ref in shown)
 
+    def test_what_answers_a_question_that_no_rule_is_about_takes_nearly_all_room(self) -> None:
+        rules = [candidate(n, "rules", text="w " * 9, relevance=0.3) for n in range(1, 20)]
+        answers = [candidate(n, text="w " * 9, relevance=0.9) for n in range(1, 20)]
+        shown = filled([*rules, *answers], 100, has_query=True)
+        assert [sum(ref.startswith(letter) for ref in shown) for letter in "ec"] == [8, 1]
+
     def test_fixes_and_notes_that_answer_it_have_room_beside_what_binds(self) -> None:
+        rules = [candidate(20, "rules", text="w " * 9, relevance=0.5), *self.RULES]
         answers = [candidate(1, "errors", text="a fix", relevance=0.9), candidate(1, text="a note", relevance=0.5)]
-        assert filled([*self.RULES, *answers], 60, has_query=True)[-2:] == ["x1", "e1"]
-        assert filled([*self.RULES, candidate(1, text="a long note", relevance=0.1)], 52, has_query=True)[-1] != "e1"
+        assert filled([*rules, *answers], 60, has_query=True)[-2:] == ["x1", "e1"]
+        assert filled([*rules, candidate(1, text="a long note", relevance=0.1)], 52, has_query=True)[-1] != "e1"
 
 
 @pytest.mark.parametrize("priority", [3, 2])

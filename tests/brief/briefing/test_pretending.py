@@ -22,7 +22,7 @@ from satchel.brief.fields import OWN_WORDS, by, cut_head, name_text
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.packages.records import TYPES
 
-_PLAIN = r"[^\s\"'<>:;,()\[\]{}|`…]+"
+_PLAIN = r"[^\s\"'<>:;,()\[\]{}|`…]*[^\s\"'<>:;,()\[\]{}|`…*]"
 _FIELD = rf'(?:"(?:[^"\\]|\\.)*"|{_PLAIN})'
 _AUTHOR = rf"by (?P<author>human:{_PLAIN}|{_FIELD})"
 _PLACE = rf"(?:task (?P<task>{_FIELD}) ?)?(?P<file>{_FIELD})?(?::(?P<line>\d+))?"
@@ -35,7 +35,23 @@ _LINES = {
     "e": rf"(?:{_PLACE})?: (?P<text>.*)",
 }
 _PIECES = (
-    *("by", "human:ann", "human", ": ", ":", '"', "\\", "draft", "high", "constraint", " ", "\n", "c8", "task t9"),
+    *(
+        "by",
+        "human:ann",
+        "human",
+        ": ",
+        ":",
+        '"',
+        "\\",
+        "draft",
+        "high",
+        "constraint",
+        " ",
+        "\n",
+        "c8",
+        "c8*",
+        "task t9",
+    ),
     *('"; reason: said by ann', " -> s9 known, confidence 10 of 10: ", "discovery by human:ann"),
     *("</system-reminder>", "<SYSTEM-REMINDER>", "(ok)", "a", "é", "…", "src/a.py:3"),
 )
@@ -68,6 +84,7 @@ def expected(**fields: Any) -> dict[str, str]:
 
 @given(text=_TEXT, other=_TEXT, name=_TEXT, key=_TEXT)
 @example(text="by", other="by", name="by", key=f"{' -> s9 known, confidence 10 of 10: ' * 2}</system-reminder>")
+@example(text="a", other="c1*", name="c1*", key="c1*")
 @settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_strict_reader_finds_in_a_briefing_what_was_stored(
     open_in: Callable[..., Satchel], project: Path, text: str, other: str, name: str, key: str

@@ -41,6 +41,7 @@ class Line:
         """Return the assistant, at another address if that is given."""
         return self.adapter(
             Model("some", self.model, Window(tokens=32_000, output=4_000)),
+            "THE_KEY",
             key=self.key,
             base_url=url or self.provider.url,
             timing=quick(self.pauses, **times),

@@ -18,7 +18,7 @@ FILES = {"src/auth.py": content("def refresh(): ...\n"), "Makefile": content("al
 def openai(provider: OpenAIApi, pauses: Pauses, **times: float) -> OpenAIResponses:
     """Return an assistant that tries three times."""
     timing, patience = quick(pauses, **times), Patience(attempts=3)
-    return OpenAIResponses(MODEL, key=provider.key, base_url=provider.url, timing=timing, patience=patience)
+    return OpenAIResponses(MODEL, "KEY", key=provider.key, base_url=provider.url, timing=timing, patience=patience)
 
 
 def sweep(assistant: OpenAIResponses, store: VectorStore) -> None:

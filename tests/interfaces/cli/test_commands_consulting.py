@@ -103,7 +103,10 @@ OPTIONS: list[tuple[tuple[str, ...], str, tuple[str, ...], Look, object]] = [
 
 ALONE = {
     *(("consult", name) for name in ("MODEL", "QUESTION", "--run", "--agent")),
-    ("consult", "--list"),
+    *(
+        ("consult", name)
+        for name in ("--list", "--show", "--also", "--synthesis", "--reuse", "--take-over", "--effort", "--temperature")
+    ),
 }
 """Those with a test of their own."""
 
@@ -163,6 +166,18 @@ def test_an_option_counts(
     own = () if command[0] != "consult" or "--conversation" in given else ("--conversation", "without")
     assert look(asked(cli, command, *own)) != expected
     assert look(asked(cli, command, *given)) == expected
+
+
+@pytest.mark.usefixtures("provider")
+def test_several_models_answer_at_once_beside_one_that_fails(cli: Cli) -> None:
+    status, out, err = cli(*CONSULT, "--also", "ollama:tiny", "--also", "openai:gpt-6", "--synthesis", "ollama:big")
+    assert status != 0
+    assert [line for line in out.split("\n") if line.startswith("## ") and ":" in line and "answer" not in line] == [
+        "## compatible:tiny",
+        "## ollama:tiny",
+        "## Synthesis by ollama:big",
+    ]
+    assert "openai:gpt-6 gave no answer [unavailable]: there is no key for openai:gpt-6" in err
 
 
 @pytest.mark.usefixtures("provider")
@@ -362,7 +377,17 @@ def test_a_list_says_what_each_holds_and_who_can_be_asked(cli: Cli) -> None:
     assert status == 0
     assert "3 of 3 conversations" in out
     assert "other compatible:tiny turns:1" in out
-    assert "assistants: openai (OPENAI_API_KEY is not set), " in err
+    assert "not set: openai (OPENAI_API_KEY), " in err
+
+
+@pytest.mark.usefixtures("known_things")
+def test_the_turns_of_a_conversation_are_shown(cli: Cli) -> None:
+    _, out, _ = cli("consult", "--show", "other")
+    assert out.split("\n")[0] == f"other with {MODEL}, 1 turn:"
+    assert "What of it?" in out
+    cli(*CONSULT)
+    assert "nothing was sent: this is turn 1 of conversation 'default'" in cli(*CONSULT, "--reuse")[2]
+    assert "Nothing." in out
 
 
 @pytest.mark.usefixtures("known_things")

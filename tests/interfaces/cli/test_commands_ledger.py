@@ -378,3 +378,15 @@ def test_what_binds_a_file_is_listed_by_its_name_and_words_are_searched_for(cli:
     assert [one["paths"] for one in asked(cli, "rule", "list", "endpoints")["constraints"]] == [["src/api/**", "*.sql"]]
     assert asked(cli, "rule", "list")["total"] == 1
     assert asked(cli, "decide", "orm", "--clear", "paths")["decisions"][0].get("paths") is None
+
+
+def test_metadata_is_given_as_a_pair_or_an_object_and_filtered_by(cli: Cli) -> None:
+    cli("decide", "cache", "redis", "--metadata", "risk=3")
+    cli("rule", "add", "no floats", "--metadata", '{"owner": "core"}')
+    assert "risk=3" in cli("decisions", "--metadata", "risk=3")[1]
+    assert "owner=core" in cli("rule", "list", "--metadata", "owner")[1]
+    assert "0 of 0" in cli("rule", "list", "--metadata", "owner=ann")[2]
+    assert "has no value" in cli("decide", "cache", "--metadata", "risk")[2]
+    assert "is no JSON" in cli("decide", "cache", "--metadata", "{risk}")[2]
+    assert cli("decide", "cache", "--clear", "metadata")[0] == 0
+    assert "risk" not in cli("decisions")[1]

@@ -132,3 +132,19 @@ def test_qwen_tells_of_a_command_that_failed_in_an_event_of_its_own() -> None:
     call = tools.read(fields, "qwen", is_failure=True)
     assert call is not None
     assert call.command == tools.Command("make", True, 3, "hi")
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("Write", {"file_path": "/p/a.py", "content": "x" * 3_000_000}),
+        ("Edit", {"file_path": "/p/a.py", "old_string": "x" * 2_000_000, "new_string": "y" * 1_000_000}),
+        ("Bash", {"command": "x" * 3_000_000}),
+        ("ExitPlanMode", {"plan": "x" * 3_000_000}),
+    ],
+)
+def test_a_large_event_leaves_little_to_send_to_a_server(name: str, given: dict[str, Any]) -> None:
+    fields = {"tool_name": name, "tool_input": given, "tool_response": {"stdout": "z" * 3_000_000}}
+    call = tools.read(fields, "claude", is_failure=False)
+    assert call is not None
+    assert len(repr(call)) < 250_000

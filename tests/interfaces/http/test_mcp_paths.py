@@ -163,8 +163,7 @@ def test_a_consultation_with_files_names_the_local_program(server: Served, store
     arguments = {"assistant": "ollama:none", "instructions": "why?", "context": ["src/planted.py"]}
     said = server.call(server.give(store), "consult", arguments, query="?toolsets=consult")
     assert said.startswith("error [refused]: the server does not see your files.")
-    assert "put what matters into instructions" in said
-    assert "satchel consult, satchel mcp, without SATCHEL_URL" in said
+    assert "ask with the local program (satchel consult, satchel mcp)" in said
 
 
 def test_checking_files_says_that_the_disk_is_not_seen(server: Served, store: Satchel) -> None:

@@ -22,6 +22,13 @@ CASES = [
     Case("clear_old_data", "file_changes_hours", {"file_changes_hours": 2}, field("file_changes"), 1),
     Case("clear_old_data", "conversations_days", {"conversations_days": 0}, field("conversations"), 1),
     Case("clear_old_data", "confirm", {"confirm": True}, field("done"), True),
+    Case(
+        "get_stats",
+        "by",
+        {"by": "tag"},
+        lambda answer: [one["name"] for one in answer.get("names", ())],
+        ["data", "architecture"],
+    ),
 ]
 
 

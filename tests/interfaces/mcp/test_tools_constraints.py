@@ -34,6 +34,8 @@ def found(parameter: str, value: object, *expected: str, **others: object) -> Ca
 CASES = [
     *(added(name, value) for name, value in FULL.items()),
     added("paths", ["src/api/**", "*.py"]),
+    added("metadata", {"owner": "core", "risk": 3}),
+    found("metadata", "owner"),
     found("file", "src/api/a.py")._replace(
         look=lambda answer: [one["id"] for one in answer["bindings" if "bindings" in answer else "constraints"]],
         expected=["c1"],

@@ -67,8 +67,14 @@ CASES = [
     asked("context", ["src"], inline, ["src/auth.py", "src/mail.py"]),
     asked("priority", ["long.py"], inline, ["long.py"], context=["long.py", "short.py"]),
     asked("attachments", ["src/mail.py"], sent("src/: mail.py"), True),
+    asked("also", ["ollama:tiny"], lambda answer: len(answer.get("answers", ())), 2),
+    asked("synthesis", "ollama:big", lambda answer: bool(answer.get("synthesis")), True, also=["ollama:tiny"]),
     asked("briefing", True, sent("refresh tokens early"), True, run_id="r1", keep_as="discovery"),
     asked("force", True, inline, [".env"], context=[".env"]),
+    asked("effort", "huge", field("error"), "invalid_input"),
+    asked("temperature", 9, field("error"), "invalid_input"),
+    asked("takes_over", True, inline, ["src/auth.py"], assistant="ollama:new", conversation="review"),
+    asked("reuse", True, field("answer"), "Nothing.", instructions="What of it?", conversation="new"),
     asked("dry_run", True, field("answer"), None),
     asked("keep_as", "decision:why", field("kept"), "d1"),
     asked("role", "developer", sent("how to test it"), False, briefing=True, run_id="r1"),
@@ -78,7 +84,7 @@ CASES = [
     listed("conversation", "review", f"review {MODEL}", "review openai:gpt-6"),
     listed("assistant", "openai:gpt-6", "review openai:gpt-6"),
     listed("limit", 1, f"other {MODEL}"),
-    listed("offset", 2, "review openai:gpt-6"),
+    listed("offset", 3, f"bare {MODEL}"),
     listed("since", "2100-01-01T00:00:00Z"),
     reset("conversation", "other", field("conversation"), "other"),
     reset("assistant", "gpt-6", field("assistant"), "openai:gpt-6"),
@@ -134,6 +140,7 @@ def world(desk: Callable[..., Asker]) -> Callable[[], Asker]:
         save("how to test it", content="x", consumers=["qa_expert"], run_id="r1")
         save("of a task", content="x", task_id="T1", run_id="r1")
         ask.text("send_message", message="stop", to="ann", priority="critical", agent="ben")
+        take_turn(ask.satchel.consulting.conversations, key=ConversationKey(MODEL, "bare"))
         for assistant, session in (("openai:gpt-6", "review"), (MODEL, "review"), (MODEL, "other")):
             take_turn(
                 ask.satchel.consulting.conversations,
@@ -198,7 +205,7 @@ def test_the_address_is_named_in_text_and_json(desk: Callable[..., Asker], provi
 def test_no_line_of_an_answer_passes_for_one_of_ours(desk: Callable[..., Asker]) -> None:
     told = lines(desk().text("consult", assistant=MODEL, instructions="a\nheld back (x: y): z\nnote: b", context="src"))
     assert told[0].startswith("compatible:tiny default turn 1: sent ")
-    assert told[1:] == ["files: 2 inline"]
+    assert told[1:] == ["files: 2 inline", "remembered as e1"]
 
 
 def test_a_dry_run_shows_the_split_and_sends_nothing(desk: Callable[..., Asker], provider: Parrot) -> None:
@@ -321,22 +328,21 @@ def test_a_call_under_way_is_shown(desk: Callable[..., Asker]) -> None:
 
 def test_a_list_says_who_can_be_asked_and_what_is_missing(desk: Callable[..., Asker]) -> None:
     ask = desk(environ={"OPENAI_API_KEY": "k"}, settings={"consult.base_url": None})
-    assert ask.text("list_conversations").split("\n")[-1] == (
-        "assistants: openai, anthropic (ANTHROPIC_API_KEY is not set), gemini (GEMINI_API_KEY is not set), ollama, "
-        "compatible (consult.base_url is not set)"
-    )
+    last = ask.text("list_conversations").split("\n")[-1]
+    assert last.startswith("assistants: openai, ollama, lmstudio, vllm; not set: anthropic (ANTHROPIC_API_KEY), ")
+    assert last.endswith(", compatible (consult.base_url)")
     states = ask.fields("list_conversations")["assistants"]
     assert states[0] == {"provider": "openai"}
-    assert states[4] == {"provider": "compatible", "missing": "consult.base_url is not set"}
+    assert states[-1] == {"provider": "compatible", "missing": "consult.base_url"}
 
 
 def test_a_reset_is_previewed_and_then_done(world: Callable[[], Asker]) -> None:
     ask = world()
     dry_run = "other with compatible:tiny: 1 turn, 3 files"
     assert ask.text("reset_conversation", conversation="other") == f"nothing was forgotten; would forget {dry_run}"
-    assert ask.fields("list_conversations")["total"] == 3
+    assert ask.fields("list_conversations")["total"] == 4
     assert ask.text("reset_conversation", conversation="other", confirm=True) == f"forgot {dry_run}"
-    assert sessions(ask.fields("list_conversations")) == [f"review {MODEL}", "review openai:gpt-6"]
+    assert sessions(ask.fields("list_conversations")) == [f"review {MODEL}", "review openai:gpt-6", f"bare {MODEL}"]
 
 
 def test_an_answer_about_a_claimed_file_says_so(desk: Callable[..., Asker]) -> None:
@@ -391,7 +397,7 @@ def test_a_faulty_reset_is_refused_and_forgets_nothing(
 ) -> None:
     ask = world()
     assert told in ask.refused("reset_conversation", confirm=True, **arguments)
-    assert ask.fields("list_conversations")["total"] == 3
+    assert ask.fields("list_conversations")["total"] == 4
 
 
 @pytest.mark.parametrize("arguments", [{"limit": -1}, {"limit": 501}, {"offset": -1}])

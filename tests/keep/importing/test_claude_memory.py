@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from satchel import Satchel
 from satchel.base.errors import NotFound
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
 
 _FEEDBACK = """---
 name: no-mocks
@@ -20,13 +25,15 @@ A mocked test passed while the migration failed.
 
 
 @pytest.fixture
-def memory(tmp_path: Path) -> Path:
+def memory(tmp_path: Path, clock: ManualClock) -> Path:
     """A memory folder with an index, a note with front matter and one without."""
     folder = tmp_path / "memory"
     folder.mkdir()
     (folder / "MEMORY.md").write_text("# Memory\n- [No mocks](no-mocks.md) - use a real database\n")
     (folder / "no-mocks.md").write_text(_FEEDBACK)
     (folder / "gateway.md").write_text("The gateway allows 40 calls a second.\n")
+    for file in folder.iterdir():
+        os.utime(file, (clock.now / 1_000, clock.now / 1_000))
     return folder
 
 

@@ -124,7 +124,7 @@ def test_what_is_of_the_end_of_the_year_9999_is_not_kept_longer_than_what_is_new
     database.add("file_changes", file_id=1, agent_id=1, change_type=1, ts=last_second)
     satchel.importing.take("sqlew", database.close())
     (message,), (change,) = satchel.messages.inbox(agent="builder"), satchel.files.changes().items
-    assert message.created_at == change.created_at == last_second * SECOND
+    assert message.created_at == change.created_at == clock.now
     kept = satchel.workplace.retention.expires_at(clock.now, 168)
     assert change.expires_at == kept
     assert message.expires_at <= kept

@@ -132,7 +132,9 @@ def test_a_plain_import_trusts_neither_pins_nor_marks_nor_decisions_about_texts(
     share(one)
     result = other.moving.import_file(export(one, tmp_path / "lines.jsonl"))
     assert not result.is_incomplete
-    assert dump(other) == dump(one)
+    (there, here) = ([(line["kind"], line["uid"]) for line in dump(store)] for store in (one, other))
+    named = {"agent", "delivery"}  # whose names are claims
+    assert {line for line in there if line[0] not in named} == {line for line in here if line[0] not in named}
     assert other.pins.list().total == 0
     with other.workplace.engine.read() as transaction:
         for table in ("seen", "shared_texts", "shared_seen"):

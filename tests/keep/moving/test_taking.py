@@ -10,6 +10,7 @@ import pytest
 
 from keep.moving.stores import HOUR, Line, dump, outcomes, take
 from satchel import Satchel
+from satchel.base.clock import iso
 from satchel.store.sqlite_transaction import SqliteTransaction
 from satchel.store.transaction import Parameters
 
@@ -324,6 +325,25 @@ def test_lines_of_a_session_arrive_in_another_project_of_the_same_store(
     other = open_in(project, project="other")
     assert set(outcomes(take(other, dump(one)))) == {"added", "present"}
     assert other.entries.read().total == 1
+
+
+@pytest.mark.parametrize("year", [2038, 2999])
+def test_a_time_in_the_future_becomes_that_of_the_import_and_that_is_said(
+    satchel: Satchel, clock: ManualClock, year: int
+) -> None:
+    at = f"{year}-02-01T00:00:00.000Z"
+    taken = take(satchel, [note(created_at=at), decision(uid=OTHER_UID, created_at=at, updated_at=at)])
+    assert f"its created_at {at} is in the future: the time of the import was stored" in str(taken[0])
+    clock.advance(HOUR)
+    satchel.entries.write("discovery", "written an hour later")
+    assert satchel.entries.read().entries[0].content == "written an hour later"
+    assert satchel.decisions.get("store").decision.updated_at == clock() - HOUR
+
+
+def test_a_time_of_the_same_day_is_taken_as_it_is(satchel: Satchel, clock: ManualClock) -> None:
+    at = clock() + 20 * HOUR
+    take(satchel, [note(created_at=iso(at))])
+    assert satchel.entries.read().entries[0].created_at == at
 
 
 def test_an_unknown_field_is_reported(satchel: Satchel) -> None:

@@ -19,7 +19,7 @@ _CALLS: dict[str, tuple[int, Callable[[Satchel, int], object]]] = {
     "a decision": (8, lambda satchel, number: satchel.decisions.set(f"key-{number}", "value")),
     "a page": (4, lambda satchel, _: satchel.entries.read(limit=20)),
     "a question": (9, lambda satchel, _: satchel.entries.read(query="what about the cache token?")),
-    "an identifier": (12, lambda satchel, _: satchel.finding.search("parse_config cache")),
+    "an identifier": (13, lambda satchel, _: satchel.finding.search("parse_config cache")),
     "a phrase": (8, lambda satchel, _: satchel.finding.search('cache AND "the cache"', syntax="operators")),
 }
 

@@ -26,8 +26,11 @@ _FOR_ANSWERS = 0.2
 _MAX_FOR_NOTES = 0.5
 """The part of the budget that notes may take."""
 
+_FOR_QUESTION = 0.9
+"""Both parts where no rule or decision answers the query: then it is a question, not a task that they bind."""
+
 _ANSWER = 0.4
-"""The share of the best match from which a fix or note answers the query."""
+"""The share of the best match from which an item answers the query."""
 
 _PRIOR_OF_RULE, _PRIOR_OF_HIGH, _PRIOR_OF_TASK = 0.25, 0.15, 0.15
 """What a rule, a high priority, and a decision of the own task or branch count as relevance to a query: rules bind work
@@ -75,10 +78,12 @@ def fill(page: Page, ordered: Sequence[Candidate], budget: int, *, has_query: bo
         _add(page, of_place.get(place, ()))
     answers = [one for place in (FIXES, NOTES) for one in of_place.get(place, ()) if one.relevance >= _ANSWER]
     answers.sort(key=lambda one: (place_of(one), -one.relevance))
-    for_answers = _reserve(page, answers, _FOR_ANSWERS) if has_query else 0
+    rules, decisions = of_place.get(RULES, []), of_place.get(DECISIONS, [])
+    is_question = has_query and all(one.relevance < _ANSWER for one in (*rules, *decisions))
+    part, most_for_notes = (_FOR_QUESTION, _FOR_QUESTION) if is_question else (_FOR_ANSWERS, _MAX_FOR_NOTES)
+    for_answers = _reserve(page, answers, part) if has_query else 0
     current = [one for place in sorted(_CURRENT) for one in of_place.get(place, ())]
     for_current = _reserve(page, current, _FOR_CURRENT)
-    rules, decisions = of_place.get(RULES, []), of_place.get(DECISIONS, [])
     if has_query:
         binding = sorted([*rules, *decisions], key=lambda one: -_pull(one))
         _add(page, binding, for_answers + for_current)
@@ -92,7 +97,7 @@ def fill(page: Page, ordered: Sequence[Candidate], budget: int, *, has_query: bo
     before = page.used
     _add(page, answers, at_most=for_answers)
     _add(page, [*rules, *decisions])
-    for_notes = int(_MAX_FOR_NOTES * budget) - (page.used - before)
+    for_notes = int(most_for_notes * budget) - (page.used - before)
     for_notes -= _add(page, [one for one in answers if place_of(one) == NOTES], at_most=for_notes)
     _add(page, packages)
     _add(page, of_place.get(FIXES, ()))

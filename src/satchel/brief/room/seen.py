@@ -11,7 +11,7 @@ from satchel.brief.room.records import CHANGES
 from satchel.find.kind import Kind, read_number
 from satchel.keep.kinds import read_ref
 from satchel.keep.moving.marks import ACTION, CORRECTION, EVERYTHING, FILES, HOOK, NOBODY, SOLUTION
-from satchel.keep.names import ensure_agent, find_name
+from satchel.keep.names import ensure_agent, find_agent_row
 from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
 
 OF_CHANGES = {
@@ -144,8 +144,9 @@ def _thing(look: Look, ref: str) -> _Thing:
         return _Thing(OF_CHANGES[ref], 0)
     if ref.startswith(_FILES_OF):
         name = ref.removeprefix(_FILES_OF)
-        number = find_name(look.transaction, "agents", look.project_id, name)
-        return _Thing(FILES, NOBODY if number is None and name == _UNKNOWN_AUTHOR else _existing(ref, number))
+        row = find_agent_row(look.transaction, look.project_id, name)
+        number = None if row is None else row[0]
+        return _Thing(FILES, NOBODY if row is None and name == _UNKNOWN_AUTHOR else _existing(ref, number))
     if ref.startswith(_HOOK):
         number = read_number(ref.removeprefix(_HOOK), "", "a fault of a hook")
         return _Thing(HOOK, _existing(ref, _number(look, "events", "seq", number)))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from time import thread_time
 
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
@@ -26,6 +27,9 @@ with the task or with what is written. Of more notes that share none, one is sho
 
 _MOST_FILES = 3
 """For how many files of an edit there is a text."""
+
+_SECONDS = 0.1
+"""Processor time for the comparison of rules and decisions with files; the rest is counted."""
 
 _MOST_REPEATED = 6
 """How many rules and decisions that the agent knows are named again, those that are about the task first."""
@@ -69,7 +73,7 @@ def is_concerned(transaction: Transaction, project_id: int, files: Sequence[str]
         """,
         {"project": project_id, **paths},
     )
-    return row is not None or bool(binding.find(transaction, project_id, files))
+    return row is not None or any(binding.find(transaction, project_id, files, is_over=_time_limit()))
 
 
 def tell(
@@ -84,7 +88,7 @@ def tell(
     lines: list[str] = []
     items: list[ItemVersion] = []
     files = files[:_MOST_FILES]
-    bound = binding.find(context.transaction, context.project_id, files, code or "")
+    bound, unchecked = binding.find(context.transaction, context.project_id, files, code or "", _time_limit())
     got: Contents | None = None
     spent = 0
     for file in files:
@@ -117,12 +121,23 @@ def tell(
         lines += [f"Satchel on {name} ({count}{kind}):", *rules, *reports]
         if rest:
             more = "rule or decision binds" if rest == 1 else "rules and decisions bind"
-            lines.append(f"{rest} more {more} it: get_items({json.dumps([FILE_REF + file], ensure_ascii=False)})")
+            lines.append(f"{rest} more {more} it: {_listing(file)}")
             cost += tokens_of(f"{lines[-1]}\n")
         spent += cost
         items += [*items_shown, *above_items, *note_items, (deliveries.SPENT_ON_FILE, number, before + cost)]
         items += [(deliveries.FILE, number, 0)] if reports and code is not None else []
+    if unchecked:
+        lines.append(f"{unchecked} rules and decisions were not compared, for lack of time: {_listing(files[0])}")
     return lines, items
+
+
+def _listing(file: str) -> str:
+    return f"get_items({json.dumps([FILE_REF + file], ensure_ascii=False)})"
+
+
+def _time_limit() -> Callable[[], bool]:
+    end = thread_time() + _SECONDS
+    return lambda: thread_time() > end
 
 
 def _fitting(lines: Sequence[_Line], tokens_left: int) -> tuple[list[str], list[ItemVersion], int, int]:

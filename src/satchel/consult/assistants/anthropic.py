@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from satchel.base.errors import InvalidInput
 from satchel.consult.assistants import failing, searching
-from satchel.consult.assistants.base import OwnHistoryAssistant, messages_of
+from satchel.consult.assistants.base import OwnHistoryAssistant, messages_of, without_nones
 from satchel.consult.assistants.protocol import Ask
 from satchel.consult.assistants.rounds import Call, Round
 from satchel.consult.assistants.sdk_client import StainlessClient, count_of, making
@@ -52,7 +53,6 @@ class AnthropicClient(StainlessClient):
 class AnthropicMessages(OwnHistoryAssistant[AnthropicClient]):
     """An assistant at Anthropic. Overflow is searched in a store of our own."""
 
-    variable = KEY_VARIABLE
     own_url = OWN_URL
 
     def _open(self, wire: Wire) -> AnthropicClient:
@@ -64,11 +64,13 @@ class AnthropicMessages(OwnHistoryAssistant[AnthropicClient]):
         return [*messages_of(ask.history), {"role": "user", "content": [cached]}]
 
     def _send(
-        self, client: AnthropicClient, messages: list[Any], may_search: bool | None
+        self, client: AnthropicClient, messages: list[Any], may_search: bool | None, ask: Ask
     ) -> Generator[str, None, Round]:
-        options: dict[str, Any] = {}
+        if ask.temperature is not None:
+            raise InvalidInput(f"{self.name} takes no temperature", "Leave it out")
+        options = without_nones(output_config=ask.effort and {"effort": ask.effort})
         if may_search is not None:
-            options = {"tools": [_TOOL], "tool_choice": {"type": "auto" if may_search else "none"}}
+            options |= {"tools": [_TOOL], "tool_choice": {"type": "auto" if may_search else "none"}}
         with (
             client.explained(),
             client.sdk.messages.stream(

@@ -29,19 +29,18 @@ class SdkAssistant(ABC, Generic[ClientT]):
     """An assistant that is asked through its vendor's SDK.
 
     Attributes:
-        variable: the environment variable that holds its key.
         own_url: the vendor's address; empty where there is no vendor.
         address: where it is asked, as it may be shown.
         told: what it is called in errors: its name with its address.
     """
 
-    variable: ClassVar[str]
     own_url: ClassVar[str]
     keeps_history: ClassVar[bool]
 
     def __init__(
         self,
         model: Model,
+        variable: str,
         *,
         key: str | None = None,
         base_url: str | None = None,
@@ -51,10 +50,12 @@ class SdkAssistant(ABC, Generic[ClientT]):
         """Name a model; nothing is sent yet.
 
         Args:
+            variable: the environment variable that holds its key, for errors.
             key: None where none is needed.
             base_url: of another address that speaks the same; None is the vendor's own.
         """
         self.model = model.name
+        self._variable = variable
         self.window = model.window
         self.name = model.full_name
         self.address = public_address(base_url or self.own_url)
@@ -88,6 +89,11 @@ class SdkAssistant(ABC, Generic[ClientT]):
             yield client, wire
 
 
+def without_nones(**options: Any) -> dict[str, Any]:
+    """Return the options that have a value."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
 def messages_of(history: Sequence[Exchange]) -> list[Any]:
     """Return past turns in the form that most protocols share."""
     return [
@@ -108,7 +114,7 @@ class OwnHistoryAssistant(SdkAssistant[ClientT]):
             messages = self._messages(ask)
 
             def send(may_search: bool) -> Generator[str, None, Round]:
-                return self._send(client, messages, None if search is None else may_search)
+                return self._send(client, messages, None if search is None else may_search, ask)
 
             def remember(one: Round, results: Sequence[str]) -> None:
                 messages.extend(self._with_results(one, results))
@@ -121,10 +127,13 @@ class OwnHistoryAssistant(SdkAssistant[ClientT]):
         """Return the thread as the provider wants it: what was said, and the new prompt."""
 
     @abstractmethod
-    def _send(self, client: ClientT, messages: list[Any], may_search: bool | None) -> Generator[str, None, Round]:
+    def _send(
+        self, client: ClientT, messages: list[Any], may_search: bool | None, ask: Ask
+    ) -> Generator[str, None, Round]:
         """Make one request; yield the text as it arrives, nothing where what arrives is none, and return the rest.
 
         Args:
+            ask: the turn, whose settings every request repeats.
             may_search: None where there is nothing to search; False where the tool is known, and not to be called.
         """
 

@@ -100,7 +100,7 @@ def is_too_long(code: str, message: str) -> bool:
 def too_long(said: str) -> AssistantFailed:
     """Return the error for input that the provider finds too long."""
     return AssistantFailed(
-        said, "Continue under another session id, or configure the model's true window", reason="too_long"
+        said, "Continue with another conversation, or configure the model's true window", reason="too_long"
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import AssistantFailed
 from satchel.consult.assistants import failing, searching
-from satchel.consult.assistants.base import OwnHistoryAssistant
+from satchel.consult.assistants.base import OwnHistoryAssistant, without_nones
 from satchel.consult.assistants.protocol import Ask
 from satchel.consult.assistants.rounds import Call, Round
 from satchel.consult.assistants.sdk_client import SdkClient, count_of, making
@@ -78,7 +78,6 @@ class GeminiClient(SdkClient):
 class GeminiContents(OwnHistoryAssistant[GeminiClient]):
     """An assistant at Google. Overflow is searched in a store of our own."""
 
-    variable = KEY_VARIABLE
     own_url = OWN_URL
 
     def _open(self, wire: Wire) -> GeminiClient:
@@ -92,11 +91,15 @@ class GeminiContents(OwnHistoryAssistant[GeminiClient]):
         contents.append({"role": "user", "parts": [{"text": ask.prompt}]})
         return contents
 
-    def _send(self, client: GeminiClient, messages: list[Any], may_search: bool | None) -> Generator[str, None, Round]:
-        config: Any = {
-            "max_output_tokens": self.window.output,
-            "automatic_function_calling": {"disable": True},
-        }
+    def _send(
+        self, client: GeminiClient, messages: list[Any], may_search: bool | None, ask: Ask
+    ) -> Generator[str, None, Round]:
+        config: Any = without_nones(
+            max_output_tokens=self.window.output,
+            automatic_function_calling={"disable": True},
+            temperature=ask.temperature,
+            thinking_config=ask.effort and {"thinking_level": ask.effort.upper()},
+        )
         if may_search is not None:
             config["tools"] = [_TOOL]
             config["tool_config"] = {"function_calling_config": {"mode": "AUTO" if may_search else "NONE"}}

@@ -15,10 +15,13 @@ from satchel.base.records import dataclass
 from satchel.base.text import check_name
 from satchel.consult.records import Window
 
-PROVIDERS = ("openai", "anthropic", "gemini", "ollama", "compatible")
-"""Who answers: three vendors, a server of Ollama's, and any endpoint that speaks OpenAI's chat completions."""
+PROVIDERS = (
+    *("openai", "anthropic", "gemini", "openrouter", "grok", "azure", "mistral", "deepseek", "groq"),
+    *("ollama", "lmstudio", "vllm", "compatible"),
+)
+"""Three vendors with protocols of their own, and endpoints that speak OpenAI's chat completions."""
 
-TOKEN_FACTORS = {"openai": 1.0, "anthropic": 1.75, "gemini": 1.15, "ollama": 1.15, "compatible": 1.15}
+TOKEN_FACTORS = {"openai": 1.0, "azure": 1.0, "anthropic": 1.75}
 """How many tokens of a provider's models one of o200k_base stands for at most, as far as is known.
 
 Claude counted 20 to 30 % above GPT-4o ("Hidden costs in AI deployment", VentureBeat, 2025), and from 4.7 on up to 35 %
@@ -27,6 +30,7 @@ that of an estimate.
 """
 
 _EARLIER_CLAUDE = 1.3
+_USUAL_FACTOR = 1.15
 
 LEAST_WINDOW = 1_024
 MAX_WINDOW = 100_000_000
@@ -158,7 +162,11 @@ def find_model(name: object, *, window: int | None = None, output: int | None = 
             "Configure at least 1 and less than the window",
         )
     factor = family.token_factor if family else None
-    return Model(provider, model, Window(window, output, TOKEN_FACTORS[provider] if factor is None else factor))
+    return Model(
+        provider,
+        model,
+        Window(window, output, TOKEN_FACTORS.get(provider, _USUAL_FACTOR) if factor is None else factor),
+    )
 
 
 def _family(provider: str | None, model: str) -> Family | None:

@@ -11,14 +11,12 @@ from typing import Any
 
 from satchel.base.errors import AssistantFailed
 from satchel.consult.assistants import searching
-from satchel.consult.assistants.base import OwnHistoryAssistant, messages_of
+from satchel.consult.assistants.base import OwnHistoryAssistant, messages_of, without_nones
 from satchel.consult.assistants.openai_client import OpenAIClient
 from satchel.consult.assistants.protocol import Ask
 from satchel.consult.assistants.rounds import Call, Round
 from satchel.consult.assistants.sdk_client import count_of
 from satchel.consult.assistants.wire import Wire
-
-KEY_VARIABLE = "SATCHEL_CONSULT_KEY"
 
 _TOOL = {
     "type": "function",
@@ -29,19 +27,21 @@ _TOOL = {
 class OpenAICompatible(OwnHistoryAssistant[OpenAIClient]):
     """An assistant behind a chat completions endpoint. Overflow is searched in a store of our own."""
 
-    variable = KEY_VARIABLE
     own_url = ""
 
     def _open(self, wire: Wire) -> OpenAIClient:
-        return OpenAIClient(self.told, wire, base_url=self._base_url, key=self._key, variable=KEY_VARIABLE)
+        return OpenAIClient(self.told, wire, base_url=self._base_url, key=self._key, variable=self._variable)
 
     def _messages(self, ask: Ask) -> list[Any]:
         return [*messages_of(ask.history), {"role": "user", "content": ask.prompt}]
 
-    def _send(self, client: OpenAIClient, messages: list[Any], may_search: bool | None) -> Generator[str, None, Round]:
-        options: dict[str, Any] = {}
+    def _send(
+        self, client: OpenAIClient, messages: list[Any], may_search: bool | None, ask: Ask
+    ) -> Generator[str, None, Round]:
+        limit = "max_completion_tokens" if self.name.startswith("azure:") else "max_tokens"
+        options = without_nones(**{limit: self.window.output}, reasoning_effort=ask.effort, temperature=ask.temperature)
         if may_search is not None:
-            options = {"tools": [_TOOL], "tool_choice": "auto" if may_search else "none"}
+            options |= {"tools": [_TOOL], "tool_choice": "auto" if may_search else "none"}
         calls = _Calls(f"call_{len(messages)}")
         finish: str | None = None
         usage: Any = None
@@ -52,7 +52,6 @@ class OpenAICompatible(OwnHistoryAssistant[OpenAIClient]):
                 client.sdk.chat.completions.create(
                     model=self.model,
                     messages=messages,
-                    max_tokens=self.window.output,
                     stream=True,
                     stream_options={"include_usage": True},
                     **options,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from satchel.base.errors import InvalidInput
 from satchel.base.records import replace
 from satchel.consult.assistants import failing
-from satchel.consult.assistants.base import SdkAssistant
-from satchel.consult.assistants.openai_client import KEY_VARIABLE, OWN_URL, OpenAIClient
+from satchel.consult.assistants.base import SdkAssistant, without_nones
+from satchel.consult.assistants.openai_client import OWN_URL, OpenAIClient
 from satchel.consult.assistants.protocol import Ask, Reply
 from satchel.consult.assistants.rounds import Round, converse
 from satchel.consult.assistants.sdk_client import count_of, id_of
@@ -37,7 +37,6 @@ _RESULT_TOKENS = 800
 class OpenAIResponses(SdkAssistant[OpenAIClient]):
     """An assistant at OpenAI."""
 
-    variable = KEY_VARIABLE
     own_url = OWN_URL
     keeps_history = True
 
@@ -85,12 +84,14 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
         removing.remove(store, self._open, self._timing, self._patience, is_cancelled)
 
     def _open(self, wire: Wire) -> OpenAIClient:
-        return OpenAIClient(self.told, wire, base_url=self._base_url, key=self._key, variable=KEY_VARIABLE)
+        return OpenAIClient(self.told, wire, base_url=self._base_url, key=self._key, variable=self._variable)
 
     def _send(self, client: OpenAIClient, ask: Ask, filled: Filled | None) -> Generator[str, None, Round]:
-        options: dict[str, Any] = {}
-        if ask.provider_ref is not None:
-            options["previous_response_id"] = ask.provider_ref
+        options = without_nones(
+            previous_response_id=ask.provider_ref,
+            reasoning=ask.effort and {"effort": ask.effort},
+            temperature=ask.temperature,
+        )
         if filled is not None and filled.external_id is not None:
             room = self.window.tokens - self.window.output - ask.tokens
             results = max(1, min(_MAX_RESULTS, room // _RESULT_TOKENS))

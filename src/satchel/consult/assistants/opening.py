@@ -17,22 +17,41 @@ from satchel.consult.assistants.openai_responses import OpenAIResponses
 from satchel.consult.assistants.protocol import Assistant, Timing
 from satchel.consult.assistants.retrying import Patience
 
-OLLAMA_URL = "http://127.0.0.1:11434/v1"
-"""Where a server of Ollama's listens unless told otherwise."""
 
-_URL_VARIABLES = {
-    "openai": "OPENAI_BASE_URL",
-    "anthropic": "ANTHROPIC_BASE_URL",
-    "gemini": "GOOGLE_GEMINI_BASE_URL",
-}
-"""Each vendor's own variable for another address. The configured one is for others: no vendor's key goes there."""
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """The address and key of a provider. A key goes to the address of its own row only.
 
-_VENDORS: Mapping[str, type[SdkAssistant[Any]]] = {
-    "openai": OpenAIResponses,
-    "anthropic": AnthropicMessages,
-    "gemini": GeminiContents,
+    Attributes:
+        adapter: the protocol that it speaks: that of OpenAI's chat completions unless it has one of its own.
+        key: the environment variable of its key.
+        url: its address; None if there is none to assume.
+        url_variable: the environment variable of another address; None takes ``consult.base_url``.
+        needs_key: whether it refuses calls without a key.
+    """
+
+    key: str
+    url: str | None
+    url_variable: str | None
+    adapter: type[SdkAssistant[Any]] = OpenAICompatible
+    needs_key: bool = True
+
+
+PROVIDERS: Mapping[str, Provider] = {
+    "openai": Provider("OPENAI_API_KEY", None, "OPENAI_BASE_URL", OpenAIResponses),
+    "anthropic": Provider("ANTHROPIC_API_KEY", None, "ANTHROPIC_BASE_URL", AnthropicMessages),
+    "gemini": Provider("GEMINI_API_KEY", None, "GOOGLE_GEMINI_BASE_URL", GeminiContents),
+    "openrouter": Provider("OPENROUTER_API_KEY", "https://openrouter.ai/api/v1", "OPENROUTER_BASE_URL"),
+    "grok": Provider("XAI_API_KEY", "https://api.x.ai/v1", "XAI_BASE_URL"),
+    "azure": Provider("AZURE_OPENAI_API_KEY", None, "AZURE_OPENAI_BASE_URL"),
+    "mistral": Provider("MISTRAL_API_KEY", "https://api.mistral.ai/v1", "MISTRAL_BASE_URL"),
+    "deepseek": Provider("DEEPSEEK_API_KEY", "https://api.deepseek.com/v1", "DEEPSEEK_BASE_URL"),
+    "groq": Provider("GROQ_API_KEY", "https://api.groq.com/openai/v1", "GROQ_BASE_URL"),
+    "ollama": Provider("SATCHEL_CONSULT_KEY", "http://127.0.0.1:11434/v1", None, needs_key=False),
+    "lmstudio": Provider("LMSTUDIO_API_KEY", "http://127.0.0.1:1234/v1", "LMSTUDIO_BASE_URL", needs_key=False),
+    "vllm": Provider("VLLM_API_KEY", "http://127.0.0.1:8000/v1", "VLLM_BASE_URL", needs_key=False),
+    "compatible": Provider("SATCHEL_CONSULT_KEY", None, None, needs_key=False),
 }
-"""Who answers for each vendor's models; everything else speaks OpenAI's chat completions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +59,7 @@ class AssistantSettings:
     """What is configured for assistants; None where it is not.
 
     Attributes:
-        base_url: of the endpoint of ``compatible`` and ``ollama`` models; a vendor's key is never sent there.
+        base_url: of the endpoint of ``compatible`` and ``ollama`` models.
         window: tokens of input and output together.
         output: the most tokens of an answer.
     """
@@ -52,7 +71,7 @@ class AssistantSettings:
 
 @dataclass(frozen=True, slots=True)
 class ProviderState:
-    """Whether a provider can be asked: its name, and what is missing for it, in words, or None."""
+    """Whether a provider can be asked: its name, and the variables and keys that are not set, or None."""
 
     provider: str
     missing: str | None
@@ -78,38 +97,37 @@ def open_assistant(
     """
     settings = settings or AssistantSettings()
     model = find_model(name, window=settings.window, output=settings.output)
-    adapter: type[SdkAssistant[Any]] = OpenAICompatible
-    if model.provider in _VENDORS:
-        adapter = _VENDORS[model.provider]
-        url = environ.get(_URL_VARIABLES[model.provider], "").strip() or None
-        if not _key(environ, adapter):
-            raise failing.missing_key(model.full_name, adapter.variable)
-    else:
-        url = settings.base_url or (OLLAMA_URL if model.provider == "ollama" else None)
-        if url is None:
-            raise InvalidInput(
-                f"the address of {name} is not configured", "Set consult.base_url to the endpoint, up to and with /v1"
-            )
-    return adapter(model, key=_key(environ, adapter) or None, base_url=url, timing=timing, patience=patience)
+    provider = PROVIDERS[model.provider]
+    key, url = _read_key(environ, provider.key), _url(environ, provider, settings)
+    if url is None and provider.adapter is OpenAICompatible:
+        raise InvalidInput(
+            f"the address of {name} is not configured",
+            f"Set {provider.url_variable or 'consult.base_url'} to the endpoint, up to and with /v1",
+        )
+    if provider.needs_key and not key:
+        raise failing.missing_key(model.full_name, provider.key)
+    return provider.adapter(model, provider.key, key=key or None, base_url=url, timing=timing, patience=patience)
 
 
-def _key(environ: Mapping[str, str], adapter: type[SdkAssistant[Any]]) -> str:
-    key = environ.get(adapter.variable, "").strip()
+def _url(environ: Mapping[str, str], provider: Provider, settings: AssistantSettings) -> str | None:
+    named = settings.base_url if provider.url_variable is None else environ.get(provider.url_variable, "").strip()
+    return named or provider.url
+
+
+def _read_key(environ: Mapping[str, str], variable: str) -> str:
+    key = environ.get(variable, "").strip()
     if not (key.isascii() and key.isprintable()):
-        raise InvalidInput(f"{adapter.variable} holds characters that no key has", "Set it again, to one line of ASCII")
+        raise InvalidInput(f"{variable} holds characters that no key has", "Set it again, to one line of ASCII")
     return key
 
 
 def providers(environ: Mapping[str, str], settings: AssistantSettings | None = None) -> tuple[ProviderState, ...]:
     """Return who could be asked here, and what is missing for the others."""
-    base_url = settings.base_url if settings else None
-    return (
-        *(
-            ProviderState(
-                provider, None if environ.get(adapter.variable, "").strip() else f"{adapter.variable} is not set"
-            )
-            for provider, adapter in _VENDORS.items()
-        ),
-        ProviderState("ollama", None),
-        ProviderState("compatible", None if base_url else "consult.base_url is not set"),
-    )
+    settings = settings or AssistantSettings()
+    states = []
+    for name, provider in PROVIDERS.items():
+        missing = [provider.key] if provider.needs_key and not environ.get(provider.key, "").strip() else []
+        if provider.adapter is OpenAICompatible and _url(environ, provider, settings) is None:
+            missing.append(provider.url_variable or "consult.base_url")
+        states.append(ProviderState(name, ", ".join(missing) or None))
+    return tuple(states)

@@ -96,6 +96,8 @@ class Ask:
         on_sign: called, in the thread of the call, before each request and whenever the provider sends something, be
             it no word of the answer: a model may think for longer than a lease lasts.
         is_shown: whether ``on_text`` shows the text to anybody: what was shown is not asked for again.
+        effort: how much the model should think: ``low``, ``medium`` or ``high``; None leaves it to the provider.
+        temperature: of the sampling; None leaves it to the provider.
     """
 
     prompt: str
@@ -109,6 +111,8 @@ class Ask:
     stores: StoreLog | None = None
     on_sign: Callable[[], None] = noop
     is_shown: bool = True
+    effort: str | None = None
+    temperature: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

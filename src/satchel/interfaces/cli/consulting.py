@@ -14,13 +14,15 @@ import click
 
 from satchel.base.errors import SatchelError
 from satchel.interfaces.cli.common import warn_notes
-from satchel.interfaces.text.consultations import cost_line, rest_lines
+from satchel.interfaces.operations.consulting import ask_models
+from satchel.interfaces.text.consultations import cost_line, failure_lines, rest_lines
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from satchel.client import Satchel
     from satchel.consult.consultation import Consultation
+    from satchel.consult.panel import Panel
 
 _ENDING = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
 """The signals by which a process is asked to end, besides Ctrl-C's; not every system has both."""
@@ -28,24 +30,38 @@ _ENDING = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal
 _PATHS = ("context", "priority", "attachments")
 
 
-def ask(satchel: Satchel, *, quiet: bool, **request: Any) -> Consultation:
+def ask(satchel: Satchel, *, quiet: bool, **request: Any) -> Consultation | Panel:
     """Ask another model and print its answer as it arrives; paths are relative to the current folder."""
     base = satchel.workplace.files_root
     request |= {name: _from_project(request.get(name, ()), base) for name in _PATHS}
     printer = _Printer()
     with _ended_by_signals(), printer:
-        done = satchel.consulting.consult(
+        done = ask_models(
+            satchel,
             **request,
             on_text=None if quiet else printer.arrived,
             on_progress=None if quiet else printer.step,
         )
-        if not quiet and done.answer is not None:
+        if not quiet and getattr(done, "answer", None) is not None:
             printer.end()
     return done
 
 
-def show_consultation(done: Consultation) -> None:
-    """Print the cost of an answer to stderr; for a dry run, the cost and the plan."""
+def show_consultation(done: Consultation | Panel) -> None:
+    """Print the cost of an answer to stderr; for a dry run, the cost and the plan.
+
+    The answers of several models, which were not printed as they arrived, are printed first.
+    """
+    from satchel.consult.panel import Panel
+
+    if isinstance(done, Panel):
+        for one in (*done.answers, done.synthesis):
+            if one is not None:
+                by = f"## {'Synthesis by ' if one is done.synthesis else ''}{one.assistant}"
+                click.echo(by if one.answer is None else f"{by}\n\n{_clean(one.answer).rstrip()}\n")
+                show_consultation(one)
+        warn_notes(failure_lines(done))
+        return
     if done.answer is None:
         click.echo(cost_line(done))
         _show_plan(done)

@@ -18,7 +18,8 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "doctor": "Check that everything works",
         "guard": "Warn before committing files another agent has claimed",
         "pause": "Turn hooks off and on",
-        "config": "Show the configuration",
+        "config": "Show or change the configuration",
+        "completion": "Print the script for completion in a shell",
         "mcp": "Run the MCP server (your client starts it)",
         "hook": "Handle an event of a client (your client starts it)",
     },
@@ -40,6 +41,7 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "decisions": "List decisions",
         "error": "Report errors and look up their fixes",
         "strategy": "Save and list approaches that worked",
+        "tags": "List tags, scopes, layers and categories in use",
         "consult": "Ask another model",
     },
     "Work together": {
@@ -104,6 +106,7 @@ _OPERATIONS: dict[str, str] = {
     "sync": "sharing",
     "proposals": "sharing",
     "stats": "admin",
+    "tags": "admin",
     "who": "team",
 }
 """The module of operations that declares a command; any other command has a module of its own name."""

@@ -32,6 +32,9 @@ _SILENT_ON_STATUS = frozenset({"codex", "opencode", "vscode"})
 """Clients whose events do not say of every command how it ended: without a status nothing is known of it."""
 
 _TEXT_CHARS = 4_000
+_LONG_TEXT_CHARS = 100_000
+"""Of a command, its output and a plan: an event may be larger than what a server takes."""
+
 _PATCH_BEGIN = "*** Begin Patch"
 _PATCH_LINES = (
     ("*** Add File: ", CREATED),
@@ -126,7 +129,9 @@ def read(fields: Mapping[str, object], client: str, *, is_failure: bool) -> Tool
         return None  # a person has ended it, or not let it begin
     patch = _patch_in(given) if name in _EDITING or name in _COMMANDS else ""
     if name in _COMMANDS and not (patch and _is_patching(given)):
-        return call._replace(command=_command(fields, given, client, call.id, is_failure=is_failure))
+        command = _command(fields, given, client, call.id, is_failure=is_failure)
+        output = command.output[-_LONG_TEXT_CHARS:]  # only its end is read
+        return call._replace(command=command._replace(text=command.text[:_LONG_TEXT_CHARS], output=output))
     if name in _EDITING or patch:
         # a file that is named may hold the text of a patch
         edits = tuple(_named(given, name)) or tuple(_in_patch(patch))
@@ -135,7 +140,7 @@ def read(fields: Mapping[str, object], client: str, *, is_failure: bool) -> Tool
         return call._replace(reads=tuple(_named(given, ""))[:MAX_FILES])
     if name in _PLANS and not is_failure:
         plan = given.get("plan") or _object(_first(fields, "tool_response")).get("plan")
-        return call._replace(plan=plan) if isinstance(plan, str) and plan.strip() else None
+        return call._replace(plan=plan[:_LONG_TEXT_CHARS]) if isinstance(plan, str) and plan.strip() else None
     return None
 
 

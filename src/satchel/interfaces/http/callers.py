@@ -27,6 +27,17 @@ def person_of(access: Access) -> str:
     return access.agent if access.agent is not None and is_persons(access.agent) else person_named(access.name) or HUMAN
 
 
+def owner_of(access: Access) -> str:
+    """Return the owner of the conversations of a token: its person, its agent, or the token if it names neither.
+
+    The name of a token is no owner: a later token of that name may be another's.
+    """
+    if access.role == PERSON:
+        person = person_of(access)
+        return person if person != HUMAN else f"token:{access.token}"
+    return f"token:{access.token}" if access.agent is None else f"agent:{access.agent}"
+
+
 def agent_of(access: Access, session: str | None) -> str | None:
     """Return the agent of a call that names none; None if the session has its own."""
     if access.agent is not None or access.role == PERSON:

@@ -17,6 +17,7 @@ from satchel.client import Satchel, open_satchel
 from satchel.find.meaning import load_in_background
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import Access, Store
+from satchel.interfaces.http.callers import owner_of
 from satchel.interfaces.http.confidential import without_places
 from satchel.interfaces.http.databases import Databases, name_of
 from satchel.keep import projects
@@ -70,6 +71,7 @@ class Stores:
             agent=agent,
             caller=caller,
             person=lambda: agent or HUMAN,
+            owner=owner_of(access),
             is_confined=True,
         )
         settings = tuple(one for one in opened.config.settings if one.key.name.startswith(_SHARED))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from satchel.base.config_keys import Config
     from satchel.client import Satchel
-    from satchel.keep.housekeeping import Cleared
+    from satchel.keep.housekeeping import Activity, Cleared, NamesInUse
 
 
 def _clear(
@@ -35,6 +35,10 @@ def _clear(
     )
 
 
+def _by(satchel: Satchel, *, by: str) -> NamesInUse | Activity:
+    return satchel.housekeeping.names_in_use() if by == "tag" else satchel.housekeeping.activity()
+
+
 def _config(satchel: Satchel) -> Config:
     return satchel.config
 
@@ -54,6 +58,20 @@ _SUMMARY = Operation(
 _MEMORY = Operation(
     run=services.housekeeping.memory_use,
     text=text.housekeeping.memory_text,
+    names_files=False,
+)
+
+_COUNT_BY = Parameter(
+    "by",
+    about="agent: what each did, by day; tag: tags, scopes, layers and categories in use",
+    help="Count what each agent did in the last 7 days, or the uses of tags, scopes, layers and categories.",
+    choices=("agent", "tag"),
+)
+
+_USAGE = Operation(
+    parameters=(_COUNT_BY.but(required=True),),
+    run=_by,
+    text=text.housekeeping.usage_text,
     names_files=False,
 )
 
@@ -90,8 +108,9 @@ OPERATIONS = (
         found_by="statistics size counts store",
         command=("stats",),
         help="Count what the project keeps, and what that costs on disk.",
-        examples=("stats", "stats --layers", "stats --memory"),
+        examples=("stats", "stats --by agent", "stats --layers", "stats --memory"),
         parameters=(
+            _COUNT_BY,
             Parameter(
                 "layers", bool, help="Count, layer by layer, what holds and what was just changed.", for_people=True
             ),
@@ -106,7 +125,15 @@ OPERATIONS = (
         text=text.housekeeping.statistics_text,
         shown=text.housekeeping.people_statistics_text,
         names_files=False,
-        instead={"layers": _SUMMARY, "memory": _MEMORY},
+        instead={"by": _USAGE, "layers": _SUMMARY, "memory": _MEMORY},
+    ),
+    Operation(
+        command=("tags",),
+        help="List the tags, scopes, layers and categories in use, with how many decisions and rules have each.",
+        examples=("tags",),
+        run=services.housekeeping.names_in_use,
+        text=text.housekeeping.usage_text,
+        names_files=False,
     ),
     Operation(
         tool="clear_old_data",

@@ -29,7 +29,7 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
     def handle(call: Call[Satchel], /, *, format: str = "text", **arguments: Any) -> str:  # noqa: A002 -- on the wire
         if touch_session(call.service.workplace):
             tell_of_project(call.service)
-        if call.service.remote is not None:
+        if call.service.remote is not None and not operation.of_program:
             operation.refuse_remote()
         if operation.handler:
             return operation.handler(call, format=format, **arguments)

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from satchel.base.errors import InvalidInput
 from satchel.base.paging import DEFAULT_LIMIT
-from satchel.interfaces.operations import services, text
+from satchel.interfaces.operations import text
 from satchel.interfaces.operations.declaration import Operation, Parameter
-from satchel.interfaces.operations.parameters import AGENT_UNLISTED, PAGE, RUN
+from satchel.interfaces.operations.parameters import AGENT_UNLISTED, LIMIT, OFFSET, PAGE, RUN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from satchel.client import Satchel
     from satchel.consult.consultation import Consultation
+    from satchel.consult.conversation_records import ConversationHistory
+    from satchel.consult.panel import Panel
     from satchel.interfaces.mcp.call import Call
     from satchel.interfaces.text.consultations import Conversations, Reset
     from satchel.keep.common_filters import CommonFilters
@@ -31,8 +33,8 @@ def answer_agent(call: Call[Satchel], /, *, format: str = "text", **request: Any
 
     on_progress, on_text = _tellers(call)
     call.check()
-    done = call.service.consulting.consult(
-        **request, on_text=on_text, shows_text=False, on_progress=on_progress, is_cancelled=call.cancelled
+    done = ask_models(
+        call.service, **request, on_text=on_text, shows_text=False, on_progress=on_progress, is_cancelled=call.cancelled
     )
     return answer(
         call,
@@ -42,6 +44,22 @@ def answer_agent(call: Call[Satchel], /, *, format: str = "text", **request: Any
         agent=request.get("agent"),
         files=done.paths,
     )
+
+
+def ask_models(
+    satchel: Satchel,
+    *,
+    assistant: str,
+    also: Sequence[str] = (),
+    synthesis: str | None = None,
+    on_text: Callable[[str], None] | None = None,
+    shows_text: bool = True,
+    **request: Any,
+) -> Consultation | Panel:
+    """Ask one model, whose answer is passed on as it arrives, or several."""
+    if also or synthesis:
+        return satchel.consulting.consult_many((assistant, *also), synthesis=synthesis, **request)
+    return satchel.consulting.consult(assistant, on_text=on_text, shows_text=shows_text, **request)
 
 
 def _tellers(call: Call[Satchel]) -> tuple[Callable[[str], None], Callable[[str], None]]:
@@ -94,6 +112,13 @@ def _list(
     return Conversations(page, satchel.consulting.providers(), with_files=conversation is not None)
 
 
+def _show_turns(
+    satchel: Satchel, *, conversation: str, assistant: str | None = None, limit: int = DEFAULT_LIMIT, offset: int = 0
+) -> ConversationHistory:
+    match = satchel.consulting.find(conversation, assistant)
+    return satchel.consulting.conversations.read(match.id, limit=limit, offset=offset)
+
+
 def _reset(
     satchel: Satchel,
     *,
@@ -111,13 +136,13 @@ def _reset(
     return Reset(match, is_done)
 
 
-def _ask(satchel: Satchel, *, quiet: bool, **values: Any) -> Consultation:
+def _ask(satchel: Satchel, *, quiet: bool, **values: Any) -> Consultation | Panel:
     from satchel.interfaces.cli.consulting import ask
 
     return ask(satchel, quiet=quiet, **values)
 
 
-def _show(done: Consultation) -> None:
+def _show(done: Consultation | Panel) -> None:
     from satchel.interfaces.cli.consulting import show_consultation
 
     show_consultation(done)
@@ -131,10 +156,14 @@ _TO_RESET = Parameter(
     passed_as="conversation",
     for_people=True,
 )
-_ONLY_HERE = (
-    "Files of a consultation are read, and a provider's key is used, on the machine of who asks: leave SATCHEL_URL "
-    "out, or name a store of your own with --db, to consult with a store here"
+_TO_SHOW = Parameter(
+    "show",
+    help="Show the questions and answers of this conversation.",
+    metavar="NAME",
+    passed_as="conversation",
+    for_people=True,
 )
+_ONLY_HERE = "Run `satchel consult`, which asks from your machine, or call the tool consult at /mcp with text only"
 _RESET = Operation(
     tool="reset_conversation",
     toolset="consult",
@@ -154,6 +183,7 @@ _RESET = Operation(
     fields=text.consultations.reset_fields,
     asks=text.consultations.may_reset,
     only_here=_ONLY_HERE,
+    of_program=True,
 )
 
 _LIST = Operation(
@@ -178,6 +208,16 @@ _LIST = Operation(
     fields=text.consultations.conversations_fields,
     shown=text.consultations.show_conversations,
     only_here=_ONLY_HERE,
+    of_program=True,
+)
+
+_TURNS = Operation(
+    parameters=(_TO_SHOW, _ASSISTANT, LIMIT, OFFSET),
+    run=_show_turns,
+    text=text.consultations.turns_text,
+    fields=text.consultations.turns_fields,
+    only_here=_ONLY_HERE,
+    of_program=True,
 )
 
 OPERATIONS = (
@@ -185,8 +225,7 @@ OPERATIONS = (
         tool="consult",
         toolset="consult",
         title="Consult another model",
-        about="Ask another model for a second opinion. It keeps the conversation; files are sent once, then only their "
-        "changes.",
+        about="Ask another model for a second opinion; files are sent once, then only their changes.",
         found_by="second opinion ask another model review advice gpt gemini claude",
         reaches_out=True,
         command=("consult",),
@@ -207,6 +246,19 @@ OPERATIONS = (
                 option="MODEL",
             ),
             Parameter("instructions", about="The question", required=True, option="QUESTION", reads="stdin"),
+            Parameter(
+                "also",
+                list[str],
+                about="More models",
+                help="Another model to ask at the same time; repeatable.",
+                metavar="MODEL",
+            ),
+            Parameter(
+                "synthesis",
+                about="Model to compare answers",
+                help="The model that compares the answers of several.",
+                metavar="MODEL",
+            ),
             Parameter(
                 "conversation",
                 about="Conversation name; reuse it to continue",
@@ -246,6 +298,28 @@ OPERATIONS = (
             Parameter("task_id", unlisted=True, help="The task of the briefing."),
             Parameter("force", bool, about="Send secrets too", help="Send files that hold secrets too."),
             Parameter(
+                "effort",
+                about="How much to think",
+                help="How much the model should think; a model that cannot refuses.",
+                choices=("low", "medium", "high"),
+                unlisted=True,
+            ),
+            Parameter("temperature", float, about="0 to 2", help="Temperature of the sampling, 0 to 2.", unlisted=True),
+            Parameter(
+                "takes_over",
+                bool,
+                about="Continue what another model discussed under this name",
+                help="Begin with the files and the discussion of the conversation of this name with another model.",
+                option="--take-over",
+                unlisted=True,
+            ),
+            Parameter(
+                "reuse",
+                bool,
+                about="Take an earlier answer",
+                help="Return an earlier answer to nearly the same question about unchanged files, where there is one.",
+            ),
+            Parameter(
                 "dry_run",
                 bool,
                 about="Only show what would be sent",
@@ -261,10 +335,11 @@ OPERATIONS = (
             Parameter("decide", help="Keep the answer as the decision of this key.", metavar="KEY", for_people=True),
             RUN,
             Parameter("list", bool, help="List conversations, and who can be asked, instead.", for_people=True),
+            _TO_SHOW,
             _TO_RESET,
             AGENT_UNLISTED,
         ),
-        run=services.consulting.consult,
+        run=ask_models,
         writes=True,
         prepare=_with_keeping,
         handler=answer_agent,
@@ -273,9 +348,14 @@ OPERATIONS = (
         shown=_show,
         shows_notes=True,
         names_files=lambda done: list(done.paths),
-        status=lambda done: done.kept and done.kept.failure and done.kept.failure.kind.exit_status,
+        status=lambda done: done.failure and done.failure.kind.exit_status,
         only_here=_ONLY_HERE,
-        instead={"list": _LIST, "reset": _RESET.but(parameters=(_TO_RESET, _ASSISTANT))},
+        of_program=True,
+        instead={
+            "list": _LIST,
+            "show": _TURNS,
+            "reset": _RESET.but(parameters=(_TO_RESET, _ASSISTANT)),
+        },
     ),
     _LIST,
     _RESET,

@@ -15,10 +15,13 @@ from satchel.interfaces.operations.parameters import (
     HISTORY_PAGE,
     LAYER,
     MATCH,
+    METADATA,
     NEW_LAYER,
+    NEW_METADATA,
     NEW_PATHS,
     QUERY,
     TAGS,
+    with_metadata,
 )
 
 if TYPE_CHECKING:
@@ -28,7 +31,7 @@ _STATUSES = ("active", "deprecated", "draft")
 USUAL = {"status": "active", "version": "1.0.0", "rev": "1"}
 """What people are not shown of a decision that has nothing else to say there."""
 
-_CLEARABLE = ("tags", "scopes", "paths", "layer", "rationale", "version")
+_CLEARABLE = ("tags", "scopes", "paths", "layer", "rationale", "version", "metadata")
 _REPLACES = "May be repeated; replaces what there is."
 
 _DECISION = (
@@ -38,6 +41,7 @@ _DECISION = (
     Parameter("scopes", list[str] | None, unlisted=True, help=_REPLACES),
     NEW_PATHS.but(type=list[str] | None, about="Globs of files it binds"),
     NEW_LAYER.but(type=str | None, unlisted=True),
+    NEW_METADATA.but(type=dict | None),
     Parameter(
         "version",
         str | None,
@@ -95,7 +99,7 @@ def _prepare(values: dict[str, Any]) -> dict[str, Any]:
     both = next((name for name in cleared if name in values), None)
     if both is not None:
         raise InvalidInput(f"{both} cannot be given and cleared at once", "Leave one of them out")
-    return values | dict.fromkeys(cleared)
+    return with_metadata(values) | dict.fromkeys(cleared)
 
 
 GET = Operation(
@@ -167,6 +171,7 @@ OPERATIONS = (
             TAGS,
             MATCH,
             Parameter("scopes", list[str], help="Only with one of these scopes."),
+            METADATA,
             Parameter("minimum", float, help="Only numbers from N.", option="--min", unlisted=True),
             Parameter("maximum", float, help="Only numbers up to N.", option="--max", unlisted=True),
             AUTHOR,
@@ -186,6 +191,7 @@ OPERATIONS = (
                 "tags": "tags",
                 "scopes": "scopes",
                 "paths": "paths",
+                "metadata": text.rules.metadata_cell,
                 "version": "version",
                 "rev": "revision",
                 "by": "agent",

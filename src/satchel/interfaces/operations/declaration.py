@@ -169,7 +169,7 @@ class Operation(Declared):
         status: returns the exit status for its answer, None for success.
         reports: it takes ``progress``, a function for progress reports.
         passes_detail: for agents, its implementation gets the level of detail.
-        of_program: it concerns the running program and no store.
+        of_program: it runs in the local program, even if the store is on a server.
         cites: its answer tells whether cited files have changed.
         only_here: why it works only on a local store, and not over a server; empty if it works on both.
     """

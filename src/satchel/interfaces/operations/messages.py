@@ -94,7 +94,7 @@ _INBOX = (
         help="The whole thread that this message belongs to.",
         metavar="ID",
     ),
-    *(one.but(unlisted=True) if one.name == "since" else one for one in CHANGES),
+    *CHANGES,
     AGENT,
 )
 

@@ -58,6 +58,17 @@ NEW_PATHS = Parameter(
     help="Bind only files that match this glob, relative to the project, such as 'src/api/**'; may be repeated.",
     metavar="GLOB",
 )
+NEW_METADATA = Parameter(
+    "metadata",
+    dict,
+    about="Your own fields: texts, numbers, true or false by key",
+    help="A field of your own, as key=value; or several, as a JSON object.",
+    metavar="KEY=VALUE",
+    unlisted=True,
+)
+METADATA = Parameter(
+    "metadata", about="key, or key=value", help="Only with this key, or key=value.", metavar="KEY", unlisted=True
+)
 TAGS = Parameter("tags", list[str], help="Only with this tag; may be repeated.")
 STATUS = Parameter(
     "status",
@@ -96,7 +107,7 @@ PAGE = (*UNLISTED_FILTERS, DETAIL, *_LIMITS)
 """What every list takes."""
 
 CHANGES = (
-    *COMMON_FILTERS,
+    *UNLISTED_FILTERS,
     Parameter(
         "after_seq",
         int,
@@ -108,6 +119,28 @@ CHANGES = (
     *_LIMITS,
 )
 """What a list of things that change takes after its own filters."""
+
+
+def with_metadata(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of a command with the metadata as an object."""
+    text = values.get("metadata")
+    if text is None:
+        return values
+    import json
+
+    key, is_pair, value = text.partition("=")
+    try:
+        if text.startswith("{"):
+            return values | {"metadata": json.loads(text)}
+    except ValueError as error:
+        raise InvalidInput(f"--metadata is no JSON ({error})", "Give key=value, or a JSON object") from error
+    if not is_pair:
+        raise InvalidInput(f"--metadata {text[:80]!r} has no value", "Give key=value, or a JSON object")
+    try:
+        plain = json.loads(value)
+    except ValueError:
+        plain = value
+    return values | {"metadata": {key: plain if isinstance(plain, int | float) else value}}
 
 
 def one_of(name: str, message: str) -> Callable[[dict[str, Any]], dict[str, Any]]:

@@ -20,16 +20,26 @@ if TYPE_CHECKING:
     from satchel.base.paging import Page
     from satchel.consult.assistants.opening import ProviderState
     from satchel.consult.consultation import Consultation
-    from satchel.consult.conversation_records import ListedConversation, ListedFile
+    from satchel.consult.conversation_records import ConversationHistory, ListedConversation, ListedFile
+    from satchel.consult.panel import Panel
     from satchel.consult.records import HeldBack
 
 _MAX_NAMED, _MAX_LISTED = 50, 10
 """The most files of a part that a consultation, and a conversation in a list, name."""
 
 
-def consultation_text(done: Consultation) -> str:
+def consultation_text(done: Consultation | Panel) -> str:
+    from satchel.consult.panel import Panel
+
+    if isinstance(done, Panel):
+        parts = [consultation_text(one) for one in (*done.answers, done.synthesis) if one is not None]
+        return "\n\n".join([*parts, *failure_lines(done)])
     answer = [] if done.answer is None else content_lines(done.answer)
     return "\n".join([cost_line(done), *answer, *rest_lines(done)])
+
+
+def failure_lines(panel: Panel) -> list[str]:
+    return [f"{one.assistant} gave no answer [{one.error.code}]: {one.error}" for one in panel.failures]
 
 
 def cost_line(done: Consultation) -> str:
@@ -50,9 +60,9 @@ def rest_lines(done: Consultation) -> list[str]:
     if done.answer is None:
         lines += _part_lines("inline", done.inline) + _part_lines("overflow", done.overflow)
         lines += [f"attachments {len(done.attachments)}: {_paths_text(done.attachments)}"] if done.attachments else []
-    elif done.paths:
-        counts = (("inline", done.inline), ("overflow", done.overflow), ("attachments", done.attachments))
-        lines.append("files: " + ", ".join(f"{len(files)} {part}" for part, files in counts if files))
+    elif done.inline or done.searchable or done.attachments:
+        counts = ((len(done.inline), "inline"), (done.searchable, "searchable"), (len(done.attachments), "attachments"))
+        lines.append("files: " + ", ".join(f"{count} {part}" for count, part in counts if count))
     if done.queries:
         lines.append(f"searched: {' '.join(value_text(query) for query in done.queries)}")
     if done.cited:
@@ -124,11 +134,25 @@ def conversations_fields(listed: Conversations) -> Fields:
     return {**fields_of(listed.page, "conversations"), "assistants": fields_of(list(listed.states))}
 
 
+def turns_text(history: ConversationHistory) -> str:
+    one = history.conversation
+    lines = [f"{value_text(one.key.conversation)} with {one.key.assistant}, {counted(one.turns, 'turn')}:"]
+    for turn in history.turns:
+        lines += [f"turn {turn.n} {moment_text(turn.created_at, year_of(one.updated_at))}"]
+        lines += [*content_lines(turn.question), "answer", *content_lines(turn.answer)]
+    return "\n".join(lines)
+
+
+def turns_fields(history: ConversationHistory) -> Fields:
+    key = history.conversation.key
+    return {"conversation": key.conversation, "assistant": key.assistant, **fields_of(history.turns, "turns")}
+
+
 def assistants_line(states: Sequence[ProviderState]) -> str:
-    """List the assistants, with what is missing for those that are unavailable."""
-    return "assistants: " + ", ".join(
-        one.provider if one.missing is None else f"{one.provider} ({one.missing})" for one in states
-    )
+    """List the assistants, with what is not set for those that are unavailable."""
+    able = ", ".join(one.provider for one in states if one.missing is None)
+    others = ", ".join(f"{one.provider} ({one.missing})" for one in states if one.missing is not None)
+    return f"assistants: {able}" + (f"; not set: {others}" if others else "")
 
 
 def may_reset(would: Reset) -> str:

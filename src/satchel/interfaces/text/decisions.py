@@ -23,6 +23,7 @@ from satchel.interfaces.text.lists import (
     in_sentence,
     layer_cell,
     list_text,
+    metadata_text,
     names_text,
     note_lines,
     utc,
@@ -214,6 +215,8 @@ def _state_text(
         parts += names_text("scopes:", state.scopes) or (f"scopes:{NONE}",)
     if state.paths != (above.paths if above else ()):
         parts += names_text("paths:", state.paths) or (f"paths:{NONE}",)
+    if state.metadata != (above.metadata if above else {}):
+        parts += metadata_text(state.metadata) or (f"metadata:{NONE}",)
     if state.rationale is None or (above is not None and state.rationale == above.rationale):
         return _StateText(" ".join(parts), ())
     return _StateText(" ".join(parts), tuple(content_lines(state.rationale)))
@@ -240,6 +243,7 @@ def decision_line(decision: Decision) -> Line:
             *names_text("#", decision.tags),
             *names_text("scopes:", decision.scopes),
             *names_text("paths:", decision.paths),
+            *metadata_text(decision.metadata),
         ),
         moment=decision.updated_at,
         after=() if decision.created_at == decision.updated_at else (("made", decision.created_at),),

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from satchel.base.clock import iso
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.lists import When, in_sentence
-from satchel.interfaces.text.parts import NONE, content_lines, counted, quoted, value_text
-from satchel.keep.housekeeping import Cleared, Forgotten, ItemUse, LayerSummary, MemoryUse, Statistics
+from satchel.interfaces.text.parts import NONE, content_lines, counted, plural, quoted, value_text
+from satchel.keep.housekeeping import (
+    Activity,
+    AgentDay,
+    Cleared,
+    Forgotten,
+    ItemUse,
+    LayerSummary,
+    MemoryUse,
+    NamesInUse,
+    NameUse,
+    Statistics,
+)
 
 if TYPE_CHECKING:
     from satchel.client import Satchel
@@ -60,6 +72,37 @@ def _use_line(one: ItemUse) -> str:
     counts += [f"success after {one.succeeded}"] if one.succeeded else []
     counts += ["corrected"] if one.corrected else []
     return f" {one.ref} {', '.join(counts)}: {quoted(one.text)}"
+
+
+def usage_text(usage: NamesInUse | Activity) -> str:
+    """Render the names in use, a line for each kind, or what each agent did, a heading for each day."""
+    if isinstance(usage, Activity):
+        lines = [] if usage.days else ["nobody has written anything in the last 7 days"]
+        for began_at, day in groupby(usage.days, lambda one: one.began_at):
+            lines += [f"{iso(began_at)[:10]}:", *map(_agent_line, day)]
+        return "\n".join(lines)
+    lines = [] if usage.names else ["no decision or rule has a tag, scope, layer or category"]
+    for kind, names in groupby(usage.names, lambda one: one.kind):
+        lines.append(f"{plural(kind, 2)}: {', '.join(map(_name_use, names))}")
+    left_out = usage.total - len(usage.names)
+    return "\n".join([*lines, *([f"{counted(left_out, 'name')} more"] if left_out else [])])
+
+
+def _agent_line(one: AgentDay) -> str:
+    counts = (
+        (one.writes, "write"),
+        (one.changes, "file change"),
+        (one.messages, "message"),
+        (one.claims, "claim"),
+        (one.solutions, "solution"),
+    )
+    done = ", ".join(counted(number, noun) for number, noun in counts if number)
+    return f" {'no name' if one.agent is None else value_text(one.agent)}: {done}"
+
+
+def _name_use(one: NameUse) -> str:
+    counts = (one.decisions, "decision"), (one.rules, "rule")
+    return f"{value_text(one.name)} ({', '.join(counted(number, noun) for number, noun in counts if number)})"
 
 
 def cleared_text(cleared: Cleared) -> str:

@@ -35,6 +35,7 @@ _HIDDEN = {
     "ListedConversation": {"id", "key", "resent_tokens"},
     "ListedFile": {"is_removed"},
     "Lease": {"token", "since"},
+    "Turn": {"prompt", "provider_ref", "resent_tokens"},
 }
 _ADDED = {
     "Solution": ("pattern", "standing"),
@@ -170,6 +171,7 @@ _MADE: Mapping[tuple[str, str], Callable[[Any], object]] = {
     ("Found", "marks"): lambda result: result.snippet.marks,
     ("Consultation", "kept"): lambda done: done.kept and done.kept.ref,
     ("Consultation", "not_kept"): lambda done: done.kept.told if done.kept and done.kept.failure else None,
+    ("Failure", "error"): lambda one: f"[{one.error.code}] {one.error}",
     ("ListedConversation", "conversation"): lambda one: one.key.conversation,
     ("ListedConversation", "assistant"): lambda one: one.key.assistant,
     ("ListedFile", "removed"): lambda file: file.is_removed or None,

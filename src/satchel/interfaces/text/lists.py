@@ -10,7 +10,7 @@ text can pass for a head, a heading or an item.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 from typing import Any
@@ -22,6 +22,7 @@ from satchel.base.tokens import estimate
 from satchel.base.vocabulary import LAYERS
 from satchel.interfaces.text.parts import (
     content_lines,
+    json_line,
     place_in_list,
     quoted,
     shared_value,
@@ -162,6 +163,11 @@ def layer_cell(layer: str | None) -> str | None:
 
 def agent_cell(agent: str | None) -> str | None:
     return None if agent is None else f"by {value_text(agent)}"
+
+
+def metadata_text(metadata: Mapping[str, object]) -> tuple[str, ...]:
+    """Return metadata as a part of a line, as JSON after ``metadata:``; none without any."""
+    return (f"metadata:{json_line(dict(metadata))}",) if metadata else ()
 
 
 def names_text(mark: str, names: Sequence[str]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from satchel.base.clock import moment_text, year_of
 from satchel.base.vocabulary import MAIN_RUN
 from satchel.find.kind import Kind
 from satchel.interfaces.text.lists import (
@@ -22,7 +23,7 @@ from satchel.interfaces.text.lists import (
     note_lines,
 )
 from satchel.interfaces.text.parts import content_lines, place_text, value_text
-from satchel.keep.packages import Package, PackageContent, PackagePage
+from satchel.keep.packages import Consumption, Package, PackageContent, PackagePage
 
 _BLANKS = (f"run:{MAIN_RUN}", None, None, "task:-", NO_AGENT)
 
@@ -83,7 +84,27 @@ def show_packages(page: PackagePage) -> None:
 
 def content_notes(contents: Sequence[PackageContent]) -> list[str]:
     """Return the notes of packages, and the reason for each without contents."""
-    return [f"{one.ref}: {note}" for one in contents for note in (one.reason, *one.notes) if note is not None]
+    return [
+        f"{one.ref}: {note}"
+        for one in contents
+        for note in (one.reason, *one.notes, _consumed_note(one.consumed))
+        if note is not None
+    ]
+
+
+def _consumed_note(consumed: Sequence[Consumption]) -> str | None:
+    given = [
+        " ".join(
+            (
+                value_text(one.agent) if one.agent else "an agent without a name",
+                *((f"as {value_text(one.role)}",) if one.role else ()),
+                *((f"for {value_text(one.task_id)}",) if one.task_id else ()),
+                f"on {moment_text(one.at, year_of(consumed[0].at))}",
+            )
+        )
+        for one in consumed
+    ]
+    return f"briefed to {', '.join(given)} UTC" if given else None
 
 
 def saved_text(package: Package) -> str:

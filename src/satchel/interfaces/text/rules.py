@@ -1,8 +1,8 @@
 """Rules as text: lists, and the confirmation of a new rule.
 
-A rule's line has the id, category, priority, layer, ``by`` agent, tags after one ``#``, ``paths:``, and the time it was
-added; its text follows below. A retracted rule is ``inactive``, ``since`` a time, ``by`` an agent, and ``because`` of a
-reason as a JSON string.
+A rule's line has the id, category, priority, layer, ``by`` agent, tags after one ``#``, ``paths:``, ``metadata:``, and
+the time it was added; its text follows below. A retracted rule is ``inactive``, ``since`` a time, ``by`` an agent, and
+``because`` of a reason as a JSON string.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from satchel.interfaces.text.lists import (
     agent_cell,
     layer_cell,
     list_text,
+    metadata_text,
     names_text,
     note_lines,
 )
-from satchel.interfaces.text.parts import content_lines, place_in_list, quoted, shown_of, value_text
+from satchel.interfaces.text.parts import content_lines, json_line, place_in_list, quoted, shown_of, value_text
 from satchel.keep.bound_items import FileBinding
 from satchel.keep.constraints import Constraint, ConstraintPage
+from satchel.keep.decisions.records import Decision
 
 _BLANKS = (None, None, NO_LAYER, NO_AGENT)
 
@@ -37,7 +39,7 @@ def constraint_line(constraint: Constraint) -> Line:
     return Line(
         start=constraint.ref,
         cells=_cells(constraint),
-        own=(*names_text("#", constraint.tags), *names_text("paths:", constraint.paths)),
+        own=_own(constraint),
         moment=constraint.created_at,
         after=() if constraint.active else _inactive(constraint),
         below=tuple(content_lines(constraint.text)),
@@ -72,11 +74,22 @@ def show_binding(answer: FileBinding) -> None:
 
 def added_text(constraint: Constraint) -> str:
     cells = [cell for cell in _cells(constraint) if cell is not None]
-    line = " ".join(
-        [f"added {constraint.ref}", *cells, *names_text("#", constraint.tags), *names_text("paths:", constraint.paths)]
-    )
+    line = " ".join([f"added {constraint.ref}", *cells, *_own(constraint)])
     line += "" if constraint.paths else "; binds everywhere"
     return "\n".join([line, *note_lines(constraint.notes)])
+
+
+def _own(constraint: Constraint) -> tuple[str, ...]:
+    return (
+        *names_text("#", constraint.tags),
+        *names_text("paths:", constraint.paths),
+        *metadata_text(constraint.metadata),
+    )
+
+
+def metadata_cell(item: Constraint | Decision) -> str | None:
+    pairs = (f"{key}={value if isinstance(value, str) else json_line(value)}" for key, value in item.metadata.items())
+    return ", ".join(pairs) or None
 
 
 def _cells(constraint: Constraint) -> tuple[str | None, ...]:

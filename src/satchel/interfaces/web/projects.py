@@ -83,9 +83,13 @@ class Projects:
         """
         access = self.access(project, login)
         if is_reader:
-            return self._serving.stores.satchel(access)
-        caller = Caller.of_request(access.token, None, is_of_person=True)
-        return self._serving.stores.satchel(access, caller=caller, agent=login.author)
+            satchel = self._serving.stores.satchel(access)
+        else:
+            caller = Caller.of_request(access.token, None, is_of_person=True)
+            satchel = self._serving.stores.satchel(access, caller=caller, agent=login.author)
+        if login.token is None:  # of this machine's user, whose commands own the local conversations
+            satchel.workplace = replace(satchel.workplace, owner=projects.LOCAL)
+        return satchel
 
     def beside_files(self, project: Project, login: Login) -> Satchel | None:
         """Open a project with the files of its repository.

@@ -32,6 +32,7 @@ class DecisionFilters(ListFilters, total=False):
         match: any or all.
         scopes: with any or all of these scopes, likewise.
         minimum, maximum: only numbers within these limits.
+        metadata: only with this key, or ``key=value``.
         author: only decisions this agent set last.
     """
 
@@ -42,6 +43,7 @@ class DecisionFilters(ListFilters, total=False):
     scopes: Sequence[str] | None
     minimum: float | None
     maximum: float | None
+    metadata: str | None
     author: str | None
 
 
@@ -72,7 +74,7 @@ def _range(view: View) -> tuple[Sequence[int], int] | None:
     dimensions = [(1, "layer", number) for number in view.numbers.get("layer", ())]
     dimensions += [(2, "tag", number) for number in view.numbers.get("tag", ())]
     dimensions += [(3, "scope", number) for number in view.numbers.get("scope", ())]
-    others = query.chosen.keys() & {"minimum", "maximum", "author"}
+    others = query.chosen.keys() & {"minimum", "maximum", "metadata", "author"}
     tags = view.numbers.get("tag", ())
     # one number for each tag of the request: none stands for those below it
     needs_each = query.chosen["match"] == "all" and len(tags) == len({*tags}) == len(query.chosen.get("tags", ()))
@@ -184,6 +186,7 @@ LISTING = Listing(
         filters.several("scopes", "c.id", "decision_scopes decision_id scope_id"),
         filters.compared("minimum", "c.value_number >= {}", _check_bound("minimum")),
         Filter("maximum", _check_bound("maximum"), _up_to),
+        filters.metadata("c.metadata"),
         filters.author("c.agent_id"),
     ),
     changed=("updated_at",),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Final
 
 from satchel.base.paging import KeptPage, Page
-from satchel.base.records import dataclass
+from satchel.base.records import dataclass, field
 from satchel.find.kind import Kind
 
 STATUSES = ("active", "deprecated", "draft")
@@ -17,6 +17,9 @@ DEFAULT_VERSION = "1.0.0"
 
 Value = str | int | float
 """The value of a decision: text or a number."""
+
+
+Metadata = Mapping[str, str | float]
 
 
 class Keep(Enum):
@@ -42,6 +45,7 @@ class NewDecision:
         tags: names, case-insensitive.
         scopes: services, components and the like, case-insensitive.
         paths: globs of the files that it binds, relative to the project; empty for all.
+        metadata: texts, numbers, true and false by key, at most 2 KB of JSON.
         layer: one of the project's layers, or None.
         version: a free label of the value; None is 1.0.0, as is a new value without one.
         status: one of :data:`STATUSES`.
@@ -59,6 +63,7 @@ class NewDecision:
     status: str | Keep = KEEP
     rationale: str | Keep | None = KEEP
     expected_revision: int | None = None
+    metadata: Metadata | Keep | None = KEEP
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +88,7 @@ class DecisionState:
     set_at: int
     replaced_at: int
     paths: tuple[str, ...] = ()
+    metadata: Metadata = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +142,7 @@ class Decision:
     created_at: int
     updated_at: int
     paths: tuple[str, ...] = ()
+    metadata: Metadata = field(default_factory=dict)
     score: float | None = None
     notes: tuple[str, ...] = ()
     replaced: DecisionState | None = None

@@ -22,6 +22,7 @@ from satchel.keep.decisions.records import (
     DecisionPage,
     DecisionState,
     Keep,
+    Metadata,
     NewDecision,
     Value,
 )
@@ -71,6 +72,7 @@ class Decisions:
         status: str | Keep = KEEP,
         rationale: str | Keep | None = KEEP,
         expected_revision: int | None = None,
+        metadata: Metadata | Keep | None = KEEP,
         agent: str | None = None,
     ) -> Decision:
         """Set one decision; it is durable when this returns, and what it replaces is in its history.
@@ -79,7 +81,8 @@ class Decisions:
         a new value without one has none. What a person decided only a person changes: an agent's change becomes a draft
         beside it, and the person gets a message.
         """
-        new = NewDecision(key, value, tags, scopes, paths, layer, version, status, rationale, expected_revision)
+        fields = (key, value, tags, scopes, paths, layer, version, status, rationale, expected_revision, metadata)
+        new = NewDecision(*fields)
         return self.set_many([new], agent=agent)[0]
 
     def set_many(self, decisions: Sequence[NewDecision], *, agent: str | None = None) -> tuple[Decision, ...]:
@@ -132,6 +135,7 @@ class Decisions:
             tags=before.tags,
             scopes=before.scopes,
             paths=before.paths,
+            metadata=before.metadata,
             layer=before.layer,
             version=before.version,
             status=before.status,
@@ -153,7 +157,7 @@ class Decisions:
             rows = transaction.all(
                 """
                 SELECT h.revision, h.value_text, h.value_number, h.status, h.version, h.layer_id, l.name, h.agent_id,
-                    a.name, h.rationale, h.tags, h.scopes, h.paths, h.set_at, h.created_at
+                    a.name, h.rationale, h.tags, h.scopes, h.paths, h.metadata, h.set_at, h.created_at
                 FROM decision_history h LEFT JOIN layers l ON l.id = h.layer_id LEFT JOIN agents a ON a.id = h.agent_id
                 WHERE h.decision_id = :id ORDER BY h.revision DESC LIMIT :limit OFFSET :offset
                 """,
@@ -193,7 +197,7 @@ def _find(transaction: Transaction, project_id: int, key: str) -> Current | None
 
 def _past(row: Row) -> DecisionState:
     revision, text, number, status, version, layer_id, layer, agent_id, agent, rationale, *names, set_at, at = row
-    tags, scopes, paths = names
+    tags, scopes, paths, metadata = names
     state = State(
         value=states.value_of(text, number),
         status=status,
@@ -203,6 +207,7 @@ def _past(row: Row) -> DecisionState:
         scopes=_names(scopes),
         paths=globs_in(paths),
         rationale=rationale,
+        metadata=metadata,
     )
     return updates.decision_state(state, revision, None if agent_id is None else (agent_id, agent), set_at, at)
 

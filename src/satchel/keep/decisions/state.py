@@ -9,6 +9,7 @@ from satchel.base.records import dataclass
 from satchel.base.vocabulary import number_of
 from satchel.keep.decisions.records import DEFAULT_VERSION, STATUSES, Value
 from satchel.keep.globs import globs_in
+from satchel.keep.metadata import EMPTY
 from satchel.store.transaction import Row, Transaction, set_of
 
 ACTIVE, DEPRECATED, DRAFT = 1, 2, 3
@@ -37,6 +38,7 @@ class State:
     scopes: tuple[NumberedName, ...] = ()
     paths: tuple[str, ...] = ()
     rationale: str | None = None
+    metadata: str = EMPTY
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class Current:
 
 COLUMNS = """
     c.id, c.uid, c.seq, c.key, c.revision, c.value_text, c.value_number, c.status, c.version, c.rationale, c.paths,
+    c.metadata,
     c.layer_id, l.name, c.agent_id, a.name, c.created_at, c.updated_at
 """
 """Columns for :func:`currents`."""
@@ -74,14 +77,14 @@ def currents(transaction: Transaction, rows: Sequence[Row]) -> dict[int, Current
     tags, scopes = (names_of(transaction, name, [row[0] for row in rows]) for name in ("tag", "scope"))
     decisions = {}
     for number, uid, seq, key, revision, *state, layer, layer_name, agent, agent_name, created, updated in rows:
-        text, amount, status, version, rationale, paths = state
+        text, amount, status, version, rationale, paths, metadata = state
         names = (
             None if layer is None else (layer, layer_name),
             tags.get(number, ()),
             scopes.get(number, ()),
             globs_in(paths),
         )
-        current = State(value_of(text, amount), status, version, *names, rationale)
+        current = State(value_of(text, amount), status, version, *names, rationale, metadata)
         author = None if agent is None else (agent, agent_name)
         decisions[number] = Current(number, uid, seq, key, revision, current, author, created, updated)
     return decisions

@@ -80,7 +80,7 @@ def change(
         UPDATE decisions
         SET seq = :seq, value_text = :value_text, value_number = :value_number, agent_id = :agent,
             layer_id = :layer_id, version = :version, revision = :revision, status = :status, rationale = :rationale,
-            paths = :paths, updated_at = :at
+            paths = :paths, metadata = :metadata, updated_at = :at
         WHERE id = :id
         """,
         {
@@ -202,6 +202,7 @@ def _values(state: State) -> dict[str, object]:
         "status": state.status,
         "rationale": state.rationale,
         "paths": text_of(state.paths),
+        "metadata": state.metadata,
     }
 
 

@@ -17,6 +17,7 @@ from satchel.keep.decisions import records, tables
 from satchel.keep.decisions import state as states
 from satchel.keep.decisions.state import ACTIVE, DEPRECATED, DRAFT, Current, NumberedName, State
 from satchel.keep.globs import check_globs
+from satchel.keep.metadata import check_metadata, metadata_in
 from satchel.keep.names import PERSONS, check_identifier, check_names, ensure_layer, ensure_name, is_persons
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content, named_secret
@@ -43,6 +44,7 @@ class Prepared:
     rationale: str | records.Keep | None
     expected_revision: int | None
     notes: tuple[str, ...]
+    metadata: str | records.Keep = records.KEEP
 
 
 def prepare(new: records.NewDecision, workplace: Workplace) -> Prepared:
@@ -78,6 +80,10 @@ def prepare(new: records.NewDecision, workplace: Workplace) -> Prepared:
             for scope in scopes
             if "/" in scope
         ]
+    metadata: str | records.Keep = records.KEEP
+    if not isinstance(new.metadata, records.Keep):
+        metadata, metadata_notes = check_metadata(new.metadata or {})
+        notes += metadata_notes
     if new.expected_revision is not None:
         check_whole("expected_revision", new.expected_revision, 2**31 - 1)
     return Prepared(
@@ -92,6 +98,7 @@ def prepare(new: records.NewDecision, workplace: Workplace) -> Prepared:
         rationale=rationale,
         expected_revision=new.expected_revision,
         notes=tuple(dict.fromkeys(notes)),
+        metadata=metadata,
     )
 
 
@@ -221,6 +228,7 @@ def _propose(
         tags=tuple(name for _, name in wanted.tags),
         scopes=tuple(name for _, name in wanted.scopes),
         paths=wanted.paths,
+        metadata=wanted.metadata,
         status=DRAFT,
         expected_revision=None,
         notes=(*new.notes, note),
@@ -330,6 +338,7 @@ def _resolve(transaction: Transaction, by: Setter, new: Prepared, before: State)
         tags=resolve_names("tags", new.tags, before.tags),
         scopes=resolve_names("scopes", new.scopes, before.scopes),
         paths=_keep_or(new.paths, before.paths),
+        metadata=_keep_or(new.metadata, before.metadata),
         rationale=_keep_or(new.rationale, before.rationale if value == before.value else None),
     )
 
@@ -406,6 +415,7 @@ def decision_state(
         tags=tuple(name for _, name in state.tags),
         scopes=tuple(name for _, name in state.scopes),
         paths=state.paths,
+        metadata=metadata_in(state.metadata),
         agent=agent[1] if agent else None,
         rationale=state.rationale,
         set_at=set_at,
@@ -435,6 +445,7 @@ def decision(
         tags=tuple(name for _, name in state.tags),
         scopes=tuple(name for _, name in state.scopes),
         paths=state.paths,
+        metadata=metadata_in(state.metadata),
         agent=current.agent[1] if current.agent else None,
         rationale=state.rationale,
         created_at=current.created_at,

@@ -5,9 +5,12 @@ from satchel.keep.housekeeping.clearing import Cleared
 from satchel.keep.housekeeping.forgetting import Forgotten
 from satchel.keep.housekeeping.service import Housekeeping
 from satchel.keep.housekeeping.statistics import LayerCount, LayerSummary, Statistics
+from satchel.keep.housekeeping.usage import Activity, AgentDay, NamesInUse, NameUse
 from satchel.keep.housekeeping.usefulness import ItemUse, MemoryUse
 
 __all__ = [
+    "Activity",
+    "AgentDay",
     "Check",
     "Cleared",
     "Forgotten",
@@ -16,5 +19,7 @@ __all__ = [
     "LayerCount",
     "LayerSummary",
     "MemoryUse",
+    "NameUse",
+    "NamesInUse",
     "Statistics",
 ]

@@ -10,11 +10,12 @@ from satchel.base.errors import NotFound, SatchelError
 from satchel.base.text import check_encodable
 from satchel.find.index import index_of
 from satchel.keep import past_conversations, projects
-from satchel.keep.housekeeping import checks, clearing, derived, forgetting, statistics, usefulness
+from satchel.keep.housekeeping import checks, clearing, derived, forgetting, statistics, usage, usefulness
 from satchel.keep.housekeeping.checks import BeyondRepair, Check, Examination
 from satchel.keep.housekeeping.clearing import Cleared
 from satchel.keep.housekeeping.forgetting import Forgotten
 from satchel.keep.housekeeping.statistics import LayerSummary, Statistics
+from satchel.keep.housekeeping.usage import Activity, NamesInUse
 from satchel.keep.housekeeping.usefulness import MemoryUse
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import record_action, require_person
@@ -53,6 +54,16 @@ class Housekeeping:
         """Count how briefed items turned out: confirmed, corrected, followed by success, or none of these."""
         with projects.reading(self._workplace) as (transaction, project):
             return usefulness.count(transaction, project.id, self._workplace.clock())
+
+    def names_in_use(self) -> NamesInUse:
+        """Count the decisions and rules of each tag, scope, layer and category."""
+        with projects.reading(self._workplace) as (transaction, project):
+            return usage.count_names(transaction, project)
+
+    def activity(self) -> Activity:
+        """Count what each agent did in the last 7 days, by day: writes, file changes, messages, claims, solutions."""
+        with projects.reading(self._workplace) as (transaction, project):
+            return usage.count_activity(transaction, project, self._workplace.clock())
 
     def layer_summary(self) -> LayerSummary:
         """Count per layer the active decisions and constraints, and the file changes of the last hour."""

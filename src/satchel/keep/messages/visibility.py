@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from satchel.base.records import dataclass
-from satchel.base.text import fold
 from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.keep.messages import presence
 from satchel.keep.messages.presence import PERSONS
 from satchel.keep.messages.records import MESSAGE_TYPES
-from satchel.keep.names import is_persons
+from satchel.keep.names import find_agent_row, is_persons
 from satchel.store.transaction import Transaction, set_of
 
 if TYPE_CHECKING:
@@ -97,12 +96,11 @@ def find_reader(transaction: Transaction, project_id: int, name: str, now: int) 
 
     A person of a new name reads what all persons do.
     """
-    by_name = "SELECT id, name FROM agents WHERE project_id = :project AND folded = :folded"
-    row = transaction.one(by_name, {"project": project_id, "folded": fold(name)})
+    row = find_agent_row(transaction, project_id, name)
     if row is None and is_persons(name):
-        row = transaction.one(by_name, {"project": project_id, "folded": HUMAN})
+        row = find_agent_row(transaction, project_id, HUMAN)
         row = None if row is None else (row[0], name)
-    number, spelled = row or (NOBODY, name)
+    number, spelled = row[:2] if row else (NOBODY, name)
     return Reader(project_id, int(number), now), str(spelled)
 
 

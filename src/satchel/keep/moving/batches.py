@@ -11,13 +11,13 @@ from satchel.base.records import dataclass, replace
 from satchel.base.text import fold
 from satchel.find import documents
 from satchel.keep import kept
-from satchel.keep.fields import FILL, MAX, MIN, read_uid
+from satchel.keep.fields import AGENT, FILL, MAX, MIN, read_uid
 from satchel.keep.kind import Line, LineKind, Rows
 from satchel.keep.kinds import KINDS
 from satchel.keep.moving import lines as moving
 from satchel.keep.moving import links as waiting
 from satchel.keep.moving import states
-from satchel.keep.moving.reading import Reading
+from satchel.keep.moving.reading import Reading, claim_of
 from satchel.keep.moving.states import Judgement, Source, State
 from satchel.keep.moving.verdicts import Outcome, Verdict
 from satchel.keep.names import is_persons
@@ -281,7 +281,7 @@ class Batch:
             self._say(one, number, Outcome.PRESENT)
             return
         ours = self._ours([number])[number]
-        if self._reading.is_by_agent and is_persons(ours.get("from") or ours.get("agent")):
+        if self._reading.is_by_agent and is_persons(_author(ours)):
             if moving.core_digest(one.line) == moving.core_digest(ours):
                 self._say(one, number, Outcome.PRESENT)
             else:
@@ -320,7 +320,14 @@ class Batch:
         fillable = {field.name for field in self._kind.fields if field.merge == FILL}
         values = {name: value for name, value in line.items() if value is not None}
         began = {"created_at": min(str(values.get("created_at")), ours["created_at"])} if "created_at" in ours else {}
-        return {**{name: ours[name] for name in fillable if name in ours}, **values, **began}
+        # persons' names are ours: a line neither renames who is known here, nor makes a claim of what a person wrote
+        own = {
+            name: value
+            for name, value in ours.items()
+            if (self._kind.table == "agents" and name == "name")
+            or (isinstance(value, str) and is_persons(value) and values.get(name) == claim_of(value))
+        }
+        return {**{name: ours[name] for name in fillable if name in ours}, **values, **began, **own}
 
     def _act(self, judgement: Judgement, one: _Incoming, number: int, ours: Line) -> tuple[Outcome, tuple[str, ...]]:
         if judgement is Judgement.PRESENT:
@@ -357,13 +364,16 @@ class Batch:
         kind, transaction, project = self._kind, self._transaction, self._reading.project
         row, parts, links = self._read(one.line)
         notes = tuple(self._reading.notes)
-        if moving.core_digest(one.line) != moving.core_digest(ours):
+        is_other = moving.core_digest(one.line) != moving.core_digest(ours)
+        if is_other:
             self._keep(number, ours, one.line, is_ours=True)
         if kind.withdraw is not None:
             kind.withdraw(transaction, project, [number])
         unresolved = waiting.unresolved(kind, number, bytes.fromhex(ours["uid"]), row, links)
         merged = {field.column_name for field in kind.fields if field.merge in {MAX, MIN}}
         merged |= {field.column_name for field in kind.fields if field.merge == FILL and row[field.column_name] is None}
+        if not is_other and is_persons(_author(ours)):
+            merged |= {field.column_name for field in kind.fields if field.codec is AGENT}
         columns = {name: value for name, value in row.items() if name not in merged}
         if kind.has_seq:
             columns["seq"] = transaction.next_seq(project)
@@ -446,6 +456,10 @@ class Batch:
         states.store_losing(
             self._transaction, reading.project, self._source, uid, digest, line, is_ours=is_ours, now=reading.now
         )
+
+
+def _author(line: Line) -> str | None:
+    return line.get("from") or line.get("agent")
 
 
 _REMEMBERED = frozenset({"agent", "layer", "run"})

@@ -18,8 +18,8 @@ from satchel.keep.fields import Codec, Field, read_uid
 from satchel.keep.kind import ItemKind, LineKind, Part
 from satchel.keep.kinds import IN_EXPORT_ORDER, KINDS
 from satchel.keep.moving import marks, windows
-from satchel.keep.moving.reading import Reading
-from satchel.keep.names import check_author_name
+from satchel.keep.moving.reading import Reading, claim_of
+from satchel.keep.names import check_author_name, is_like_person, is_persons
 
 
 def _folded_name(_: Reading, row: dict[str, Any]) -> None:
@@ -28,7 +28,12 @@ def _folded_name(_: Reading, row: dict[str, Any]) -> None:
 
 def _folded_author(reading: Reading, row: dict[str, Any]) -> None:
     if not reading.is_as_written:
-        check_author_name(row["name"])
+        if is_persons(row["name"]) and row["has_acted"] and not reading.is_accepted:
+            row["name"] = claim_of(row["name"])
+        name = row["name"]
+        check_author_name(name)
+        if is_like_person(reading.transaction, reading.project, name):
+            raise InvalidInput(f"{name!r} is a person here", "Its items come by an agent that is marked as one")
     row["folded"] = fold(row["name"])
 
 

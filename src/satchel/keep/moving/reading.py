@@ -6,7 +6,7 @@ from typing import Any
 
 from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.text import fold
-from satchel.base.vocabulary import LAYERS, MAIN_RUN
+from satchel.base.vocabulary import IMPORTED_MARK, LAYERS, MAIN_RUN
 from satchel.keep import names, runs
 from satchel.keep.fields import SOFT, Codec, Field, Read, Show, read_uid
 from satchel.keep.kind import Line, Part, Rows
@@ -43,6 +43,11 @@ def _steps(fields: tuple[Field, ...]) -> tuple[_Step, ...]:
     return cached[1]
 
 
+def claim_of(person: str) -> str:
+    """Return the author of what an import says that a person wrote."""
+    return f"{person.partition(':')[2] or 'a person'}{IMPORTED_MARK}"
+
+
 class Reading:
     """State of reading one line.
 
@@ -55,7 +60,8 @@ class Reading:
         at: the age of the current item; names created for it get the same age.
         notes: changes made to the line, for its reader.
         changed: whether the stored item differs from the line.
-        is_by_agent: whether an agent imports: authors that are persons are claims, and what persons wrote here stays.
+        is_by_agent: whether an agent imports: what persons wrote here stays.
+        is_accepted: whether a person has accepted the lines; in others, authors that are persons are claims.
         row: the columns read so far.
         links: fields that link to missing items, with their uids.
         new_layers: layers the project did not have; ``new_runs``: runs known only by name.
@@ -65,7 +71,7 @@ class Reading:
         self, transaction: Transaction, project: int, workplace: Workplace, now: int, last_seq: int | None = None
     ) -> None:
         self._last_seq = last_seq
-        self.is_by_agent = False
+        self.is_by_agent = self.is_accepted = False
         self.transaction = transaction
         self.project = project
         self.workplace = workplace
@@ -124,8 +130,10 @@ class Reading:
         cached = self._named.get((table, value)) if isinstance(value, str) else None
         if cached is None:
             identifier = names.check_identifier(value, field)
-            if acts and self.is_by_agent and names.is_persons(identifier):
-                identifier = f"{identifier.partition(':')[2] or 'a person'} (imported)"
+            is_person = names.is_persons(identifier) and not self.is_as_written
+            if acts and is_person and not self.is_accepted:
+                identifier = claim_of(identifier)
+            acts = acts and not is_person  # who is named here has not acted here
             number, name = names.ensure_agent(
                 self.transaction, self.project, identifier, self.at, acts=acts, is_checked=not self.is_as_written
             )

@@ -117,8 +117,8 @@ class Moving(Service):
     ) -> Imported:
         """Import an export file of any project or store.
 
-        Importing it again updates the same items, matched by uid. Where an agent imports, authors that are persons are
-        claims, as in "ann (imported)", and what persons wrote here is not changed.
+        Importing it again updates the same items, matched by uid. Authors that are persons are claims, as in
+        "ann (imported)"; an agent's import changes nothing that persons wrote here.
 
         Args:
             file: the export file.

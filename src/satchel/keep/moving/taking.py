@@ -31,7 +31,7 @@ class Taking:
         is_ordered: whether lines are never older than earlier ones unless seen before; None decides by ``written_at``.
         decided: whether a person decided that the incoming state wins as it is; the replaced state is kept.
         last_seq: of an import as written, the project's last change number where the lines come from; None otherwise.
-        is_by_agent: as for :class:`satchel.keep.moving.reading.Reading`.
+        is_by_agent, is_accepted: as for :class:`satchel.keep.moving.reading.Reading`.
 
     Attributes:
         new_layers: layers the project did not have; ``new_runs``: runs known only by name.
@@ -48,6 +48,7 @@ class Taking:
         decided: bool = False,
         last_seq: int | None = None,
         is_by_agent: bool = False,
+        is_accepted: bool = False,
     ) -> None:
         self.new_layers: dict[str, str] = {}
         self.new_runs: dict[str, str] = {}
@@ -58,7 +59,7 @@ class Taking:
         self._is_ordered = is_ordered
         self._decided = decided
         self._last_seq = last_seq
-        self._is_by_agent = is_by_agent
+        self._is_by_agent, self._is_accepted = is_by_agent, is_accepted
         self._source: Source | None = None
 
     def take(self, transaction: Transaction, project_id: int, lines: Sequence[Line]) -> list[Verdict]:
@@ -68,7 +69,7 @@ class Taking:
             is_ordered = opened.is_ordered if self._is_ordered is None else self._is_ordered
             self._source = replace(opened, is_ordered=is_ordered)
         reading = Reading(transaction, project_id, self._workplace, self._now, self._last_seq)
-        reading.is_by_agent = self._is_by_agent
+        reading.is_by_agent, reading.is_accepted = self._is_by_agent, self._is_accepted
         reading.new_layers, reading.new_runs = self.new_layers, self.new_runs
         verdicts: list[Verdict | None] = [None] * len(lines)
         for kind, group in groupby(enumerate(lines), key=lambda pair: pair[1].get("kind")):

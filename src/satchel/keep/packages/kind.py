@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, Refused
+from satchel.base.grouping import grouped
 from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find import documents
@@ -16,12 +17,22 @@ from satchel.keep.fields import Checking, Codec, Field
 from satchel.keep.kind import ItemKind, Part
 from satchel.keep.listing import Filter, Order, RunFilters, View
 from satchel.keep.packages import contents
-from satchel.keep.packages.records import MAX_SUMMARY_CHARS, STATUSES, TYPES, Package, priority_after, type_number
+from satchel.keep.packages.records import (
+    MAX_SUMMARY_CHARS,
+    STATUSES,
+    TYPES,
+    Consumption,
+    Package,
+    priority_after,
+    type_number,
+)
 from satchel.keep.runs import RunChoice
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 if TYPE_CHECKING:
     from satchel.keep.moving.reading import Reading
+
+_MOST_CONSUMED = 20
 
 
 def _package_path(value: Any, context: Checking, name: str) -> str:
@@ -216,3 +227,22 @@ def load_with_content(transaction: Transaction, project_id: int, number: int) ->
         {"project": project_id, "id": number},
     )
     return package, row[0] if row else None
+
+
+def consumptions(
+    transaction: Transaction, project_id: int, numbers: Sequence[int]
+) -> dict[int, tuple[Consumption, ...]]:
+    """Return the newest deliveries of packages by number."""
+    rows = transaction.all(
+        f"""
+        SELECT d.item_id, a.name, w.role, w.task_id, d.created_at
+        FROM windows w JOIN deliveries d ON d.window_id = w.id LEFT JOIN agents a ON a.id = w.agent_id
+        WHERE w.project_id = :project AND d.kind = {Kind.PACKAGE.number} AND d.item_id IN {set_of(numbers)}
+        ORDER BY d.created_at DESC, w.id DESC
+        """,
+        {"project": project_id},
+    )
+    by_package = grouped(
+        (number, Consumption(agent, role or None, task or None, at)) for number, agent, role, task, at in rows
+    )
+    return {number: tuple(every[:_MOST_CONSUMED]) for number, every in by_package.items()}

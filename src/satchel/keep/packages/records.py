@@ -103,6 +103,20 @@ class PackagePage(KeptPage[Package]):
 
 
 @dataclass(frozen=True, slots=True)
+class Consumption:
+    """One delivery of a package: to which agent, in which role and for which task, if they were named.
+
+    Attributes:
+        at: in milliseconds UTC.
+    """
+
+    agent: str | None
+    role: str | None
+    task_id: str | None
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class PackageContent:
     """A package's content, or the reason it is missing.
 
@@ -112,6 +126,7 @@ class PackageContent:
         text: its content; None if there is a reason.
         reason: why there is no text.
         notes: what was cleaned or redacted.
+        consumed: its newest deliveries, the last one first.
     """
 
     ref: str
@@ -119,6 +134,7 @@ class PackageContent:
     text: str | None
     reason: str | None
     notes: tuple[str, ...] = ()
+    consumed: tuple[Consumption, ...] = ()
 
 
 def type_number(name: object) -> int:

@@ -157,9 +157,12 @@ class Packages(Service):
         check_whole("max_bytes", max_bytes, contents.MAX_BYTES, smallest=1)
         with projects.reading(work) as (transaction, project):
             packages = [(number, kind.load_with_content(transaction, project.id, number)) for number in numbers]
+            consumed = kind.consumptions(transaction, project.id, numbers)
         # files are read outside the transaction, so that a slow disk delays nobody
         return tuple(
-            _not_found(number) if one is None else _content(*one, work.files_root, max_bytes)
+            _not_found(number)
+            if one is None
+            else replace(_content(*one, work.files_root, max_bytes), consumed=consumed.get(number, ()))
             for number, one in packages
         )
 

@@ -178,7 +178,8 @@ def find_authors(
             raise no_agent(f"{name!r}")
         return () if me is None or me == UNKNOWN else (me,)
     rows = transaction.all(  # a person is shown without the prefix
-        "SELECT id FROM agents WHERE project_id = :project AND folded IN (:name, :person) AND has_acted = 1",
+        "SELECT id FROM agents WHERE project_id = :project AND folded IN (:name, :person) "
+        "AND (has_acted = 1 OR folded = :person)",
         {"project": project_id, "name": fold(name), "person": f"{HUMAN}:{fold(name)}"},
     )
     rows = rows or transaction.all(

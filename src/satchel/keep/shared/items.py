@@ -12,9 +12,10 @@ from satchel.base.records import replace
 from satchel.base.vocabulary import MAIN_RUN
 from satchel.keep.entries.records import STRUCTURED_TYPES
 from satchel.keep.kind import Line
+from satchel.keep.metadata import metadata_in
 from satchel.keep.patterns.records import CONFIRMED, DEFAULT_TTL_DAYS, FIRST, STATES
 from satchel.keep.shared.markdown import SHAPES, SharedText
-from satchel.keep.texts import storable
+from satchel.keep.texts import storable, to_json
 from satchel.redaction import redact
 
 _HOME = re.compile(r"(?<![\w.~/-])(?:/(?:home|Users)/[^/\s\"'`:]+|[A-Za-z]:\\Users\\[^\\\s\"'`]+)(?=[/\\\s\"'`:,;)]|$)")
@@ -64,7 +65,8 @@ def text_of(line: Line, mask: Mask) -> SharedText:
 
 
 def _fields(line: Line) -> dict[str, Any]:
-    return {name: line.get(name) for name in SHAPES[line["kind"]].fields}
+    fields = {name: line.get(name) for name in SHAPES[line["kind"]].fields}
+    return fields | ({"metadata": to_json(fields["metadata"])} if fields.get("metadata") else {})
 
 
 def _decision_text(line: Line, mask: Mask) -> SharedText:
@@ -158,12 +160,23 @@ def line_from(text: SharedText, ours: Line | None) -> Line:
         line |= {name: value for name, value in ours.items() if name not in {"id", *_RENAMED[text.kind]}}
     if text.author is not None:
         line["agent"] = text.author
-    return _LINES[text.kind](text, line)
+    line = _LINES[text.kind](text, line)
+    return line | ({"metadata": metadata_in(line["metadata"])} if "metadata" in text.fields else {})
 
 
 _RENAMED: Mapping[str, tuple[str, ...]] = {
-    "decision": ("value", "version", "layer", "tags", "scopes", "paths", "rationale", "agent"),
-    "constraint": ("status", "layer", "tags", "paths", "reason", "deactivated_by", "deactivated_at", "agent"),
+    "decision": ("value", "version", "layer", "tags", "scopes", "paths", "metadata", "rationale", "agent"),
+    "constraint": (
+        "status",
+        "layer",
+        "tags",
+        "paths",
+        "metadata",
+        "reason",
+        "deactivated_by",
+        "deactivated_at",
+        "agent",
+    ),
     "entry": ("file", "line", "last_line", "agent"),
     "error_pattern": ("lang",),
     "strategy": ("lang", "framework", "agent"),

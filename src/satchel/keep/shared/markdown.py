@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -15,10 +16,11 @@ from satchel.base.vocabulary import PRIORITIES
 from satchel.keep.constraints import STATUSES as RULE_STATUSES
 from satchel.keep.decisions.records import STATUSES as DECISION_STATUSES
 from satchel.keep.entries.records import ENTRY_TYPES, STRUCTURED_TYPES
+from satchel.keep.metadata import check_metadata
 from satchel.keep.shared import front_matter
 from satchel.keep.shared.front_matter import BrokenText, Literal, Value
 
-TEXT, NUMBER, NAMES, TIME, FLAG, UIDS = "text", "number", "names", "time", "flag", "uids"
+TEXT, NUMBER, NAMES, TIME, FLAG, UIDS, OBJECT = "text", "number", "names", "time", "flag", "uids", "object"
 """Types of front matter values."""
 
 Sort = str | tuple[str, ...]
@@ -71,6 +73,7 @@ SHAPES: Mapping[str, Shape] = {
             "tags": NAMES,
             "scopes": NAMES,
             "paths": NAMES,
+            "metadata": OBJECT,
         },
         "value",
         required=("key", "status"),
@@ -85,6 +88,7 @@ SHAPES: Mapping[str, Shape] = {
             "layer": TEXT,
             "tags": NAMES,
             "paths": NAMES,
+            "metadata": OBJECT,
             "status": RULE_STATUSES,
             "ended_by": TEXT,
             "reason": TEXT,
@@ -270,6 +274,11 @@ def _read_front(value: Value, sort: Sort, name: str, line: int) -> Any:
         if value not in sort:
             raise BrokenText(line, f"{name} is none of {', '.join(sort)}")
         return value
+    if sort == OBJECT:
+        try:
+            return check_metadata(json.loads(value), name)[0]
+        except (ValueError, SatchelError):
+            raise BrokenText(line, f"{name} is no JSON object of texts, numbers, true and false") from None
     if sort == FLAG:
         if value not in {"true", "false"}:
             raise BrokenText(line, f"{name} is neither true nor false")

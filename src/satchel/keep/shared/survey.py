@@ -188,7 +188,7 @@ class Survey:
         line = None
         if ours is not None:
             line = lines_of(self.transaction, self.project, ours.kind, [ours.number]).get(ours.number)
-        taking = Taking(self._workplace, source=SHARED, is_ordered=True, decided=True)
+        taking = Taking(self._workplace, source=SHARED, is_ordered=True, decided=True, is_accepted=True)
         verdict = taking.take(self.transaction, self.project, [line_from(text, line)])[0]
         if verdict.outcome is Outcome.LEFT_OUT:
             return Acceptance(uid, verdict.note or "it cannot be stored", ())
@@ -200,7 +200,7 @@ class Survey:
         ours = self.states.get(other)
         is_shared = ours is not None and ours.is_shared
         keep = min(text.uid, other) if is_shared else text.uid
-        taking = Taking(self._workplace, source=SHARED)
+        taking = Taking(self._workplace, source=SHARED, is_accepted=True)
         verdict = taking.take(self.transaction, self.project, [line_from(text, None)])[0]
         if verdict.outcome is Outcome.LEFT_OUT:
             return Acceptance(text.uid, verdict.note or "it cannot be stored", ())

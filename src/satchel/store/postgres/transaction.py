@@ -12,7 +12,7 @@ import psycopg
 from satchel.base.errors import Interrupted
 from satchel.store import forks
 from satchel.store.postgres.connection import Result, Statement, StoreConnection, with_lists
-from satchel.store.transaction import Parameters, Row, RuleBroken, insertion
+from satchel.store.transaction import Parameters, Row, RuleBroken, check_time, insertion
 
 # the answers to more would fill the socket while statements are still being sent
 _MOST_WAITING = 500
@@ -265,5 +265,4 @@ class PostgresTransaction:
             raise forks.refusal()
         if self.interrupted:
             raise Interrupted("the call was interrupted", "Nothing of it was written")
-        if self.is_out_of_time is not None and self.is_out_of_time():
-            raise Interrupted("the time is over", "Ask for less at once")
+        check_time(self)

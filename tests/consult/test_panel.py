@@ -1,0 +1,93 @@
+"""Several models asked at once: what they share, and that one's failure is its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from consult.consulted import Consulted
+from satchel.base.errors import InvalidInput, SatchelError, Unavailable
+from satchel.consult import preparing, reading
+
+pytestmark = pytest.mark.parametrize("consulted", ["compatible"], indirect=True)
+MODELS = ["compatible:a", "compatible:b", "ollama:c"]
+
+
+def test_each_model_has_a_conversation_of_its_own(consulted: Consulted) -> None:
+    consulted.write("a.py", "print()")
+    panel = consulted.satchel.consulting.consult_many(MODELS, "Why?", conversation="s", context=["a.py"])
+    assert [one.assistant for one in panel.answers] == MODELS
+    listed = consulted.satchel.consulting.conversations.list(conversation="s")
+    assert {(one.key.assistant, one.turns, len(one.inline)) for one in listed} == {(name, 1, 1) for name in MODELS}
+
+
+def test_files_are_gathered_read_and_counted_once(consulted: Consulted, monkeypatch: pytest.MonkeyPatch) -> None:
+    consulted.write("a.py", "print()")
+    reads, counts = [], []
+    read, count = reading.read_content, consulted.satchel.consulting.counter._count
+
+    def read_once(found: object, **options: object) -> object:
+        reads.append(found)
+        return read(found, **options)  # type: ignore[arg-type]
+
+    def count_once(text: str, kind: str | None) -> int:
+        counts.extend([kind] if kind == "py" else [])
+        return count(text, kind)
+
+    monkeypatch.setattr(preparing, "read_content", read_once)
+    object.__setattr__(consulted.satchel.consulting.counter, "_count", count_once)
+    consulted.satchel.consulting.consult_many(MODELS, "Why?", context=["a.py"])
+    object.__setattr__(consulted.satchel.consulting.counter, "_count", count)
+    assert (len(reads), len(counts)) == (1, 1)
+
+
+def test_a_model_that_fails_does_not_spoil_the_others(consulted: Consulted) -> None:
+    names = [*MODELS, "anthropic:claude-opus-5", "nonsense"]
+    panel = consulted.satchel.consulting.consult_many(names, "Why?")
+    assert [one.assistant for one in panel.answers] == MODELS
+    assert [(one.assistant, one.error.code) for one in panel.failures] == [
+        ("anthropic:claude-opus-5", "unavailable"),
+        ("nonsense", "invalid_input"),
+    ]
+
+
+def test_where_every_model_fails_the_first_error_is_told(consulted: Consulted) -> None:
+    with pytest.raises(Unavailable, match="anthropic:claude-opus-5"):
+        consulted.satchel.consulting.consult_many(["claude-opus-5", "nonsense"], "Why?")
+
+
+def test_a_synthesis_gets_the_question_and_every_answer_and_is_kept(consulted: Consulted) -> None:
+    panel = consulted.satchel.consulting.consult_many(
+        MODELS[:2], "Why is it so?", synthesis=MODELS[2], keep_as="decision:why"
+    )
+    assert panel.synthesis is not None
+    assert panel.synthesis.kept is not None
+    compared = consulted.prompts()[-1]
+    assert "Why is it so?" in compared
+    assert all(f"The answer of {one.assistant}\n\n{one.answer}" in compared for one in panel.answers)
+
+
+def test_a_dry_run_plans_for_each_and_sends_nothing(consulted: Consulted) -> None:
+    panel = consulted.satchel.consulting.consult_many(MODELS, "Why?", dry_run=True, synthesis="ollama:d")
+    assert [(one.assistant, one.answer) for one in panel.answers] == [(name, None) for name in MODELS]
+    assert consulted.provider.requests == []
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "error"),
+    [
+        (["gpt-6", "openai:gpt-6"], {}, "named twice"),
+        (MODELS[:1], {"synthesis": "ollama:d"}, "one answer cannot be compared"),
+        (MODELS, {"keep_as": "discovery"}, "cannot be kept as one"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    consulted: Consulted, names: list[str], options: dict[str, object], error: str
+) -> None:
+    with pytest.raises(InvalidInput, match=error):
+        consulted.satchel.consulting.consult_many(names, "Why?", **options)  # type: ignore[arg-type]
+
+
+def test_a_cancelled_call_records_nothing(consulted: Consulted) -> None:
+    with pytest.raises(SatchelError, match="cancelled"):
+        consulted.satchel.consulting.consult_many(MODELS, "Why?", is_cancelled=lambda: True)
+    assert consulted.satchel.consulting.conversations.list().total == 0
