@@ -140,9 +140,9 @@ def test_shared_claims_of_several_agents_stand_together_and_are_named(satchel: S
 
 @pytest.mark.parametrize(("first", "second"), [(True, True), (True, False), (False, True)])
 def test_an_exclusive_claim_stands_with_no_other(satchel: Satchel, first: bool, second: bool) -> None:
-    satchel.files.claim(**{"paths" if first else "shared": ["src/a"]}, agent="ann")
+    satchel.files.claim(["src/a"] if first else (), shared=() if first else ["src/a"], agent="ann")
     with pytest.raises(Conflict):
-        satchel.files.claim(**{"paths" if second else "shared": ["src/a"]}, agent="bob")
+        satchel.files.claim(["src/a"] if second else (), shared=() if second else ["src/a"], agent="bob")
 
 
 def test_ones_own_claim_is_renewed_with_its_reason_and_beginning(satchel: Satchel, clock: ManualClock) -> None:

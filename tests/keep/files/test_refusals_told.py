@@ -24,7 +24,7 @@ AT = "11-18 11:06 UTC"
 
 def refuse(satchel: Satchel, *paths: str, agent: str | None = "bob", exclusive: bool = True) -> None:
     with pytest.raises(Conflict):
-        satchel.files.claim(**{"paths" if exclusive else "shared": paths}, agent=agent)
+        satchel.files.claim(paths if exclusive else (), shared=() if exclusive else paths, agent=agent)
 
 
 def told(satchel: Satchel, agent: str | None = "bob") -> str | None:
