@@ -11,7 +11,6 @@ from satchel.base.clock import moment_text, span_in_words, year_of
 from satchel.base.errors import SatchelError
 from satchel.base.grouping import grouped
 from satchel.base.text import fold, quoted_line, shortened
-from satchel.brief import news
 from satchel.brief.fields import by, name_text
 from satchel.find.kind import Kind
 from satchel.keep import projects
@@ -96,6 +95,8 @@ class Notices(Service):
             actor = reading(transaction, work, project_id, agent)
             fresh: list[News] = []
             if may_be_news and actor.number not in {None, UNKNOWN}:
+                from satchel.brief import news
+
                 fresh = news.find(transaction, project_id, actor, now)
             if is_refused:
                 from satchel.keep.files import refusals
@@ -109,6 +110,8 @@ class Notices(Service):
                 parts += _waiting(transaction, project_id, actor, now, shown_by)
         parts += _once(work.engine, free, wanted, actor, now)
         if fresh:
+            from satchel.brief import news
+
             with suppress(SatchelError), work.engine.write(_WAIT_MS) as transaction:
                 news.mark(transaction, project_id, actor, fresh, now)
                 parts += [one.text for one in fresh]
