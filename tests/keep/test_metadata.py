@@ -10,7 +10,7 @@ from satchel.base.errors import InvalidInput, TooLarge
 from satchel.keep.metadata import parts_with
 from satchel.keep.shared import items, markdown
 
-FIELDS = {"ticket": "OPS-7", "risk": 3, "signed": True, "note": 'say "risk":4, then'}
+FIELDS: dict[str, str | float] = {"ticket": "OPS-7", "risk": 3, "signed": True, "note": 'say "risk":4, then'}
 
 
 def test_it_comes_back_and_stays_until_it_is_replaced(satchel: Satchel) -> None:

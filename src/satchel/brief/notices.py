@@ -105,7 +105,7 @@ class Notices(Service):
                 wanted = refusals.blocked_by(transaction, project_id, actor, now)
             parts = _claimed(transaction, project_id, actor, paths, now, work.worktree) if is_claimed else []
             parts += _noted(transaction, project_id, actor, taken)
-            parts += _bound(transaction, project_id, actor, taken)
+            parts += _bound(transaction, work, project_id, actor, taken)
             if is_written and shown_by is not None:
                 parts += _waiting(transaction, project_id, actor, now, shown_by)
         parts += _once(work.engine, free, wanted, actor, now)
@@ -227,14 +227,14 @@ def _noted(transaction: Transaction, project_id: int, actor: Actor, paths: Seque
     return [f"notes: {', '.join(texts)} (get_items)"] if texts else []
 
 
-def _bound(transaction: Transaction, project_id: int, actor: Actor, paths: Sequence[str]) -> list[str]:
+def _bound(transaction: Transaction, work: Workplace, project_id: int, actor: Actor, paths: Sequence[str]) -> list[str]:
     # rules and decisions of others that bind the files, as far as the agent was not shown them
     if not paths:
         return []
     from satchel.keep import binding
     from satchel.keep.deliveries import was_delivered
 
-    bound = binding.find(transaction, project_id, paths).items
+    bound = binding.find(transaction, work, project_id, paths).items
     fresh: list[str] = []
     for kind in {one.kind for one in bound}:
         is_delivered, values = was_delivered(project_id, actor, kind, "c.id")

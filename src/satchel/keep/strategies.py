@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from functools import partial
@@ -13,13 +14,15 @@ from satchel.base.records import dataclass, replace
 from satchel.base.text import fold
 from satchel.find import documents, likeness, near
 from satchel.find.kind import LIVE, SUPERSEDED, Kind
-from satchel.keep import fields, kept, names, projects, replacing
+from satchel.keep import events, fields, kept, names, projects, replacing
 from satchel.keep import listing as filters
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.fields import Checking, Codec, Field
 from satchel.keep.kind import ItemKind
 from satchel.keep.listing import Filter, Order
 from satchel.keep.projects import Service
+from satchel.keep.sessions.actors import acting
+from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import check_short
 from satchel.store.transaction import Transaction, set_of
 
@@ -144,14 +147,35 @@ _COUNT = {
 }
 
 
-def _count_outcome(transaction: Transaction, project_id: int, number: int, now: int, *, helped: bool) -> bool:
+def _count_outcome(transaction: Transaction, project_id: int, number: int, now: int, *, helped: bool) -> None:
     seq = transaction.next_seq(project_id)
     values = {"now": now, "seq": seq, "project": project_id, "id": number}
     row = transaction.one(_COUNT[helped], values)
-    if row is None:
-        return False
-    status = LIVE if row[0] is None else SUPERSEDED
+    status = LIVE if row is None or row[0] is None else SUPERSEDED
     documents.set_status(transaction, Kind.STRATEGY, [(number, seq)], status)
+
+
+def _is_news(transaction: Transaction, project_id: int, number: int, actor: Actor, now: int, *, helped: bool) -> bool:
+    """Record a verdict as an event, unless the agent or its session has given the same before."""
+    earlier = transaction.all(
+        """
+        SELECT details FROM events
+        WHERE project_id = :project AND kind = :kind AND item_kind = :strategy AND item_id = :id
+            AND (agent_id = :agent OR session_id = :session)
+        """,
+        {
+            "project": project_id,
+            "kind": events.CONFIDENCE,
+            "strategy": Kind.STRATEGY.number,
+            "id": number,
+            "agent": actor.number,
+            "session": actor.session,
+        },
+    )
+    if any(json.loads(details) == {"helped": helped} for (details,) in earlier):
+        return False
+    item = (Kind.STRATEGY, number)
+    events.record(transaction, project_id, events.CONFIDENCE, now, by=actor, item=item, details={"helped": helped})
     return True
 
 
@@ -308,15 +332,18 @@ class Strategies(Service):
 
         return lists.find(self._workplace, LISTING, StrategyPage, filters)
 
-    def outcome(self, ref: str | int, helped: bool) -> Strategy:
-        """Record whether a strategy helped; concurrent reports are all counted.
+    def outcome(self, ref: str | int, helped: bool, *, agent: str | None = None) -> Strategy:
+        """Record whether a strategy helped.
+
+        The same verdict of an agent, or of its session, counts once in 90 days, and an author's own praise never.
 
         Args:
             ref: its short id, such as ``s7``.
             helped: whether it did.
+            agent: the agent that tried it; None takes the default, which may be nobody, whose verdicts all count.
 
         Returns:
-            The strategy; it counts as seen now.
+            The strategy; it counts as seen now. ``notes`` tell if the verdict did not count.
 
         Raises:
             NotFound: the project has no such strategy.
@@ -326,14 +353,24 @@ class Strategies(Service):
         number = Kind.STRATEGY.number_of(ref)
         if not isinstance(helped, bool):
             raise InvalidInput(f"helped {helped!r} is neither true nor false", "Give true or false")
+        agent = names.check_agent(work, agent)
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.find(transaction, work)
-            if not project.id or not _count_outcome(transaction, project.id, number, now, helped=helped):
+            before = kept.load(STRATEGY, transaction, project.id, number) if project.id else None
+            if before is None:
                 raise NotFound(
                     f"there is no strategy {Kind.STRATEGY.ref(number)} in this project",
                     "Listing strategies shows their ids",
                 )
+            actor = acting(transaction, work, project.id, agent, now)
+            if helped and actor.name is not None and before.agent == actor.name:
+                return replace(before, notes=(f"{actor.name} wrote {before.ref}: only another agent's word counts",))
+            if actor.number is not None and not _is_news(transaction, project.id, number, actor, now, helped=helped):
+                verdict = "helped" if helped else "did not help"
+                note = f"{actor.name or 'this session'} already reported that {before.ref} {verdict}: that counts once"
+                return replace(before, notes=(note,))
+            _count_outcome(transaction, project.id, number, now, helped=helped)
             counted = kept.load(STRATEGY, transaction, project.id, number)
         assert counted is not None
         return counted

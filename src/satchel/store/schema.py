@@ -146,15 +146,50 @@ _BUGS = (
 # answer_by: when the sender needs an answer
 _ANSWERS = ("ALTER TABLE agent_messages ADD COLUMN answer_by BIGINT",)
 
+_WORDS_OF_PERSONS = (
+    # stated_by: the person whose words a rule is; for_person: the only person whose sessions a preference binds
+    "ALTER TABLE constraints ADD COLUMN stated_by BIGINT REFERENCES agents (id)",
+    "ALTER TABLE constraints ADD COLUMN unconfirmed SMALLINT NOT NULL DEFAULT 0 CHECK (unconfirmed IN (0, 1))",
+    "ALTER TABLE constraints ADD COLUMN for_person BIGINT REFERENCES agents (id)",
+    "CREATE INDEX constraints_of_persons ON constraints (project_id) WHERE unconfirmed = 1 OR for_person IS NOT NULL",
+    # heard: a JSON list of times and sentences; see satchel.keep.sessions.heard
+    "ALTER TABLE sessions ADD COLUMN heard TEXT",
+    "ALTER TABLE sessions ADD COLUMN heard_at BIGINT",
+    "CREATE INDEX sessions_heard ON sessions (heard_at) WHERE heard_at IS NOT NULL",
+)
+
+_DOCUMENTS = (
+    # texts of documents, such as AGENTS.md, that a person accepted or rejected. line: where it was last; clients: those
+    # that load it by themselves, a space around each name, null for an edited text; kind, item_id and seq: what it
+    # became, and that item's last change then; 0 for a rejected text
+    """
+    CREATE TABLE document_texts (
+        project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+        path TEXT NOT NULL,
+        digest BLOB NOT NULL,
+        line BIGINT NOT NULL,
+        clients TEXT,
+        kind SMALLINT NOT NULL,
+        item_id BIGINT NOT NULL,
+        seq BIGINT NOT NULL,
+        agent_id BIGINT REFERENCES agents (id) ON DELETE SET NULL,
+        created_at BIGINT NOT NULL,
+        PRIMARY KEY (project_id, path, digest)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX document_texts_item ON document_texts (kind, item_id) WHERE item_id <> 0",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("the tables of 0.2.0", _read_statements()),
     # 0.2.0 would record bands of 64 bits, which nobody looks for
     Migration("fewer indexes, and bands of 32 bits", _SMALLER, min_writer=28),
     Migration("paths of rules and decisions, which folders among scopes become", _PATHS, min_writer=28),
+    Migration("metadata, days of use, and claims that are over", _DAYS, min_writer=28),
     # 0.2.0 could not read a bug
     Migration(
-        "metadata, days of use, claims that are over, bugs, and messages that need an answer",
-        (*_DAYS, *_BUGS, *_ANSWERS),
+        "texts of documents, words of persons, bugs, and messages that need an answer",
+        (*_DOCUMENTS, *_WORDS_OF_PERSONS, *_BUGS, *_ANSWERS),
         min_reader=28,
         min_writer=28,
     ),

@@ -95,3 +95,18 @@ def test_a_reader_cannot_report(open_in: Callable[..., Satchel], project: Path) 
     saved = open_in(project).strategies.save("x", "y")
     with pytest.raises(ReadOnly):
         open_in(project, read_only=True).strategies.outcome(saved.ref, True)
+
+
+def test_an_agent_counts_once_for_each_verdict_and_the_author_never(satchel: Satchel) -> None:
+    ref = satchel.strategies.save("x", "y", agent="ann").ref
+    for agent in ("ann", "ben", "ben", "cleo"):
+        judged = satchel.strategies.outcome(ref, True, agent=agent)
+    assert (judged.helped, judged.notes) == (2, ())
+    assert satchel.strategies.outcome(ref, True, agent="ben").notes == (
+        f"ben already reported that {ref} helped: that counts once",
+    )
+    assert satchel.strategies.outcome(ref, True, agent="ann").notes == (
+        f"ann wrote {ref}: only another agent's word counts",
+    )
+    assert satchel.strategies.outcome(ref, False, agent="ben").not_helped == 1
+    assert satchel.strategies.outcome(ref, False, agent="ann").not_helped == 2

@@ -36,7 +36,7 @@ def _outcome(
                 "Give one such as y7, x4 or s3; the text of a fix goes into solution, with the error's id as id",
             )
         if ref.strip().startswith("s"):
-            return satchel.strategies.outcome(ref, helped)
+            return satchel.strategies.outcome(ref, helped, agent=agent)
         return satchel.patterns.outcome(ref, helped, agent=agent)
     if _JUDGED.fullmatch(solution) is not None:
         raise InvalidInput(

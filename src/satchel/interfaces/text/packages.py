@@ -99,6 +99,7 @@ def _consumed_note(consumed: Sequence[Consumption]) -> str | None:
                 value_text(one.agent) if one.agent else "an agent without a name",
                 *((f"as {value_text(one.role)}",) if one.role else ()),
                 *((f"for {value_text(one.task_id)}",) if one.task_id else ()),
+                *((f"in iteration {one.iteration}",) if one.iteration else ()),
                 f"on {moment_text(one.at, year_of(consumed[0].at))}",
             )
         )

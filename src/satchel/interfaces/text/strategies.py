@@ -20,7 +20,8 @@ def saved_text(strategy: Strategy) -> str:
 
 
 def judged_text(strategy: Strategy) -> str:
-    return " ".join([_title(strategy), *outcome_counts(strategy.helped, strategy.not_helped)])
+    line = " ".join([_title(strategy), *outcome_counts(strategy.helped, strategy.not_helped)])
+    return "\n".join([line, *note_lines(strategy.notes)])
 
 
 def strategy_line(strategy: Strategy) -> Line:

@@ -235,7 +235,7 @@ def consumptions(
     """Return the newest deliveries of packages by number."""
     rows = transaction.all(
         f"""
-        SELECT d.item_id, a.name, w.role, w.task_id, d.created_at
+        SELECT d.item_id, a.name, w.role, w.task_id, w.iteration, d.created_at
         FROM windows w JOIN deliveries d ON d.window_id = w.id LEFT JOIN agents a ON a.id = w.agent_id
         WHERE w.project_id = :project AND d.kind = {Kind.PACKAGE.number} AND d.item_id IN {set_of(numbers)}
         ORDER BY d.created_at DESC, w.id DESC
@@ -243,6 +243,7 @@ def consumptions(
         {"project": project_id},
     )
     by_package = grouped(
-        (number, Consumption(agent, role or None, task or None, at)) for number, agent, role, task, at in rows
+        (number, Consumption(agent, role or None, task or None, iteration, at))
+        for number, agent, role, task, iteration, at in rows
     )
     return {number: tuple(every[:_MOST_CONSUMED]) for number, every in by_package.items()}

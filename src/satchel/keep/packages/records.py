@@ -107,12 +107,14 @@ class Consumption:
     """One delivery of a package: to which agent, in which role and for which task, if they were named.
 
     Attributes:
+        iteration: the number of the attempt, from 0.
         at: in milliseconds UTC.
     """
 
     agent: str | None
     role: str | None
     task_id: str | None
+    iteration: int
     at: int
 
 
