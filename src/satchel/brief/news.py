@@ -30,9 +30,9 @@ class News(NamedTuple):
 def find(transaction: Transaction, project_id: int, actor: Actor, now: int) -> list[News]:
     """Return what an agent was not told yet, which nothing of its own is."""
     values = {"project": project_id, "agent": actor.number, "session": actor.session or 0, "now": now}
-    shown = transaction.all(_SHOWN, {**values, "window": actor.window}) if actor.number is not None else []
+    delivered = transaction.all(_DELIVERED, {**values, "window": actor.window}) if actor.number is not None else []
     on_files = transaction.all(_ON_FILES, values)
-    return [*map(_changed, shown), *map(_on_file, on_files)]
+    return [*map(_changed, delivered), *map(_on_file, on_files)]
 
 
 def mark(transaction: Transaction, project_id: int, actor: Actor, news: Sequence[News], now: int) -> None:
@@ -49,7 +49,7 @@ _OWN_WINDOWS = """
     GROUP BY d.kind, d.item_id
 """
 
-_SHOWN = f"""
+_DELIVERED = f"""
     SELECT {Kind.DECISION.number}, c.id, c.seq, c.key, c.value_text, c.value_number, c.status = 1, a.name, c.rationale
     FROM ({_OWN_WINDOWS.format(kind=Kind.DECISION.number)}) s JOIN decisions c ON c.id = s.item_id AND c.seq > s.seq
     LEFT JOIN agents a ON a.id = c.agent_id
@@ -63,7 +63,7 @@ _SHOWN = f"""
 """
 """Decisions and rules that were changed or retracted by others after the agent was shown them."""
 
-_HELD = """
+_CLAIMED = """
     SELECT path, created_at FROM file_claims
     WHERE project_id = :project AND expires_at > :now AND is_key = 0
         AND (session_id = :session OR :session = 0 AND agent_id = :agent)
@@ -77,18 +77,18 @@ _OTHERS = "c.agent_id IS DISTINCT FROM :agent AND (:session = 0 OR c.session_id 
 
 _ON_FILES = f"""
     SELECT {Kind.FILE_CHANGE.number}, c.id, c.seq, h.path, c.change, a.name, c.description
-    FROM ({_HELD}) h JOIN files f ON f.project_id = :project AND f.path = h.path
+    FROM ({_CLAIMED}) h JOIN files f ON f.project_id = :project AND f.path = h.path
     JOIN file_changes c ON c.file_id = f.id AND c.created_at > h.created_at AND c.expires_at > :now
     LEFT JOIN agents a ON a.id = c.agent_id
     WHERE {_OTHERS} AND {_NEW.format(kind=Kind.FILE_CHANGE.number, item="c.id")}
     UNION ALL
     SELECT {Kind.ENTRY.number}, c.id, c.seq, h.path, c.type, a.name, c.content
-    FROM ({_HELD}) h JOIN context c ON c.project_id = :project AND c.file = h.path AND c.created_at > h.created_at
+    FROM ({_CLAIMED}) h JOIN context c ON c.project_id = :project AND c.file = h.path AND c.created_at > h.created_at
     LEFT JOIN agents a ON a.id = c.agent_id
     WHERE c.superseded_by IS NULL AND {_OTHERS} AND {_NEW.format(kind=Kind.ENTRY.number, item="c.id")}
     UNION ALL
     SELECT {deliveries.CLAIM}, c.id, c.seq, h.path, 0, a.name, c.reason
-    FROM ({_HELD}) h JOIN file_claims c ON c.project_id = :project AND c.path = h.path AND c.is_key = 0
+    FROM ({_CLAIMED}) h JOIN file_claims c ON c.project_id = :project AND c.path = h.path AND c.is_key = 0
         AND c.created_at > h.created_at AND c.expires_at > :now
     LEFT JOIN agents a ON a.id = c.agent_id
     WHERE {_OTHERS} AND {_NEW.format(kind=deliveries.CLAIM, item="c.id")}
@@ -104,7 +104,7 @@ def _changed(row: Row) -> News:
         what = "holds again" if is_live else f"was retracted {who}{why}"
         return News(f"{Kind.CONSTRAINT.ref(number)} {what}: {_quoted(text)}", (kind, number, seq))
     value_now = value_text(f"{value:g}" if text is None else text)
-    now = f"is now {shortened(value_now, _CHARS)}" if is_live else "holds no more"
+    now = f"is now {shortened(value_now, _CHARS)}" if is_live else "no longer holds"
     return News(f"{Kind.DECISION.ref(number)} {name_text(key)} {now}, set {who}{why}", (kind, number, seq))
 
 

@@ -1,4 +1,4 @@
-"""What follows from a recorded change and from a review: fixed bugs are closed, authors learn that a review failed."""
+"""Consequences of changes and reviews: fixed bugs are closed, authors are notified of failed reviews."""
 
 from __future__ import annotations
 

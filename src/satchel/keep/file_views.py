@@ -1,4 +1,4 @@
-"""What is known of a file: its claims and changes, what binds it, and notes on it."""
+"""A file with its claims, changes, binding rules and decisions, and notes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_BOUND, _MOST_NOTES = 20, 10
 
 @dataclass(frozen=True, slots=True)
 class FileView:
-    """What is known of a file or folder.
+    """A file or folder with what the store knows about it.
 
     Attributes:
         file: its canonical path; a folder has a slash at its end.

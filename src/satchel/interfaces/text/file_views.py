@@ -1,4 +1,4 @@
-"""What is known of a file as text: who holds and changed it, what binds it, and the newest notes on it."""
+"""Text of a file view: who holds and changed the file, what binds it, and the newest notes on it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def view_lines(view: FileView, when: When) -> list[str]:
         lines += binding_text(
             FileBinding(view.file, Page(view.bindings, view.bound, 0, len(view.bindings)))
         ).splitlines()
-    shown, total = len(view.entries), view.noted
-    rest = f", the newest {shown}; search(file={json_line(view.file)}) lists all" if shown < total else ""
+    count, total = len(view.entries), view.noted
+    rest = f", the newest {count}; search(file={json_line(view.file)}) lists all" if count < total else ""
     missing = [] if view.bound else ["no rule or decision binds it"]
     lines.append("; ".join([*missing, f"{counted(total, 'note') if total else 'no notes'} on it{rest}"]))
     for entry in view.entries:
