@@ -31,6 +31,10 @@ class Keep(Enum):
 KEEP: Final = Keep.KEEP
 
 
+UNCHANGED = "nothing was changed"
+"""The note on a decision that was set as it was."""
+
+
 @dataclass(frozen=True, slots=True)
 class NewDecision:
     """A decision to set. An omitted field keeps its value; None or an empty list clears it.
