@@ -39,6 +39,7 @@ from satchel.interfaces.text.parts import (
     value_text,
 )
 from satchel.keep.decisions.records import (
+    UNCHANGED,
     Decision,
     DecisionHistory,
     DecisionPage,
@@ -95,7 +96,8 @@ def set_text(decisions: Sequence[Decision], when: When | None = None) -> str:
     lines = []
     for decision in decisions:
         line = f"set {decision.ref} {value_text(decision.key)}"
-        line += f", revision {decision.revision}" if decision.revision > 1 else " (new)"
+        is_new = decision.revision == 1 and UNCHANGED not in decision.notes
+        line += " (new)" if is_new else f", revision {decision.revision}"
         line += (
             ", a draft: briefed as proposed; it binds once you or another sets it with status=active"
             if decision.status == "draft"

@@ -15,6 +15,9 @@ STATUSES = ("active", "deprecated", "draft")
 
 DEFAULT_VERSION = "1.0.0"
 
+UNCHANGED = "nothing was changed"
+"""The note of a call that set what there was."""
+
 Value = str | int | float
 """The value of a decision: text or a number."""
 

@@ -25,7 +25,6 @@ from satchel.store.transaction import Transaction, set_of
 
 _MAX_SIMILAR = 5
 _MAX_KEYS = 2_000
-_UNCHANGED = "nothing was changed"
 
 FieldValue = TypeVar("FieldValue")
 
@@ -177,7 +176,7 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
         )
     wanted = _resolve(transaction, by, new, before.state)
     if wanted == before.state:
-        return SetResult(decision(before, notes=(*new.notes, _UNCHANGED)), None)
+        return SetResult(decision(before, notes=(*new.notes, records.UNCHANGED)), None)
     if before.agent is not None and is_persons(before.agent[1]) and not by.passes(Kind.DECISION.ref(before.id)):
         return _propose(transaction, by, new, before, before.agent, wanted)
     after = tables.change(transaction, by.project_id, before, wanted, by.agent, by.now)
@@ -236,7 +235,7 @@ def _propose(
     )
     made = upsert(transaction, by._replace(passes=lambda _: False), draft).decision
     agent = None if by.agent is None else by.agent[0]
-    is_new = _UNCHANGED not in made.notes
+    is_new = records.UNCHANGED not in made.notes
     proposal = (
         records.ChangedDecision(by.project_id, number, agent, _replaced(before, by.now), made, new.key)
         if is_new
