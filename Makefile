@@ -12,7 +12,7 @@ ON_POSTGRESQL := $(wildcard tests/*/test_machine.py tests/*/*/test_*machine.py) 
 	$(addprefix tests/,brief/briefing brief/learning find/test_rebuild.py find/test_documents.py find/test_search.py)
 OVER_SERVER := $(wildcard tests/interfaces/mcp/test_tools*.py) tests/interfaces/cli
 
-.PHONY: help tour test test-slow test-postgresql check installs referees trial bench dist lock clean
+.PHONY: help tour test test-slow test-postgresql check installs referees trial bench bench-long dist lock clean
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -70,6 +70,9 @@ trial: $(VENV)/.base  ## print a trial for two agents; REPO=the clone they work 
 
 bench: $(VENV)/.dev  ## measure the figures and print them beside their baselines
 	$(BIN)/python -m benchmarks $(if $(DATA),--data $(DATA)) $(BENCH_ARGS)
+
+bench-long: $(VENV)/.dev  ## measure the figures over a million items too
+	$(BIN)/python -m benchmarks --long $(if $(DATA),--data $(DATA)) $(BENCH_ARGS)
 
 $(VENV)/.dist: $(VENV)/.base requirements-dist.txt
 	$(PIP) install --require-hashes -r requirements-dist.txt

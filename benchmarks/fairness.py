@@ -29,7 +29,7 @@ class _Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class _Race:
+class Race:
     """What all processes of one race did."""
 
     tallies: tuple[_Tally, ...]
@@ -64,8 +64,9 @@ def run(bench: Bench) -> Section:
         for repetition in range(1, bench.choose(2, 1) + 1):
             name = f"{processes} writers, repetition {repetition}"
             bench.progress.say(name)
-            ours = _race(bench.folder / f"satchel-{processes}-{repetition}.db", _satchel_racer, processes, seconds)
-            bare = _race(bench.folder / f"bare-{processes}-{repetition}.db", _bare_racer, processes, seconds)
+            folder = bench.folder / f"{processes}-{repetition}"
+            folder.mkdir()
+            ours, bare = race_both(folder, processes, seconds)
             figures += (
                 Figure(f"{name}: slowest / fastest", ours.evenness, "", None, bare.evenness, "bare", at_least=0.8),
                 Figure(f"{name}: durable writes", ours.per_second, "/s", None, bare.per_second, "bare row and text"),
@@ -82,7 +83,13 @@ def run(bench: Bench) -> Section:
     )
 
 
-def _race(file: Path, racer: Racer, processes: int, seconds: float) -> _Race:
+def race_both(folder: Path, processes: int, seconds: float) -> tuple[Race, Race]:
+    """Race so many processes of the library, then as many of bare apsw."""
+    ours = _race(folder / "satchel.db", _satchel_racer, processes, seconds)
+    return ours, _race(folder / "bare.db", _bare_racer, processes, seconds)
+
+
+def _race(file: Path, racer: Racer, processes: int, seconds: float) -> Race:
     if racer is _satchel_racer:
         with open_store(file):
             pass
@@ -102,7 +109,7 @@ def _race(file: Path, racer: Racer, processes: int, seconds: float) -> _Race:
     kept = connection.execute("SELECT count(*) FROM context").get
     connection.close()
     # each racer wrote one note before the barrier, so that opening the store is not part of the race
-    return _Race(tallies, seconds, sum(tally.written + 1 for tally in tallies) - kept)
+    return Race(tallies, seconds, sum(tally.written + 1 for tally in tallies) - kept)
 
 
 def _satchel_racer(file: Path, seconds: float, barrier: Barrier, results: Queue[_Tally]) -> None:

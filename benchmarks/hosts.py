@@ -95,7 +95,13 @@ def starter(
         given: makes what stands on its standard input.
     """
     return lambda _: subprocess.run(
-        command, input=given(), env=environment, cwd=folder, stdout=subprocess.DEVNULL, check=True
+        command,
+        input=given(),
+        env=environment,
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=True,
     )
 
 

@@ -41,7 +41,7 @@ class Made:
 
     def decision(self) -> NewDecision:
         """Return it as the library takes it."""
-        return NewDecision(self.key, self.value, self.tags, self.scopes, self.layer)
+        return NewDecision(self.key, self.value, tags=self.tags, scopes=self.scopes, layer=self.layer)
 
 
 def decisions(count: int, seed: str) -> list[Made]:

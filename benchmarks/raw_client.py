@@ -55,12 +55,20 @@ class RawClient:
         Raises:
             RuntimeError: the answer is an error, or none came.
         """
+        return str(self.ask("tools/call", {"name": tool, "arguments": arguments})["content"][0]["text"])
+
+    def ask(self, method: str, params: Mapping[str, object]) -> dict[str, Any]:
+        """Send a request and return its result.
+
+        Raises:
+            RuntimeError: the answer is an error, or none came.
+        """
         self._last_id += 1
         request = {
             "jsonrpc": "2.0",
             "id": self._last_id,
-            "method": "tools/call",
-            "params": {"name": tool, "arguments": arguments, "_meta": ENVELOPE},
+            "method": method,
+            "params": {**params, "_meta": ENVELOPE},
         }
         assert self.process.stdin is not None
         assert self.process.stdout is not None
@@ -70,8 +78,8 @@ class RawClient:
         answer: dict[str, Any] = json.loads(line) if line else {}
         result = answer.get("result")
         if answer.get("id") != self._last_id or result is None or result.get("isError"):
-            raise RuntimeError(f"the server answered {tool} with {line[:500]!r}")
-        return str(result["content"][0]["text"])
+            raise RuntimeError(f"the server answered {method} with {line[:500]!r}")
+        return dict(result)
 
     def milliseconds_since_start(self) -> float:
         """Return how long ago the process was started."""

@@ -97,6 +97,8 @@ def unknown_word(words: list[str]) -> str | None:
     rest = [word.strip("[].,") for word in words]
     while isinstance(command, click.Group) and rest and rest[0].islower() and not rest[0].startswith("-"):
         found = command.get_command(click.Context(command), rest[0])
+        if found is None and any(isinstance(one, click.Argument) for one in command.params):
+            break
         if found is None:
             return rest[0]
         command = found

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from satchel.keep.constraints import Constraints
     from satchel.keep.corrections.service import Corrections
     from satchel.keep.decisions import Decisions
+    from satchel.keep.documents.service import Documents
     from satchel.keep.entries import Entries
     from satchel.keep.files.service import Files
     from satchel.keep.finding import Finding
@@ -94,7 +95,7 @@ class Satchel:
     changes), ``packages``, ``strategies``, ``patterns`` (errors and their fixes), ``corrections``, ``pins``, ``runs``,
     ``sessions``, ``agents``, ``finding`` (search), ``items``, ``briefings``, ``moments`` and ``working`` (hooks),
     ``notices``, ``learning``, ``consulting``, ``room`` (what persons see), ``housekeeping``, ``moving`` (export,
-    import), ``shared``, ``importing`` (from other tools).
+    import), ``shared``, ``documents`` (AGENTS.md and the like), ``importing`` (from other tools).
 
     Services are created on first use. Safe to share between threads. Use it as a context manager, or call
     :meth:`close`.
@@ -127,6 +128,7 @@ class Satchel:
     items: Items = _service("satchel.keep.items:Items")
     moving: Moving = _service("satchel.keep.moving.service:Moving")
     importing: Importing = _service("satchel.keep.importing.service:Importing")
+    documents: Documents = _service("satchel.keep.documents.service:Documents", takes_config=True)
     shared: SharedTexts = _service("satchel.keep.shared.service:SharedTexts", takes_config=True)
     learning: Learning = _service("satchel.brief.learning:Learning")
     notices: Notices = _service("satchel.brief.notices:Notices")

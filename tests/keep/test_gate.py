@@ -167,6 +167,20 @@ def test_an_imported_line_renames_nobody(open_in: Open, project: Path, tmp_path:
     assert {agent.name for agent in satchel.agents.list()} == {"builder", ANN, "bob (imported)"}
 
 
+def test_an_imported_agent_named_like_a_person_is_marked_once(open_in: Open, project: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    (other / ".git").mkdir(parents=True)
+    source, satchel = open_in(other), open_in(project)
+    source.entries.write("discovery", "x", agent="ann")
+    source.entries.write("discovery", "y", agent="human:bob")
+    satchel.constraints.add("sign every request", agent=ANN)
+    for kinds in (["entry"], None):
+        with (tmp_path / "lines.jsonl").open("wb") as stream:
+            source.moving.export(stream, kinds=kinds)
+        assert not satchel.moving.import_file(tmp_path / "lines.jsonl").is_incomplete
+    assert {agent.name for agent in satchel.agents.list()} == {ANN, "ann (agent)", "bob (imported)"}
+
+
 def test_of_shared_texts_only_the_persons_own_configuration_lets_them_in(
     programs_are_agents: None, open_in: Open, project: Path
 ) -> None:

@@ -226,5 +226,6 @@ def test_an_item_of_a_hostile_server_has_no_characters_that_act_on_a_terminal(op
     body = json.dumps({"kept": False, "answer": [hostile, {hostile: [hostile]}], "notice": hostile})
     with answering(reply("200 OK", "application/json", body)) as url:
         satchel = open_at(url)
-        assert satchel.sessions.end() == ["abc", {"abc": ["abc"]}]  # type: ignore[func-returns-value]
+        answer: object = satchel.sessions.end()
+        assert answer == ["abc", {"abc": ["abc"]}]
         assert satchel.notices.line() == "abc"

@@ -155,10 +155,6 @@ class Busy(SatchelError):
     code = "busy"
 
 
-class NotKept(Busy):
-    """A commit shared by several calls failed; nothing was stored, and each call may be repeated."""
-
-
 class StoreDamaged(SatchelError):
     """The store file is corrupt or truncated."""
 

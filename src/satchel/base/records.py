@@ -8,6 +8,7 @@ docs/decisions/0033.
 from __future__ import annotations
 
 import operator
+from functools import cache
 
 TYPE_CHECKING = False  # keeps typing out of the start
 if TYPE_CHECKING:
@@ -73,11 +74,16 @@ def _field(*, default: Any = _MISSING, default_factory: Callable[[], Any] | None
 
 
 def _replace(record: Any, /, **changes: Any) -> Any:
-    cls = type(record)
-    for name, one in getattr(cls, _FIELDS).items():
-        if name not in changes and one.is_part_of("init"):
-            changes[name] = getattr(record, name)
-    return cls(**changes)
+    cls: Any = type(record)
+    names, values_of = _of_init(cls)
+    return cls(**dict(zip(names, values_of(record), strict=False)) | changes)
+
+
+@cache
+def _of_init(cls: type) -> tuple[tuple[str, ...], Callable[[object], tuple[object, ...]]]:
+    names = tuple(name for name, one in getattr(cls, _FIELDS).items() if one.is_part_of("init"))
+    # a second name, since the getter of one name returns no tuple
+    return names, operator.attrgetter(*names, "__class__")
 
 
 def _dataclass(

@@ -8,8 +8,8 @@ from satchel.base.text import shortened
 from satchel.keep.names import is_persons
 
 _MAX_CHARS = 80
-_PLAIN = re.compile(r"[^\s\"'<>:;,()\[\]{}|`…]*[^\s\"'<>:;,()\[\]{}|`…*]")
-"""What ends with an asterisk could pass for an id with the mark of a person."""
+_PLAIN = re.compile(r"(?![A-Za-z]{1,2}\d+\*)[^\s\"'<>:;,()\[\]{}|`…]+")
+"""What begins like ``c1*`` could pass for an id with the mark of a person."""
 _QUOTED_OR_WORD = re.compile(r'"(?:[^"\\]|\\.)*"\S*|\S+')
 _ELLIPSIS = "…"
 _REASON = "(because:"

@@ -106,7 +106,9 @@ def duplicate_finder() -> FindDuplicates:
         from satchel.keep.deliveries import windows_of
 
         where, values = windows_of(writer.project_id, writer.session, writer.run, writer.agent)
-        if transaction.one(f"SELECT 1 FROM windows w WHERE {where}", values) is None:
+        key = ("no window", *values.values())
+        if key in transaction.memo or transaction.one(f"SELECT 1 FROM windows w WHERE {where}", values) is None:
+            transaction.memo[key] = True
             return {}
         from satchel.brief import duplicate_delivery
 

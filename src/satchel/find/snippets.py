@@ -16,6 +16,9 @@ _WORDS = 32
 _MAX_READ_CHARS = 40_000
 _MAX_SNIPPET_CHARS = 400
 
+_Piece = tuple[int, int, str, float]
+"""First byte, end, word and weight of a word of a text, or of a character in scripts without spaces."""
+
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
@@ -28,16 +31,6 @@ class Snippet:
 
     text: str
     marks: tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A word of a text, or a character in scripts without spaces, with its byte range and weight."""
-
-    start: int
-    end: int
-    word: str
-    weight: float
 
 
 class Snipper:
@@ -54,43 +47,50 @@ class Snipper:
             stem for term in terms if term.prefix and term.weight for stem in self._stems(term.words[-1])
         )
         self._part_weights: dict[str, float] = {}
-        self._word_weights: dict[str, float] = {}
+        self._word_weights: dict[bytes, float | None] = {}
 
     def cut(self, text: str) -> Snippet:
         """Return the part of a text with the most telling terms, or its beginning if it has none."""
-        places = range(0, len(text), _MAX_READ_CHARS) or (0,)
-        snippets = (self._cut(text, place) for place in places)
-        first = next(snippets)
-        best = first if first.marks else next((snippet for snippet in snippets if snippet.marks), first)
+        if self._weights or self._prefixes:
+            places = range(0, len(text), _MAX_READ_CHARS) or (0,)
+            snippets = (self._cut(text, place, _MAX_READ_CHARS) for place in places)
+            first = next(snippets)
+            best = first if first.marks else next((snippet for snippet in snippets if snippet.marks), first)
+        elif (head := text[: 2 * _MAX_SNIPPET_CHARS]).isascii():
+            words = self._index.tokens(head)
+            end = words[_WORDS - 1][1] if len(words) > _WORDS else len(head)
+            best = _shorten(_one_line(head[:end]), (), cut_before=False, cut_after=end < len(text))
+        else:
+            best = self._cut(text, 0, len(head))
         if MARK in text and MARK not in best.text:
             return Snippet(f"{best.text} {MARK}", best.marks)
         return best
 
-    def _cut(self, whole: str, place: int) -> Snippet:
-        text = whole[place : place + _MAX_READ_CHARS]
+    def _cut(self, whole: str, place: int, size: int) -> Snippet:
+        text = whole[place : place + size]
         raw = text.encode()
         pieces = self._pieces(text, raw)
         if not pieces:
             return _shorten(_one_line(text), (), cut_before=False, cut_after=False)
         first = _best_window(pieces)
         window = pieces[first : first + _WORDS]
-        start = 0 if first == 0 else window[0].start
-        end = len(raw) if window[-1] is pieces[-1] else window[-1].end
+        start = 0 if first == 0 else window[0][0]
+        end = len(raw) if window[-1] is pieces[-1] else window[-1][1]
         parts: list[str] = []
         marks: list[tuple[int, int]] = []
         length = 0
         reached = start
-        for piece in window:
-            if piece.weight:
-                before = _one_line(raw[reached : piece.start].decode())
-                matching = _one_line(raw[piece.start : piece.end].decode())
+        for piece_start, piece_end, _, weight in window:
+            if weight:
+                before = _one_line(raw[reached:piece_start].decode())
+                matching = _one_line(raw[piece_start:piece_end].decode())
                 begin = length + len(before)
                 if marks and not before:
                     begin = marks.pop()[0]
                 length += len(before) + len(matching)
                 marks.append((begin, length))
                 parts += (before, matching)
-                reached = piece.end
+                reached = piece_end
         parts.append(_one_line(raw[reached:end].decode()))
         return _shorten(
             "".join(parts),
@@ -103,36 +103,38 @@ class Snipper:
         words = self._index.tokens(text)
         joined = self._joined(words, raw) if "_" in text else {}
         pieces: list[_Piece] = []
+        weights = self._word_weights
         for place, (start, end, stem) in enumerate(words):
-            weight = self._weight(stem) or joined.get(place, 0.0)
-            if weight:
-                pieces.append(_Piece(start, end, stem, weight))
-                continue
-            word = raw[start:end].decode()
-            if word not in self._word_weights and (runs := unspaced_runs(word)):
-                pieces += self._unspaced(word, start, runs)
+            word = raw[start:end]
+            if word not in weights:
+                weights[word] = self._word_weight(word.decode(), stem)
+            weight = joined.get(place) or weights[word]
+            if weight is None:
+                pieces += self._unspaced(word.decode(), start)
             else:
-                pieces.append(_Piece(start, end, stem, self._word_weight(word)))
+                pieces.append((start, end, stem, weight))
         return pieces
 
-    def _word_weight(self, word: str) -> float:
-        if word not in self._word_weights:
-            self._word_weights[word] = max(map(self._part_weight, identifier_parts(word)), default=0.0)
-        return self._word_weights[word]
+    def _word_weight(self, word: str, stem: str) -> float | None:
+        """Return the weight of a word or its parts, or None if only its characters have one."""
+        weight = self._weight(stem)
+        if not weight and unspaced_runs(word):
+            return None
+        return weight or max(map(self._part_weight, identifier_parts(word)), default=0.0)
 
-    def _unspaced(self, word: str, start: int, runs: Sequence[str]) -> Iterator[_Piece]:
+    def _unspaced(self, word: str, start: int) -> Iterator[_Piece]:
         """Yield the characters of a word without spaces, and the words mixed into it."""
         place = 0
-        for run in (*runs, ""):
+        for run in (*unspaced_runs(word), ""):
             next_run = word.index(run, place) if run else len(word)
             mixed = word[place:next_run]
             if mixed:
-                yield _Piece(start, start + len(mixed.encode()), mixed, self._part_weight(mixed.lower()))
+                yield start, start + len(mixed.encode()), mixed, self._part_weight(mixed.lower())
                 start += len(mixed.encode())
             for at, character in enumerate(run):
                 around = (character, run[max(0, at - 1) : at + 1], run[at : at + 2])
                 size = len(character.encode())
-                yield _Piece(start, start + size, character, max(map(self._part_weight, around)))
+                yield start, start + size, character, max(map(self._part_weight, around))
                 start += size
             place = next_run + len(run)
 
@@ -165,11 +167,11 @@ class Snipper:
 def _best_window(pieces: Sequence[_Piece]) -> int:
     """Return the first piece of the window with the highest total weight; of equals the earliest."""
     best, best_weight = 0, -1.0
-    matching = [place for place, piece in enumerate(pieces) if piece.weight]
+    matching = [place for place, (_, _, _, weight) in enumerate(pieces) if weight]
     for place in matching:
         first = max(0, place - _WORDS // 4)
         within = matching[bisect_left(matching, first) : bisect_left(matching, first + _WORDS)]
-        weight = sum({pieces[at].word: pieces[at].weight for at in within}.values())
+        weight = sum({pieces[at][2]: pieces[at][3] for at in within}.values())
         if weight > best_weight:
             best, best_weight = first, weight
     return best

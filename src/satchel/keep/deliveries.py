@@ -251,6 +251,7 @@ def record(
     row = transaction.one(f"SELECT w.id FROM windows w WHERE {_IS_WINDOW}", window.key)
     if row is None:
         number = int(transaction.add("windows", {**window.key, "seen_at": now, "tokens": tokens}))
+        transaction.forget()  # that there was none
     else:
         number = int(row[0])
         transaction.run(

@@ -398,9 +398,15 @@ def _results(
     texts = _texts(transaction, rows)
     snipper = Snipper(transaction, ranking.terms, ranking.idf)
     return tuple(
-        replace(
-            _result(by_document[hit.document], hit, texts[hit.document], snipper, time, ranking, explain=explain),
-            citation=cited.get(hit.document),
+        _result(
+            by_document[hit.document],
+            hit,
+            texts[hit.document],
+            snipper,
+            time,
+            ranking,
+            cited.get(hit.document),
+            explain=explain,
         )
         for hit in page
         if hit.document in texts
@@ -419,7 +425,15 @@ def _texts(transaction: Transaction, rows: Sequence[Row]) -> Mapping[int, str]:
 
 
 def _result(
-    row: Row, hit: search.Hit, text: str, snipper: Snipper, time: SearchTime, ranking: Ranking, *, explain: bool
+    row: Row,
+    hit: search.Hit,
+    text: str,
+    snipper: Snipper,
+    time: SearchTime,
+    ranking: Ranking,
+    citation: Citation | None,
+    *,
+    explain: bool,
 ) -> Found:
     _, number, item, kind_type, agent, run, task, loop, file, line, last_line, status, created = row
     kind = KIND_OF[number]
@@ -444,6 +458,7 @@ def _result(
         created_at=created,
         explanation=_explained(hit.document, ranking) if explain else None,
         text=text,
+        citation=citation,
     )
 
 

@@ -11,6 +11,7 @@ from satchel.base.records import NamedTuple, dataclass
 from satchel.find.kind import KIND_NAMED, Kind
 from satchel.keep import kept, pins, projects
 from satchel.keep.corrections.log import history_notes
+from satchel.keep.documents import states as documents
 from satchel.keep.entries import queries as entries
 from satchel.keep.entries.records import Entry
 from satchel.keep.kinds import KINDS, read_ref
@@ -145,7 +146,8 @@ class Items(Service):
                 if kind is not None:
                     corrected = kind.text is not None and records[one] is not None
                     corrections_of = history_notes(transaction, kind, one.number) if corrected else ()
-                    history[one] = (*corrections_of, *pins.notes_of(transaction, project.id, kind, one.number))
+                    place = (transaction, project.id, kind, one.number)
+                    history[one] = (*corrections_of, *documents.notes_of(*place), *pins.notes_of(*place))
                     states[one] = kept_of(transaction, project.id, kind.table, one.number)
         # files are read outside the transaction, so that a slow disk delays nobody
         packages = [one for one in wanted if one.kind == _PACKAGE]

@@ -6,6 +6,7 @@ A new kind is declared in a module of its own, registered here, and numbered in 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -27,13 +28,18 @@ _MODULES = {
 }
 
 
+@cache
+def _declaration(kind: Kind) -> ItemKind[Any]:
+    declaration = vars(import_module(f"satchel.keep.{_MODULES[kind]}"))[kind.name]
+    assert isinstance(declaration, ItemKind)
+    return declaration
+
+
 class _Registry(Mapping[Kind, ItemKind[Any]]):
     """Declarations by kind; a module is loaded when its kind is first needed, so that a search loads what it shows."""
 
     def __getitem__(self, kind: Kind) -> ItemKind[Any]:
-        declaration = vars(import_module(f"satchel.keep.{_MODULES[kind]}"))[kind.name]
-        assert isinstance(declaration, ItemKind)
-        return declaration
+        return _declaration(kind)
 
     def __iter__(self) -> Iterator[Kind]:
         return iter(_MODULES)

@@ -98,7 +98,7 @@ def ensure_agent(
     if row is None:
         if is_checked:
             check_author_name(name)
-            name = f"{name}{AGENT_MARK}" if is_like_person(transaction, project_id, name) else name
+            name = marked_name(transaction, project_id, name)
         columns = _new_name(transaction, project_id, name, now)
         row = transaction.add("agents", columns | {"has_acted": int(acts)}), name, acts
     elif is_news:
@@ -118,13 +118,14 @@ def find_agent_row(transaction: Transaction, project_id: int, name: str) -> Row 
     )
 
 
-def is_like_person(transaction: Transaction, project_id: int, name: str) -> bool:
-    """Return whether an agent's name looks like that of a person who acts here, as people see it."""
+def marked_name(transaction: Transaction, project_id: int, name: str) -> str:
+    """Return a name, with the mark of an agent if it looks like that of a person who acts here, as people see it."""
     if is_persons(name):
-        return False
+        return name
     query = f"SELECT name FROM agents WHERE has_acted = 1 AND id IN {PERSONS}"
     persons = transaction.all(query, {"project": project_id})
-    return _look(name) in {_look(person.partition(":")[2]) for (person,) in persons}
+    is_like = _look(name) in {_look(person.partition(":")[2]) for (person,) in persons}
+    return f"{name}{AGENT_MARK}" if is_like else name
 
 
 def _mark_agents_like(transaction: Transaction, project_id: int, person: str) -> None:

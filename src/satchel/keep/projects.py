@@ -159,13 +159,23 @@ def writing(workplace: Workplace) -> Iterator[tuple[Transaction, Project, int]]:
 def looked_up(workplace: Workplace, look: Callable[[Transaction, int], tuple[Looked, ...]]) -> tuple[Looked, ...]:
     """Look something up in the workplace's project before a write; empty without a project."""
     with workplace.engine.look() as transaction:
-        project = find(transaction, workplace)
-        return look(transaction, project.id) if project.id else ()
+        project_id = known_id(transaction, workplace)
+        return look(transaction, project_id) if project_id else ()
+
+
+def known_id(transaction: Transaction, workplace: Workplace) -> int:
+    """Return the id of the workplace's project as an earlier write knew it, else as :func:`find` does."""
+    known: Project | None = transaction.memo.get(_memo_key(workplace))
+    return (known or find(transaction, workplace)).id
+
+
+def _memo_key(workplace: Workplace) -> tuple[str | None, ...]:
+    return ("project", workplace.project_name, workplace.root)
 
 
 def ensure(transaction: Transaction, workplace: Workplace, now: int) -> Project:
     """Return the workplace's project, creating it on its first write."""
-    key = ("project", workplace.project_name, workplace.root)
+    key = _memo_key(workplace)
     known: Project | None = transaction.memo.get(key)
     if known is not None:
         jumps.look(workplace.engine, transaction, known.id, now)

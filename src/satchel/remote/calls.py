@@ -35,6 +35,9 @@ SERVED = frozenset(
 )
 """What hooks, the guard and servers of clients call beside the operations."""
 
+TIMED = frozenset({"moments.make", "working.prompt", "working.look"})
+"""Methods whose second argument, how long they may take, is the server's."""
+
 RECORD = "hooks.record"
 """What a hook calls once its text has reached the client."""
 

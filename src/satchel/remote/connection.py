@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import http.client
-import io
+import json
+import os
 import select
 import socket
+import ssl
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any
-from urllib.parse import urlsplit
+from types import MappingProxyType
+from urllib.parse import SplitResult, urlsplit
 
-from satchel.base.errors import SatchelError, Unreachable
+from satchel.base.errors import Unreachable
 from satchel.base.records import NamedTuple
-from satchel.remote.proof import prove
+from satchel.remote.proof import PATH, error_in, identify, plain, proof
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
+_MOST_PROOF_BYTES = 4_096
+_PART_BYTES = 1024 * 1024
+_NONE: Mapping[str, str] = MappingProxyType({})
 _CONNECT_SECONDS = 5.0
 _KEPT_OPEN = 4
 
@@ -47,24 +52,6 @@ class Untaken(Unreachable):
     """A response that was rejected, while the result of its request is unknown."""
 
 
-class _Plain(http.client.HTTPConnection):
-    """A connection that sends the head of a request together with its body, so that the server wakes up once."""
-
-    _head = b""
-
-    def send(self, data: bytes) -> None:  # type: ignore[override]
-        """Buffer a head until its body comes."""
-        if not self._head:
-            self._head = data
-            return
-        whole, self._head = self._head + data, b""
-        super().send(whole)
-
-
-class _Secure(http.client.HTTPSConnection, _Plain):
-    """A :class:`_Plain` connection over TLS."""
-
-
 class Connection:
     """Connections to one server. Thread-safe.
 
@@ -74,22 +61,16 @@ class Connection:
     """
 
     def __init__(self, url: str, token: str) -> None:
-        parts = urlsplit(url)
         self.url = url
-        self._is_secure = parts.scheme == "https"
-        self._host, self._port = parts.hostname or "", parts.port
-        self._path = parts.path.rstrip("/")
+        self._parts = urlsplit(url)
+        self._path = self._parts.path.rstrip("/")
         self._token = token
-        self._headers = {"Host": parts.netloc, "Authorization": f"Bearer {token}", "Accept": "application/json"}
-        self._idle: list[http.client.HTTPConnection] = []
-        self._of_threads: dict[int, http.client.HTTPConnection] = {}
-        self._lock = threading.Lock()
+        self._idle: list[socket.socket] = []
+        self._of_threads: dict[int, socket.socket] = {}
 
     @property
     def token_id(self) -> str:
         """Return the public id of the token."""
-        from satchel.remote.proof import identify  # it imports hashlib
-
         return identify(self._token)[0]
 
     def post(self, path: str, body: bytes, content_type: str, seconds: float) -> Reply:
@@ -105,19 +86,28 @@ class Connection:
             Lost: it was sent, and no complete response came.
         """
         deadline = time.monotonic() + seconds
-        connection, is_fresh = self._take(deadline)
+        sock = self._take_idle()
+        is_fresh = sock is None
+        if sock is None:
+            sock = self._connect(deadline)
         thread = threading.get_ident()
-        self._of_threads[thread] = connection
+        self._of_threads[thread] = sock
+        is_reusable = False
         try:
-            return self._exchange(connection, path, body, {**self._headers, "Content-Type": content_type}, deadline)
+            sock.settimeout(_left(deadline))
+            headers = {"Authorization": f"Bearer {self._token}", "Content-Type": content_type}
+            with ask(sock, "POST", f"{self._path}{path}", self._parts.netloc, headers, body) as response:
+                content = _read(response, sock, deadline)
+            is_reusable = not response.will_close
+            return Reply(response.status, response.headers.get("Content-Type", ""), content)
         except (OSError, http.client.HTTPException) as error:
-            connection.close()
             raise Lost(_reason(error), is_at_once=not is_fresh and isinstance(error, ConnectionError)) from None
-        except BaseException:
-            connection.close()
-            raise
         finally:
             self._of_threads.pop(thread, None)
+            if is_reusable and len(self._idle) < _KEPT_OPEN:
+                self._idle.append(sock)
+            else:
+                sock.close()
 
     def interrupter(self) -> Callable[[], None]:
         """Return a function that aborts the current request of the calling thread."""
@@ -125,124 +115,131 @@ class Connection:
 
     def close(self) -> None:
         """Close the idle connections."""
-        with self._lock:
-            idle, self._idle = self._idle, []
-        for one in idle:
-            one.close()
+        while self._idle:
+            self._idle.pop().close()
 
     def _interrupt(self, thread: int) -> None:
-        connection = self._of_threads.get(thread)
-        if connection is not None and connection.sock is not None:
+        sock = self._of_threads.get(thread)
+        if sock is not None:
             with suppress(OSError):
-                connection.sock.shutdown(socket.SHUT_RDWR)
+                sock.shutdown(socket.SHUT_RDWR)
 
-    def _exchange(
-        self,
-        connection: http.client.HTTPConnection,
-        path: str,
-        body: bytes,
-        headers: dict[str, str],
-        deadline: float,
-    ) -> Reply:
-        assert connection.sock is not None
-        connection.sock.settimeout(_left(deadline))
-        connection.response_class = partial(_Response, deadline=deadline)  # type: ignore[assignment]
-        connection.request("POST", f"{self._path}{path}", body, headers)
-        response = connection.getresponse()
-        length = response.length
-        content = b"" if length is not None and length > MAX_ANSWER_BYTES else response.read(MAX_ANSWER_BYTES + 1)
-        if max(length or 0, len(content)) > MAX_ANSWER_BYTES:
-            raise Untaken(
-                f"the server answered with more than {MAX_ANSWER_BYTES:,} bytes, and whether anything was kept is not "
-                "known",
-                "Ask for less at once, and see that SATCHEL_URL or server.url names the server itself",
-            )
-        # http.client returns the partial body of a truncated response
-        if length is not None and len(content) < length:
-            raise http.client.IncompleteRead(content, length - len(content))
-        if response.will_close:
-            connection.close()
-        else:
-            with self._lock:
-                has_room = len(self._idle) < _KEPT_OPEN
-                if has_room:
-                    self._idle.append(connection)
-            if not has_room:
-                connection.close()
-        return Reply(response.status, response.headers.get("Content-Type", ""), content)
+    def _take_idle(self) -> socket.socket | None:
+        with suppress(IndexError):
+            while True:
+                sock = self._idle.pop()
+                # anything readable on an idle connection means that the server closed it
+                if not _can_be_read(sock):
+                    return sock
+                sock.close()
+        return None
 
-    def _take(self, deadline: float) -> tuple[http.client.HTTPConnection, bool]:
-        while True:
-            with self._lock:
-                idle = self._idle.pop() if self._idle else None
-            if idle is None:
-                return self._connect(deadline), True
-            # anything readable on an idle connection means that the server closed it
-            if idle.sock is not None and not _can_be_read(idle.sock):
-                return idle, False
-            idle.close()
-
-    def _connect(self, deadline: float) -> http.client.HTTPConnection:
-        make = _Secure if self._is_secure else _Plain
-        connection = make(self._host, self._port, timeout=min(_CONNECT_SECONDS, _left(deadline)))
+    def _connect(self, deadline: float) -> socket.socket:
         try:
-            connection.connect()
-            # http.client would connect anew where the other end has closed, and to whatever listens there by then
-            connection.auto_open = 0
-            if not self._is_secure:
-                deadline = min(deadline, time.monotonic() + _CONNECT_SECONDS)
-                connection.response_class = partial(_Response, deadline=deadline)  # type: ignore[assignment]
-                prove(connection, self._path, self._headers["Host"], self._token)
-        except SatchelError:
-            connection.close()
-            raise
+            sock = connect(self._parts, min(_CONNECT_SECONDS, _left(deadline)))
+            try:
+                if self._parts.scheme == "http":
+                    prove(sock, self._path, self._parts.netloc, self._token)
+            except BaseException:
+                sock.close()
+                raise
         except (OSError, UnicodeError, http.client.HTTPException) as error:
-            connection.close()
             raise Unreachable(
                 f"the server {self.url} cannot be reached ({_reason(error)})",
                 "Nothing was sent. See that it runs, and that SATCHEL_URL or server.url names it",
             ) from None
-        return connection
+        return sock
 
 
-class _Response(http.client.HTTPResponse):
-    """A response that must be complete by a deadline."""
+def connect(parts: SplitResult, seconds: float) -> socket.socket:
+    """Return a connection to the server of an address, over TLS for https; `seconds` limit each wait.
 
-    def __init__(self, sock: socket.socket, *arguments: Any, deadline: float, **named: Any) -> None:
-        super().__init__(sock, *arguments, **named)
-        self._until = _Until(self.fp.detach(), sock, deadline)
-        self.fp: Any = io.BufferedReader(self._until)
-
-    def begin(self) -> None:
-        """Read the head; http.client would accept a truncated one."""
-        super().begin()
-        if self._until.is_over:
-            raise http.client.RemoteDisconnected("the head ends too early")
-
-
-class _Until(io.RawIOBase):
-    """A socket reader with a deadline: a timeout of the socket itself restarts with each chunk.
-
-    Attributes:
-        is_over: whether the other side has closed its end.
+    Raises:
+        OSError, UnicodeError: nobody answers there.
     """
+    is_secure = parts.scheme == "https"
+    sock = socket.create_connection((parts.hostname or "", parts.port or (443 if is_secure else 80)), seconds)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return ssl.create_default_context().wrap_socket(sock, server_hostname=parts.hostname) if is_secure else sock
 
-    def __init__(self, raw: io.RawIOBase, sock: socket.socket, deadline: float) -> None:
-        self._raw, self._sock, self._deadline = raw, sock, deadline
-        self.is_over = False
 
-    def readable(self) -> bool:
-        return True
+def ask(
+    sock: socket.socket, method: str, path: str, host: str, headers: Mapping[str, str] = _NONE, body: bytes = b""
+) -> http.client.HTTPResponse:
+    """Send a request in one piece, so that the server wakes up once, and return the response with its head read."""
+    headers = {"Host": host, "Accept": "application/json", **headers}
+    if body:
+        headers["Content-Length"] = str(len(body))
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    sock.sendall(f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode("latin-1") + body)
+    response = http.client.HTTPResponse(sock, method=method)
+    try:
+        response.begin()
+    except BaseException:
+        response.close()
+        raise
+    return response
 
-    def readinto(self, buffer: Any) -> int | None:
-        self._sock.settimeout(_left(self._deadline))
-        read = self._raw.readinto(buffer)
-        self.is_over = read == 0
-        return read
 
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
+def prove(sock: socket.socket, path: str, host: str, token: str) -> None:
+    """Check that the server of a connection knows a token, without sending the token.
+
+    Args:
+        sock: an open connection, which stays open.
+        path: what precedes the path of every request to the server.
+        host: the ``Host`` header.
+        token: the token.
+
+    Raises:
+        Unreachable: what answers has not proven it.
+        SatchelError: the error of the server, which does not know the token or accepts no requests.
+        OSError: the connection failed; as does http.client.HTTPException.
+    """
+    token_id, key = identify(token)
+    nonce = os.urandom(16).hex()
+    fields = None
+    with ask(sock, "GET", f"{path}{PATH}?token={token_id}&nonce={nonce}", host) as response:
+        with suppress(ValueError, RecursionError):
+            fields = json.loads(response.read(_MOST_PROOF_BYTES))
+        has_rest = response.will_close or bool(response.length)
+    if response.status != 200 and (error := error_in(fields)) is not None:
+        raise error
+    if response.status != 200 or not isinstance(fields, dict) or "proof" not in fields:
+        kind = plain(response.headers.get("Content-Type", "") or "no type")[:80]
+        raise Unreachable(
+            f"what answered is no Satchel server: status {response.status}, {kind}",
+            "Your token was not sent. See that SATCHEL_URL or server.url names the server itself, and what stands in "
+            "front of it",
+        )
+    if fields["proof"] != proof(key, host, nonce):
+        raise Unreachable(
+            f"the program at {host} does not know your token: it is not the server that made it",
+            "Your token was not sent. Start the server again at its address, or correct SATCHEL_URL or server.url",
+        )
+    if has_rest:
+        raise Unreachable(
+            f"the program at {host} ends connections after one answer",
+            "Your token was not sent. A proxy in front of the server must keep connections open, or end TLS",
+        )
+
+
+def _read(response: http.client.HTTPResponse, sock: socket.socket, deadline: float) -> bytes:
+    """Return the body of a response; a timeout of the socket alone would restart with each part."""
+    content = bytearray()
+    has_length = response.length is not None
+    while (response.length or 0) <= MAX_ANSWER_BYTES >= len(content) and (part := response.read1(_PART_BYTES)):
+        content += part
+        sock.settimeout(_left(deadline))
+    if max(response.length or 0, len(content)) > MAX_ANSWER_BYTES:
+        raise Untaken(
+            f"the server answered with more than {MAX_ANSWER_BYTES:,} bytes, and whether anything was kept is not "
+            "known",
+            "Ask for less at once, and see that SATCHEL_URL or server.url names the server itself",
+        )
+    # http.client returns the partial body of a truncated response, and takes half of a head for a whole one
+    if response.length or not (content or has_length):
+        raise http.client.IncompleteRead(bytes(content), response.length)
+    return bytes(content)
 
 
 def _left(deadline: float) -> float:

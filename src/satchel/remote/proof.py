@@ -7,68 +7,15 @@ nonce with a MAC whose key is the digest of the token that it stores; the token 
 
 from __future__ import annotations
 
-import json
-import os
 import re
-from contextlib import suppress
 
 from satchel.base import wire
-from satchel.base.errors import SatchelError, Unreachable
+from satchel.base.errors import SatchelError
 from satchel.base.text import clean_content
-
-TYPE_CHECKING = False  # importing typing takes 4 ms
-if TYPE_CHECKING:
-    from http.client import HTTPConnection
 
 PATH = "/proof"
 NONCE = re.compile(r"[0-9a-f]{32}")
-_MOST_BYTES = 4_096
 _TOKEN = re.compile(r"satchel_([0-9a-f]{10})_(.+)")
-
-
-def prove(connection: HTTPConnection, path: str, host: str, token: str) -> None:
-    """Check that the server of a connection knows a token, without sending the token.
-
-    Args:
-        connection: an open connection, which stays open.
-        path: what precedes the path of every request to the server.
-        host: the ``Host`` header.
-        token: the token.
-
-    Raises:
-        Unreachable: what answers has not proven it.
-        SatchelError: the error of the server, which does not know the token or accepts no requests.
-        OSError: the connection failed; as does http.client.HTTPException.
-    """
-    token_id, key = identify(token)
-    nonce = os.urandom(16).hex()
-    headers = {"Host": host, "Accept": "application/json"}
-    connection.request("GET", f"{path}{PATH}?token={token_id}&nonce={nonce}", headers=headers)
-    connection.send(b"")  # which ends a head that waits for its body
-    response = connection.getresponse()
-    body = response.read(_MOST_BYTES)
-    fields = None
-    with suppress(ValueError, RecursionError):
-        fields = json.loads(body)
-    if response.status != 200 and (error := error_in(fields)) is not None:
-        raise error
-    if response.status != 200 or not isinstance(fields, dict) or "proof" not in fields:
-        kind = plain(response.headers.get("Content-Type", "") or "no type")[:80]
-        raise Unreachable(
-            f"what answered is no Satchel server: status {response.status}, {kind}",
-            "Your token was not sent. See that SATCHEL_URL or server.url names the server itself, and what stands in "
-            "front of it",
-        )
-    if fields["proof"] != proof(key, host, nonce):
-        raise Unreachable(
-            f"the program at {host} does not know your token: it is not the server that made it",
-            "Your token was not sent. Start the server again at its address, or correct SATCHEL_URL or server.url",
-        )
-    if response.will_close or response.length:
-        raise Unreachable(
-            f"the program at {host} ends connections after one answer",
-            "Your token was not sent. A proxy in front of the server must keep connections open, or end TLS",
-        )
 
 
 def identify(token: str) -> tuple[str, bytes]:

@@ -20,13 +20,12 @@ from satchel.base.text import check_name
 from satchel.client import Satchel, as_caller, check_default_run, open_satchel
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.caller import HOOK, Caller
-from satchel.remote.calls import NOTHING, RECORD, SERVED, Calls, Standing
+from satchel.remote.calls import NOTHING, RECORD, SERVED, TIMED, Calls, Standing
 from satchel.remote.connection import Connection
 from satchel.remote.facts import Surroundings
 
 if TYPE_CHECKING:
     from satchel.brief.briefing import Briefing
-    from satchel.brief.moments import Moment, PutIn
     from satchel.consult.service import Consulting
     from satchel.remote.where import Server
     from satchel.store.engine import Engine
@@ -74,45 +73,26 @@ class _Notices:
         return self._calls.call("notices.line", **named) if line is NOTHING else line
 
 
-class _Putting:
-    """Context for hooks, made by a server, with a receipt to confirm that it has reached the client."""
+class _Putting(_Service):
+    """A service that makes context for hooks, with a receipt to confirm that it has reached the client."""
 
-    def __init__(self, calls: Calls) -> None:
-        self._calls = calls
-        self._receipt: str | None = None
+    _receipt: Any = NOTHING
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        return partial(self._make, f"{self._name}.{method}")
 
     def _make(self, name: str, *arguments: Any, **named: Any) -> Any:
+        if name in TIMED:
+            arguments = (*arguments[:1], *arguments[2:])
         made = self._calls.call(name, *arguments, **named)
-        receipt = self._calls.take_side("receipt")
-        self._receipt = None if receipt is NOTHING else receipt
+        self._receipt = self._calls.take_side("receipt")
         return made
 
     def record(self, *_made: object) -> None:
         """Confirm that the last text has reached the client."""
-        receipt, self._receipt = self._receipt, None
-        if receipt is not None:
+        receipt, self._receipt = self._receipt, NOTHING
+        if receipt is not NOTHING:
             self._calls.call(RECORD, receipt)
-
-
-class _Moments(_Putting):
-    def make(self, moment: Moment, _deadline: object, **named: Any) -> PutIn:
-        made: PutIn = self._make("moments.make", moment, **named)
-        return made
-
-
-class _Working(_Putting):
-    def __init__(self, calls: Calls, name: str) -> None:
-        super().__init__(calls)
-        self._name = name
-
-    def prompt(self, text: str, _is_over: object, **named: Any) -> Any:
-        return self._make("working.prompt", text, **named)
-
-    def look(self, text: str, _is_over: object) -> Any:
-        return self._make("working.look", text)
-
-    def __getattr__(self, method: str) -> Callable[..., Any]:
-        return partial(self._make, f"{self._name}.{method}")
 
 
 class _Engine:
@@ -135,10 +115,6 @@ class _Engine:
     def commits(self) -> int:
         """The number of saved calls."""
         return self._calls.kept
-
-    def retrying(self, work: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the work unchanged: the server retries if necessary."""
-        return work
 
     def interrupter(self) -> Callable[[], None]:
         """Return a function that aborts the current call of the calling thread."""
@@ -190,8 +166,8 @@ class RemoteSatchel(Satchel):
         super().__init__(workplace, place, config, environ)
         self.remote = self._calls = calls
         vars(self).update({name: _Service(calls, name) for name in _SERVICES})
-        vars(self).update(notices=_Notices(calls), moments=_Moments(calls), working=_Working(calls, "working"))
-        self.__dict__["dry_working"] = _Working(calls, "dry_working")
+        vars(self).update({name: _Putting(calls, name) for name in ("moments", "working", "dry_working")})
+        vars(self).update(notices=_Notices(calls))
         self._local: Satchel | None = None
 
     @cached_property

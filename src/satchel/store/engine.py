@@ -10,14 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
     from contextlib import AbstractContextManager
     from pathlib import Path
-    from typing import ParamSpec, TypeVar
 
     from satchel.base.clock import Clock
     from satchel.store.transaction import Transaction
     from satchel.store.upkeep import Upkeep
-
-    Arguments = ParamSpec("Arguments")
-    Answer = TypeVar("Answer")
 
 
 class State(NamedTuple):
@@ -94,7 +90,10 @@ class Engine(Protocol):
         """
 
     def look(self) -> AbstractContextManager[Transaction]:
-        """Open a read transaction for a caller that is about to write, as fast as the engine has one."""
+        """Open a read for a caller that is about to write, as fast as the engine has one.
+
+        Each statement may see a later state than the one before, and the memo may be older than both.
+        """
 
     def write(self, wait_ms: int | None = None) -> AbstractContextManager[Transaction]:
         """Open a write transaction; it is durable when the block ends without an error, else rolled back.
@@ -120,12 +119,6 @@ class Engine(Protocol):
 
     def without_deadline(self) -> AbstractContextManager[None]:
         """Lift the time limit for statements of the calling thread: for upkeep that reads or writes everything."""
-
-    def retrying(self, work: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
-        """Return a wrapper that retries the work in a separate commit if a shared one failed.
-
-        It retries only if none of the work was committed.
-        """
 
     def check_files(self) -> None:
         """Refuse the store unless its files are as this user made them, without opening any of them."""

@@ -127,12 +127,35 @@ _DAYS = (
     """,
 )
 
+_DOCUMENTS = (
+    # texts of documents, such as AGENTS.md, that a person accepted or rejected. line: where it was last; clients: those
+    # that load it by themselves, a space around each name, null for an edited text; kind, item_id and seq: what it
+    # became, and that item's last change then; 0 for a rejected text
+    """
+    CREATE TABLE document_texts (
+        project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+        path TEXT NOT NULL,
+        digest BLOB NOT NULL,
+        line BIGINT NOT NULL,
+        clients TEXT,
+        kind SMALLINT NOT NULL,
+        item_id BIGINT NOT NULL,
+        seq BIGINT NOT NULL,
+        agent_id BIGINT REFERENCES agents (id) ON DELETE SET NULL,
+        created_at BIGINT NOT NULL,
+        PRIMARY KEY (project_id, path, digest)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX document_texts_item ON document_texts (kind, item_id) WHERE item_id <> 0",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("the tables of 0.2.0", _read_statements()),
     # 0.2.0 would record bands of 64 bits, which nobody looks for
     Migration("fewer indexes, and bands of 32 bits", _SMALLER, min_writer=28),
     Migration("paths of rules and decisions, which folders among scopes become", _PATHS, min_writer=28),
     Migration("metadata, days of use, and claims that are over", _DAYS, min_writer=28),
+    Migration("texts of documents", _DOCUMENTS, min_writer=28),
 )
 """The first makes a new store, at :data:`BASE_VERSION`; each of the others brings a store to the next version."""
 

@@ -26,7 +26,6 @@ from satchel.store.trust import Trust
 from satchel.store.turnstile import Turnstile
 
 if TYPE_CHECKING:
-    from satchel.store.engine import Answer, Arguments
     from satchel.store.sqlite_upkeep import SqliteUpkeep
 
 _LONGEST_TURN_SECONDS = 2.0
@@ -168,24 +167,16 @@ class SqliteEngine:
         It still holds the pages that it wrote last, while another reader reads its pages again after every write. If
         another thread uses the writer, this reads as :meth:`read` does; a thread that begins to write waits for it.
         """
-        forked, write_lock = forks.generation, self._write_lock
+        write_lock = self._write_lock
         connection = self._take_idle_writer(write_lock)
         if connection is None:
             with self.read() as transaction:
                 yield transaction
             return
         try:
-            connection.execute("BEGIN")
-            try:
-                with SqliteTracked(self._running, SqliteTransaction(connection)) as transaction:
-                    yield transaction
-                if forked != forks.generation:
-                    raise forks.refusal()
-                connection.execute("COMMIT")
-            except BaseException:
-                if forked == forks.generation:
-                    self._give_up(connection)
-                raise
+            memo = self._memo if connection.data_version() == self._memo_version else None
+            with SqliteTracked(self._running, SqliteTransaction(connection, memo)) as transaction:
+                yield transaction
         except apsw.Error as error:
             self._raise_explained(error, self._writer)
         finally:
@@ -328,10 +319,6 @@ class SqliteEngine:
 
     def without_deadline(self) -> AbstractContextManager[None]:
         return self._running.without_deadline()
-
-    def retrying(self, work: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
-        """Return the work as it is: a commit here belongs to one transaction alone."""
-        return work
 
     def check_files(self) -> None:
         if self.trust is not None:

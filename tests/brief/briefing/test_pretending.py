@@ -22,7 +22,7 @@ from satchel.brief.fields import OWN_WORDS, by, cut_head, name_text
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.packages.records import TYPES
 
-_PLAIN = r"[^\s\"'<>:;,()\[\]{}|`…]*[^\s\"'<>:;,()\[\]{}|`…*]"
+_PLAIN = r"(?![A-Za-z]{1,2}\d+\*)[^\s\"'<>:;,()\[\]{}|`…]+"
 _FIELD = rf'(?:"(?:[^"\\]|\\.)*"|{_PLAIN})'
 _AUTHOR = rf"by (?P<author>human:{_PLAIN}|{_FIELD})"
 _PLACE = rf"(?:task (?P<task>{_FIELD}) ?)?(?P<file>{_FIELD})?(?::(?P<line>\d+))?"

@@ -61,6 +61,14 @@ def test_a_client_that_is_named_is_set_up_without_a_question(cli: Cli, home: Pat
     assert entry == {"type": "stdio", "command": str(LAUNCHER), "args": ["mcp"]}
 
 
+def test_documents_with_rules_are_offered_while_there_are_none(cli: Cli, home: Path, folder: Path) -> None:
+    (folder / "AGENTS.md").write_text("- Use tabs.\n")
+    offer = "AGENTS.md can fill this project's memory: `satchel import docs`"
+    assert offer in cli("setup", "codex")[1]
+    cli("rule", "add", "Use spaces.")
+    assert offer not in cli("setup", "codex")[1]
+
+
 def test_a_second_time_nothing_is_written(cli: Cli, home: Path) -> None:
     cli("setup", "cursor")
     before = {path: path.stat().st_mtime_ns for path in home.rglob("*.json")}

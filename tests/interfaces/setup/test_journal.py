@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from satchel.base.errors import Conflict, InvalidInput, Refused
-from satchel.interfaces.setup.config_files import read, write
+from satchel.base.user_files import read, write
 from satchel.interfaces.setup.journal import Journal
 
 

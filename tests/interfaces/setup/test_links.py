@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from satchel.base import user_files
 from satchel.base.errors import Refused
-from satchel.interfaces.setup import config_files
 from satchel.interfaces.setup.clients import CLIENTS, Place, Wish
 from satchel.interfaces.setup.journal import Journal
 from satchel.interfaces.setup.planning import carry_out, plan_removal, plan_setup
@@ -54,7 +54,7 @@ def test_a_link_out_of_the_home_folder_is_refused_in_one_sentence(place: Place, 
 def test_a_link_to_a_file_of_another_user_is_refused(place: Place, wish: Wish, monkeypatch: pytest.MonkeyPatch) -> None:
     target = place.home / "dotfiles" / "claude.json"
     dotfiles(place, target)
-    monkeypatch.setattr(config_files, "my_users", lambda: {-2})
+    monkeypatch.setattr(user_files, "my_users", lambda: {-2})
     with pytest.raises(Refused, match="not to you"):
         plan_setup([CLIENTS["claude"]], place, wish)
 

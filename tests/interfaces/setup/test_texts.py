@@ -19,10 +19,9 @@ from satchel.interfaces.setup.parts import State
 from satchel.interfaces.setup.texts import (
     INSTRUCTIONS,
     PLUGIN_MARK,
-    instructions_file,
-    instructions_notes,
     opencode_plugin,
 )
+from satchel.keep.documents.block import instructions_file, instructions_notes
 
 LINES = st.lists(st.sampled_from(["# Title", "", "text", "<!-- other -->", "  - item"]), max_size=6)
 

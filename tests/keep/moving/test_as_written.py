@@ -16,6 +16,7 @@ from keep.moving.stores import ACTIONS, HOUR, PERSONS, Line, dump, export, fill,
 from keep.moving.test_round_trip import folder
 from satchel import Satchel
 from satchel.base.errors import Conflict, InvalidInput, StoreDamaged
+from satchel.find.kind import Kind
 from store.postgres.places import new_place
 
 if TYPE_CHECKING:
@@ -58,13 +59,18 @@ def check_move(one: Satchel, other: Satchel, file: Path) -> None:
 
 
 def share(satchel: Satchel) -> None:
-    """Record what was decided about two texts of the repository."""
+    """Record what was decided about texts of the repository."""
     with satchel.workplace.engine.write() as transaction:
         ((project, uid),) = transaction.all("SELECT project_id, uid FROM decisions ORDER BY id LIMIT 1")
         item = {"project_id": project, "uid": uid}
         text = {**item, "kind": "decision", "in_step": b"a", "waiting": b"b", "why": 2, "stood": 5, "merged": 1}
         transaction.insert_many("shared_texts", [text])
         transaction.insert_many("shared_seen", [{**item, "digest": digest} for digest in (b"c", b"a")])
+        ((number, seq, agent),) = transaction.all("SELECT id, seq, agent_id FROM decisions ORDER BY id LIMIT 1")
+        place = {"project_id": project, "path": "AGENTS.md", "line": 3, "agent_id": agent, "created_at": 5}
+        item = {"digest": bytes(16), "clients": " codex ", "kind": Kind.DECISION.number, "item_id": number, "seq": seq}
+        rejected = {"digest": bytes(range(16)), "clients": None, "kind": 0, "item_id": 0, "seq": 0}
+        transaction.insert_many("document_texts", [{**place, **item}, {**place, **rejected}])
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -98,7 +104,7 @@ def test_a_store_with_some_of_everything_is_the_same_in_another_database(
     one, other = open_on(source), open_on(target)
     fill(one, clock, _EVERYTHING)
     share(one)
-    assert {"seen", "shared_text"} < {line["kind"] for line in lines(one)}
+    assert {"seen", "shared_text", "document_text"} < {line["kind"] for line in lines(one)}
     check_move(one, other, tmp_path / "lines.jsonl")
     assert len(one.pins.list().items) > 1
     assert [(pin.text, pin.by) for pin in other.pins.list().items] == [
@@ -137,7 +143,7 @@ def test_a_plain_import_trusts_neither_pins_nor_marks_nor_decisions_about_texts(
     assert {line for line in there if line[0] not in named} == {line for line in here if line[0] not in named}
     assert other.pins.list().total == 0
     with other.workplace.engine.read() as transaction:
-        for table in ("seen", "shared_texts", "shared_seen"):
+        for table in ("seen", "shared_texts", "shared_seen", "document_texts"):
             assert transaction.all(f"SELECT count(*) FROM {table}") == [(0,)]
 
 

@@ -14,7 +14,6 @@ from satchel.base.errors import (
     ReadOnly,
     Refused,
     SatchelError,
-    StoreDamaged,
     StoreForeign,
     StoreNewer,
     StoreOlder,
@@ -110,15 +109,6 @@ def test_what_cannot_be_reached_is_named(place: Place, change: str, error: str) 
     url = url.replace("postgres:@", f"postgres:{PASSWORD}@")
     refusal = _refusal(place.engine(url), writes=False)
     assert isinstance(refusal, Refused | InvalidInput | Unreachable)
-
-
-def test_a_column_that_compares_otherwise_is_found(own_place: Place) -> None:
-    own_place.new_project()
-    own_place.close()
-    own_place.do("ALTER TABLE tags ADD COLUMN theirs text COLLATE ucs_basic")
-    refusal = _refusal(own_place.engine(), writes=False)
-    assert isinstance(refusal, StoreDamaged)
-    assert "tags.theirs" in refusal.problem
 
 
 def test_the_tables_of_another_program_are_left_alone(own_place: Place) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from accepting import FIN, RST
 from postgres_proxy import AFTER, BEFORE, INSIDE, CutHere, Message, PostgresProxy
-from satchel.base.errors import NotKept, Unreachable
+from satchel.base.errors import Busy, Unreachable
 from satchel.store.postgres.engine import PostgresEngine
 from store.postgres.notes import notes, write_note
 from store.postgres.places import Place
@@ -37,7 +37,7 @@ def _cut_at(number: int, cut: CutHere) -> Callable[[Message], CutHere | None]:
 def _outcome(engine: PostgresEngine, text: str) -> str:
     try:
         write_note(engine, text)
-    except (Unreachable, NotKept):
+    except (Unreachable, Busy):
         return "refused"
     return "acknowledged"
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
-from satchel.base.errors import Busy, IoError, NotKept, ReadOnly, Refused, SatchelError, Unreachable
+from satchel.base.errors import Busy, IoError, ReadOnly, Refused, SatchelError, Unreachable
 from satchel.store.postgres import writing
 from satchel.store.postgres.address import parse
 from satchel.store.postgres.engine import PostgresEngine
@@ -73,7 +73,7 @@ def test_what_was_acknowledged_outlives_the_server_and_engines_connect_again(run
             text = f"{way} {number} {count}"
             try:
                 write_note(engine, text)
-            except (Unreachable, NotKept, Busy):
+            except (Unreachable, Busy):
                 refused.add(text)
                 again.wait(60)
             except IoError:

@@ -6,6 +6,7 @@ import itertools
 import os
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,10 +19,10 @@ from hypothesis import strategies as st
 from accepting import FIN
 from examples import examples
 from postgres_proxy import BEFORE, CutHere, Message, PostgresProxy
-from satchel.base.errors import Busy, Interrupted, NotKept
+from satchel.base.errors import Busy, Interrupted
 from satchel.store.postgres import writing
 from satchel.store.postgres.engine import PostgresEngine
-from satchel.store.postgres.writing import Batch, Turns
+from satchel.store.postgres.writing import Batch, Writers
 from satchel.store.transaction import Transaction
 from store.postgres.notes import note, notes, write_note
 from store.postgres.places import Place
@@ -203,70 +204,76 @@ def test_a_signal_ends_the_wait_and_the_others_write_on(engine: PostgresEngine) 
     assert notes(engine) == ["first", "last"]
 
 
+class _Interrupted(threading.Event):
+    """Event whose wait is interrupted after it was set."""
+
+    before: Callable[[], None] = staticmethod(lambda: None)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        type(self).before()
+        super().wait(timeout)
+        raise KeyboardInterrupt
+
+
 def test_a_signal_in_the_moment_when_the_turn_comes_loses_nothing_of_the_others(
     engine: PostgresEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Interrupted(threading.Event):
-        def wait(self, timeout: float | None = None) -> bool:
-            waiting.release()
-            super().wait(timeout)
-            raise KeyboardInterrupt
-
     def wait_interrupted() -> None:
-        with monkeypatch.context() as patch:
-            patch.setattr("satchel.store.postgres.writing.threading.Event", Interrupted)
-            turn: Any = writing._Waiting()
-        monkeypatch.setattr(writing, "_Waiting", lambda: turn)
         with engine.write(60_000):
             pytest.fail("the block was entered")
 
     with queue(engine, 2) as waiting:
         waiting.add(writes(engine, "first"))
-        with pytest.raises(KeyboardInterrupt):
-            wait_interrupted()
+        with monkeypatch.context() as patch:
+            patch.setattr(_Interrupted, "before", staticmethod(waiting.release))
+            patch.setattr("satchel.store.postgres.writing.threading.Event", _Interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                wait_interrupted()
     assert waiting.writes[0].result() is None
     assert notes(engine) == ["first"]
-    monkeypatch.undo()
     write_note(engine, "after")
 
 
-def test_a_turn_goes_to_who_came_first() -> None:
-    turns = Turns()
-    given_up: list[Batch | None] = []
-    assert turns.take(0, given_up.append) is None
+def _turns(engine: PostgresEngine) -> Writers:
+    """Return the writers of an engine's project, one of whom has the turn."""
+    writers = Writers(engine.database, engine.project)
+    writers._queue.append(threading.Event())
+    return writers
+
+
+def test_a_turn_goes_to_who_came_first(engine: PostgresEngine) -> None:
+    writers = _turns(engine)
     with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(turns.take, 60, given_up.append)
-        while turns.awaited < 1:
+        first = pool.submit(writers._take_turn, time.monotonic() + 60)
+        while writers.awaited < 1:
             pass
-        second = pool.submit(turns.take, 60, given_up.append)
-        while turns.awaited < 2:
+        second = pool.submit(writers._take_turn, time.monotonic() + 60)
+        while writers.awaited < 2:
             pass
         nothing: Any = None
         batch = Batch(nothing, None)
         batch.members = 1
-        assert turns.pass_on(batch)
+        assert writers._pass_on(batch)
         assert first.result() is batch
         assert not second.done()
-        assert turns.pass_on(batch)
+        assert writers._pass_on(batch)
         assert second.result() is batch
-    assert given_up == []
-    assert not turns.pass_on(batch)  # nobody waits: it is to be committed
+    assert not writers._pass_on(batch)  # nobody waits: it is to be committed
 
 
-def test_a_signal_while_the_queue_is_joined_leaves_nobody_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Interrupting(deque[writing._Waiting]):
-        def append(self, item: writing._Waiting, /) -> None:
+def test_a_signal_while_the_queue_is_joined_leaves_nobody_in_it(
+    engine: PostgresEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Interrupting(deque[threading.Event]):
+        def append(self, item: threading.Event, /) -> None:
             super().append(item)
             raise KeyboardInterrupt
 
-    turns = Turns()
-    given_up: list[Batch | None] = []
-    assert turns.take(0, given_up.append) is None
-    monkeypatch.setattr(turns, "_waiting", Interrupting())
+    writers = _turns(engine)
+    monkeypatch.setattr(writers, "_queue", Interrupting(writers._queue))
     with pytest.raises(KeyboardInterrupt):
-        turns.take(60, given_up.append)
-    assert turns.awaited == 0
-    assert given_up == []
+        writers._take_turn(time.monotonic() + 60)
+    assert writers.awaited == 0
 
 
 def test_a_commit_whose_answer_is_lost_is_asked_about_for_all_its_members(
@@ -303,15 +310,15 @@ def test_members_whose_transaction_is_lost_before_the_commit_are_told_that_nothi
         waiting.add(ends_the_session)
         waiting.add(writes(engine, "kept"))
     for write in waiting.writes[:2]:
-        with pytest.raises(NotKept, match="Nothing was written"):
+        with pytest.raises(Busy, match="Nothing was written"):
             write.result()
     assert waiting.writes[2].exception() is not None
     assert notes(engine) == ["kept"]
 
 
-def test_who_asks_for_a_transaction_of_its_own_gets_one(place: Place, engine: PostgresEngine) -> None:
+def test_who_may_take_long_shares_no_transaction(place: Place, engine: PostgresEngine) -> None:
     def alone() -> None:
-        with engine.alone():
+        with engine.without_deadline():
             write_note(engine, "alone")
 
     with queue(engine, 3) as waiting, ThreadPoolExecutor(1) as other:

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
 from satchel.store.postgres.engine import PostgresEngine
-from satchel.store.postgres.writing import Turns
+from satchel.store.postgres.writing import Writers
 from satchel.store.transaction import Transaction
 from store.postgres.notes import note
 
@@ -25,13 +25,13 @@ class Queue:
 
     def __init__(self, engine: PostgresEngine, pool: ThreadPoolExecutor) -> None:
         self._engine, self._pool = engine, pool
-        self._turns = engine.database.turns.setdefault(engine.project, Turns())
+        self._writers = engine.database.writers.setdefault(engine.project, Writers(engine.database, engine.project))
         self._has_turn, self._may_end = threading.Event(), threading.Event()
         self.writes: list[Future[None]] = []
 
     def add(self, body: Body, wait_ms: int = 60_000) -> None:
         """Let a thread write, and return when it waits, or has its turn."""
-        before = self._turns.awaited
+        before = self._writers.awaited
         self.writes.append(self._pool.submit(self._write, body, wait_ms, is_first=not self.writes))
         if len(self.writes) == 1:
             assert self._has_turn.wait(60)
@@ -41,7 +41,7 @@ class Queue:
     def wait_for(self, awaited: int) -> None:
         """Wait until so many wait."""
         pause = threading.Event()
-        while self._turns.awaited != awaited and not (awaited and self.writes[-1].done()):
+        while self._writers.awaited != awaited and not (awaited and self.writes[-1].done()):
             pause.wait(0.001)
 
     def release(self) -> None:

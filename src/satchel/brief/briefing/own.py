@@ -1,4 +1,4 @@
-"""The reader's own notes, which its window has already, and its unanswered questions."""
+"""What the reader's window has already, own notes and what its client loads, and its unanswered questions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from satchel.brief.fields import by
 from satchel.find.kind import Kind
 from satchel.keep import deliveries
 from satchel.keep.deliveries import Window
+from satchel.keep.documents.clients import loaded_items
 from satchel.keep.messages.visibility import UNANSWERED
 from satchel.keep.sessions.records import Actor
 from satchel.store.asking import Asking
@@ -28,7 +29,8 @@ class Own:
 
     Attributes:
         name: the agent's.
-        in_window: those written in its present window: the seq by kind number and item id.
+        in_window: those written in its present window, and what its client loads by itself: the seq by kind number and
+            item id.
         written: all of them, by kind number.
     """
 
@@ -37,7 +39,7 @@ class Own:
     written: Mapping[int, frozenset[int]] = field(default_factory=dict)
 
     def add_to(self, contents: dict[int, dict[int, int]]) -> None:
-        """Add the notes that were written in the window to its items."""
+        """Add them to the items of the window."""
         for kind, items in self.in_window.items():
             contents[kind] = {**contents.get(kind, {}), **items}
 
@@ -54,9 +56,10 @@ class Own:
 
 
 def find(transaction: Transaction, project_id: int, actor: Actor, window: Window) -> Own:
-    """Return the notes that an agent wrote in its session; none without a session."""
+    """Return the notes that an agent wrote in its session, and what its client loads; nothing without a session."""
+    loaded = loaded_items(transaction, project_id, actor.session)
     if actor.session is None or actor.number is None or actor.name is None:
-        return Own()
+        return Own("", loaded)
     row = transaction.one("SELECT created_at FROM sessions WHERE id = :session", {"session": actor.session})
     if row is None:
         return Own()
@@ -73,7 +76,11 @@ def find(transaction: Transaction, project_id: int, actor: Actor, window: Window
     )
     in_window = {number: seq for number, seq, moment in rows if since is not None and moment >= since}
     kind = Kind.ENTRY.number
-    return Own(actor.name, {kind: in_window}, {kind: frozenset(number for number, _, _ in rows)})
+    return Own(
+        actor.name,
+        loaded | {kind: loaded.get(kind, {}) | in_window},
+        {kind: frozenset(number for number, _, _ in rows)},
+    )
 
 
 def unanswered(transaction: Transaction, project_id: int, actor: Actor, now: int) -> Asking[list[str]]:

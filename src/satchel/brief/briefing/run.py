@@ -63,7 +63,8 @@ def entries(context: BriefingContext) -> Source:
         orders=(*own, ("c.created_at DESC, c.id DESC", "")),
         priority=str(MEDIUM),
         load=loading(_COLUMNS, _SOURCE, _entry),
-        tokens=8,
+        # notes take at most half of the budget, and beside a query the best matches are known before they are loaded
+        tokens=16 if context.has_query else 8,
         match_where=f"{_LIVE}{match_filter}",
         counts_matches=True,
         narrows=_without_older,

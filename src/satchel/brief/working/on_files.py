@@ -17,6 +17,7 @@ from satchel.find.kind import Kind
 from satchel.find.words import STOP_WORDS, WORD
 from satchel.keep import binding, deliveries, names
 from satchel.keep.binding import Binding
+from satchel.keep.documents.clients import loaded_items
 from satchel.keep.entries.records import ERROR, REVIEW_ISSUE
 from satchel.store.transaction import Transaction
 
@@ -88,6 +89,8 @@ def tell(
     items: list[ItemVersion] = []
     files = files[:_MOST_FILES]
     bound, unchecked = binding.find(context.transaction, context.project_id, files, code or "", _time_limit())
+    loaded = loaded_items(context.transaction, context.project_id, context.actor.session)
+    bound = [one for one in bound if not has(loaded, (one.kind.number, one.item, one.seq))]
     got: Contents | None = None
     spent = 0
     for file in files:

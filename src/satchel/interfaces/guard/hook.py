@@ -10,13 +10,13 @@ import shlex
 from pathlib import Path
 from shutil import which
 
+from satchel.base import user_files
 from satchel.base.errors import NotFound, Refused
 from satchel.base.git_asking import ask_git
 from satchel.base.git_head import top_of
 from satchel.base.records import dataclass
+from satchel.base.user_files import ConfigFile
 from satchel.interfaces.guard.command import STOPPED
-from satchel.interfaces.setup import config_files
-from satchel.interfaces.setup.config_files import ConfigFile
 from satchel.interfaces.setup.parts import State
 
 LINE = f"satchel guard run || [ $? -ne {STOPPED} ] || exit 1"
@@ -88,7 +88,7 @@ def find_hook(here: Path) -> Hook:
         )
     path = common / "hooks" / "pre-commit"
     if configured is None and not path.is_symlink():
-        return Hook(config_files.read(path, common, any_bytes=True), None)
+        return Hook(user_files.read(path, common, any_bytes=True), None)
     if configured is not None:  # a relative one starts where hooks run: https://git-scm.com/docs/githooks
         answer = ask_git(str(here), ["rev-parse", "--show-toplevel"], _SECONDS)
         path = Path(os.path.normpath((_absolute(here, answer) if answer else common) / configured)) / "pre-commit"

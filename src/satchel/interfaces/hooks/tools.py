@@ -32,8 +32,8 @@ _SILENT_ON_STATUS = frozenset({"codex", "opencode", "vscode"})
 """Clients whose events do not say of every command how it ended: without a status nothing is known of it."""
 
 _TEXT_CHARS = 4_000
-_LONG_TEXT_CHARS = 100_000
-"""Of a command, its output and a plan: an event may be larger than what a server takes."""
+_LONG_TEXT_CHARS, _PLAN_CHARS = 100_000, 300_000
+"""Of a command and its output, and of a plan: an event may be larger than what a server takes."""
 
 _PATCH_BEGIN = "*** Begin Patch"
 _PATCH_LINES = (
@@ -140,7 +140,7 @@ def read(fields: Mapping[str, object], client: str, *, is_failure: bool) -> Tool
         return call._replace(reads=tuple(_named(given, ""))[:MAX_FILES])
     if name in _PLANS and not is_failure:
         plan = given.get("plan") or _object(_first(fields, "tool_response")).get("plan")
-        return call._replace(plan=plan[:_LONG_TEXT_CHARS]) if isinstance(plan, str) and plan.strip() else None
+        return call._replace(plan=plan[:_PLAN_CHARS]) if isinstance(plan, str) and plan.strip() else None
     return None
 
 

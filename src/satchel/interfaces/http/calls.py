@@ -31,7 +31,7 @@ from satchel.interfaces.http.public import notice_beside, operation_named
 from satchel.interfaces.http.stores import Stores
 from satchel.keep.sessions.actors import touch_session
 from satchel.keep.sessions.caller import COMMAND, HOOK, LIBRARY, SERVER, Caller
-from satchel.remote.calls import RECORD, RECORDED, SERVED
+from satchel.remote.calls import RECORD, RECORDED, SERVED, TIMED
 from satchel.store import kept_calls
 
 _KINDS = frozenset({SERVER, COMMAND, LIBRARY, HOOK})
@@ -172,8 +172,7 @@ class Calls:
         if ask.name == RECORD:
             return self._recorded(ask, arguments)
         if ask.name in SERVED:
-            service = _service(satchel, ask, arguments, named)
-            answer = satchel.workplace.engine.retrying(service)()
+            answer = _service(satchel, ask, arguments, named)()
             elsewhere.is_done = True
             receipt = self._receipt(ask, satchel, arguments, answer)
             answer = replace(answer, prepared=None) if ask.name == "moments.make" else answer
@@ -264,7 +263,7 @@ _MADE_AGAIN = frozenset({"claim_files", "clear_old_data", "moments.make", "notic
 
 def _service(satchel: Satchel, ask: Ask, arguments: list[Any], named: Mapping[str, Any]) -> Callable[[], Any]:
     method: Callable[..., Any] = attrgetter(ask.name)(satchel)
-    if ask.name in _TIMED:
+    if ask.name in TIMED:
         from satchel.brief.briefing.collecting import Deadline
 
         deadline = Deadline(_HOOK_MS, _HOOK_CLOCK_MS)
@@ -273,10 +272,6 @@ def _service(satchel: Satchel, ask: Ask, arguments: list[Any], named: Mapping[st
         arguments[0] = _moment(arguments[0])
     check_fit(method, arguments, named)
     return partial(method, *arguments, **named)
-
-
-_TIMED = frozenset({"moments.make", "working.prompt", "working.look"})
-"""Methods whose second argument, how long they may take, is the server's."""
 
 
 def _moment(sent: Any) -> Moment:

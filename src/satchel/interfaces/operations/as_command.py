@@ -84,8 +84,8 @@ def _command(operation: Operation) -> click.Command:
     others = _selectable(operation).values()
     if any(one.asks for one in (operation, *others)):
         if _DRY_RUN not in parameters:
-            function = click.option("--dry-run", is_flag=True, help="Only say what would be removed.")(function)
-        function = click.option("--yes", is_flag=True, help="Remove without asking; --json alone only previews.")(
+            function = click.option("--dry-run", is_flag=True, help="Only say what would be done.")(function)
+        function = click.option("--yes", is_flag=True, help="Do it without asking; --json alone only previews.")(
             function
         )
     if operation.has_actor:
@@ -243,12 +243,14 @@ def _move_words(parameters: Mapping[str, Parameter], values: dict[str, Any]) -> 
 
 
 def _act_as_agreed(operation: Operation, act: Callable[..., Any], *, as_json: bool, yes: bool, dry_run: bool) -> Any:
-    """Run an operation; of a removal return the preview unless it is confirmed."""
+    """Run an operation; of one that asks return the preview unless it is confirmed."""
     if operation.asks is None:
         return act()
     answer = act(dry_run=True)
     question = operation.asks(answer)
-    if dry_run or question is None or not (yes or (not as_json and click.confirm(question, err=True))):
+    if dry_run or question is None:
+        return answer
+    if question and not (yes or (not as_json and click.confirm(question, err=True))):
         return answer
     # remove exactly what was confirmed, even if another run is the only active one by now
     same_run = {"run_id": answer.run_id} if hasattr(answer, "run_id") else {}

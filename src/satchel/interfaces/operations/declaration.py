@@ -156,7 +156,7 @@ class Operation(Declared):
         prepare: converts the values from people to arguments, if they differ.
         corrects: at a terminal, asks a person after an error, given that and the arguments, and returns corrected ones;
             None keeps the error.
-        asks: for removals, returns the question to ask after a preview, or None if there is nothing to remove.
+        asks: returns the question to ask after a preview, None if there is nothing to do, an empty one to act unasked.
         instead: by parameter name, the operation that this parameter selects: for people an option, declared here; for
             agents a parameter of the other operation, whose parameters they all get.
         names_files: whether to report claims of others on the files in its answer; or a function that returns those
@@ -240,9 +240,7 @@ class Operation(Declared):
             self.refuse_remote()
             facts = {one.passed_as or one.name: one.facts for one in self.parameters if one.facts}
             return partial(satchel.remote.call, self.name, asks_notice=notice, facts=facts, cites=self.cites)
-        bound = self.run.of(satchel) if isinstance(self.run, Method) else partial(self.run, satchel)
-        work: Callable[..., Any] = satchel.workplace.engine.retrying(bound)
-        return work
+        return self.run.of(satchel) if isinstance(self.run, Method) else partial(self.run, satchel)
 
     def refuse_remote(self) -> None:
         """Refuse to run over a server if it works only on a local store.

@@ -31,6 +31,18 @@ _CHECK = Operation(
 )
 
 
+_AGENTS_MD = Operation(
+    run=services.documents.write_block,
+    parameters=(Parameter("remove", bool), Parameter("check", bool)),
+    writes=True,
+    text=text.documents.block_text,
+    asks=text.documents.block_question,
+    status=lambda block: ERROR_KINDS["conflict"].exit_status if block.is_check and block.changed else None,
+    names_files=False,
+    only_here=_ONLY_HERE,
+)
+
+
 _UNSHARE = Operation(
     run=services.shared.unshare,
     parameters=(_ITEMS.but(required=True), _DRY_RUN),
@@ -63,8 +75,20 @@ satchel sync. Nothing is committed, and nothing secret is written.
 
 With --remove their files say from then on that they are no longer shared, for all branches to merge. The items stay
 here, and where others have accepted them. To say that one is no longer true, retract it, or set the decision to
-deprecated, and sync.""",
-        examples=("share d12 c7", "share --rule decisions --dry-run", "share --remove d12", "share --check"),
+deprecated, and sync.
+
+--agents-md keeps one block in AGENTS.md (or the file that it leads to): how agents reach the memory, and rules and
+decisions that a person wrote or confirmed, at most 2,000 tokens. What came from that file is left out. Only this
+command writes it, also after a merge conflict in the block; --check fails where it is not as it would be written, and
+--remove takes it out.""",
+        examples=(
+            "share d12 c7",
+            "share --rule decisions --dry-run",
+            "share --remove d12",
+            "share --check",
+            "share --agents-md",
+            "share --agents-md --check",
+        ),
         parameters=(
             _ITEMS,
             Parameter(
@@ -75,7 +99,8 @@ deprecated, and sync.""",
                 "may be repeated.",
             ),
             _DRY_RUN,
-            Parameter("remove", bool, help="Stop sharing REF."),
+            Parameter("agents_md", bool, help="Write the block with rules and decisions into AGENTS.md."),
+            Parameter("remove", bool, help="Stop sharing REF; with --agents-md take the block out."),
             Parameter(
                 "check",
                 bool,
@@ -88,7 +113,7 @@ deprecated, and sync.""",
         status=lambda done: ERROR_KINDS["incomplete"].exit_status if done.refused else None,
         names_files=False,
         only_here=_ONLY_HERE,
-        instead={"remove": _UNSHARE, "check": _CHECK},
+        instead={"agents_md": _AGENTS_MD, "remove": _UNSHARE, "check": _CHECK},
     ),
     Operation(
         command=("sync",),

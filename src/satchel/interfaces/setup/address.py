@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
+from satchel.base import user_files
 from satchel.base.config import FILE_NAME
 from satchel.base.folders import config_folder
 from satchel.base.records import dataclass, field
-from satchel.interfaces.setup import config_files
-from satchel.interfaces.setup.config_files import ConfigFile
+from satchel.base.user_files import ConfigFile
 from satchel.interfaces.setup.editing import Drop, Prune, Put, Syntax, edited, parse
 from satchel.interfaces.setup.journal import Journal
 from satchel.interfaces.setup.parts import Content, Keys, at
@@ -66,7 +66,7 @@ def plan_address(address: Address, found: str | None = None) -> Plan:
         _private(_read(config_folder() / _TOKENS / ".gitignore"), _IGNORED),
         _private(_read(config_folder() / name), f"{address.token}\n", f"(the token {public_id(address.token)})"),
     ]
-    edits = [edit for edit in secrets if edit.after != edit.file.text or edit.file.mode != config_files.PRIVATE]
+    edits = [edit for edit in secrets if edit.after != edit.file.text or edit.file.mode != user_files.PRIVATE]
     files = [(edit.file.path, f"token {public_id(address.token)}") for edit in edits if edit.shown]
     if text != file.text:
         edits.insert(0, Edit(file, text, Way.PUT))  # first: its record lists the created folders
@@ -79,7 +79,7 @@ def plan_address(address: Address, found: str | None = None) -> Plan:
         edits += _unlinked(old)
         files += [(token_path(old), "token of the address before")] if token_path(old).exists() else []
     for edit in edits:
-        config_files.check_writable(edit.file)
+        user_files.check_writable(edit.file)
     return Plan(tuple(edits), (Outcome("server", tuple(files), tuple(notes)),))
 
 
@@ -112,7 +112,7 @@ def plan_no_address(journal: Journal, url: str | None = None, project: Path | No
         edits += [Edit(ignored, None, Way.PRIVATE)] if ignored.existed else []
     edits.append(Edit(file, after, Way.TAKE if is_last else Way.PUT))
     for edit in edits:
-        config_files.check_writable(edit.file)
+        user_files.check_writable(edit.file)
     return Plan(tuple(edits), (Outcome("server", tuple(files)),))
 
 
@@ -163,8 +163,8 @@ def _private(file: ConfigFile, text: str, shown: str = "") -> Edit:
 
 def _read(path: Path) -> ConfigFile:
     if path.is_relative_to(Path.home()):
-        return config_files.read(path)
+        return user_files.read(path)
     below = config_folder().parent
     while not below.exists():
         below = below.parent
-    return config_files.read(path, below)
+    return user_files.read(path, below)

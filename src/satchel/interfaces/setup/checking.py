@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 
+from satchel.base import user_files
 from satchel.base.errors import SatchelError
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
-from satchel.interfaces.setup import config_files
 from satchel.interfaces.setup.asking import codex_hooks, is_older, program_of, version_of
 from satchel.interfaces.setup.clients import Client, Place, Target, Wish
 from satchel.interfaces.setup.doubles import doubles_of, plugin_of
@@ -264,7 +264,7 @@ def _asked(part: JsonPart | TextPart, text: str, target: Target) -> object:
 
 
 def _text_of(target: Target) -> str:
-    return config_files.read(target.path, target.below).text
+    return user_files.read(target.path, target.below).text
 
 
 def _named(error: SatchelError, path: Path) -> str:

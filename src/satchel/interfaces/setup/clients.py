@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from satchel.base.config import RESERVED_VARIABLES
 from satchel.base.records import dataclass, field
-from satchel.interfaces.setup.config_files import followed
+from satchel.base.user_files import followed
 from satchel.interfaces.setup.editing import Syntax
 from satchel.interfaces.setup.entries import JsonPart, Server
 from satchel.interfaces.setup.parts import NAME, Chosen, Fixed, Hooks, Keys, Listed, hook_command

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from satchel.base import user_files
 from satchel.base.errors import SatchelError
 from satchel.base.text import shortened
-from satchel.interfaces.setup import config_files
 from satchel.interfaces.setup.clients import Client, Place, Wish
 from satchel.interfaces.setup.editing import Syntax, parse
 from satchel.interfaces.setup.entries import Server, runs_satchel
@@ -37,7 +37,7 @@ def plugin_of(client: Client, place: Place) -> str | None:
     if client.name != "claude":
         return None
     folder = client.folder_in(place)
-    files = [config_files.followed(folder / "settings.json", place.home)]
+    files = [user_files.followed(folder / "settings.json", place.home)]
     if place.project is not None:
         files += [place.project / ".claude" / name for name in ("settings.json", "settings.local.json")]
     switched: dict[str, bool] = {}
@@ -88,7 +88,7 @@ def _elsewhere_in_claude(client: Client, place: Place) -> Iterator[Double]:
 def content_of(path: Path, syntax: Syntax = Syntax.JSON) -> Content:
     """Parse a file; return an empty object if it is missing or setup would refuse it."""
     try:
-        file = config_files.read(path, path.parent)
+        file = user_files.read(path, path.parent)
         return parse(file.text, syntax)
     except SatchelError:
         return {}

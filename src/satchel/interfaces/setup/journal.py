@@ -11,7 +11,7 @@ from typing import TypedDict
 from satchel.base.folders import state_folder
 from satchel.base.private_file import PrivateFile, write_private
 from satchel.base.records import replace
-from satchel.interfaces.setup.config_files import BOM, ConfigFile, delete, overwrite, read, write
+from satchel.base.user_files import BOM, ConfigFile, delete, overwrite, read, write
 
 _MOST_COPIES = 5
 _MOST_DIGESTS = 16

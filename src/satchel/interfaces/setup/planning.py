@@ -6,18 +6,19 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from pathlib import Path
 
+from satchel.base import user_files
 from satchel.base.errors import Conflict, SatchelError
 from satchel.base.records import dataclass, field
-from satchel.interfaces.setup import config_files
+from satchel.base.user_files import ConfigFile
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Target, Wish
-from satchel.interfaces.setup.config_files import ConfigFile
 from satchel.interfaces.setup.doubles import plugin_of
 from satchel.interfaces.setup.editing import Drop, Prune, edited, parse
 from satchel.interfaces.setup.entries import JsonPart
 from satchel.interfaces.setup.guide import found_in, left_for_user, reads_hooks_of_claude
 from satchel.interfaces.setup.journal import Journal
 from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, State
-from satchel.interfaces.setup.texts import INSTRUCTIONS, TextPart, instructions_file, instructions_notes
+from satchel.interfaces.setup.texts import INSTRUCTIONS, TextPart
+from satchel.keep.documents.block import instructions_file, instructions_notes
 
 
 class Way(Enum):
@@ -103,7 +104,7 @@ class _Drafts:
         """Return what a file will hold."""
         path = target.path
         if path not in self.files:
-            self.files[path], self.targets[path] = config_files.read(path, target.below), target
+            self.files[path], self.targets[path] = user_files.read(path, target.below), target
             self.texts[path] = self.files[path].text
         return self.texts[path]
 
@@ -151,7 +152,7 @@ def plan_setup(clients: Iterable[Client], place: Place, wish: Wish, *, instructi
         outcomes.append(_instructions(drafts, place.project))
     edits = [Edit(drafts.files[path], drafts.texts[path], Way.PUT) for path in drafts.changed()]
     for edit in edits:
-        config_files.check_writable(edit.file)
+        user_files.check_writable(edit.file)
     return Plan(tuple(edits), tuple(outcomes))
 
 
@@ -195,7 +196,7 @@ def plan_removal(
     # the file that was made first goes last: it knows which folders were made with it
     edits = [_taking(drafts, path, journal) for path in reversed(drafts.changed())]
     for edit in edits:
-        config_files.check_writable(edit.file)
+        user_files.check_writable(edit.file)
     return Plan(tuple(edits), tuple(outcomes))
 
 
@@ -229,9 +230,9 @@ def _carry_out(edit: Edit, journal: Journal) -> None:
     path = edit.file.path
     if edit.way is Way.PRIVATE:
         if edit.after is None:
-            config_files.delete(edit.file, [str(path.parent)])
+            user_files.delete(edit.file, [str(path.parent)])
         else:
-            config_files.overwrite(edit.file, edit.file.encoded(edit.after), is_private=True)
+            user_files.overwrite(edit.file, edit.file.encoded(edit.after), is_private=True)
         return
     if edit.way is Way.RESTORE:
         if not journal.restore(path):

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from satchel.base.errors import InvalidInput, Refused, Unreachable
 from satchel.base.text import shortened
-from satchel.remote.proof import prove
-
-if TYPE_CHECKING:
-    from http.client import HTTPConnection
 
 _SECONDS = 5.0
 _MOST_BYTES = 65_536
@@ -66,47 +61,28 @@ def _checked(url: str, status: int, headers: dict[str, str], body: bytes) -> dic
 
 
 def _asked(url: str, token: str | None) -> tuple[int, dict[str, str], bytes]:
-    from http.client import HTTPException
+    from http.client import HTTPException  # as the next, only for this
+
+    from satchel.remote.connection import ask, connect, prove
 
     parts = urlsplit(url)
     try:
-        connection = _connection(parts.scheme, parts.hostname or "", parts.port)
-        try:
-            headers = {"Host": parts.netloc, "Accept": "application/json"}
-            if token is not None:
-                headers["Authorization"] = f"Bearer {token}"
-                if parts.scheme == "http":
-                    connection.connect()
-                    connection.auto_open = 0
-                    _prove(connection, url, token)
-            connection.request("GET", f"{parts.path}/health", headers=headers)
-            answer = connection.getresponse()
-            received = {name.lower(): value for name, value in answer.getheaders()}
-            return answer.status, received, answer.read(_MOST_BYTES)
-        finally:
-            connection.close()
+        with connect(parts, _SECONDS) as sock:
+            if token is not None and parts.scheme == "http":
+                try:
+                    prove(sock, parts.path, parts.netloc, token)
+                except Refused as error:
+                    raise Refused(f"the server {url} does not take this token: {error.problem}", error.remedy) from None
+            headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+            with ask(sock, "GET", f"{parts.path}/health", parts.netloc, headers) as answer:
+                received = {name.lower(): value for name, value in answer.getheaders()}
+                return answer.status, received, answer.read(_MOST_BYTES)
     except (OSError, HTTPException) as error:
         why = _printable(str(error) or type(error).__name__)
         raise Unreachable(
             f"the server {url} cannot be reached ({why})",
             "Nothing was written; check address and network, or add --offline to write it without asking",
         ) from error
-
-
-def _prove(connection: HTTPConnection, url: str, token: str) -> None:
-    parts = urlsplit(url)
-    try:
-        prove(connection, parts.path, parts.netloc, token)
-    except Refused as error:
-        raise Refused(f"the server {url} does not take this token: {error.problem}", error.remedy) from None
-
-
-def _connection(scheme: str, host: str, port: int | None) -> HTTPConnection:
-    from http.client import HTTPConnection, HTTPSConnection
-
-    if scheme == "http":
-        return HTTPConnection(host, port, timeout=_SECONDS)
-    return HTTPSConnection(host, port, timeout=_SECONDS)
 
 
 def _printable(text: str) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 from satchel.base.errors import InvalidInput, Refused
 from satchel.base.records import dataclass
 from satchel.interfaces.setup.parts import Found, State
+from satchel.keep.documents import block
+from satchel.keep.documents.splitting import BEGIN, END
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,30 +48,36 @@ class OwnText:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block between two marked lines of a text that is otherwise the user's."""
+    """A block between two marked lines of a text that is otherwise the user's.
+
+    Attributes:
+        other: the line that begins a part of the block that another command writes; that part stays.
+    """
 
     role: str
     begin: str
     end: str
     body: str
+    other: str
 
     def found(self, text: str) -> Found:
         """Say whether the block is there as it should be."""
         span = self._span(text)
         if span is None:
             return Found(State.MISSING)
-        return (
-            Found(State.CURRENT) if _unix(text[slice(*span)]) == self._whole() else Found(State.STALE, "another text")
-        )
+        current = _unix(text[slice(*span)])
+        return Found(State.CURRENT) if current == self._whole(current) else Found(State.STALE, "another text")
 
     def put(self, text: str) -> str:
         """Return the text with the block, at its end unless it stands elsewhere already."""
         newline = "\r\n" if "\r\n" in text else "\n"
-        block, span = self._whole().replace("\n", newline), self._span(text)
+        span = self._span(text)
+        current = "" if span is None else _unix(text[slice(*span)])
+        whole = self._whole(current).replace("\n", newline)
         if span is not None:
-            return text[: span[0]] + block + text[span[1] :]
+            return text[: span[0]] + whole + text[span[1] :]
         gap = "" if not text else newline if text.endswith("\n") else newline * 2
-        return f"{text}{gap}{block}"
+        return f"{text}{gap}{whole}"
 
     def take(self, text: str) -> str:
         """Return the text without the block and the blank line before it."""
@@ -80,8 +87,10 @@ class Block:
         before = re.sub(r"(?:\A|(?<=\n))\r?\n\Z", "", text[: span[0]])
         return before + text[span[1] :]
 
-    def _whole(self) -> str:
-        return f"{self.begin}\n{self.body}\n{self.end}\n"
+    def _whole(self, current: str) -> str:
+        at = current.find(f"\n{self.other}\n")
+        other = "" if at < 0 else current[at : current.rindex(self.end)]
+        return f"{self.begin}\n{self.body}\n{other}{self.end}\n"
 
     def _span(self, text: str) -> tuple[int, int] | None:
         starts = [match.start() for match in re.finditer(rf"^{re.escape(self.begin)}", text, re.MULTILINE)]
@@ -211,65 +220,5 @@ def opencode_plugin(launcher: str) -> OwnText:
     return OwnText("hooks", PLUGIN_MARK, _PLUGIN % facts)
 
 
-INSTRUCTIONS = Block(
-    "instructions",
-    "<!-- satchel: begin -->",
-    "<!-- satchel: end -->",
-    """\
-## Shared memory
-
-The agents of this project share what they learn, decide and work on through the MCP server `satchel`. If its tools \
-are not listed, search your tools for "satchel".
-
-- Begin each task, and go on after your context was compacted, by asking it for a briefing.
-- Before you edit files, check whether another agent has claimed them.
-- Keep at once what others could need: what you found out, what was decided, an error and what fixed it.""",
-)
-"""What agents are told in a project's own instructions; it names no tools, whose names differ by client."""
-
-_INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md")
-_IMPORT = re.compile(r"(?:^|\s)@(?:\./)?([\w.-]+\.md)\b")
-_MOST_BYTES = 1 << 20
-
-
-def instructions_file(root: Path) -> Path:
-    """Return the file that a project's instructions belong in: the one that others import or link to, else AGENTS.md.
-
-    Args:
-        root: the top of the project.
-
-    Raises:
-        InvalidInput: files import each other, so that none is the one.
-    """
-    imported: dict[str, set[str]] = {}
-    for name in _INSTRUCTION_FILES:
-        for target in _leads_to(root / name):
-            if target in _INSTRUCTION_FILES and target != name:
-                imported.setdefault(target, set()).add(name)
-    ends = [name for name in imported if not any(name in importers for importers in imported.values())]
-    if imported and len(ends) != 1:
-        raise InvalidInput(
-            f"the instructions in {root} import each other ({', '.join(sorted(imported))})",
-            "Let all of them import one file, such as AGENTS.md",
-        )
-    return root / (ends[0] if ends else "AGENTS.md")
-
-
-def instructions_notes(root: Path, target: Path) -> list[str]:
-    """Return the files of instructions that do not lead to the one that has the block, each with what to add."""
-    return [
-        f"{name} does not import {target.name}: add a line @{target.name} to it"
-        for name in _INSTRUCTION_FILES
-        if (root / name).exists() and root / name != target and target.name not in _leads_to(root / name)
-    ]
-
-
-def _leads_to(file: Path) -> list[str]:
-    """Return the names of the files beside it that a file of instructions imports, or is a link to."""
-    try:
-        if file.is_symlink():
-            return [file.readlink().name] if file.readlink().parent == Path() else []
-        with file.open("rb") as stream:
-            return _IMPORT.findall(stream.read(_MOST_BYTES).decode("utf-8", "replace"))
-    except OSError:
-        return []
+INSTRUCTIONS = Block("instructions", BEGIN, END, block.INSTRUCTIONS, block.RULES)
+"""The block of instructions in a project's AGENTS.md, without the rules that ``satchel share --agents-md`` adds."""

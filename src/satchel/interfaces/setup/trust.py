@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from satchel.base.user_files import followed
 from satchel.interfaces.setup.clients import Client, Place
-from satchel.interfaces.setup.config_files import followed
 from satchel.interfaces.setup.doubles import content_of
 from satchel.interfaces.setup.editing import Syntax
 from satchel.interfaces.setup.parts import NAME, Content, at

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from satchel.interfaces.text import consultations as consultations
     from satchel.interfaces.text import corrections as corrections
     from satchel.interfaces.text import decisions as decisions
+    from satchel.interfaces.text import documents as documents
     from satchel.interfaces.text import entries as entries
     from satchel.interfaces.text import errors as errors
     from satchel.interfaces.text import files as files

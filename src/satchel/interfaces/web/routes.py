@@ -166,17 +166,12 @@ def _act(projects: Projects, action: Action, request: Request, visitor: Visitor,
     try:
         page_request = _page_request(projects, request, visitor, values)
         try:
-            result = _retrying(page_request, action)(page_request)
+            result = action(page_request)
         except EditConflict as conflict:
             return _as_html(page_request, conflict.page, request, visitor, status=409)
         return RedirectResponse(_next_address(page_request, result, request), 303, headers=PAGE_HEADERS)
     except Exception as error:  # noqa: BLE001 -- every error becomes a page
         return _fail(request, visitor, error, values=values)
-
-
-def _retrying(page_request: PageRequest, action: Action) -> Action:
-    """Return an action that runs again where the store has rolled back its commit."""
-    return action if page_request.selected is None else page_request.satchel.workplace.engine.retrying(action)
 
 
 def _as_html(

@@ -1,8 +1,8 @@
 """Queries for decisions.
 
 A page by one tag, scope or layer, or without any, is a range of an index, and its total comes from
-``decision_counts``. A page by several required tags merges their ranges, or probes the others for the rarest one's
-rows. Totals of other combinations are counted.
+``decision_counts``. A page by several tags merges their ranges, or, if all are required, probes the others for the
+rarest one's rows. Totals of other combinations are counted.
 """
 
 from __future__ import annotations
@@ -78,8 +78,9 @@ def _range(view: View) -> tuple[Sequence[int], int] | None:
     tags = view.numbers.get("tag", ())
     # one number for each tag of the request: none stands for those below it
     needs_each = query.chosen["match"] == "all" and len(tags) == len({*tags}) == len(query.chosen.get("tags", ()))
-    if len(dimensions) == len(tags) > 1 and needs_each and not (others or query.common):
-        return None if query.after_seq is not None else _with_all(view, sorted(tags), status)
+    is_any = query.chosen["match"] == "any"
+    if len(dimensions) == len(tags) > 1 and (needs_each or is_any) and not (others or query.common):
+        return None if query.after_seq is not None else _with_tags(view, {*tags}, status, is_any=is_any)
     if len(dimensions) > 1 or others or query.common or query.after_seq is not None:
         return None
     dimension, what, name = dimensions[0] if dimensions else (0, "", 0)
@@ -117,24 +118,25 @@ def _range(view: View) -> tuple[Sequence[int], int] | None:
     return [number for (number,) in rows], total
 
 
-def _with_all(view: View, tags: Sequence[int], status: int | None) -> tuple[Sequence[int], int]:
+def _with_tags(view: View, numbers: set[int], status: int | None, *, is_any: bool) -> tuple[Sequence[int], int]:
     query = view.request
     counts: dict[int, int] = dict(
         view.transaction.all(
             f"""
             SELECT name_id, sum(decisions) FROM decision_counts
-            WHERE project_id = :project AND dimension = 2 AND name_id IN {set_of(tags)} GROUP BY name_id
+            WHERE project_id = :project AND dimension = 2 AND name_id IN {set_of(numbers)} GROUP BY name_id
             """,
             view.values,
         )
     )
-    tags = sorted(tags, key=lambda tag: counts.get(tag, 0))
-    by_merging = sum(counts.values()) < _MERGED * counts.get(tags[0], 0)
+    tags = sorted(numbers, key=lambda tag: (counts.get(tag, 0), tag))
+    by_merging = is_any or sum(counts.values()) < _MERGED * counts.get(tags[0], 0)
     way = "ASC" if query.order == "asc" else "DESC"
     total, arms = 0, []
     for one in (1, 2, 3) if status is None else (status,):
         # ordered, so that SQLite merges the index ranges without a temporary table
-        matching = f"{(_merged if by_merging else _probed)(tags, one)} ORDER BY created_at {way}, id {way}"
+        some = _merged(tags, one, "UNION" if is_any else "INTERSECT") if by_merging else _probed(tags, one)
+        matching = f"{some} ORDER BY created_at {way}, id {way}"
         row = view.transaction.one(f"SELECT count(*) FROM ({matching}) AS every")
         total += int(row[0]) if row else 0
         arms.append(f"SELECT created_at, id FROM ({matching} LIMIT :reach) AS arm{one}")
@@ -152,8 +154,8 @@ _MERGED = 5
 """Ranges are merged if all together are at most this many times the rarest tag's range, otherwise probed."""
 
 
-def _merged(tags: Sequence[int], status: int) -> str:
-    return " INTERSECT ".join(
+def _merged(tags: Sequence[int], status: int, how: str) -> str:
+    return f" {how} ".join(
         f"SELECT created_at, decision_id AS id FROM decision_tags WHERE tag_id = {tag} AND status = {status}"
         for tag in tags
     )

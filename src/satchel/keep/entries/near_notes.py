@@ -18,7 +18,10 @@ from satchel.store.transaction import Rows, Transaction
 
 _KIND = Kind.ENTRY.number
 _LOT = 8
-"""Number of notes without bands at which theirs are recorded."""
+"""Number of notes without bands at which theirs are recorded: exactly at it, so that few of several writers do."""
+
+_LEAST_SHARE = 0.25
+"""Share of all words, as they are written, from which a note without bands is compared."""
 
 _OF_BAND, _COMPARED = 4, 6
 """Number of newest notes looked up per band, and number of best ones compared.
@@ -59,10 +62,12 @@ class Matches:
     """Near-duplicates found before a note is written.
 
     Attributes:
+        project_id: the project of those notes; 0 if none was searched.
         near: near-duplicate notes, each with its run.
         late: bands of notes that have none recorded, by note number.
     """
 
+    project_id: int = 0
     near: tuple[tuple[int, str], ...] = ()
     late: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
@@ -83,24 +88,36 @@ def find_matches(transaction: Transaction, project_id: int, entry: Prepared) -> 
         return NO_MATCHES
     recorded, values = likeness.look_up(project_id, Kind.ENTRY, bands, _COMPARED, _OF_BAND)
     values |= {"mark": likeness.mark("reached", project_id), "type": entry.type, "caught_up": _CAUGHT_UP}
-    wanted, late = set(bands.looked_up), {}
+    words, fresh = _plain_words(entry.content), {}
     runs: dict[int, int] = {}
     texts: dict[int, str] = {}
     for number, content, run, is_like, is_fresh in transaction.all(_candidates(recorded), values):
         if is_fresh:
-            late[number] = _bands(project_id, content).recorded
-            is_like = is_like and not wanted.isdisjoint(late[number])  # noqa: PLW2901
+            fresh[number] = content
+            is_like = is_like and _may_be_similar(words, _plain_words(content))  # noqa: PLW2901
         if is_like:
             runs[number], texts[number] = run, content
     if entry.supersedes is not None:
         texts.pop(entry.supersedes, None)
     alike = near.most_similar(entry.content, texts.items(), near.share_of_both)
-    return Matches(tuple((runs[one.item], one.note(Kind.ENTRY)) for one in alike), late)
+    is_due = len(fresh) >= 2 * _LOT or len(fresh) == _LOT
+    late = {number: _bands(project_id, content).recorded for number, content in fresh.items()} if is_due else {}
+    return Matches(project_id, tuple((runs[one.item], one.note(Kind.ENTRY)) for one in alike), late)
+
+
+@lru_cache(maxsize=64)
+def _plain_words(text: str) -> frozenset[str]:
+    return frozenset(text.lower().split()) if text.isascii() else frozenset()
+
+
+def _may_be_similar(one: frozenset[str], other: frozenset[str]) -> bool:
+    # far below the least similarity of near-duplicates: words with punctuation count as others here
+    return not one or not other or len(one & other) >= _LEAST_SHARE * len(one | other)
 
 
 def ask_reached(transaction: Transaction, project_id: int, matches: Matches) -> Rows | None:
     """Query up to which note bands are recorded, if some are due; otherwise return None."""
-    if len(matches.late) < _LOT:
+    if not matches.late:
         return None
     return transaction.ask(_REACHED, _reached(project_id))
 

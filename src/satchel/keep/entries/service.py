@@ -95,6 +95,8 @@ class Entries:
                 persons_gate(transaction, work, project.id, agent, now),
             )
             transaction.expect(context=len(prepared), documents=len(prepared))
+            if matches.project_id != project.id:
+                matches = near_notes.NO_MATCHES  # the project was replaced meanwhile
             reached = near_notes.ask_reached(transaction, project.id, matches)
             repeated = Sightings(transaction, writer, prepared)
             duplicates = {} if self._find_duplicates is None else self._find_duplicates(transaction, writer, prepared)
@@ -232,8 +234,7 @@ def _find_near_duplicates(work: Workplace, prepared: Sequence[Prepared]) -> Matc
     if len(prepared) > 1:
         return near_notes.NO_MATCHES
     with work.engine.look() as transaction:
-        project = projects.find(transaction, work)
-        return near_notes.find_matches(transaction, project.id, prepared[0])
+        return near_notes.find_matches(transaction, projects.known_id(transaction, work), prepared[0])
 
 
 def _last_task(entries: Sequence[Prepared]) -> str | None:

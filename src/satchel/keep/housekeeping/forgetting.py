@@ -11,6 +11,7 @@ from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import dataclass
 from satchel.find.index import index_of
 from satchel.keep import events, kept, pins, projects
+from satchel.keep.documents import states as documents
 from satchel.keep.housekeeping.derived import delete_deliveries, delete_sightings
 from satchel.keep.kinds import KINDS, read_ref
 from satchel.keep.moving import states
@@ -140,6 +141,7 @@ def _item(transaction: Transaction, project: Project, ref: str) -> _Leaving:
         delete_deliveries(transaction, kind, number)
         delete_sightings(transaction, kind, number)
         pins.forget(transaction, project.id, kind, number)
+        documents.forget(transaction, project.id, kind, number)
         states.forget(transaction, project.id, row[0])
 
     text = kept.texts(thing, transaction, [number]).get(number, "")

@@ -15,10 +15,12 @@ READERS = {
     "bazinga": "bazinga:read_bazinga",
     "server-memory": "server_memory:read_server_memory",
     "claude": "claude_memory:read_claude_memory",
+    "claude-mem": "claude_mem:read_claude_mem",
+    "basic-memory": "basic_memory:read_basic_memory",
 }
 """The reader of each tool: module and function."""
 
-_WITH_PROJECTS = ("sqlew", "bazinga")
+_WITH_PROJECTS = ("sqlew", "bazinga", "claude-mem")
 
 
 class Importing(Service):
@@ -40,7 +42,7 @@ class Importing(Service):
 
         Args:
             tool: one of :data:`READERS`.
-            path: its store: a database file, or a folder for bazinga and Claude Code.
+            path: its store: a database file, or a folder for bazinga, Claude Code, claude-mem and basic-memory.
             source_project: the project to import, if the store holds several.
             dry_run: only report what would happen.
             progress: called with the number of lines done.

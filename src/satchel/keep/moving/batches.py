@@ -20,7 +20,7 @@ from satchel.keep.moving import states
 from satchel.keep.moving.reading import Reading, claim_of
 from satchel.keep.moving.states import Judgement, Source, State
 from satchel.keep.moving.verdicts import Outcome, Verdict
-from satchel.keep.names import is_persons
+from satchel.keep.names import is_persons, marked_name
 from satchel.store.transaction import RuleBroken, set_of
 
 
@@ -100,6 +100,10 @@ class Batch:
         if self._kind.key is not None:
             column, name = self._kind.key
             key = line.get(name)
+            if self._kind.table == "agents" and isinstance(key, str) and not self._reading.is_as_written:
+                is_claim = is_persons(key) and line.get("has_acted") and not self._reading.is_accepted
+                key = claim_of(key) if is_claim else marked_name(self._transaction, self._reading.project, key)
+                line = {**line, name: key}
             key = fold(key) if column == "folded" and isinstance(key, str) else key
         return _Incoming(place, line, uid, key if isinstance(key, str) else None)
 

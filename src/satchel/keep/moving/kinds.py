@@ -18,8 +18,8 @@ from satchel.keep.fields import Codec, Field, read_uid
 from satchel.keep.kind import ItemKind, LineKind, Part
 from satchel.keep.kinds import IN_EXPORT_ORDER, KINDS
 from satchel.keep.moving import marks, windows
-from satchel.keep.moving.reading import Reading, claim_of
-from satchel.keep.names import check_author_name, is_like_person, is_persons
+from satchel.keep.moving.reading import Reading
+from satchel.keep.names import check_author_name
 
 
 def _folded_name(_: Reading, row: dict[str, Any]) -> None:
@@ -28,12 +28,7 @@ def _folded_name(_: Reading, row: dict[str, Any]) -> None:
 
 def _folded_author(reading: Reading, row: dict[str, Any]) -> None:
     if not reading.is_as_written:
-        if is_persons(row["name"]) and row["has_acted"] and not reading.is_accepted:
-            row["name"] = claim_of(row["name"])
-        name = row["name"]
-        check_author_name(name)
-        if is_like_person(reading.transaction, reading.project, name):
-            raise InvalidInput(f"{name!r} is a person here", "Its items come by an agent that is marked as one")
+        check_author_name(row["name"])
     row["folded"] = fold(row["name"])
 
 
@@ -169,7 +164,7 @@ LINE_KINDS: dict[str, LineKind] = {
     for kind in (
         *(_AGENT_KIND, _LAYER_KIND, _RUN_KIND, _SESSION_KIND),
         *(_with_pin(KINDS[kind]) for kind in IN_EXPORT_ORDER),
-        *(_CORRECTION_KIND, _DELIVERY_KIND, marks.SEEN_KIND, marks.TEXT_KIND),
+        *(_CORRECTION_KIND, _DELIVERY_KIND, marks.SEEN_KIND, marks.TEXT_KIND, marks.DOCUMENT_KIND),
     )
 }
 """All kinds in export order: an item comes after the items it refers to."""

@@ -1,4 +1,4 @@
-"""Lines that only an import as written takes: pins, what persons have seen, and the states of shared texts."""
+"""Lines that only an import as written takes: pins, what persons have seen, states of shared and document texts."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from satchel.keep.kind import Line, LineKind, Part, Rows
 if TYPE_CHECKING:
     from satchel.keep.moving.reading import Reading
 
+
+DOCUMENTED = (Kind.CONSTRAINT, Kind.DECISION, Kind.ENTRY)
+"""The kinds of items that texts of documents become."""
 
 EVERYTHING = 0
 SOLUTION, FILES, CORRECTION, HOOK, PROPOSAL, ACTION = 20, 21, 22, 23, 24, 25
@@ -168,5 +171,46 @@ TEXT_KIND = LineKind(
     name="shared_text",
     table=f"({_NUMBERED})",
     take=_take_text,
+    only_as_written=True,
+)
+
+
+_REJECTED = 0
+_DOCUMENTED = {"rejected": _REJECTED, **{kind.name.lower(): kind.number for kind in DOCUMENTED}}
+_ITEM_UIDS = " ".join(
+    f"WHEN {kind.number} THEN (SELECT n.uid FROM {kind.table} n WHERE n.id = d.item_id)" for kind in DOCUMENTED
+)
+_DOCUMENT_TEXTS = f"""(
+    SELECT * FROM (
+        SELECT row_number() OVER (ORDER BY d.project_id, d.path, d.digest) AS id, d.digest AS uid,
+            CASE d.kind {_ITEM_UIDS} END AS item, d.*
+        FROM document_texts d
+    ) x WHERE item_id = 0 OR item IS NOT NULL
+)"""
+
+
+def _take_document(reading: Reading, line: Line) -> bool:
+    row = reading.fields(DOCUMENT_KIND.fields, line, reading.row)
+    digest = {"project_id": reading.project, "digest": read_uid(line.get("uid"))}
+    reading.transaction.insert_many("document_texts", [{**digest, **row}])
+    return True
+
+
+DOCUMENT_KIND = LineKind(
+    "which text of a document was accepted, by the uid of its item, or rejected; its own uid is the text's digest; for "
+    "`import --as-written`",
+    (
+        Field("path", fields.TEXT, required=True),
+        Field("line", fields.WHOLE, required=True),
+        Field("clients", fields.TEXT),
+        Field("of", fields.choice(_DOCUMENTED), "kind", required=True),
+        Field("item", Codec("the uid of an item", bytes.hex, _item, is_number=True), "item_id", "i.item", default=0),
+        Field("seq", fields.WHOLE, required=True),
+        fields.name_field("agent", fields.AGENT, "agents", "agent_id"),
+        Field("created_at", fields.TIME, required=True),
+    ),
+    name="document_text",
+    table=_DOCUMENT_TEXTS,
+    take=_take_document,
     only_as_written=True,
 )

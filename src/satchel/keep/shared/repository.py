@@ -66,7 +66,7 @@ def read_repository(place: Place, read_last: str | None, listing: Listing | None
     committed: dict[str, RepositoryText] = {}
     changed: frozenset[str] | None = None
     blobs: dict[str, tuple[str, SharedText]] = {}
-    commit, is_behind = _tip(place), False
+    commit, is_behind = tip_of(place), False
     if commit is not None:
         files = _checked(folder, git_trees.files_at(place.root, commit, BELOW), problems)
         contents = git_trees.contents(place.root, files.values())
@@ -87,7 +87,8 @@ def read_repository(place: Place, read_last: str | None, listing: Listing | None
     return Repository(commit, is_behind, committed, changed, texts, unique, conflicts, listing)
 
 
-def _tip(place: Place) -> str | None:
+def tip_of(place: Place) -> str | None:
+    """Return the default branch's latest known commit, or None."""
     # the later of the local and origin's commits; the local one if they have diverged
     if place.local is None or place.remote is None or place.local == place.remote:
         return place.local or place.remote

@@ -6,8 +6,9 @@ psycopg's own pipeline sends each statement in a message, which takes several ti
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import compress, count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,12 +34,9 @@ _MOST_KNOWN = 1_000
 # how often to stop waiting for the server: to notice signals, and to call `on_wait`
 _PAUSE_SECONDS, _LOOK_SECONDS = 0.1, 0.02
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
-_DONE = frozenset({ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK})
 _FAILED = frozenset({ExecStatus.FATAL_ERROR, ExecStatus.BAD_RESPONSE})
 
 _Key = tuple[str, tuple[int, ...]]
-_Values = Sequence[Buffer | None]
-
 
 # first everything that is not a parameter: literals, quoted names, comments, casts
 _TOKEN = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|::)|:([A-Za-z_]\w*)""", re.DOTALL)
@@ -83,36 +81,21 @@ class Result(NamedTuple):
     status: str
 
 
-class _Message(NamedTuple):
-    """A statement as it goes over the wire.
-
-    Attributes:
-        key: its SQL, and the types of its parameters.
-        name: of the prepared statement; empty if it is not prepared.
-        is_new: whether it is prepared with this batch.
-    """
-
-    key: _Key
-    text: bytes
-    values: _Values
-    formats: Sequence[Format]
-    name: bytes
-    is_new: bool
-
-
 class StoreConnection(Connection[Row]):
     """A connection to the database of a store.
 
     Attributes:
         version: the major version of the server.
+        home: where it is put when it is idle.
     """
 
     version = 0
+    home: object = None
 
     def __init__(self, pgconn: PGconn) -> None:
         super().__init__(pgconn)
-        self._names: dict[_Key, bytes] = {}  # empty after the first use of a statement
-        self._made = 0
+        self._names: dict[_Key, bytes] = {}  # of prepared statements; empty after the first use
+        self._numbers = count()
 
     def run_all(self, *statements: Statement, on_wait: Callable[[], None] | None = None) -> list[Result]:
         """Run statements in order, in one round trip, and return their results.
@@ -123,78 +106,55 @@ class StoreConnection(Connection[Row]):
             psycopg.Error: one has failed; those behind it were not run.
         """
         adapting = adapt.Transformer(self)
-        messages = [self._message(*one) for one in [_dump(adapting, *statement) for statement in statements]]
+        # all of them before any is sent: one may have a value that cannot be sent
+        messages = [_dump(adapting, *with_lists(*statement)) for statement in statements]
         pgconn = self.pgconn
+        prepared: list[_Key] = []
+        is_result: list[bool] = []  # of each answer; others are those to preparing
         pgconn.enter_pipeline_mode()
         try:
-            for one in messages:
-                if one.is_new:
-                    pgconn.send_prepare(one.name, one.text, one.key[1])
-                if one.name:
-                    pgconn.send_query_prepared(one.name, one.values, one.formats)
+            for key, text, values, formats in messages:
+                name = self._names.get(key)
+                if name == b"":
+                    name = self._names[key] = b"s%d" % next(self._numbers)
+                    pgconn.send_prepare(name, text, key[1])
+                    prepared.append(key)
+                    is_result.append(False)
+                elif name is None and len(self._names) < _MOST_KNOWN:
+                    self._names[key] = b""
+                if name:
+                    pgconn.send_query_prepared(name, values, formats)
                 else:
-                    pgconn.send_query_params(one.text, one.values, one.key[1], one.formats)
+                    pgconn.send_query_params(text, values, key[1], formats)
+                is_result.append(True)
             pgconn.pipeline_sync()
             answers = self.wait(_answers(pgconn, on_wait), _PAUSE_SECONDS if on_wait is None else _LOOK_SECONDS)
         finally:
-            self._leave_pipeline()
-        return self._read(adapting, messages, answers)
-
-    def _message(self, key: _Key, text: bytes, values: _Values, formats: Sequence[Format]) -> _Message:
-        """Return the message for a statement; the second time it is prepared."""
-        name = self._names.get(key)
-        is_new = name == b""
-        if is_new:
-            self._made += 1
-            name = self._names[key] = b"s%d" % self._made
-        elif name is None and len(self._names) < _MOST_KNOWN:
-            self._names[key] = b""
-        return _Message(key, text, values, formats, name or b"", is_new)
-
-    def _leave_pipeline(self) -> None:
-        try:
-            if self.pgconn.status == ConnStatus.OK:
-                self.pgconn.exit_pipeline_mode()
-        except OperationalError:
-            self.close()  # late answers must not be taken for those of other statements
-
-    def _read(self, adapting: Transformer, messages: Sequence[_Message], answers: Iterable[PGresult]) -> list[Result]:
-        """Return the results of a batch: one answer for each statement, and one for each that was prepared."""
-        coming = iter(answers)
-        failed: PGresult | None = None
-        results: list[Result] = []
-        for one in messages:
-            for is_prepared in (True, False) if one.is_new else (False,):
-                answer = next(coming, None)
-                is_done = answer is not None and answer.status in _DONE
-                if is_prepared and not is_done:
-                    self._names[one.key] = b""
-                if answer is not None and answer.status in _FAILED:
-                    failed = failed or answer
-                elif is_done and not is_prepared:
-                    assert answer is not None
-                    adapting.set_pgresult(answer)
-                    results.append(
-                        Result(
-                            adapting.load_rows(0, answer.ntuples, tuple),
-                            answer.command_tuples or 0,
-                            (answer.command_status or b"").decode(),
-                        )
-                    )
-        if failed is not None:
-            raise error_from_result(failed)
-        if len(results) < len(messages):
-            raise OperationalError("the connection was lost before all answers came")
-        return results
+            try:
+                if pgconn.status == ConnStatus.OK:
+                    pgconn.exit_pipeline_mode()
+            except OperationalError:
+                self.close()  # late answers must not be taken for those of other statements
+        failed = next((answer for answer in answers if answer.status in _FAILED), None)
+        if failed is not None or len(answers) < len(is_result):
+            self._names.update(dict.fromkeys(prepared, b""))
+            raise error_from_result(failed) if failed else OperationalError("the connection was lost")
+        return [_result(adapting, answer) for answer in compress(answers, is_result)]
 
 
 def _dump(
     adapting: Transformer, sql: str, parameters: Parameters | None
-) -> tuple[_Key, bytes, _Values, Sequence[Format]]:
+) -> tuple[_Key, bytes, Sequence[Buffer | None], Sequence[Format]]:
     text, names = numbered(sql)
     values_by_name = _NOTHING if parameters is None else parameters
     values = adapting.dump_sequence([values_by_name[name] for name in names], [PyFormat.AUTO] * len(names))
     return (sql, tuple(adapting.types or ())), text, values, adapting.formats or ()
+
+
+def _result(adapting: Transformer, answer: PGresult) -> Result:
+    adapting.set_pgresult(answer)
+    status = (answer.command_status or b"").decode()
+    return Result(adapting.load_rows(0, answer.ntuples, tuple), answer.command_tuples or 0, status)
 
 
 def _answers(pgconn: PGconn, on_wait: Callable[[], None] | None) -> Generator[Wait, Ready | int, list[PGresult]]:

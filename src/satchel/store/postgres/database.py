@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import re
-import selectors
 import threading
 import time
 from collections import deque
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +40,8 @@ from satchel.store.postgres.connection import StoreConnection, adapters
 from satchel.store.running import DEADLINE_SECONDS, Interruptible, Running, timed_out
 
 if TYPE_CHECKING:
-    from satchel.store.postgres.writing import Turns
+    from satchel.store.postgres.transaction import PostgresTransaction
+    from satchel.store.postgres.writing import Writers
 
 
 # a briefing, a search and an event stream at once, for each of a few callers; PostgreSQL's own default is 100 in all
@@ -60,18 +61,6 @@ _CHECK = """
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 
-class _Alone(threading.local):
-    """State of a thread.
-
-    Attributes:
-        is_requested: whether its writes share no transaction.
-        committed: number of its committed transactions.
-    """
-
-    is_requested = False
-    committed = 0
-
-
 class Database:
     """The connections to one store, shared by the engines of several projects. Safe to share between threads.
 
@@ -85,16 +74,13 @@ class Database:
         self.durability = durability
         self.running: Running[Interruptible] = Running(self.location)
         self.is_ready = False
-        self.has_store = False
         self.commits = 0
         self.sequences: dict[str, str] = {}
         self.lock = threading.RLock()
         self._idle_lock = threading.Lock()
         self._idle: deque[tuple[float, StoreConnection]] = deque()
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
-        self._in_use: dict[StoreConnection, threading.BoundedSemaphore] = {}
-        self.turns: dict[str | None, Turns] = {}
-        self.alone = _Alone()
+        self.writers: dict[str | None, Writers] = {}
         digest = blake2b(address.schema.encode(), digest_size=8, person=b"satchel").digest()
         self.lock_key = int.from_bytes(digest, "big", signed=True)
         forks.register(self)
@@ -104,9 +90,8 @@ class Database:
         self.lock = threading.RLock()
         self._idle_lock = threading.Lock()
         self._idle.clear()  # libpq closes no connection of another process
-        self._in_use.clear()
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
-        self.turns = {}
+        self.writers = {}
         self.running.reset()
 
     @property
@@ -154,7 +139,7 @@ class Database:
             if connection is not None:
                 connection.close()
             if isinstance(error, psycopg.Error):
-                raise self.explained_connecting(error) from None
+                raise explain_connecting(error, self.location) from None
             raise
         return connection
 
@@ -164,8 +149,7 @@ class Database:
         Raises:
             SatchelError: :data:`MOST_CONNECTIONS` stayed in use for so long, or none can be opened.
         """
-        free = self._free
-        if not free.acquire(timeout=max(0.1, seconds)):
+        if not self._free.acquire(timeout=max(0.1, seconds)):
             raise Busy(
                 f"all {MOST_CONNECTIONS} connections of this process to {self.location} are in use",
                 "Nothing was written; try again",
@@ -173,9 +157,9 @@ class Database:
         try:
             connection = self._idle_one() or self.connect()
         except BaseException:
-            free.release()
+            self._free.release()
             raise
-        self._in_use[connection] = free
+        connection.home = self._idle
         return connection
 
     def _idle_one(self) -> StoreConnection | None:
@@ -204,30 +188,34 @@ class Database:
                 else:
                     # not execute(): psycopg would still count statements behind a failed one as prepared
                     connection.rollback()
-        free = self._in_use.pop(connection)
         is_sound = not is_broken and connection.info.transaction_status in {Status.IDLE, Status.ACTIVE}
         with self._idle_lock:
             # one lent before a close() may belong to another store by now
-            if is_sound and free is self._free:
+            if is_sound and connection.home is self._idle:
                 self._idle.append((time.monotonic(), connection))
             else:
                 connection.close()
-        free.release()
+        self._free.release()
 
     def close(self) -> None:
         """Close every idle connection; others when they come back."""
         with self._idle_lock:
-            self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
-            while self._idle:
-                self._idle.pop()[1].close()
+            idle, self._idle = self._idle, deque()
+        for _, connection in idle:
+            connection.close()
         self.is_ready = False
 
-    def explained(self, error: psycopg.Error, *, interrupted: bool = False) -> BaseException:
-        """Return the error to raise instead of the database's: Satchel's, or the same one."""
-        return explain(error, self.location, interrupted=interrupted) or error
-
-    def explained_connecting(self, error: psycopg.Error) -> SatchelError:
-        return explain_connecting(error, self.location)
+    @contextmanager
+    def explaining(self, transaction: PostgresTransaction | None = None) -> Iterator[None]:
+        """Raise Satchel's errors instead of the database's, but for bugs in Satchel."""
+        try:
+            yield
+        except psycopg.Error as error:
+            interrupted = transaction is not None and (transaction.interrupted or transaction.is_ended)
+            explained = explain(error, self.location, interrupted=interrupted)
+            if explained is None:
+                raise
+            raise explained from error
 
     def _options(self) -> dict[str, Any]:
         try:
@@ -277,26 +265,14 @@ class Database:
 
 def _is_alive(connection: StoreConnection) -> bool:
     """Whether the server has not closed an idle connection, as far as this side knows."""
-    if connection.closed:
-        return False
     try:
         if connection.info.transaction_status == Status.ACTIVE:  # the answer to the last ROLLBACK is still to be read
             connection.wait(fetch_many(connection.pgconn))
-        if connection.pgconn.transaction_status != Status.IDLE:
-            return False
-        if _is_readable(connection):
+        for _ in range(2):  # the server's farewell, and the end behind it
             connection.pgconn.consume_input()
-            return connection.pgconn.status == psycopg.pq.ConnStatus.OK and not _is_readable(connection)
+        return connection.info.transaction_status == Status.IDLE
     except (psycopg.Error, OSError):
         return False
-    return True
-
-
-def _is_readable(connection: StoreConnection) -> bool:
-    # not select(), which knows no descriptor above 1,023
-    with selectors.DefaultSelector() as selector:
-        selector.register(connection.pgconn.socket, selectors.EVENT_READ)
-        return bool(selector.select(0))
 
 
 _NOTHING = "Nothing was written"
@@ -323,8 +299,6 @@ def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -
             )
         case errors.QueryCanceled():
             return Interrupted("the call was interrupted", _NOTHING) if interrupted else timed_out(location)
-        case errors.TooManyConnections() | errors.ConfigurationLimitExceeded():
-            return no_connection(location)
         case errors.ReadOnlySqlTransaction():
             return ReadOnly(
                 f"{location} cannot be written: the server is a standby, or the session is for reading",
@@ -352,10 +326,6 @@ def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -
                 f"the pooler in front of {location} does not keep prepared statements ({one_line(error)})",
                 "PgBouncer does from 1.21 on, with max_prepared_statements above 0",
             )
-        case errors.InvalidPassword() | errors.InvalidAuthorizationSpecification():
-            return Refused(f"the server of {location} refuses the login", "Check the user and the password")
-        case errors.InvalidCatalogName():
-            return InvalidInput(f"there is no database of {location}", "Create it, or check the name in the URL")
         case psycopg.DataError() if error.sqlstate is None and "NUL" in str(error):
             return InvalidInput("a text contains the character NUL, which PostgreSQL cannot store", "Remove it")
         case errors.IdleInTransactionSessionTimeout() | errors.TransactionTimeout():
@@ -372,14 +342,6 @@ def unreachable(location: str, error: Exception) -> Unreachable:
     """Return the error for a connection that was lost, or could not be opened, before anything was committed."""
     return Unreachable(
         f"{location} cannot be reached ({one_line(error)})", f"{_NOTHING}; check that the server runs, and the address"
-    )
-
-
-def no_connection(location: str) -> Busy:
-    """Return the error for a server that takes no more connections, or a pool without an idle one."""
-    return Busy(
-        f"{location} has no connection left",
-        f"{_NOTHING}; try again, or raise max_connections there, or put PgBouncer between",
     )
 
 
@@ -404,11 +366,14 @@ def explain_connecting(error: psycopg.Error, location: str) -> SatchelError:
     """Translate an error of connecting, for which libpq gives only the server's text and no code."""
     text = str(error)
     if any(part in text for part in _FULL):
-        return no_connection(location)
+        return Busy(
+            f"{location} has no connection left",
+            f"{_NOTHING}; try again, or raise max_connections there, or put PgBouncer between",
+        )
     if any(part in text for part in _REFUSED_LOGIN) or ('role "' in text and "does not exist" in text):
         return Refused(
             f"the server of {location} refuses the login ({one_line(error)})", "Check the user, and the password"
         )
     if 'database "' in text and "does not exist" in text:
         return InvalidInput(f"there is no database of {location}", "Create it, or check the name in the URL")
-    return failed if (failed := explain(error, location)) is not None else unreachable(location, error)
+    return explain(error, location) or unreachable(location, error)

@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from copy import copy
-from functools import wraps
 from typing import TYPE_CHECKING
 
 import psycopg
 
 from satchel.base.clock import Clock, system_clock
-from satchel.base.errors import Interrupted, NotKept, ReadOnly
-from satchel.base.machine import caller_elsewhere
+from satchel.base.errors import Interrupted, ReadOnly
 from satchel.store import forks
 from satchel.store.engine import State
 from satchel.store.postgres import schema
 from satchel.store.postgres.address import Address
 from satchel.store.postgres.database import Database
 from satchel.store.postgres.transaction import PostgresTransaction
-from satchel.store.postgres.writing import Writer
+from satchel.store.postgres.writing import Writers
 from satchel.store.running import Tracked
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from satchel.store.engine import Answer, Arguments
     from satchel.store.postgres.upkeep import PostgresUpkeep
 
 # a write to the store as a whole holds the row
@@ -103,8 +100,7 @@ class PostgresEngine:
         return PostgresUpkeep(self)
 
     def exists(self) -> bool:
-        self._make_ready(writes=False)
-        return self.database.has_store
+        return self._make_ready(writes=False)
 
     def state(self) -> State:
         """Return a constant state: only reading shows whether the store is gone."""
@@ -116,11 +112,10 @@ class PostgresEngine:
         database = self.database
         connection = database.borrow(wait_ms / 1_000)
         try:
-            connection.run_all(("BEGIN", None), database.settings(wait_ms), (_PROBE, None), ("COMMIT", None))
-        except psycopg.Error as error:
-            raise database.explained(error) from error
+            with database.explaining():
+                connection.run_all(("BEGIN", None), database.settings(wait_ms), (_PROBE, None), ("COMMIT", None))
         finally:
-            database.give_back(connection, is_broken=connection.broken)
+            database.give_back(connection)
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
@@ -131,8 +126,7 @@ class PostgresEngine:
             Unreachable, Busy, Refused: there is no connection.
         """
         database = self.database
-        self._make_ready(writes=False)
-        if not database.has_store:
+        if not self._make_ready(writes=False):
             with schema.empty_transaction() as nothing:
                 yield nothing
             return
@@ -140,14 +134,12 @@ class PostgresEngine:
         connection = database.borrow(self.wait_ms / 1_000)
         transaction = PostgresTransaction(connection, (_READ, database.settings()))
         try:
-            with Tracked(database.running, transaction):
-                yield transaction
-            if forked != forks.generation:
-                raise forks.refusal()
-            if transaction.has_begun:
+            with database.explaining(transaction):
+                with Tracked(database.running, transaction):
+                    yield transaction
+                if forked != forks.generation:
+                    raise forks.refusal()
                 transaction.send()
-        except psycopg.Error as error:
-            self._raise(error, transaction)
         finally:
             if forked == forks.generation:
                 database.give_back(connection, is_broken=transaction.is_doubtful)
@@ -155,54 +147,21 @@ class PostgresEngine:
     def look(self) -> AbstractContextManager[Transaction]:
         return self.read()
 
-    @contextmanager
-    def write(self, wait_ms: int | None = None) -> Iterator[Transaction]:
+    def write(self, wait_ms: int | None = None) -> AbstractContextManager[Transaction]:
         """Open a write transaction; see :meth:`satchel.store.engine.Engine.write`.
 
         Threads that wait for the same project write in one transaction, a savepoint each, with one commit.
 
         Raises:
-            NotKept: the shared commit failed; nothing was written, and the call may be repeated.
+            Busy: the shared commit failed; nothing was written, and the call may be repeated.
             Unreachable: the server cannot be reached; nothing was written.
         """
         if self.read_only:
             raise ReadOnly(f"{self.location} was opened for reading only", "Open it without --read-only to write")
         self._make_ready(writes=True)
-        forked = forks.generation
         until = time.monotonic() + (self.wait_ms if wait_ms is None else wait_ms) / 1_000
-        writer = Writer(self.database, self.project)
-        batch, transaction = writer.begin(until)
-        try:
-            with Tracked(self.database.running, transaction):
-                yield transaction
-                caller = caller_elsewhere()
-                if caller is not None:
-                    caller.before_commit(transaction)
-            if forked != forks.generation:
-                raise forks.refusal()
-            if transaction.is_doubtful:
-                raise Interrupted("the call was interrupted", "Nothing of it was written")
-            is_sent = writer.finish(batch, transaction)
-        except BaseException as error:
-            if forked == forks.generation:
-                writer.take_back(batch, transaction)
-            if isinstance(error, psycopg.Error):
-                self._raise(error, transaction)
-            raise
-        writer.keep(batch, transaction, is_sent=is_sent)
-        self.database.commits += 1
-        self.database.alone.committed += 1
-        if caller is not None:
-            caller.after_commit()
-
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Give each write of the calling thread a separate transaction."""
-        self.database.alone.is_requested = True
-        try:
-            yield
-        finally:
-            self.database.alone.is_requested = False
+        writers = self.database.writers.setdefault(self.project, Writers(self.database, self.project))
+        return writers.write(until)
 
     @contextmanager
     def watch(self) -> Iterator[Callable[[], bool]]:
@@ -229,28 +188,14 @@ class PostgresEngine:
     def without_deadline(self) -> AbstractContextManager[None]:
         return self.database.running.without_deadline()
 
-    def retrying(self, work: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
-        @wraps(work)
-        def work_twice(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
-            mine = self.database.alone
-            before = mine.committed
-            try:
-                return work(*args, **kwargs)
-            except NotKept:
-                if mine.committed != before:
-                    raise
-            with self.alone():
-                return work(*args, **kwargs)
-
-        return work_twice
-
     @contextmanager
     def rolled_back(self) -> Iterator[PostgresEngine]:
         """Yield an engine whose writes are rolled back in the end; other writers of the project wait for that."""
-        writer = copy(self)
-        writer.read_only = False
-        with suppress(_RolledBack), writer.write() as transaction:
-            yield _Preview(writer, transaction)
+        preview = copy(self)
+        preview.read_only = False
+        with suppress(_RolledBack), preview.write() as transaction:
+            vars(preview)["write"] = lambda _=None: nullcontext(transaction)
+            yield preview
             raise _RolledBack
 
     def check_files(self) -> None:
@@ -262,33 +207,17 @@ class PostgresEngine:
     def close(self) -> None:
         self.database.close()
 
-    def _make_ready(self, *, writes: bool) -> None:
-        """Check the schema, and create or migrate the store before a write; a missing store is looked for again."""
-        database = self.database
-        if database.is_ready and database.has_store:
-            return
-        with database.lock:
-            if not (database.is_ready and database.has_store):
-                schema.make_ready(database, writes=writes, migrates=self.migrates)
+    def _make_ready(self, *, writes: bool) -> bool:
+        """Check the schema, and create or migrate the store before a write; return whether there is a store.
 
-    def _raise(self, error: psycopg.Error, transaction: PostgresTransaction) -> None:
-        translated = self.database.explained(error, interrupted=transaction.interrupted or transaction.is_ended)
-        if translated is error:
-            raise error
-        raise translated from error
+        A missing store is looked for again.
+        """
+        database = self.database
+        with database.lock:
+            if not database.is_ready:
+                database.is_ready = schema.make_ready(database, writes=writes, migrates=self.migrates)
+            return database.is_ready
 
 
 class _RolledBack(Exception):
     """Ends a preview."""
-
-
-class _Preview(PostgresEngine):
-    """An engine whose writes are part of one transaction."""
-
-    def __init__(self, engine: PostgresEngine, transaction: Transaction) -> None:
-        vars(self).update(vars(engine))
-        self._transaction = transaction
-
-    @contextmanager
-    def write(self, wait_ms: int | None = None) -> Iterator[Transaction]:  # noqa: ARG002 -- it has the lock
-        yield self._transaction

@@ -98,6 +98,8 @@ INDEX_CHANGES: tuple[str, ...] = (
 )
 """What the first migration changes besides: Satchel 0.2.0 had postings of its own, and cannot search without them."""
 
+_OWN_CHANGES: Final = {BASE_VERSION: (*OWN_COLUMNS, *INDEX_TABLES), BASE_VERSION + 1: INDEX_CHANGES}
+
 
 def translate(statement: str) -> str | None:
     """Return a statement of a migration for PostgreSQL, or None to skip it: SQLite's full-text index."""
@@ -116,37 +118,26 @@ NUMBERED = """
     ORDER BY 1
 """
 """The columns whose numbers the database gives, with the sequences that they come from."""
-_WRONG_COLLATION = """
-    SELECT c.relname || '.' || a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-    WHERE c.relnamespace = to_regnamespace(%s) AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
-        AND a.atttypid = 'text'::regtype AND a.attcollation <> 'pg_catalog."C"'::regcollation
-    LIMIT 1
-"""
 
 
-def make_ready(database: Database, *, writes: bool, migrates: bool) -> None:
-    """Check the schema; before a write, create or migrate the store. Records the result in the database object.
+def make_ready(database: Database, *, writes: bool, migrates: bool) -> bool:
+    """Check the schema; before a write, create or migrate the store. Return whether there is a store.
 
     Raises:
         StoreForeign: the schema holds the tables of another program.
         StoreNewer, StoreOlder: the store needs a newer program, or one of 0.2.0 first.
-        StoreDamaged: it has no version, or a text has another collation than C.
+        StoreDamaged: it has no version.
         ReadOnly: it must be migrated first.
         Refused: the role lacks a privilege.
     """
-    with database.connect() as connection:
-        try:
-            version = _version(connection, database)
-            if (version is None and writes) or (version is not None and version < SCHEMA_VERSION):
-                _bring_up_to_date(connection, database, version, migrates=migrates)
-                version = SCHEMA_VERSION
-            if version is not None:
-                _check_collations(connection, database)
-                database.sequences = numbered_tables(connection, database.address.schema)
-        except psycopg.Error as error:
-            raise database.explained(error) from error
-    database.has_store = version is not None
-    database.is_ready = True
+    with database.connect() as connection, database.explaining():
+        version = _version(connection, database)
+        if (version is None and writes) or (version is not None and version < SCHEMA_VERSION):
+            _bring_up_to_date(connection, database, version, migrates=migrates)
+            version = SCHEMA_VERSION
+        if version is not None:
+            database.sequences = numbered_tables(connection, database.address.schema)
+    return version is not None
 
 
 @contextmanager
@@ -220,20 +211,16 @@ def _bring_up_to_date(connection: StoreConnection, database: Database, version: 
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (database.lock_key,))
         connection.run_all(database.settings())
         connection.execute("SET LOCAL statement_timeout = 0")
-        if connection.execute("SELECT to_regnamespace(%s)", (schema,)).fetchone() == (None,):
-            try:
-                with connection.transaction():
-                    connection.execute(f'CREATE SCHEMA "{schema}"')
-            except psycopg.errors.InsufficientPrivilege:
+        try:
+            with connection.transaction():
+                connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
+        except psycopg.errors.InsufficientPrivilege:
+            if connection.execute("SELECT to_regnamespace(%s)", (schema,)).fetchone() == (None,):
                 raise Refused(
                     f"there is no schema {schema} in {database.location}, and the role may not make one",
                     f"Let the owner of the database run: CREATE SCHEMA {schema} AUTHORIZATION {database.role_label}",
                 ) from None
-    with connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (database.lock_key,))
         current = _version(connection, database) or 0
-        connection.run_all(database.settings())
-        connection.execute("SET LOCAL statement_timeout = 0")
         now = database.clock()
         try:
             for number, step in steps(current, SCHEMA_VERSION):
@@ -248,16 +235,9 @@ def _bring_up_to_date(connection: StoreConnection, database: Database, version: 
 
 def _apply(connection: StoreConnection, number: int, migration: Migration, now: int) -> None:
     with connection.pipeline():
-        for statement in migration.statements:
-            sql = translate(statement)
-            if sql is not None:
-                connection.execute(sql)
-        if number == BASE_VERSION + 1:
-            for statement in INDEX_CHANGES:
-                connection.execute(statement)
+        for statement in (*filter(None, map(translate, migration.statements)), *_OWN_CHANGES.get(number, ())):
+            connection.execute(statement)
         if number == BASE_VERSION:
-            for statement in (*OWN_COLUMNS, *INDEX_TABLES):
-                connection.execute(statement)
             connection.execute(
                 "INSERT INTO store (uid, min_reader, min_writer, created_at) VALUES (%s, %s, %s, %s)",
                 (os.urandom(16), migration.min_reader, migration.min_writer, now),
@@ -269,13 +249,4 @@ def _apply(connection: StoreConnection, number: int, migration: Migration, now: 
         connection.execute(
             "UPDATE store SET min_reader = greatest(min_reader, %s), min_writer = greatest(min_writer, %s)",
             (migration.min_reader, migration.min_writer),
-        )
-
-
-def _check_collations(connection: StoreConnection, database: Database) -> None:
-    row = connection.execute(_WRONG_COLLATION, (database.address.schema,)).fetchone()
-    if row is not None:
-        raise StoreDamaged(
-            f'the column {row[0]} of {database.location} does not compare as the collation "C" does',
-            "Lists and searches would be wrong: restore the tables as Satchel makes them, or `satchel move` the store",
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -11,7 +10,7 @@ import psycopg
 
 from satchel.base.errors import Interrupted
 from satchel.store import forks
-from satchel.store.postgres.connection import Result, Statement, StoreConnection, with_lists
+from satchel.store.postgres.connection import Result, Statement, StoreConnection
 from satchel.store.transaction import Parameters, Row, RuleBroken, check_time, insertion
 
 # the answers to more would fill the socket while statements are still being sent
@@ -69,7 +68,6 @@ class PostgresTransaction:
             to a savepoint.
         interrupted: whether the next statement ends with Interrupted.
         forgot: whether the commit empties the memo of every engine.
-        has_begun: whether any statement was run.
         is_doubtful: whether a sent cancellation may still reach the connection, which must be closed.
         is_shared: whether others work in the same transaction, so that nothing in it may be cancelled.
     """
@@ -92,13 +90,16 @@ class PostgresTransaction:
         self.forgot = False
         self.is_doubtful = False
         self.is_shared = False
-        self.has_begun = False
         self.forks = forks.generation
         self._waiting: list[_Waiting] = [(*one, None) for one in begin]
         self._sequences = sequences or {}
         self._counter = counter
-        self._expected: AwaitedRows | None = None
-        self._numbers: dict[str, deque[int]] = {}
+        self._numbers: dict[str, AwaitedRows] = {}  # for new rows, by table
+
+    @property
+    def is_sent(self) -> bool:
+        """Whether no statement waits."""
+        return not self._waiting
 
     def cancel(self) -> None:
         """End the running statement, unless others work in the same transaction."""
@@ -116,29 +117,25 @@ class PostgresTransaction:
 
     def run(self, sql: str, parameters: Parameters | None = None) -> None:
         self._check()
-        self.later(*with_lists(sql, parameters))
+        self.later(sql, parameters)
 
     def later(self, sql: str, parameters: Parameters | None = None) -> None:
         """Send a statement together with the next one, even if the transaction was interrupted."""
-        self.has_begun = True
         self._waiting.append((sql, parameters, None))
         if len(self._waiting) >= _MOST_WAITING:
             self.send()
 
     def execute(self, sql: str, parameters: Parameters | None = None) -> int:
-        return self._ask(*with_lists(sql, parameters)).changed
+        return self._ask(sql, parameters).changed
 
     def add(self, table: str, row: Parameters) -> int:
         """Insert one row and return its number, 0 if it has none."""
         if table not in self._sequences:
             self.run(insertion(table, tuple(row)), row)
             return 0
-        if self._expected is not None and table in self._numbers:
-            (arrays,) = self._expected.all()
-            self._numbers = {table: deque(some) for table, some in zip(self._numbers, arrays, strict=True)}
-            self._expected = None
-        if self._numbers.get(table):
-            numbered = {"id": self._numbers[table].popleft(), **row}
+        numbers = self._numbers[table].all() if table in self._numbers else []
+        if numbers:
+            numbered = {"id": numbers.pop(0)[0], **row}
             self.run(insertion(table, tuple(numbered)), numbered)
             return int(numbered["id"])
         ((number,),) = self._ask(f"{insertion(table, tuple(row))} RETURNING id", row).rows
@@ -146,18 +143,14 @@ class PostgresTransaction:
 
     def expect(self, **rows: int) -> None:
         """Request, together with the next statement, the numbers for new rows of tables."""
-        arrays = (
-            f"ARRAY(SELECT nextval('{self._sequences[table]}') FROM generate_series(1, :{table}))" for table in rows
-        )
-        self._numbers = {table: deque() for table in rows}
-        self._expected = self.ask(f"SELECT {', '.join(arrays)}", rows)
+        self._numbers.update({table: self._ask_numbers(table, count) for table, count in rows.items()})
 
     def next_seq(self, project_id: int, changes: int = 1, *, documents: int = 0) -> int:
         """Take the next numbers of a project's change counter and return the first.
 
         The counter of the project whose row is locked needs no query.
         """
-        if documents and self._expected is None and not self._numbers.get("documents"):
+        if documents and ("documents" not in self._numbers or self._numbers["documents"].rows == []):
             self.expect(documents=documents)
         values = {"id": project_id, "documents": documents}
         counted = "documents = documents + :documents WHERE id = :id"
@@ -176,25 +169,28 @@ class PostgresTransaction:
             self.many(insertion(table, tuple(rows[0])), rows)
 
     def reserve(self, table: str, count: int) -> Sequence[int]:
-        sql = "SELECT nextval(pg_get_serial_sequence(:table, 'id')) FROM generate_series(1, :count)"
-        return [row[0] for row in self.all(sql, {"table": table, "count": count})]
+        return [row[0] for row in self._ask_numbers(table, count).all()]
+
+    def _ask_numbers(self, table: str, count: int) -> AwaitedRows:
+        sql = f"SELECT nextval('{self._sequences[table]}') FROM generate_series(1, :count)"
+        return self.ask(sql, {"count": count})
 
     def many(self, sql: str, rows: Iterable[Parameters]) -> None:
         self._check()
         for row in rows:
-            self.later(*with_lists(sql, row))
+            self.later(sql, row)
 
     def one(self, sql: str, parameters: Parameters | None = None) -> Row | None:
-        rows = self._ask(*with_lists(sql, parameters)).rows
+        rows = self._ask(sql, parameters).rows
         return rows[0] if rows else None
 
     def all(self, sql: str, parameters: Parameters | None = None) -> list[Row]:
-        return self._ask(*with_lists(sql, parameters)).rows
+        return self._ask(sql, parameters).rows
 
     def ask(self, sql: str, parameters: Parameters | None = None) -> AwaitedRows:
         self._check()
         rows = AwaitedRows(self)
-        self._waiting.append((*with_lists(sql, parameters), rows))
+        self._waiting.append((sql, parameters, rows))
         return rows
 
     @contextmanager
@@ -216,7 +212,7 @@ class PostgresTransaction:
     def roll_back_to(self, savepoint: str) -> None:
         """Roll back to a savepoint and drop the memo, part of which may have been rolled back."""
         self.memo.clear()
-        self._expected = None
+        self._numbers.clear()
         begin = (f"SAVEPOINT {savepoint}", None, None)
         if begin in self._waiting:
             # none of it was sent; earlier statements stay
@@ -240,7 +236,6 @@ class PostgresTransaction:
 
     def _send(self) -> Result:
         """Send the waiting statements in one round trip, and return the result of the last."""
-        self.has_begun = True
         waiting, self._waiting = self._waiting, []
         try:
             results = self.connection.run_all(

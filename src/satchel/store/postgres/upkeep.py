@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final
 import psycopg
 
 from satchel.base.errors import Conflict, ReadOnly, Refused
-from satchel.store import migrations
 from satchel.store.backups import Backup, Progress
 from satchel.store.opening import Access
 from satchel.store.postgres.schema import INDEX_TABLES, NUMBERED
+from satchel.store.schema import MIGRATIONS
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.upkeep import Finding, Restored, Shrunk, Upkeep
 
@@ -67,7 +67,7 @@ _TRIGGERS = f"""
     WHERE {_IN_SCHEMA} AND r.rulename <> '_RETURN'
     ORDER BY 1
 """
-_MADE = re.compile(r"CREATE (TABLE|INDEX) (\w+)")
+_OBJECT = re.compile(r"\s*(?:CREATE (?:UNIQUE )?(TABLE|INDEX|VIEW)|DROP (?:TABLE|INDEX)) (\w+)")
 
 
 class PostgresUpkeep(Upkeep):
@@ -110,18 +110,15 @@ class PostgresUpkeep(Upkeep):
                 "Deleted content stays in their files until that one runs `satchel clear --compact`",
             )
         is_whole = True
-        with database.connect() as connection:
-            try:
-                if database.address.role is not None:
-                    connection.execute(f'SET ROLE "{database.address.role}"')
-                connection.execute("SET statement_timeout = 0")
-                connection.execute(f"SET lock_timeout = {max(1, self._engine.wait_ms)}")
-                are_done = _older_are_done(connection, self._engine.wait_ms)
-                for name, kind in self._rows(_RELATIONS):
-                    if kind == "r":
-                        is_whole = _vacuum(connection, f'"{self._schema["schema"]}"."{name}"', is_whole)
-            except psycopg.Error as error:
-                raise database.explained(error) from error
+        with database.connect() as connection, database.explaining():
+            if database.address.role is not None:
+                connection.execute(f'SET ROLE "{database.address.role}"')
+            connection.execute("SET statement_timeout = 0")
+            connection.execute(f"SET lock_timeout = {max(1, self._engine.wait_ms)}")
+            are_done = _older_are_done(connection, self._engine.wait_ms)
+            for name, kind in self._rows(_RELATIONS):
+                if kind == "r":
+                    is_whole = _vacuum(connection, f'"{self._schema["schema"]}"."{name}"', is_whole)
         return Shrunk(before, self.size(), is_whole and are_done, _OUT_OF_REACH)
 
     def make_room(self, is_usable: Callable[[], bool]) -> Path | None:
@@ -230,20 +227,17 @@ class PostgresUpkeep(Upkeep):
 
     def schema_problems(self) -> list[str]:
         """Return unknown objects, and missing tables, indexes and keys."""
-        tables, indexes, keys = _expected()
+        kinds, keys = _expected()
         with self._engine.read() as transaction:
             relations = {name for name, _ in transaction.all(_RELATIONS, self._schema)}
-            there = {name for name, _ in transaction.all(_INDEXES, self._schema)}
+            indexes = {name for name, _ in transaction.all(_INDEXES, self._schema)}
             pointing: dict[str, int] = dict(transaction.all(_FOREIGN_KEYS, self._schema))
             added = [name for (name,) in transaction.all(_TRIGGERS, self._schema)]
-        made = [(match[1], match[2]) for text in INDEX_TABLES if (match := _MADE.search(text))]
-        own = tables | {name for kind, name in made if kind == "TABLE"}
-        indexes |= {name for kind, name in made if kind == "INDEX"}
+        missing = sorted(kinds.keys() - relations - indexes)
         return [
-            *(f"table {name} is not Satchel's" for name in sorted(relations - own)),
+            *(f"table {name} is not Satchel's" for name in sorted(relations - kinds.keys())),
             *(f"{name} is not Satchel's" for name in added),
-            *(f"table {name} is missing" for name in sorted(own - relations)),
-            *(f"index {name} is missing" for name in sorted(indexes - there)),
+            *(f"{kinds[name].lower()} {name} is missing" for name in missing),
             *(f"a foreign key of {name} is missing" for name in sorted(keys) if pointing.get(name, 0) < keys[name]),
         ]
 
@@ -253,22 +247,18 @@ class PostgresUpkeep(Upkeep):
 
 
 @cache
-def _expected() -> tuple[frozenset[str], frozenset[str], dict[str, int]]:
-    """Return the tables and views, the indexes, and the number of foreign keys of each table after all migrations."""
-    with closing(migrations.empty_store()) as connection:
-        objects = connection.execute(
-            "SELECT type, name FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*' "
-            "AND name NOT GLOB 'documents_fts*'"
-        ).fetchall()
-        keys = connection.execute(
-            "SELECT s.name, count(DISTINCT k.id) FROM sqlite_schema s, pragma_foreign_key_list(s.name) k "
-            "WHERE s.type = 'table' GROUP BY 1"
-        ).fetchall()
-    return (
-        frozenset(str(name) for kind, name in objects if kind != "index"),
-        frozenset(str(name) for kind, name in objects if kind == "index"),
-        {str(name): int(str(count)) for name, count in keys},
-    )
+def _expected() -> tuple[dict[str, str], dict[str, int]]:
+    """Return the kinds of the tables, views and indexes after all migrations, and the numbers of foreign keys."""
+    kinds: dict[str, str] = {}
+    keys: dict[str, int] = {}
+    for statement in (*(one for migration in MIGRATIONS for one in migration.statements), *INDEX_TABLES):
+        match = _OBJECT.match(statement)
+        if match is not None and match[1] is None:
+            kinds.pop(match[2], None)
+        elif match is not None:
+            kinds[match[2]] = match[1]
+            keys[match[2]] = statement.count(" REFERENCES ")
+    return kinds, keys
 
 
 def _older_are_done(connection: StoreConnection, wait_ms: int) -> bool:

@@ -97,7 +97,7 @@ def unset(key: str, shared: bool, as_json: bool) -> None:
 
 
 def _write(key: Key, value: object, *, shared: bool, as_json: bool) -> None:
-    from satchel.interfaces.setup.config_files import followed, read, write
+    from satchel.base.user_files import followed, read, write
     from satchel.interfaces.setup.editing import Change, Drop, Prune, Put, Syntax, edited
 
     require_person_here("change the configuration")

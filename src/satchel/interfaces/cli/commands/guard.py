@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import click
 
+from satchel.base import user_files
 from satchel.base.errors import ERROR_KINDS, Refused
 from satchel.base.folders import current_folder
 from satchel.interfaces.cli.common import json_option, leave_trace, show_json
 from satchel.interfaces.cli.suggesting import SuggestingGroup
 from satchel.interfaces.guard.hook import check_installable, find_hook, script
-from satchel.interfaces.setup import config_files
 from satchel.interfaces.setup.launcher import find_launcher
 from satchel.interfaces.setup.parts import State
 from satchel.interfaces.setup.planning import Edit, Way
@@ -57,7 +57,7 @@ def install(dry_run: bool, as_json: bool) -> None:
     check_installable(hook)
     text = script(launcher)
     if not dry_run:
-        config_files.overwrite(hook.file, hook.file.encoded(text), is_program=True)
+        user_files.overwrite(hook.file, hook.file.encoded(text), is_program=True)
         hook.path.chmod(hook.path.stat().st_mode | 0o111)
     done = f"the guard {'would be' if dry_run else 'is'} installed: {hook.path}"
     _show((Edit(hook.file, text, Way.PUT),), done, note, is_dry=dry_run, as_json=as_json)
@@ -79,7 +79,7 @@ def remove(dry_run: bool, as_json: bool) -> None:
         _show((), "no hook of the guard's own is here", note, is_dry=dry_run, as_json=as_json)
         return
     if not dry_run:
-        config_files.delete(hook.file)
+        user_files.delete(hook.file)
         leave_trace("removed the guard")
     done = f"the guard {'would be' if dry_run else 'is'} removed: {hook.path}"
     _show((Edit(hook.file, None, Way.RESTORE),), done, None, is_dry=dry_run, as_json=as_json)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,10 +19,34 @@ _STAYS = (
     "not moved: conversations with other models, live sessions (they come as ended), deliveries, claims, events and "
     "cursors"
 )
-_TOOLS = ("sqlew", "bazinga", "server-memory", "claude")
+_TOOLS = ("sqlew", "bazinga", "server-memory", "claude", "claude-mem", "basic-memory")
 
 
-@click.command()
+class _Import(click.Group):
+    """The command, with ``docs`` below it; any other word is its argument."""
+
+    allow_interspersed_args = True
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if args[:1] != ["docs"]:
+            return super().make_context(info_name, args, parent, **extra)
+        outer = click.Context(self, parent=parent, info_name=info_name)
+        docs = self.get_command(outer, "docs")
+        assert docs is not None
+        return docs.make_context("docs", args[1:], outer)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
+        return ["docs"]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 -- click's signature
+        from satchel.interfaces.cli.commands import import_docs
+
+        return import_docs.command if cmd_name == "docs" else None
+
+
+@click.command(cls=_Import, invoke_without_command=True, subcommand_metavar="| docs [REF...]")
 @click.argument("path", required=False, type=click.Path(path_type=Path))
 @click.option("--from", "tool", type=click.Choice(_TOOLS), help="The tool that PATH is a store of.")
 @click.option("--source-project", metavar="NAME", help="The project to take, where PATH holds several.")
@@ -55,7 +79,10 @@ def command(
     Of sqlew come decisions with history, constraints, messages, file changes. Of bazinga, whose PATH may be a folder
     that holds bazinga/bazinga.db: sessions as runs, packages and who was given them, error patterns with what solved
     them, strategies, reasoning and success criteria as notes. Of the memory server of MCP its JSON Lines, and of Claude
-    Code a project's memory folder or a CLAUDE.md, as notes.
+    Code a project's memory folder or a CLAUDE.md, as notes. Of claude-mem come observations and summaries, of
+    basic-memory the notes of a project's folder, as notes.
+
+    `satchel import docs` proposes rules and decisions from this repository's own documents.
 
     The exit status is 15 where something was left out, which is named, the important first.
 
@@ -66,6 +93,7 @@ def command(
       satchel import --from sqlew .sqlew/sqlew.db --dry-run
       satchel import --from bazinga .
       satchel import --from claude ~/.claude/projects/-home-me-shop/memory
+      satchel import --from claude-mem ~/.claude-mem --source-project shop
     """
     from satchel.base.errors import ERROR_KINDS, Incomplete, InvalidInput
     from satchel.keep.moving.files import STANDARD_INPUT

@@ -171,8 +171,36 @@ def command(
     carry_out(plan, Journal())
     made = None if _has_server(remote) else _store(store, asks=asks, yes=yes)
     versions = [version_note(client, place) for client in selection if wish.hooks]
-    _show(plan, place, [note, *versions, made, _meaning_note(plan)], is_done=True, as_json=as_json)
+    documents = None if _has_server(remote) else _documents(store)
+    note_on_documents = f"{documents} can fill this project's memory: `satchel import docs`" if documents else None
+    notes = [note, *versions, made, _meaning_note(plan), None if asks else note_on_documents]
+    _show(plan, place, notes, is_done=True, as_json=as_json)
+    if asks and documents and click.confirm(f"Look at the rules that {documents} propose?", default=True):
+        _review_documents()
     return 0
+
+
+def _documents(store: StorePlace | None) -> str | None:
+    """Return the names of the documents beside a store that holds nothing yet, or None."""
+    from satchel.interfaces.cli.opening import opened
+    from satchel.keep.documents.reading import FIRST_DOCUMENTS
+
+    if store is None or store.files_root is None:
+        return None
+    names = [name for name in FIRST_DOCUMENTS if (store.files_root / name).exists()]
+    if not names:
+        return None
+    with opened(None, None, read_only=True) as satchel:
+        is_new = not store.exists or not satchel.constraints.find(limit=1).total
+    return ", ".join(names) if is_new else None
+
+
+def _review_documents() -> None:
+    from satchel.interfaces.cli.commands.import_docs import ask
+    from satchel.interfaces.cli.opening import opened
+
+    with opened(None, None) as satchel:
+        ask(satchel.documents, satchel.documents.review())
 
 
 def _meaning_note(plan: Plan) -> str | None:

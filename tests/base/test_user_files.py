@@ -8,10 +8,27 @@ from pathlib import Path
 
 import pytest
 
-from satchel.base import file_checks
+from satchel.base import file_checks, user_files
 from satchel.base.errors import Conflict, InvalidInput, Refused
-from satchel.interfaces.setup import config_files
-from satchel.interfaces.setup.config_files import MAX_BYTES, check_writable, followed, read, write
+from satchel.base.user_files import MAX_BYTES, check_writable, followed, read, write
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder with nothing in it."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    return home
+
+
+@pytest.fixture
+def file(home: Path) -> Path:
+    """A client's file in the home folder."""
+    file = home / ".client" / "settings.json"
+    file.parent.mkdir()
+    file.write_bytes(b'{"a": 1}\r\n')
+    return file
 
 
 def mode_of(path: Path) -> int:
@@ -133,7 +150,7 @@ def test_what_is_not_utf8_is_refused(file: Path, content: bytes, problem: str) -
 
 
 def test_the_file_of_another_user_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(config_files, "my_users", lambda: file_checks.my_users() ^ {file.stat().st_uid})
+    monkeypatch.setattr(user_files, "my_users", lambda: file_checks.my_users() ^ {file.stat().st_uid})
     with pytest.raises(Refused, match="belongs to user"):
         read(file)
 

@@ -1,0 +1,320 @@
+"""The block in AGENTS.md: how agents reach the memory, and rules and decisions that a person wrote or confirmed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from satchel.base import user_files
+from satchel.base.errors import Conflict, InvalidInput, NotFound, Refused
+from satchel.base.records import dataclass
+from satchel.base.tokens import estimate
+from satchel.find.kind import Kind
+from satchel.keep import projects
+from satchel.keep.corrections.log import CONFIRMED
+from satchel.keep.decisions.state import value_of
+from satchel.keep.documents.splitting import BEGIN, END
+from satchel.keep.globs import globs_in
+from satchel.keep.names import PERSONS
+from satchel.keep.projects import Workplace
+from satchel.keep.sessions.actors import record_passage, require_person
+
+MAX_TOKENS = 2_000
+"""The most tokens of the whole block, as estimated, which is the same on every machine."""
+
+INSTRUCTIONS = """\
+## Shared memory
+
+The agents of this project share what they learn, decide and work on through the MCP server `satchel`. If its tools \
+are not listed, search your tools for "satchel".
+
+- Begin each task, and go on after your context was compacted, by asking it for a briefing.
+- Before you edit files, check whether another agent has claimed them.
+- Keep at once what others could need: what you found out, what was decided, an error and what fixed it."""
+"""What agents are told in a project's own instructions; it names no tools, whose names differ by client."""
+
+RULES = "## Rules and decisions of this project"
+"""The line that begins the part of the block that ``satchel share --agents-md`` writes."""
+
+_ABOUT = "`satchel share --agents-md` writes this list; change it in Satchel."
+
+_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md")
+_IMPORT = re.compile(r"(?:^|\s)@(?:\./)?([\w.-]+\.md)\b")
+_MOST_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The block and what was done with it.
+
+    Attributes:
+        file: the file's name.
+        text: the block's lines; empty if it is removed.
+        items: how many rules and decisions it has.
+        left_out: how many more did not fit.
+        is_first: whether the file has no such list yet.
+        changed: whether the file differs from what it should be.
+        done: whether it was written.
+        is_check: whether only the difference was wanted.
+        notes: files that do not lead to this one.
+    """
+
+    file: str
+    text: str
+    items: int
+    left_out: int
+    is_first: bool
+    changed: bool
+    done: bool
+    is_check: bool
+    notes: tuple[str, ...] = ()
+
+
+def write_block(workplace: Workplace, *, remove: bool, check: bool, dry_run: bool) -> Block:
+    """Write or remove the block; see :meth:`satchel.keep.documents.service.Documents.write_block`."""
+    if workplace.files_root is None:
+        raise Refused("this store belongs to no folder, so there is no AGENTS.md", "Work in a project")
+    if not check:
+        remedy = "Ask your user to run `satchel share --agents-md` in a terminal"
+        require_person(workplace, "write AGENTS.md", remedy, agent=workplace.agent)
+    root = Path(workplace.files_root)
+    target = instructions_file(root)
+    file = user_files.read(target, root)
+    notes = instructions_notes(root, target)
+    lines: list[str] = []
+    left_out = 0
+    block = ""
+    if not workplace.engine.exists() and not remove:
+        if not check:
+            raise NotFound("this project has no store, so there are no rules to write", "Run `satchel init` first")
+        block = _present(file.text)
+        notes.append("there is no store here, so only the form of the block was checked")
+    elif not remove:
+        lines, left_out = _lines(workplace, target.name)
+        block = "\n".join([BEGIN, INSTRUCTIONS, *_part(lines), END, ""])
+    text = with_block(file.text, block)
+    result = Block(
+        target.name,
+        block,
+        len(lines),
+        left_out,
+        f"\n{RULES}\n" not in file.text.replace("\r\n", "\n"),
+        text != file.text,
+        not (check or dry_run),
+        check,
+        tuple(notes),
+    )
+    if result.done and result.changed:
+        user_files.write(file, text)
+        with projects.writing(workplace) as (transaction, project, now):
+            what = f"{'removed the block from' if remove else 'wrote rules and decisions into'} {target.name}"
+            record_passage(transaction, workplace, project.id, what, now)
+    return result
+
+
+def _present(text: str) -> str:
+    """Return the block of a file without conflict markers, or one without rules."""
+    found = re.search(rf"^{BEGIN}.*?^{END}[^\n]*\n?", text.replace("\r\n", "\n"), re.MULTILINE | re.DOTALL)
+    lines = [BEGIN, INSTRUCTIONS, END, ""] if found is None else found[0].split("\n")
+    return "\n".join(line for line in lines if line[:7] not in {sign * 7 for sign in "<|=>"})
+
+
+def _part(lines: list[str]) -> list[str]:
+    return ["", RULES, "", _ABOUT, "", *lines] if lines else []
+
+
+def _lines(workplace: Workplace, file: str) -> tuple[list[str], int]:
+    """Return the lines of the rules and decisions that fit, sorted by what they say, and how many do not fit."""
+    with projects.reading(workplace) as (transaction, project):
+        values = {"project": project.id, "file": file}
+        rules = transaction.all(_rules(), values)
+        decisions = transaction.all(_decisions(), values)
+    # the most urgent first; numbers differ between clones
+    ranked = [(-priority, _entry(text, paths)) for text, priority, paths in rules]
+    named = [
+        (key, _entry(f"`{key}`: {value_of(text, number)}{f' (because {why})' if why else ''}", paths))
+        for key, text, number, why, paths in decisions
+    ]
+    entries = [entry for _, entry in sorted(ranked)] + [entry for _, entry in sorted(named)]
+    spent = estimate("\n".join([BEGIN, INSTRUCTIONS, *_part([""]), END]))
+    lines: list[str] = []
+    for entry in entries:
+        cost = estimate(f"{entry}\n") + 1
+        if spent + cost <= MAX_TOKENS:
+            lines.append(entry)
+            spent += cost
+    return lines, len(entries) - len(lines)
+
+
+def _entry(text: str, paths: str) -> str:
+    globs = globs_in(paths)
+    where = f" (for {', '.join(f'`{glob}`' for glob in globs)})" if globs else ""
+    # a marker in a text would end the block
+    plain = re.sub(r"<(?=!--)", "&lt;", text.strip()) + where
+    return "- " + re.sub(r"\n(?=.)", "\n  ", re.sub(r"(?m)^(?=[<=>|]{7})", r"\\", plain))
+
+
+def _rules() -> str:
+    kind = Kind.CONSTRAINT.number
+    return f"""
+        SELECT c.text, c.priority, c.paths FROM constraints c
+        WHERE c.project_id = :project AND c.active = 1 AND {_not_from_file(kind)} AND (
+            c.created_by IN {PERSONS} OR EXISTS (
+                SELECT 1 FROM corrections r WHERE r.item_kind = {kind} AND r.item_id = c.id AND r.action = {CONFIRMED}
+                    AND r.undone_at IS NULL AND r.agent_id IN {PERSONS}))
+    """
+
+
+def _decisions() -> str:
+    return f"""
+        SELECT c.key, c.value_text, c.value_number, c.rationale, c.paths FROM decisions c
+        WHERE c.project_id = :project AND c.status = 1 AND {_not_from_file(Kind.DECISION.number)}
+            AND c.agent_id IN {PERSONS}
+    """
+
+
+def _not_from_file(kind: int) -> str:
+    return (
+        f"NOT EXISTS (SELECT 1 FROM document_texts d WHERE d.kind = {kind} AND d.item_id = c.id AND d.item_id <> 0 "
+        "AND d.path = :file)"
+    )
+
+
+def with_block(text: str, block: str) -> str:
+    """Return a file's text with the block in its place, or at the end; without it if the block is empty.
+
+    Conflict markers of git in or around the block go; those about other lines stay.
+
+    Raises:
+        InvalidInput: a line of the markers is missing.
+        Conflict: git's markers cut through the block.
+    """
+    kept, place = _without_block(text.splitlines(keepends=True))
+    if not block:
+        if place and kept[place - 1].strip() == "":
+            del kept[place - 1]
+        return "".join(kept)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    if place is None:
+        place = len(kept)
+        if kept:
+            kept.append(newline if kept[-1].endswith("\n") else newline * 2)
+            place += 1
+    kept.insert(place, block.replace("\n", newline))
+    return "".join(kept)
+
+
+class _Side:
+    """One side of a conflict: its lines outside of the block."""
+
+    def __init__(self, *, is_inside: bool) -> None:
+        self.is_inside = is_inside
+        self.has_dropped = False
+        self.kept: list[str] = []
+
+    def add(self, line: str) -> None:
+        is_begin, is_end = line.startswith(BEGIN), line.startswith(END)
+        if is_end and not self.is_inside:
+            raise _broken()
+        if self.is_inside or is_begin:
+            self.has_dropped = True
+        else:
+            self.kept.append(line)
+        self.is_inside = is_begin or (self.is_inside and not is_end)
+
+
+def _without_block(lines: Iterable[str]) -> tuple[list[str], int | None]:
+    """Return the lines outside of the block, and its place among them, or None."""
+    kept: list[str] = []
+    place: int | None = None
+    is_inside = False
+    hunk: list[str] = []
+    sides: list[_Side] = []
+    for line in lines:
+        mark = line[:7] if line[7:8] in {"", " ", "\n", "\r"} else ""
+        if not sides and mark == "<" * 7:
+            sides, hunk = [_Side(is_inside=is_inside)], [line]
+        elif sides and mark in {"|" * 7, "=" * 7}:
+            sides.append(_Side(is_inside=is_inside))
+            hunk.append(line)
+        elif sides and mark == ">" * 7:
+            hunk.append(line)
+            ends = {side.is_inside for side in sides}
+            if len(ends) > 1:
+                raise Conflict("git's conflict markers cut through the block", "Resolve this conflict in an editor")
+            if any(side.has_dropped for side in sides):
+                place = len(kept) if place is None else place
+                ours, theirs = sides[0].kept, sides[-1].kept
+                kept += ours if ours == theirs else _marked(hunk, sides)
+            elif not is_inside:
+                kept += hunk
+            is_inside = ends.pop()
+            sides = []
+        elif sides:
+            sides[-1].add(line)
+            hunk.append(line)
+        else:
+            side = _Side(is_inside=is_inside)
+            side.add(line)
+            place = len(kept) if side.has_dropped and place is None else place
+            kept += side.kept
+            is_inside = side.is_inside
+    if is_inside or sides:
+        raise _broken()
+    return kept, place
+
+
+def _marked(hunk: list[str], sides: list[_Side]) -> list[str]:
+    marks = [line for line in hunk if line[:7] in {sign * 7 for sign in "<|=>"}]
+    return [part for mark, side in zip(marks, sides, strict=False) for part in (mark, *side.kept)] + marks[-1:]
+
+
+def _broken() -> InvalidInput:
+    return InvalidInput(
+        f"the lines {BEGIN!r} and {END!r} do not enclose one block",
+        "Remove these lines and what stands between them, then try again",
+    )
+
+
+def instructions_file(root: Path) -> Path:
+    """Return the file that a project's instructions belong in: the one that others import or link to, else AGENTS.md.
+
+    Args:
+        root: the top of the project.
+
+    Raises:
+        InvalidInput: files import each other, so that none is the one.
+    """
+    imported: dict[str, set[str]] = {}
+    for name in _FILES:
+        for target in _leads_to(root / name):
+            if target in _FILES and target != name:
+                imported.setdefault(target, set()).add(name)
+    ends = [name for name in imported if not any(name in importers for importers in imported.values())]
+    if imported and len(ends) != 1:
+        raise InvalidInput(
+            f"the instructions in {root} import each other ({', '.join(sorted(imported))})",
+            "Let all of them import one file, such as AGENTS.md",
+        )
+    return root / (ends[0] if ends else "AGENTS.md")
+
+
+def instructions_notes(root: Path, target: Path) -> list[str]:
+    """Return the files of instructions that do not lead to the one that has the block, each with what to add."""
+    return [
+        f"{name} does not import {target.name}: add a line @{target.name} to it"
+        for name in _FILES
+        if (root / name).exists() and root / name != target and target.name not in _leads_to(root / name)
+    ]
+
+
+def _leads_to(file: Path) -> list[str]:
+    """Return the names of the files beside it that a file of instructions imports, or is a link to."""
+    try:
+        if file.is_symlink():
+            return [file.readlink().name] if file.readlink().parent == Path() else []
+        with file.open("rb") as stream:
+            return _IMPORT.findall(stream.read(_MOST_BYTES).decode("utf-8", "replace"))
+    except OSError:
+        return []

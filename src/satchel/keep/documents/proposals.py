@@ -1,0 +1,276 @@
+"""Comparison of documents with what a person decided about their texts: what is new, changed or removed."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from satchel.base.invisible import revealed
+from satchel.base.records import NamedTuple
+from satchel.find.kind import Kind
+from satchel.keep.documents.clients import clients_loading
+from satchel.keep.documents.decision_records import IS_RECORD, read_record
+from satchel.keep.documents.reading import Document, Reading
+from satchel.keep.documents.records import (
+    CHANGED,
+    COMMANDS,
+    COMMENT,
+    DECISION,
+    HIDDEN,
+    NETWORK,
+    NEW,
+    NOTE,
+    REMOVED,
+    RULE,
+    SECRET,
+    SECRETS,
+    TOOLS,
+    Piece,
+    Proposal,
+)
+from satchel.keep.documents.splitting import split
+from satchel.keep.documents.states import TextState, load_states
+from satchel.keep.kind import Line
+from satchel.keep.moving.lines import lines_of
+from satchel.redaction import redact
+from satchel.store.transaction import Transaction
+
+KIND_OF = {RULE: Kind.CONSTRAINT, DECISION: Kind.DECISION, NOTE: Kind.ENTRY}
+_NAME_OF = {kind.number: name for name, kind in KIND_OF.items()}
+_TEXT_OF = {RULE: "text", DECISION: "value", NOTE: "content"}
+
+_LEAST_LIKENESS = 0.6
+"""The part of words that a changed text shares with the item that it changes, at least."""
+
+_MARKS = (
+    (COMMENT, re.compile(r"<!--")),
+    (
+        COMMANDS,
+        re.compile(
+            r"(?:^|[`$>(]\s*|(?i:\brun\s+)`?)(?:sudo|rm|curl|wget|bash|sh|zsh|python3?|node|deno|bunx?|npm|npx|pnpm|yarn|"
+            r"pip|pipx|uvx?|make|just|cargo|go|docker|kubectl|git|gh|ssh|scp|chmod|eval|source|poetry|hatch|tox|pytest|"
+            r"\./\S+)[ `]|```(?:bash|sh|shell|console|zsh)",
+            re.MULTILINE,
+        ),
+    ),
+    (NETWORK, re.compile(r"(?i)\b(?:https?|ftp|wss?|ssh)://|\b(?:curl|wget|scp|ssh|webhook|upload)\b")),
+    (
+        SECRETS,
+        re.compile(r"(?i)\b(?:secrets?|passwords?|credentials?|(?:api|access|private)[ _-]?keys?|tokens?)\b|\.env\b"),
+    ),
+    (
+        TOOLS,
+        re.compile(r"(?i)\bmcp__\w+|\b(?:call|invoke|use|run)\b[^.\n]{0,60}\btools?\b|\btools?\b[^.\n]{0,40}\bcall"),
+    ),
+)
+
+
+class Text(NamedTuple):
+    """A text of the documents: where it stands first, and all its places."""
+
+    document: Document
+    piece: Piece
+    digest: str
+    places: tuple[tuple[str, int], ...]
+    clients: str
+
+
+class Comparison(NamedTuple):
+    """Result of a comparison: proposals, how many texts are in step or rejected, and states to save and to delete."""
+
+    proposals: list[Proposal]
+    in_step: int
+    rejected: int
+    moved: list[TextState]
+    outdated: list[TextState]
+
+
+def texts_of(reading: Reading, skipped: list[tuple[str, str]]) -> dict[str, Text]:
+    """Return the texts of all documents by digest; ``skipped`` gets the records that hold no decision in force."""
+    texts: dict[str, Text] = {}
+    for document in reading.documents:
+        if IS_RECORD(document.path):
+            record = read_record(document.path, document.front, document.text, document.first)
+            if isinstance(record, str):
+                skipped.append((document.path, record))
+                continue
+            pieces = [record]
+        else:
+            pieces = split(document.text, first=document.first)
+        for piece in pieces:
+            digest = _digest(piece, document.paths)
+            place = (document.path, piece.line)
+            before = texts.get(digest)
+            if before is None:
+                clients = clients_loading(document.loaded_as)
+                texts[digest] = Text(document, piece, digest, (place,), clients)
+            elif document.path not in dict(before.places):
+                names = {*before.clients.split(), *clients_loading(document.loaded_as).split()}
+                clients = f" {' '.join(sorted(names))} " if names else ""
+                texts[digest] = before._replace(places=(*before.places, place), clients=clients)
+    return texts
+
+
+def _digest(piece: Piece, paths: Sequence[str]) -> str:
+    words = " ".join(piece.text.split())
+    return hashlib.blake2b(repr((piece.key, words, tuple(paths))).encode(), digest_size=16).hexdigest()
+
+
+def compare(transaction: Transaction, project_id: int, reading: Reading, texts: dict[str, Text]) -> Comparison:
+    """Compare the texts of documents with the decided ones."""
+    states = load_states(transaction, project_id)
+    decided = {one.digest: one for one in states if one.item}
+    rejected = {one.digest for one in states if not one.item}
+    fresh = [text for digest, text in texts.items() if digest not in decided and digest not in rejected]
+    stored = {_words(text) for (text,) in transaction.all(_RULES, {"project": project_id})}
+    known = [text for text in fresh if text.piece.kind == RULE and _words(text.piece.text) in stored]
+    fresh = [text for text in fresh if text not in known]
+    unread = {one.digest for one in states if one.path in reading.unread}
+    lost = [one for digest, one in decided.items() if digest not in texts and digest not in unread]
+    lines = _live_lines(transaction, project_id, lost)
+    changed = _pairs(fresh, {one: line for one in lost if (line := lines.get((one.kind, one.item))) is not None})
+    same_key = _same_key(transaction, project_id, [text for text in fresh if text.digest not in changed])
+    known += [text for text in fresh if text.digest in same_key and text.piece.text == same_key[text.digest]["value"]]
+    fresh = [text for text in fresh if text not in known]
+    changed |= same_key
+    proposals = [_proposal(text, changed.get(text.digest)) for text in fresh]
+    taken = {(line["kind"], line["uid"]) for line in changed.values()}
+    for one in lost:
+        line = lines.get((one.kind, one.item))
+        if line is not None and (line["kind"], line["uid"]) not in taken:
+            proposals.append(_removal(one, line))
+    moved, outdated = _moves(states, texts, decided)
+    outdated += [one for one in states if one.item and one.digest not in texts and (one.kind, one.item) not in lines]
+    outdated = [one for one in outdated if one.path not in reading.unread]
+    in_step = len(known) + sum(digest in texts for digest in decided)
+    return Comparison(proposals, in_step, sum(digest in texts for digest in rejected), moved, outdated)
+
+
+_RULES = "SELECT text FROM constraints WHERE project_id = :project AND active = 1"
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _moves(
+    states: Sequence[TextState], texts: dict[str, Text], decided: dict[str, TextState]
+) -> tuple[list[TextState], list[TextState]]:
+    """Return the states of texts whose places have changed, and those of places where they are no more."""
+    by_place = {(one.path, one.digest): one for one in states}
+    moved = []
+    for digest, state in decided.items():
+        text = texts.get(digest)
+        if text is None:
+            continue
+        for path, line in text.places:
+            now = state._replace(path=path, line=line, clients=None if state.clients is None else text.clients)
+            if by_place.get((path, digest)) != now:
+                moved.append(now)
+    outdated = [
+        one
+        for one in states
+        if one.item and (text := texts.get(one.digest)) is not None and one.path not in dict(text.places)
+    ]
+    return moved, outdated
+
+
+def _live_lines(transaction: Transaction, project_id: int, states: Iterable[TextState]) -> dict[tuple[int, int], Line]:
+    lines: dict[tuple[int, int], Line] = {}
+    states = [*states]
+    for kind in KIND_OF.values():
+        numbers = [one.item for one in states if one.kind == kind.number]
+        if numbers:
+            of_kind = lines_of(transaction, project_id, kind.name.lower(), numbers)
+            lines |= {(kind.number, number): line for number, line in of_kind.items() if _is_live(line)}
+    return lines
+
+
+def _is_live(line: Line) -> bool:
+    return line.get("status", "active") in {"active", "draft"} and "superseded_by" not in line
+
+
+def _pairs(fresh: Sequence[Text], lost: dict[TextState, Line]) -> dict[str, Line]:
+    """Return the lines of items that new texts change, by digest: the most alike first, each once."""
+    scores = []
+    words_of = {text.digest: Counter(text.piece.text.split()) for text in fresh}
+    for state, line in lost.items():
+        name = _NAME_OF[state.kind]
+        words = Counter(str(line[_TEXT_OF[name]]).split())
+        for text in fresh:
+            if text.piece.kind != name or (name == DECISION and text.piece.key != line["key"]):
+                continue
+            others = words_of[text.digest]
+            likeness = 2 * (words & others).total() / max(1, words.total() + others.total())
+            if likeness >= _LEAST_LIKENESS or name == DECISION:
+                is_same_file = state.path in dict(text.places)
+                scores.append((is_same_file, likeness, -abs(state.line - text.piece.line), text.digest, state))
+    pairs: dict[str, Line] = {}
+    used = set()
+    for *_, digest, state in sorted(scores, reverse=True):
+        if digest not in pairs and (state.kind, state.item) not in used:
+            pairs[digest] = lost[state]
+            used.add((state.kind, state.item))
+    return pairs
+
+
+def _same_key(transaction: Transaction, project_id: int, fresh: Sequence[Text]) -> dict[str, Line]:
+    """Return the lines of decisions that have the keys of new ones."""
+    lines: dict[str, Line] = {}
+    for text in fresh:
+        if text.piece.kind == DECISION:
+            row = transaction.one(
+                "SELECT id FROM decisions WHERE project_id = :project AND key = :key",
+                {"project": project_id, "key": text.piece.key},
+            )
+            if row is not None:
+                lines[text.digest] = lines_of(transaction, project_id, "decision", [row[0]])[row[0]]
+    return lines
+
+
+def _proposal(text: Text, line: Line | None) -> Proposal:
+    piece, document = text.piece, text.document
+    return Proposal(
+        path=document.path,
+        line=piece.line,
+        why=NEW if line is None else CHANGED,
+        kind=piece.kind,
+        text=piece.text,
+        source=piece.source,
+        digest=text.digest,
+        key=piece.key,
+        reason=piece.reason,
+        paths=document.paths,
+        marks=marks_of(f"{piece.text}\n{piece.source}"),
+        item=None if line is None else line["id"],
+        before=None if line is None else str(line[_TEXT_OF[piece.kind]]),
+        also=tuple(f"{path}:{number}" for path, number in text.places if path != document.path),
+        clients=text.clients,
+    )
+
+
+def _removal(state: TextState, line: Line) -> Proposal:
+    kind = _NAME_OF[state.kind]
+    text = str(line[_TEXT_OF[kind]])
+    return Proposal(
+        path=state.path,
+        line=state.line,
+        why=REMOVED,
+        kind=kind,
+        text=text,
+        source="",
+        digest=state.digest,
+        key=line.get("key", ""),
+        item=line["id"],
+        before=text,
+    )
+
+
+def marks_of(text: str) -> tuple[str, ...]:
+    """Return what a person should look at in a text."""
+    marks = [HIDDEN] if revealed(text) != text else []
+    marks += [name for name, pattern in _MARKS if pattern.search(text)]
+    marks += [SECRET] if redact(text).kinds else []
+    return tuple(marks)

@@ -1,0 +1,178 @@
+"""Splitting of Markdown into parts that make one item each: list items, paragraphs, tables and blocks of code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from satchel.base.records import NamedTuple
+from satchel.keep.documents.records import NOTE, RULE, Piece
+
+BEGIN, END = "<!-- satchel: begin -->", "<!-- satchel: end -->"
+"""The lines around the block of Satchel, which is no part of the document."""
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$")
+_UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
+_BREAK = re.compile(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
+_ITEM = re.compile(r"( {0,3})([-*+]|\d{1,9}[.)])([ \t]+|$)")
+_CONFLICT = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?: .*)?$")
+
+_BINDS = re.compile(
+    r"(?i)\b(?:must|never|always|should|shall|do not|don['\u2019]t|avoid|prefer|ensure|make sure|only|required?|"
+    r"not allowed|forbidden|instead of|keep in mind|need to|cannot|immer|niemals|nie|muss|m\u00fcssen|soll(?:en|te)?|"
+    r"siempre|nunca|toujours|jamais)\b"
+)
+_ORDER = re.compile(
+    r"(?i)(?:\[[ x]\] )?[*_`]*(?:use|keep|follow|write|add|put|place|name|test|check|run|call|return|raise|throw|"
+    r"handle|import|export|define|declare|include|exclude|update|remove|delete|document|comment|format|lint|commit|rebase|"
+    r"squash|open|create|make|set|treat|leave|limit|wrap|mock|cover|validate|verify|review|read|see|respect|stick|"
+    r"favor|favour|mark|store|log|pass|split|group|sort|order|pin|bump|request|ask|wait|stop|start|work|think|be|let|"
+    r"no|not)\b"
+)
+_OF_RULES = re.compile(
+    r"(?i)\b(?:rules?|conventions?|guidelines?|guidance|style|standards?|principles?|practices?|requirements?|do'?s|"
+    r"polic(?:y|ies)|constraints?|boundaries)\b"
+)
+
+
+_LONGEST_LEAD = 300
+"""Longer words above a list are a part of their own, and are not repeated with each item."""
+
+
+class Block(NamedTuple):
+    """A block of Markdown: its kind, lines and the number of the first one."""
+
+    kind: str
+    lines: tuple[str, ...]
+    line: int
+    level: int = 0
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+
+def blocks_of(text: str, first: int = 1) -> Iterator[Block]:
+    """Yield the blocks of a Markdown text: heading, item, steps, code, comment, or text; breaks are left out."""
+    lines = text.split("\n")
+    at = 0
+    while at < len(lines):
+        start, line = at, lines[at]
+        at += 1
+        fence, heading, item = _FENCE.match(line), _HEADING.match(line), _ITEM.match(line)
+        if not line.strip() or _BREAK.match(line) or _CONFLICT.match(line):
+            continue
+        if line.startswith(BEGIN):
+            end = next((place for place in range(at, len(lines)) if lines[place].startswith(END)), None)
+            at = at if end is None else end + 1
+        elif line.lstrip().startswith("<!--"):
+            end = next((place for place in range(start, len(lines)) if "-->" in lines[place]), len(lines) - 1)
+            at = end + 1
+            yield Block("comment", tuple(lines[start:at]), first + start)
+        elif heading:
+            yield Block("heading", (heading[2],), first + start, len(heading[1]))
+        elif fence:
+            closing = re.compile(rf" {{0,3}}{re.escape(fence[1])}[`~]*[ \t]*$")
+            while at < len(lines) and not closing.match(lines[at]):
+                at += 1
+            at = min(at + 1, len(lines))
+            yield Block("code", tuple(lines[start:at]), first + start)
+        elif item:
+            is_step = item[2][0].isdigit()
+            at = _end_of_item(lines, at, len(item[1]), is_steps=is_step)
+            yield Block("steps" if is_step else "item", tuple(lines[start:at]), first + start)
+        elif at < len(lines) and _UNDERLINE.match(lines[at]) and "|" not in line:
+            level = 1 if "=" in lines[at] else 2
+            at += 1
+            yield Block("heading", (line.strip(),), first + start, level)
+        else:
+            while at < len(lines) and not _ends_text(lines[at]):
+                at += 1
+            yield Block("text", tuple(lines[start:at]), first + start)
+
+
+def _end_of_item(lines: list[str], at: int, indent: int, *, is_steps: bool) -> int:
+    """Return the end of a list item, with what is indented below it; of numbered ones that of the whole list."""
+    fence = None
+    while at < len(lines):
+        line = lines[at]
+        depth = len(line) - len(line.lstrip())
+        fence_here = _FENCE.match(line.strip())
+        if fence is not None:
+            fence = None if fence_here and line.strip().startswith(fence) else fence
+        elif not line.strip():
+            following = next((one for one in lines[at + 1 :] if one.strip()), "")
+            more = _ITEM.match(following)
+            is_next_step = is_steps and more is not None and more[2][0].isdigit()
+            if not is_next_step and len(following) - len(following.lstrip()) <= indent + 1:
+                return at
+        elif depth <= indent + 1:
+            more = _ITEM.match(line)
+            if more and not (is_steps and more[2][0].isdigit()):
+                return at
+            if not more and (_ends_text(line) or _BREAK.match(line)):
+                return at
+        elif fence_here:
+            fence = fence_here[1]
+        at += 1
+    return at
+
+
+def _ends_text(line: str) -> bool:
+    is_other = _HEADING.match(line) or _FENCE.match(line) or _ITEM.match(line) or _CONFLICT.match(line)
+    return bool(not line.strip() or is_other or line.lstrip().startswith("<!--") or line.startswith((BEGIN, END)))
+
+
+def split(text: str, *, first: int = 1, headings: bool = True) -> list[Piece]:
+    """Return the parts of a Markdown text, each with the headings and the opening words above it."""
+    pieces: list[Piece] = []
+    above: list[tuple[int, str]] = []
+    blocks = list(blocks_of(text, first))
+    titles = sum(block.kind == "heading" and block.level == 1 for block in blocks)
+    lead: Block | None = None
+    for place, block in enumerate(blocks):
+        following = blocks[place + 1].kind if place + 1 < len(blocks) else ""
+        if block.kind == "heading":
+            above = [one for one in above if one[0] < block.level]
+            if block.level > 1 or titles > 1:
+                above.append((block.level, block.text))
+            lead = None
+            continue
+        if block.kind == "text" and following in {"item", "steps"} and _is_lead(block.text):
+            lead = block
+            continue
+        if block.kind in {"text", "code", "comment"} and lead is not None and blocks[place - 1].kind != "text":
+            lead = None
+        before = blocks[place - 1].kind if place else ""
+        if block.kind == "code" and before in {"text", "item", "steps"} and pieces and lead is None:
+            last = pieces[-1]
+            more = f"\n\n{block.text}"
+            pieces[-1] = last._replace(text=last.text + more, source=last.source + more)
+            continue
+        context = " > ".join(title for _, title in above) if headings else ""
+        pieces.append(_piece(block, context, lead if block.kind in {"item", "steps"} else None))
+    return pieces
+
+
+def _is_lead(text: str) -> bool:
+    return len(text) <= _LONGEST_LEAD and text.rstrip().rstrip("*_").endswith(":")
+
+
+def _piece(block: Block, context: str, lead: Block | None) -> Piece:
+    body = block.text.rstrip()
+    if block.kind == "item":
+        marker = _ITEM.match(body)
+        assert marker is not None
+        width = len(marker[0])
+        rest = [line[width:] if not line[:width].strip() else line for line in body.split("\n")[1:]]
+        body = "\n".join([body.split("\n")[0][width:], *rest]).strip()
+    if lead is not None:
+        opening = " ".join(lead.text.split()).rstrip("*_").rstrip(":").rstrip()
+        context = f"{context}: {opening}" if context else opening
+    binds = block.kind in {"item", "steps", "text"} and (
+        _BINDS.search(body) or _ORDER.match(body) or (block.kind != "text" and _OF_RULES.search(context))
+    )
+    text = body if not context else f"{context}: {body}" if "\n" not in body else f"{context}:\n{body}"
+    source = block.text if lead is None else f"{lead.text}\n{block.text}"
+    return Piece(block.line, RULE if binds else NOTE, text, source)

@@ -1,0 +1,104 @@
+"""`satchel import docs` and `satchel share --agents-md`, as people and CI call them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from repositories import commit_all, make_repository
+from satchel.interfaces.cli.commands import import_docs
+
+Cli = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def documents(folder: Path) -> Path:
+    """A repository with an AGENTS.md of a rule, a rule that hides a character, and a note."""
+    (folder / ".git").rmdir()
+    make_repository(folder)
+    (folder / "AGENTS.md").write_text("- Always use tabs.\n- Be kind,\u200b always.\n\nA shop.\n")
+    commit_all(folder)
+    return folder
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A terminal at which a person presses these keys in turn, and edits a text to "edited"."""
+    given: list[str] = []
+    monkeypatch.setattr(import_docs, "_is_terminal", lambda: True)
+    monkeypatch.setattr(click, "prompt", lambda *_, **__: given.pop(0))
+    monkeypatch.setattr(click, "edit", lambda *_, **__: "edited\n")
+    return given
+
+
+def test_proposals_are_listed_in_full_with_the_codes_of_hidden_characters(cli: Cli, documents: Path) -> None:
+    status, out, _ = cli("import", "docs")
+    assert status == 0
+    assert out.splitlines()[:8] == [
+        "1 document on main: 3 proposals, 0 known, 0 rejected",
+        "",
+        "AGENTS.md:1: new rule",
+        "  | Always use tabs.",
+        "",
+        "AGENTS.md:2: new rule",
+        "  look at: hidden characters",
+        "  | Be kind,\\u{200b} always.",
+    ]
+    assert json.loads(cli("import", "docs", "--json")[1])["proposals"][0]["text"] == "Always use tabs."
+
+
+def test_one_command_accepts_all_but_what_hides_something(cli: Cli, documents: Path) -> None:
+    status, out, _ = cli("import", "docs", "--accept")
+    assert (status, out.splitlines()[:3]) == (
+        0,
+        [
+            "accepted c1 rule from AGENTS.md:1",
+            "accepted e1 note from AGENTS.md:4",
+            "left out: AGENTS.md:2 has hidden characters",
+        ],
+    )
+    assert "from AGENTS.md:1, accepted by human" in cli("show", "c1")[1]
+    assert cli("import", "docs", "--reject", "AGENTS.md:2")[1] == "rejected rule from AGENTS.md:2\n"
+    assert cli("import", "docs")[1].startswith("1 document on main: 0 proposals, 2 known, 1 rejected")
+
+
+def test_a_person_decides_one_by_one_at_a_terminal(cli: Cli, documents: Path, answers: list[str]) -> None:
+    answers += ["e", "a", "r", "k", "a"]
+    status, _, _ = cli("import", "docs")
+    assert (status, answers) == (0, [])
+    rules = json.loads(cli("rule", "list", "--json")[1])["constraints"]
+    assert sorted(rule["text"] for rule in rules) == ["A shop.", "edited"]
+
+
+def test_accepting_the_rest_leaves_what_was_skipped(cli: Cli, documents: Path, answers: list[str]) -> None:
+    answers += ["s", "all"]
+    cli("import", "docs")
+    assert cli("import", "docs", "--list")[1].splitlines()[2] == "AGENTS.md:1: new rule"
+    assert [one["text"] for one in json.loads(cli("rule", "list", "--json")[1])["constraints"]] == ["Be kind, always."]
+
+
+def test_a_file_called_docs_is_still_an_export(cli: Cli, folder: Path) -> None:
+    (folder / "docs").write_text("{}")
+    assert "[store_foreign]" in cli("import", "./docs")[2]
+
+
+def test_the_block_is_written_after_a_question_and_checked(cli: Cli, documents: Path) -> None:
+    cli("rule", "add", "Never push.")
+    assert cli("share", "--agents-md", "--check")[0] == 4
+    status, out, err = cli("share", "--agents-md", stdin=b"n\n")
+    assert "Everyone who reads AGENTS.md will see this. Write it?" in err
+    assert "- Never push." in err
+    assert "would write 1 item into AGENTS.md" in out
+    assert cli("share", "--agents-md", "--yes")[1] == "wrote 1 item into AGENTS.md\n"
+    cli("rule", "add", "Never lie.")
+    status, out, err = cli("share", "--agents-md")
+    assert (status, out) == (0, "wrote 2 items into AGENTS.md\n")
+    assert "Write it?" not in err
+    assert cli("share", "--agents-md", "--check")[:2] == (0, "AGENTS.md is up to date\n")
+    assert cli("setup", "--instructions", "codex", "--dry-run")[1].count("Never lie.") == 0
+    assert cli("share", "--agents-md", "--remove")[1] == "removed the block from AGENTS.md\n"
+    assert "satchel" not in (documents / "AGENTS.md").read_text()

@@ -1,0 +1,63 @@
+"""Decision records: both forms, and only those in force."""
+
+from __future__ import annotations
+
+import pytest
+
+from satchel.keep.documents.decision_records import IS_RECORD, read_record
+from satchel.keep.documents.records import Piece
+
+_NYGARD = (
+    "# 3. Use Postgres\n\n## Status\n\n{status}\n\n## Context\n\nMany writers.\n\n## Decision\n\nWe use Postgres.\n"
+)
+_MADR = (
+    "# Use Postgres\n\n## Context and Problem Statement\n\nMany writers.\n\n## Decision Outcome\n\nWe use Postgres.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("front", "text"),
+    [
+        ("", _NYGARD.format(status="Accepted")),
+        ("status: accepted\ndate: 2026-01-01", _MADR),
+        ("", _MADR.replace("\n\n## Context", "\n\n* Status: accepted\n\n## Context", 1)),
+        ("", _MADR.replace("\n\n## Context", "\n\n**Status**: Accepted\n\n## Context", 1)),
+    ],
+)
+def test_an_accepted_record_becomes_a_decision(front: str, text: str) -> None:
+    piece = read_record("docs/adr/0003-use-postgres.md", front, text, 1)
+    assert isinstance(piece, Piece)
+    assert (piece.kind, piece.key, piece.text, piece.reason) == (
+        "decision",
+        "0003-use-postgres",
+        "We use Postgres.",
+        "Many writers.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        ("Proposed", "that is proposed"),
+        ("Superseded by [4](0004.md)", "that is superseded by"),
+        ("Accepted\n\nSuperseded by [4](0004.md)", "that is accepted"),
+        ("", "without a status"),
+    ],
+)
+def test_a_record_that_is_not_in_force_is_none(status: str, reason: str) -> None:
+    outcome = read_record("adr/3-x.md", "", _NYGARD.format(status=status), 1)
+    assert isinstance(outcome, str)
+    assert reason in outcome
+
+
+@pytest.mark.parametrize(
+    ("path", "is_record"),
+    [
+        ("doc/adr/0001-a.md", True),
+        ("adr-012-b.md", True),
+        ("docs/decisions/README.md", False),
+        ("docs/0001-a.md", False),
+    ],
+)
+def test_records_are_known_by_their_place(path: str, is_record: bool) -> None:
+    assert bool(IS_RECORD(path)) is is_record

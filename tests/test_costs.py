@@ -1,0 +1,127 @@
+"""Costs that can be counted: statements of a write and a briefing, and modules of a start."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+import pytest
+
+from satchel import Satchel
+from satchel.store.sqlite import SqliteEngine
+
+_OF_INDEX = "'main'."
+"""Stands in the statements that the full-text index runs by itself."""
+
+
+def _sqlite(satchel: Satchel) -> SqliteEngine:
+    engine = satchel.workplace.engine
+    assert isinstance(engine, SqliteEngine)
+    return engine
+
+
+@contextmanager
+def _counted(connection: apsw.Connection) -> Iterator[list[str]]:
+    statements: list[str] = []
+
+    def note(event: dict[str, str]) -> None:
+        if _OF_INDEX not in event["sql"]:
+            statements.append(event["sql"])
+
+    connection.trace_v2(apsw.SQLITE_TRACE_STMT, note)
+    try:
+        yield statements
+    finally:
+        connection.trace_v2(0)
+
+
+def _writer(satchel: Satchel) -> apsw.Connection:
+    with _sqlite(satchel).exclusive() as connection:
+        return connection
+
+
+def _write(satchel: Satchel, number: int) -> None:
+    satchel.entries.write("discovery", f"thing number {number} of the cache", task_id="T1", file="src/cache.py")
+
+
+def test_a_note_takes_eight_statements(open_in: Callable[..., Satchel], project: Path) -> None:
+    store = open_in(project)
+    _write(store, 0)
+    writer = _writer(store)
+    _write(store, 1)
+    with _counted(writer) as statements:
+        _write(store, 2)
+    assert len(statements) == 8, statements
+
+
+def test_a_note_after_another_program_wrote_takes_four_more(open_in: Callable[..., Satchel], project: Path) -> None:
+    store, other = open_in(project), open_in(project)
+    _write(store, 0)
+    writer = _writer(store)
+    _write(store, 1)
+    _write(other, 2)
+    with _counted(writer) as statements:
+        _write(store, 3)
+    assert len(statements) <= 12, statements
+
+
+def test_a_briefing_with_a_query_takes_as_many_statements_in_a_larger_store(
+    open_in: Callable[..., Satchel], project: Path
+) -> None:
+    store, counts = open_in(project), []
+    for size in (5, 60):
+        for number in range(size):
+            _write(store, 100 * size + number)
+        with _sqlite(store).read() as transaction:
+            connection = transaction.connection
+        with _counted(connection) as statements:
+            store.brief(query="number of the cache", dry_run=True)
+        counts.append(len(statements))
+    assert counts[0] == counts[1]
+    assert counts[0] <= 60
+
+
+_EVENT: dict[str, object] = {"session_id": "s1", "source": "startup", "prompt": "the cache", "tool_name": "Edit"}
+_ASKS_TOOLS = (
+    {
+        "method": "initialize",
+        "id": 1,
+        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {}},
+    },
+    {"method": "tools/list", "id": 2},
+)
+
+_STARTS: dict[str, tuple[list[str], list[dict[str, object]], int]] = {
+    "start hook": (["hook", "claude", "SessionStart"], [_EVENT | {"hook_event_name": "SessionStart"}], 122),
+    "edit hook": (["hook", "claude", "PreToolUse"], [_EVENT | {"hook_event_name": "PreToolUse"}], 21),
+    "server": (["mcp"], [{"jsonrpc": "2.0", **one} for one in _ASKS_TOOLS], 119),
+    "write": (["write", "the cache is cold"], [], 116),
+    "search": (["search", "cache"], [], 132),
+    "who": (["who"], [], 127),
+}
+
+
+@pytest.mark.parametrize("name", _STARTS)
+def test_a_start_loads_few_modules(open_in: Callable[..., Satchel], project: Path, name: str) -> None:
+    arguments, messages, most = _STARTS[name]
+    store = open_in(project)
+    _write(store, 0)
+    program = f"import sys\nsys.argv = ['satchel', *{arguments!r}]\nfrom satchel.interfaces.entry import main\nmain()"
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", program],
+        cwd=project,
+        env={**os.environ, "SATCHEL_DB": str(_sqlite(store).file), "SATCHEL_HOOKS_DEADLINE_MS": "60000"},
+        input="\n".join(map(json.dumps, messages)),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = [line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")]
+    of_satchel = [one for one in loaded if one.partition(".")[0] == "satchel"]
+    assert 0 < len(of_satchel) <= most
