@@ -18,7 +18,6 @@ from satchel.keep.corrections.log import Corrector
 from satchel.keep.fields import Field
 from satchel.keep.kind import ItemKind, names_part
 from satchel.keep.listing import Filter, Order, View
-from satchel.keep.metadata import EMPTY
 from satchel.keep.projects import Service
 from satchel.store.transaction import Transaction, set_of
 
@@ -98,7 +97,7 @@ CONSTRAINT = ItemKind(
         Field("priority", fields.one_of(PRIORITIES), required=True),
         fields.name_field("layer", fields.LAYER, "layers", "layer_id"),
         Field("paths", fields.PATHS, default="[]"),
-        Field("metadata", fields.METADATA, default=EMPTY),
+        Field("metadata", fields.METADATA, default=fields.EMPTY),
         fields.name_field("agent", fields.AGENT, "agents", "created_by", merge=fields.FILL),
         Field("status", _STATUS, "active", default=1, merge=fields.SOFT, attribute="active"),
         Field("reason", fields.TEXT, merge=fields.SOFT),

@@ -8,8 +8,8 @@ from satchel.base.grouping import grouped
 from satchel.base.records import dataclass
 from satchel.base.vocabulary import number_of
 from satchel.keep.decisions.records import DEFAULT_VERSION, STATUSES, Value
+from satchel.keep.fields import EMPTY
 from satchel.keep.globs import globs_in
-from satchel.keep.metadata import EMPTY
 from satchel.store.transaction import Row, Transaction, set_of
 
 ACTIVE, DEPRECATED, DRAFT = 1, 2, 3
