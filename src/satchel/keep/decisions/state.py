@@ -8,7 +8,6 @@ from satchel.base.grouping import grouped
 from satchel.base.records import dataclass
 from satchel.base.vocabulary import number_of
 from satchel.keep.decisions.records import DEFAULT_VERSION, STATUSES, Value
-from satchel.keep.fields import EMPTY
 from satchel.keep.globs import globs_in
 from satchel.store.transaction import Row, Transaction, set_of
 
@@ -38,7 +37,7 @@ class State:
     scopes: tuple[NumberedName, ...] = ()
     paths: tuple[str, ...] = ()
     rationale: str | None = None
-    metadata: str = EMPTY
+    metadata: str = "{}"
 
 
 @dataclass(frozen=True, slots=True)
