@@ -29,11 +29,20 @@ from satchel import Satchel, open_satchel
 from satchel.base.tokens import TokenCounter, token_counter
 from satchel.consult.conversation_records import ConversationKey, TurnResult
 from satchel.consult.conversations import Conversations
-from satchel.consult.digests import digest_of_text
 from satchel.consult.gathering import gather
 from satchel.consult.planning import plan_turn
-from satchel.consult.reading import read_content
-from satchel.consult.records import Content, FoundFile, Gathering, HeldBack, Stat, TurnPlan, TurnRequest, Window
+from satchel.consult.project_files import read_content
+from satchel.consult.records import (
+    Content,
+    FoundFile,
+    Gathering,
+    HeldBack,
+    Stat,
+    TurnPlan,
+    TurnRequest,
+    Window,
+    digest_of_text,
+)
 
 _TURNS = 30
 _MAX_TURNS = 200

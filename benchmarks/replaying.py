@@ -10,7 +10,6 @@ from pathlib import Path
 
 from benchmarks.harness import NotMeasuredError
 from satchel.base.tokens import TokenCounter
-from satchel.consult.digests import digest_of
 from satchel.consult.planning import plan_turn
 from satchel.consult.records import (
     Content,
@@ -21,6 +20,7 @@ from satchel.consult.records import (
     TurnPlan,
     TurnRequest,
     Window,
+    digest_of,
 )
 from satchel.consult.window import WindowFull
 

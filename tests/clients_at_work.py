@@ -38,6 +38,10 @@ class Clients:
         """Start a client, and return its server, which has a session."""
         return self._serve(self._new_process(), name, options)
 
+    def program(self) -> Satchel:
+        """Open the store in a program that belongs to no client."""
+        return self._open()
+
     def restart_server(self, server: Satchel, name: str = "claude-code", **options: Any) -> Satchel:
         """End the server of a client, and return its next one."""
         client, own = self._above.pop(id(server))

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from satchel.base.tokens import TokenCounter
-from satchel.consult.digests import digest_of_text
 from satchel.consult.planning import plan_turn
 from satchel.consult.prompts import FOLLOWING, OPENING
 from satchel.consult.records import (
@@ -21,6 +20,7 @@ from satchel.consult.records import (
     TurnPlan,
     TurnRequest,
     Window,
+    digest_of_text,
 )
 
 

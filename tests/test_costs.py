@@ -98,11 +98,11 @@ _ASKS_TOOLS = (
 )
 
 _STARTS: dict[str, tuple[list[str], list[dict[str, object]], int]] = {
-    "start hook": (["hook", "claude", "SessionStart"], [_EVENT | {"hook_event_name": "SessionStart"}], 122),
-    "edit hook": (["hook", "claude", "PreToolUse"], [_EVENT | {"hook_event_name": "PreToolUse"}], 21),
-    "server": (["mcp"], [{"jsonrpc": "2.0", **one} for one in _ASKS_TOOLS], 119),
-    "write": (["write", "the cache is cold"], [], 116),
-    "search": (["search", "cache"], [], 132),
+    "start hook": (["hook", "claude", "SessionStart"], [_EVENT | {"hook_event_name": "SessionStart"}], 127),
+    "edit hook": (["hook", "claude", "PreToolUse"], [_EVENT | {"hook_event_name": "PreToolUse"}], 23),
+    "server": (["mcp"], [{"jsonrpc": "2.0", **one} for one in _ASKS_TOOLS], 123),
+    "write": (["write", "the cache is cold"], [], 120),
+    "search": (["search", "cache"], [], 136),
     "who": (["who"], [], 127),
 }
 

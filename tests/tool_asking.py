@@ -22,6 +22,7 @@ from satchel.interfaces.operations.declaration import Operation
 
 ONLY_AS_TOOLS: dict[tuple[str, str], str] = {
     ("consult", "*"): "the command reads settings and paths from where it is called, and prints as it goes",
+    ("add_constraint", "stated_by"): "it is for agents: a person's own rule needs no check",
     ("report_error", "stack"): "the command is given the file that holds it",
 }
 """By tool and parameter, or ``*`` for all, why a case is not asked of the command: it takes another shape by design."""

@@ -173,7 +173,7 @@ class Satchel:
 
     @cached_property
     def consulting(self) -> Consulting:
-        from satchel.consult.keeping import AnswerKeeper
+        from satchel.consult.question import AnswerKeeper
         from satchel.consult.service import Consulting
 
         return Consulting(

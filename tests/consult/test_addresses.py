@@ -10,7 +10,7 @@ from consult.providers.asking import Pauses
 from consult.providers.chat_completions import ChatCompletions
 from consult.providers.proxy import Proxy
 from satchel.base.errors import AssistantFailed
-from satchel.consult.assistants.addresses import public_address
+from satchel.consult.assistants.limits import public_address
 from satchel.consult.assistants.opening import AssistantSettings, open_assistant
 from satchel.consult.assistants.protocol import Ask
 from satchel.consult.assistants.retrying import Patience

@@ -8,10 +8,17 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from consulting import COUNTER, Desk, OnDisk, Reader, blocks_of
-from satchel.consult.digests import digest_of_text
 from satchel.consult.planning import forgotten
 from satchel.consult.prompts import tokens_of_past
-from satchel.consult.records import ConversationState, PastTurn, Placement, TurnPlan, TurnRequest, Window
+from satchel.consult.records import (
+    ConversationState,
+    PastTurn,
+    Placement,
+    TurnPlan,
+    TurnRequest,
+    Window,
+    digest_of_text,
+)
 from satchel.consult.window import WindowFull, room
 from state_machines import short_and_long
 

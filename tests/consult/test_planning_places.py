@@ -9,7 +9,7 @@ import pytest
 from consulting import COUNTER, Desk, desk_with, named
 from satchel import Interrupted
 from satchel.base.tokens import TokenCounter
-from satchel.consult.placements import list_placements
+from satchel.consult.conversation_records import list_placements
 from satchel.consult.records import Content, FoundFile, Gathering, HeldBack, TurnRequest, Window
 from satchel.consult.window import INLINE_SHARE, room
 

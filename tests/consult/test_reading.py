@@ -11,11 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from satchel.consult import reading
-from satchel.consult.digests import digest_of
+from satchel.consult import project_files
 from satchel.consult.gathering import gather
-from satchel.consult.reading import read_content
-from satchel.consult.records import Content, FoundFile, HeldBack, Stat
+from satchel.consult.project_files import read_content
+from satchel.consult.records import Content, FoundFile, HeldBack, Stat, digest_of
 
 SECRET = "ghp_" + "a1B2" * 9
 
@@ -206,7 +205,7 @@ class TestContained:
         def failing(base: str, real: str) -> int:
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr(reading, "open_inside", failing)
+        monkeypatch.setattr(project_files, "open_inside", failing)
         assert reason(found) == ("unreadable", "it cannot be read (Permission denied)")
 
     def test_no_descriptor_stays_open(self, project: Path) -> None:

@@ -294,7 +294,7 @@ class TestFullWindows:
         consulted.ask(context=["a.py"])
         full = self.fill(consulted)
         done = consulted.ask(context=["a.py"], conversation=full.continue_as)
-        assert (done.turn, names(consulted)[-1]) == (1, ["map", "file", "request"])
+        assert (done.turn, names(consulted)[-1]) == (1, ["map", "file", "asked", "answered", "request"])
         assert self.fill(consulted).continue_as == "s-3"
 
 

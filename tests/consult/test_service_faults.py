@@ -238,7 +238,7 @@ def test_after_a_lost_thread_the_new_one_goes_on(consulted: Consulted) -> None:
     assert isinstance(consulted.provider, OpenAIApi)
     forget(consulted.provider)
     consulted.ask(context=["src"])
-    third = consulted.ask(context=["src"])
+    third = consulted.ask("What else?", context=["src"])
     assert (third.turn, third.notes) == (3, ())
     assert consulted.prompts()[-1].count("<file-") == 0
     assert len(consulted.provider.seen("respond")) == 4

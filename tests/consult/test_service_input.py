@@ -195,3 +195,15 @@ class TestHeldBack:
         done = consulted.ask(context=["."], priority=["z.py"])
         assert "z.py" in split_of(done)[0]
         assert done.overflow
+
+
+def test_a_folder_outside_the_project_is_sent_only_where_it_is_allowed(consulted: Consulted, tmp_path: Path) -> None:
+    outside = (tmp_path / "elsewhere").resolve()
+    outside.mkdir()
+    (outside / "b.py").write_text("print('outside')\n")
+    with pytest.raises(Refused):
+        consulted.ask(context=[str(outside / "b.py")])
+    done = consulted.ask(context=[str(outside / "b.py")], allow_roots=[str(outside)])
+    assert [file.path for file in done.inline] == [str(outside / "b.py")]
+    with pytest.raises(InvalidInput, match="not an absolute path of a folder"):
+        consulted.ask(allow_roots=["elsewhere"])

@@ -10,7 +10,9 @@ from satchel.keep import binding, projects
 
 def bound(satchel: Satchel, file: str, code: str = "") -> list[tuple[str, str]]:
     with projects.reading(satchel.workplace) as (transaction, project):
-        return [(one.ref, one.by) for one in binding.find(transaction, project.id, [file], code).items]
+        return [
+            (one.ref, one.by) for one in binding.find(transaction, satchel.workplace, project.id, [file], code).items
+        ]
 
 
 FILE = "src/shop/rate_limit.py"
@@ -89,7 +91,7 @@ def test_critical_rules_come_first_then_what_is_about_this_file(satchel: Satchel
 def test_more_rules_than_are_compared_by_text_still_bind_by_their_paths(
     satchel: Satchel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(binding, "_RULES", binding._RULES.replace(f"LIMIT {binding.MOST_UNBOUND}", "LIMIT 1"))
+    monkeypatch.setattr(binding, "MOST_UNBOUND", 1)
     old = satchel.constraints.add("first", paths=["a.py"])
     satchel.constraints.add("a.py is old")
     newest = satchel.constraints.add("a.py is new")
@@ -116,5 +118,7 @@ def test_out_of_time_the_critical_and_the_newest_were_compared_and_the_rest_is_c
         satchel.constraints.add(f"rule {number}", paths=["src/"])
     looks = iter(range(100))
     with projects.reading(satchel.workplace) as (transaction, project):
-        items, unchecked = binding.find(transaction, project.id, [FILE], is_over=lambda: next(looks) >= 3)
+        items, unchecked = binding.find(
+            transaction, satchel.workplace, project.id, [FILE], is_over=lambda: next(looks) >= 3
+        )
     assert ([one.ref for one in items], unchecked) == (["c1", "c6", "c5"], 3)

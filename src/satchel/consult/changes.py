@@ -2,10 +2,151 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from satchel.consult.matching import matching_lines
 from satchel.consult.records import FoundFile, KnownFile
+
+_MAX_WORK = 3_000_000
+"""Steps spent on one pair of texts, less than a second; what is left unmatched then counts as replaced."""
+
+
+def matching_lines(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """Pair equal lines of two texts, both in rising order.
+
+    Lines that occur once in each text are anchors (Bram Cohen's patience diff); where there are none, the shortest
+    edit is searched (Myers, "An O(ND) Difference Algorithm and Its Variations", 1986). difflib is no choice for any
+    file that comes: 16,000 lines that change places in pairs took it 18 s, here 0.1, and four times as much for
+    twice the lines; of 20,000 lines that all repeat it called every one changed when three were. Here the work is
+    counted: the worst of a million lines took 2 s, of 20,000 0.3.
+
+    Returns:
+        Pairs of indexes; a line in no pair was removed or added.
+    """
+    numbers: dict[str, int] = {}
+    before = [numbers.setdefault(line, len(numbers)) for line in old]
+    after = [numbers.setdefault(line, len(numbers)) for line in new]
+    pairs: list[tuple[int, int]] = []
+    work = _MAX_WORK
+    waiting = [(0, len(before), 0, len(after))]
+    while waiting:
+        low, high, new_low, new_high = waiting.pop()
+        while low < high and new_low < new_high and before[low] == after[new_low]:
+            pairs.append((low, new_low))
+            low, new_low = low + 1, new_low + 1
+        while low < high and new_low < new_high and before[high - 1] == after[new_high - 1]:
+            high, new_high = high - 1, new_high - 1
+            pairs.append((high, new_high))
+        work -= high - low + new_high - new_low
+        if low == high or new_low == new_high or work <= 0:
+            continue
+        anchors = _anchors(before, low, high, after, new_low, new_high)
+        if anchors:
+            pairs += anchors
+            for at, new_at in [*anchors, (high, new_high)]:
+                waiting.append((low, at, new_low, new_at))
+                low, new_low = at + 1, new_at + 1
+        else:
+            matches, spent = _shortest_edit(before[low:high], after[new_low:new_high], work)
+            pairs += [(low + at, new_low + new_at) for at, new_at in matches]
+            work -= spent
+    pairs.sort()
+    return pairs
+
+
+def _anchors(
+    before: list[int], low: int, high: int, after: list[int], new_low: int, new_high: int
+) -> list[tuple[int, int]]:
+    """Return the longest rising run of lines that occur once in each of two stretches."""
+    places: dict[int, int] = {}
+    for at in range(new_low, new_high):
+        places[after[at]] = -1 if after[at] in places else at
+    places_before: dict[int, int] = {}
+    for at in range(low, high):
+        places_before[before[at]] = -1 if before[at] in places_before else at
+    unique = [(at, places[line]) for line, at in places_before.items() if at >= 0 and places.get(line, -1) >= 0]
+    # the longest rising subsequence, by patience sorting: piles of the smallest ends, with links back
+    ends: list[int] = []
+    tops: list[int] = []
+    links: list[int] = []
+    for number, (_, new_at) in enumerate(unique):
+        pile = bisect_left(ends, new_at)
+        links.append(tops[pile - 1] if pile else -1)
+        if pile == len(ends):
+            ends.append(new_at)
+            tops.append(number)
+        else:
+            ends[pile] = new_at
+            tops[pile] = number
+    run: list[tuple[int, int]] = []
+    number = tops[-1] if tops else -1
+    while number >= 0:
+        run.append(unique[number])
+        number = links[number]
+    run.reverse()
+    return run
+
+
+def _shortest_edit(before: list[int], after: list[int], most: int) -> tuple[list[tuple[int, int]], int]:
+    """Return the pairs that the shortest edit leaves in place, none if it is not found in time, and the work."""
+    size, new_size = len(before), len(after)
+    front = _Front(1, array("i", [0]))
+    history: list[_Front] = []
+    spent = 0
+    for steps in range(size + new_size + 1):
+        history.append(front)
+        # diagonals beyond the edges of the texts hold nothing
+        low, high = 2 * max(0, steps - new_size) - steps, steps - 2 * max(0, steps - size)
+        reached = array("i")
+        for diagonal in range(low, high + 1, 2):
+            start, _ = _step(front, diagonal)
+            at, new_at = start, start - diagonal
+            while at < size and new_at < new_size and before[at] == after[new_at]:
+                at, new_at = at + 1, new_at + 1
+            reached.append(at)
+            spent += 4 + at - start
+            if at >= size and new_at >= new_size:
+                return _walk_back(history, size, new_size), spent
+        if spent > most:
+            return [], spent
+        front = _Front(low, reached)
+    raise AssertionError("removing every line and adding every other is always an edit")
+
+
+class _Front(NamedTuple):
+    """How far down the old text the best edits of so many steps come, on every other diagonal from the lowest on.
+
+    In an array, since all fronts are kept: as dictionaries they took 80 MB where no edit was found in time.
+    """
+
+    low: int
+    reached: array[int]
+
+
+def _step(front: _Front, diagonal: int) -> tuple[int, bool]:
+    """Return where the old text is entered on a diagonal, and whether by adding a line rather than by removing one."""
+    low, reached = front
+    place = (diagonal - 1 - low) // 2
+    if place < 0:
+        return reached[0], True
+    if place + 1 < len(reached) and reached[place] < reached[place + 1]:
+        return reached[place + 1], True
+    return reached[place] + 1, False
+
+
+def _walk_back(history: list[_Front], at: int, new_at: int) -> list[tuple[int, int]]:
+    """Follow the edit from the ends of both texts to their beginnings."""
+    pairs: list[tuple[int, int]] = []
+    for front in reversed(history):
+        start, adds = _step(front, at - new_at)
+        while at > start:
+            at, new_at = at - 1, new_at - 1
+            pairs.append((at, new_at))
+        at, new_at = (at, new_at - 1) if adds else (at - 1, new_at)
+    return pairs
+
 
 RACY_MS = 2_000
 """How old a file must be when it is read for its time to show later changes: the coarsest clock of a file

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from satchel.base.errors import SatchelError
 from satchel.base.records import dataclass
-from satchel.consult.conversation_records import ListedFile
-from satchel.consult.records import HeldBack
+from satchel.consult.assistants.protocol import Assistant, Reply
+from satchel.consult.conversation_records import ListedFile, list_placements
+from satchel.consult.records import ConversationState, HeldBack, TurnPlan
+
+if TYPE_CHECKING:
+    from satchel.consult.question import Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +85,44 @@ class Consultation:
     def paths(self) -> tuple[str, ...]:
         """The files that the question was about."""
         return (*(file.path for file in (*self.inline, *self.overflow)), *self.attachments)
+
+
+def consultation_of(
+    question: Question,
+    model: Assistant,
+    state: ConversationState,
+    plan: TurnPlan,
+    reply: Reply | None = None,
+    kept: Kept | None = None,
+    notes: Sequence[str] = (),
+) -> Consultation:
+    """Return the record of a turn: answered, or only planned."""
+    inline, overflow = list_placements({path: known for path, known in plan.files.items() if known.digest is not None})
+    return Consultation(
+        assistant=model.name,
+        address=model.address,
+        conversation=question.key.conversation,
+        turn=state.turns + (reply is None),
+        answer=None if reply is None else reply.text,
+        inline=inline,
+        overflow=overflow,
+        searchable=len(plan.overflow) - len(plan.attachments),
+        attachments=plan.attachments,
+        held_back=(*plan.held_back, *(reply.dropped if reply else ())),
+        sent_tokens=plan.tokens,
+        saved_tokens=max(0, plan.resent_tokens - plan.tokens),
+        held_tokens=state.held_tokens + (plan.tokens if reply is None else 0),
+        window_tokens=model.window.tokens,
+        input_tokens=reply.input_tokens if reply else None,
+        output_tokens=reply.output_tokens if reply else None,
+        queries=reply.queries if reply else (),
+        cited=reply.cited if reply else (),
+        kept=kept,
+        notes=(
+            *question.notes,
+            *plan.notes,
+            *(reply.notes if reply else ()),
+            *notes,
+            *(kept.notes if kept else ()),
+        ),
+    )

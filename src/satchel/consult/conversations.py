@@ -6,8 +6,7 @@ A call acquires a conversation, and either commits its turn or releases it: in b
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -20,17 +19,15 @@ from satchel.consult.conversation_records import (
     Conversation,
     ConversationHistory,
     ConversationKey,
-    EarlierAnswer,
     ForgottenConversation,
     Lease,
     ListedConversation,
     Turn,
     TurnResult,
+    list_placements,
 )
 from satchel.consult.leases import LEASE_MS, LONGEST_LEASE_MS
-from satchel.consult.placements import list_placements
-from satchel.consult.records import ConversationState, KnownFile, PastTurn
-from satchel.consult.window import NUMBERED
+from satchel.consult.records import ConversationState, PastTurn
 from satchel.keep import expiry, names, past_conversations, projects
 from satchel.keep.projects import Project, Workplace
 from satchel.keep.texts import storable
@@ -47,22 +44,15 @@ _COLUMNS = f"""
     created_at, updated_at, {leases.COLUMNS}
 """
 _OF_KEY = "project_id = :project AND owner = :owner AND assistant = :assistant AND session_id = :session"
-_HAS_TURNS = f"turns > 0 AND {past_conversations.GOES_ON}"
+HAS_TURNS = f"turns > 0 AND {past_conversations.GOES_ON}"
 """What is there for readers."""
-
-_SECOND = 2
-_COMPARED = 200
-"""How many conversations are searched for an earlier answer."""
-
-_NEARLY = 0.9
-"""The share of its words that a question must have in common with an earlier one."""
 
 
 class Conversations:
     """The conversations of a project."""
 
     def __init__(self, workplace: Workplace, *, max_blob_bytes: int = blobs.MAX_BYTES) -> None:
-        self._workplace = workplace
+        self.workplace = workplace
         self._max_blob_bytes = max_blob_bytes
 
     def acquire(self, key: ConversationKey, lease_ms: int = LEASE_MS, holder: str | None = None) -> Conversation:
@@ -77,14 +67,14 @@ class Conversations:
             InvalidInput: a part of the key, or the holder, is not acceptable.
         """
         check_whole("lease_ms", lease_ms, LONGEST_LEASE_MS, smallest=1)
-        key, work = _checked(key), self._workplace
+        key, work = checked(key), self.workplace
         holder = _caller(work) if holder is None else names.check_identifier(holder, "holder")
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
             row = transaction.one(
                 f"SELECT id, expires_at, {leases.COLUMNS} FROM conversations WHERE {_OF_KEY}",
-                _values(work, project, key),
+                key_values(work, project, key),
             )
             held = leases.live(row[2:], now) if row else None
             if held is not None:
@@ -130,8 +120,8 @@ class Conversations:
             Conflict: the lease had ended and another call has taken the conversation over, or it was reset.
         """
         check_whole("lease_ms", lease_ms, LONGEST_LEASE_MS, smallest=1)
-        with self._workplace.engine.write() as transaction:
-            return leases.extend(transaction, conversation, self._workplace.clock(), lease_ms)
+        with self.workplace.engine.write() as transaction:
+            return leases.extend(transaction, conversation, self.workplace.clock(), lease_ms)
 
     def release(self, conversation: Conversation) -> bool:
         """Let others continue a conversation, as after a call that failed. Nothing else of it changes.
@@ -139,7 +129,7 @@ class Conversations:
         Returns:
             False where there was nothing to release: the turn was committed, or another call has taken over.
         """
-        engine = self._workplace.engine
+        engine = self.workplace.engine
         with engine.read() as transaction:
             if not leases.is_held(transaction, conversation.id, conversation.lease):
                 return False
@@ -158,7 +148,7 @@ class Conversations:
             Conflict: the lease had ended and another call has taken the conversation over, or it was reset; nothing
                 was recorded.
         """
-        work, plan = self._workplace, result.plan
+        work, plan = self.workplace, result.plan
         prompt = redact(plan.prompt)
         question = redact(plan.question).text
         answer = storable(result.answer)
@@ -214,8 +204,8 @@ class Conversations:
 
     def state(self, key: ConversationKey) -> ConversationState:
         """Return what a conversation holds after its last successful turn, without holding it; empty where none is."""
-        key = _checked(key)
-        with self._workplace.engine.read() as transaction:
+        key = checked(key)
+        with self.workplace.engine.read() as transaction:
             number = self._number(transaction, key)
             return ConversationState() if number is None else conversation_tables.load_state(transaction, number)
 
@@ -225,8 +215,8 @@ class Conversations:
         Raises:
             StoreDamaged: the text of one cannot be read.
         """
-        key = _checked(key)
-        with self._workplace.engine.read() as transaction:
+        key = checked(key)
+        with self.workplace.engine.read() as transaction:
             number = self._number(transaction, key)
             if number is None:
                 return ()
@@ -248,12 +238,12 @@ class Conversations:
             StoreDamaged: the text of a turn cannot be read.
         """
         check_page(limit, offset)
-        work = self._workplace
+        work = self.workplace
         with work.engine.read() as transaction:
             now, project = work.clock(), projects.find(transaction, work)
             row = transaction.one(
                 f"SELECT {_COLUMNS} FROM conversations WHERE id = :id AND project_id = :project AND owner = :owner "
-                f"AND {_HAS_TURNS}",
+                f"AND {HAS_TURNS}",
                 {"id": number, "project": project.id, "owner": work.owner, "now": now},
             )
             if row is None:
@@ -267,90 +257,34 @@ class Conversations:
 
     def past(self, key: ConversationKey) -> tuple[PastTurn, ...]:
         """Return what was asked and answered in every turn, the oldest first, whichever thread it was in."""
-        key = _checked(key)
-        with self._workplace.engine.read() as transaction:
+        key = checked(key)
+        with self.workplace.engine.read() as transaction:
             number = self._number(transaction, key)
             return () if number is None else conversation_tables.load_past(transaction, number)
-
-    def answered(self, key: ConversationKey, question: str, files: Mapping[str, KnownFile]) -> EarlierAnswer | None:
-        """Find the last answer of any of the owner's conversations with the assistant to nearly the same question.
-
-        Args:
-            files: what the answer must have been about, in the same contents.
-        """
-        key, work = _checked(key), self._workplace
-        words, contents = _words(redact(question).text), _contents(files)
-        with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
-            rows = transaction.all(
-                f"""
-                SELECT c.id, c.session_id, t.n, t.created_at, t.question, t.answer
-                FROM conversations c JOIN conversation_turns t ON t.conversation_id = c.id AND t.n = c.turns
-                WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND {_HAS_TURNS}
-                ORDER BY updated_at DESC LIMIT {_COMPARED}
-                """,
-                {**_values(work, project, key), "now": work.clock()},
-            )
-            for number, session, n, created_at, asked, answer in rows:
-                others = _words(asked)
-                if len(words & others) >= _NEARLY * len(words | others) and contents == _contents(
-                    conversation_tables.load_files(transaction, number)
-                ):
-                    return EarlierAnswer(session, n, created_at, answer)
-        return None
-
-    def predecessor(self, key: ConversationKey, *, takes_over: bool) -> ConversationKey | None:
-        """Return the conversation whose discussion a new one begins with, or None.
-
-        Args:
-            takes_over: whether it is that of the same name with another assistant, the last continued one; otherwise
-                that with the same assistant which was full, as ``auth`` for ``auth-2``.
-        """
-        key, work = _checked(key), self._workplace
-        numbered = NUMBERED.fullmatch(key.conversation)
-        if takes_over:
-            where, session = "assistant <> :assistant AND session_id = :session", key.conversation
-        elif numbered:
-            stem, number = numbered[1], int(numbered[2])
-            where, session = "assistant = :assistant AND session_id = :session", f"{stem}-{number - 1}"
-            session = stem if number == _SECOND else session
-        else:
-            return None
-        with work.engine.read() as transaction:
-            values = _values(work, projects.find(transaction, work), key)
-            row = transaction.one(
-                f"""
-                SELECT assistant FROM conversations
-                WHERE project_id = :project AND owner = :owner AND {where} AND {_HAS_TURNS}
-                ORDER BY updated_at DESC, id DESC LIMIT 1
-                """,
-                {**values, "session": session, "now": work.clock()},
-            )
-        return None if row is None else ConversationKey(row[0], session)
 
     def reader(self) -> Callable[[bytes], str | None]:
         """Return what reads an earlier content of the conversations' files by its digest; None where it is gone."""
 
         def read_old(digest: bytes) -> str | None:
-            with self._workplace.engine.read() as transaction:
-                project = projects.find(transaction, self._workplace)
+            with self.workplace.engine.read() as transaction:
+                project = projects.find(transaction, self.workplace)
                 return blobs.read(transaction, project.id, digest)
 
         return read_old
 
     def sessions(self, key: ConversationKey) -> frozenset[str]:
         """Return the session ids that are in use with the assistant and by the owner of a key."""
-        key = _checked(key)
-        with self._workplace.engine.read() as transaction:
-            project = projects.find(transaction, self._workplace)
+        key = checked(key)
+        with self.workplace.engine.read() as transaction:
+            project = projects.find(transaction, self.workplace)
             rows = transaction.all(
                 "SELECT session_id FROM conversations "
-                f"WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND {_HAS_TURNS}",
+                f"WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND {HAS_TURNS}",
                 {
                     "project": project.id,
-                    "owner": self._workplace.owner,
+                    "owner": self.workplace.owner,
                     "assistant": key.assistant,
-                    "now": self._workplace.clock(),
+                    "now": self.workplace.clock(),
                 },
             )
         return frozenset(row[0] for row in rows)
@@ -381,10 +315,10 @@ class Conversations:
         check_page(limit, offset)
         assistant = None if assistant is None else check_name(assistant, "assistant")
         conversation = None if conversation is None else check_name(conversation, "conversation")
-        work = self._workplace
+        work = self.workplace
         with work.engine.read() as transaction:
             now, project = work.clock(), projects.find(transaction, work)
-            where = f"project_id = :project AND owner = :owner AND {_HAS_TURNS}"
+            where = f"project_id = :project AND owner = :owner AND {HAS_TURNS}"
             values: dict[str, object] = {"project": project.id, "owner": work.owner, "now": now}
             for column, wanted in (("assistant", assistant), ("session_id", conversation)):
                 if wanted is not None:
@@ -412,11 +346,11 @@ class Conversations:
             NotFound: the conversation is unknown.
             Conflict: a call holds it.
         """
-        key, work = _checked(key), self._workplace
+        key, work = checked(key), self.workplace
         with work.engine.write() as transaction:
             project = projects.find(transaction, work)
             statement = f"SELECT id, turns, {leases.COLUMNS} FROM conversations WHERE {_OF_KEY}"
-            row = transaction.one(statement, _values(work, project, key))
+            row = transaction.one(statement, key_values(work, project, key))
             if row is None:
                 raise _unknown(transaction, work, project, key)
             number, turns, *lease = row
@@ -429,31 +363,23 @@ class Conversations:
         return ForgottenConversation(key, turns, files, contents)
 
     def _number(self, transaction: Transaction, key: ConversationKey) -> int | None:
-        work = self._workplace
+        work = self.workplace
         project = projects.find(transaction, work)
         row = transaction.one(
-            f"SELECT id FROM conversations WHERE {_OF_KEY} AND {_HAS_TURNS}",
-            {**_values(work, project, key), "now": work.clock()},
+            f"SELECT id FROM conversations WHERE {_OF_KEY} AND {HAS_TURNS}",
+            {**key_values(work, project, key), "now": work.clock()},
         )
         return int(row[0]) if row else None
 
 
-def _words(question: str) -> frozenset[str]:
-    return frozenset(re.findall(r"\w+", question.casefold()))
-
-
-def _contents(files: Mapping[str, KnownFile]) -> set[tuple[str, bytes]]:
-    return {(path, one.digest) for path, one in files.items() if one.digest is not None}
-
-
-def _checked(key: ConversationKey) -> ConversationKey:
+def checked(key: ConversationKey) -> ConversationKey:
     return ConversationKey(
         names.check_identifier(key.assistant, "assistant"),
         names.check_identifier(key.conversation, "conversation"),
     )
 
 
-def _values(work: Workplace, project: Project, key: ConversationKey) -> dict[str, object]:
+def key_values(work: Workplace, project: Project, key: ConversationKey) -> dict[str, object]:
     return {"project": project.id, "owner": work.owner, "assistant": key.assistant, "session": key.conversation}
 
 
@@ -483,10 +409,10 @@ def _unknown(transaction: Transaction, work: Workplace, project: Project, key: C
         for row in transaction.all(
             f"""
             SELECT session_id FROM conversations
-            WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND {_HAS_TURNS}
+            WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND {HAS_TURNS}
             ORDER BY updated_at DESC, id DESC LIMIT 200
             """,
-            {**_values(work, project, key), "now": work.clock()},
+            {**key_values(work, project, key), "now": work.clock()},
         )
     ]
     close = nearest(key.conversation, known)

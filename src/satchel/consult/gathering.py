@@ -1,6 +1,6 @@
 """Gathering: what paths hold, looked at but not read, each file once, and what is held back with the reason.
 
-The reasons that a file is held back for, here and in ``reading``:
+The reasons that a file is held back for, here and in ``project_files``:
 
 ``secret_name``, ``secret``: its name, or what it holds, says that it holds secrets; sent only with force.
 ``outside``: a link leads out of the allowed roots. ``git``: it belongs to git's own folder.
@@ -23,9 +23,8 @@ from satchel.base.contained import is_inside, why_unreadable
 from satchel.base.errors import InvalidInput, NotFound, Refused, TooLarge, nearest
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
-from satchel.consult.cancelling import IsCancelled, never, raise_if_cancelled
 from satchel.consult.ignoring import list_files
-from satchel.consult.records import FoundFile, Gathering, HeldBack
+from satchel.consult.records import FoundFile, Gathering, HeldBack, IsCancelled, never, raise_if_cancelled
 from satchel.redaction.filenames import is_secret_folder, is_secret_name
 
 _STRIDE = 500

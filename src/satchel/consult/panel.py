@@ -1,12 +1,14 @@
-"""The answers of several models to one question, and the request to compare them."""
+"""Several models asked at once: their answers, and the request to compare them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Sequence
 
-from satchel.base.errors import SatchelError
+from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.records import dataclass
 from satchel.consult.consultation import Consultation
+from satchel.consult.records import IsCancelled, raise_if_cancelled
 
 _COMPARE = """\
 Several models answered the same question independently. Compare their answers: what they agree on, where they \
@@ -66,3 +68,54 @@ def comparison_request(question: str, answers: Sequence[Consultation]) -> str:
     """Return the request to compare answers."""
     texts = [f"## The answer of {one.assistant}\n\n{one.answer}\n" for one in answers]
     return "\n".join([_COMPARE, f"## The question\n\n{question}\n", *texts])
+
+
+def check_panel(names: Sequence[str], synthesis: str | None, keep_as: str | None) -> None:
+    """Refuse models named twice, and a comparison or a kept answer where there is none."""
+    if len(set(names)) < len(names):
+        raise InvalidInput("a model is named twice", "Name each model once")
+    if synthesis is not None and len(names) < 2:
+        raise InvalidInput("one answer cannot be compared", "Name more models, or leave out synthesis")
+    if keep_as is not None and synthesis is None:
+        raise InvalidInput("several answers cannot be kept as one", "Name a synthesis to keep, or ask one model")
+
+
+def ask_all(
+    names: Sequence[str],
+    ask: Callable[[str, Callable[[str], None], IsCancelled], Consultation],
+    listener: Callable[[str], None],
+    is_cancelled: IsCancelled,
+) -> Panel:
+    """Ask models at once, a thread each.
+
+    Args:
+        ask: asks the model of a name, given a listener for its progress and whether the call is over.
+
+    Raises:
+        Interrupted: the call was cancelled.
+        SatchelError: every model failed; the error of the first.
+    """
+    from concurrent.futures import ThreadPoolExecutor  # it takes long to import
+
+    lock, stop = threading.Lock(), threading.Event()
+
+    def ask_one(name: str) -> Consultation | Failure:
+        def tell(what: str) -> None:
+            with lock:
+                listener(f"{name}: {what}")
+
+        try:
+            return ask(name, tell, lambda: stop.is_set() or is_cancelled())
+        except SatchelError as error:
+            return Failure(name, error)
+
+    with ThreadPoolExecutor(len(names)) as pool:
+        try:
+            panel = Panel.of(pool.map(ask_one, names))
+        except BaseException:
+            stop.set()  # the pool waits for its threads
+            raise
+    raise_if_cancelled(is_cancelled)
+    if not panel.answers:
+        raise panel.failures[0].error
+    return panel

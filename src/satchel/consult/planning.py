@@ -7,9 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter
 from satchel.consult.changes import is_surely_held, telling_time, unified_diff
-from satchel.consult.digests import digest_of_text
 from satchel.consult.fences import ANY_MARK, fenced
-from satchel.consult.partition import NewFile, check_partition, give_back, place_new
 from satchel.consult.prompts import Parts, Piece, render, tokens_of_past
 from satchel.consult.records import (
     Content,
@@ -23,8 +21,9 @@ from satchel.consult.records import (
     TurnPlan,
     TurnRequest,
     Window,
+    digest_of_text,
 )
-from satchel.consult.window import check_fits, room
+from satchel.consult.window import NewFile, check_fits, check_partition, give_back, place_new, room
 
 CLEARLY_SHORTER = 0.6
 """Which share of a file's tokens its diff may take; above it the whole file is sent, which is easier to read."""

@@ -8,22 +8,22 @@ from threading import RLock
 from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter
 from satchel.consult.assistants.searching import search_reserve
-from satchel.consult.cancelling import IsCancelled, raise_if_cancelled
 from satchel.consult.conversations import Conversations
 from satchel.consult.planning import plan_turn
-from satchel.consult.project_files import ProjectFiles
+from satchel.consult.project_files import ProjectFiles, read_content
 from satchel.consult.question import DEFAULT_CONVERSATION, Question
-from satchel.consult.reading import read_content
 from satchel.consult.records import (
     Content,
     ConversationState,
     FoundFile,
     Gathering,
     HeldBack,
+    IsCancelled,
     PastTurn,
     TurnPlan,
     TurnRequest,
     Window,
+    raise_if_cancelled,
 )
 from satchel.consult.window import ALONE_SHARE, INLINE_SHARE
 from satchel.keep.projects import Workplace
@@ -114,7 +114,13 @@ class Preparing:
         def look(paths: Sequence[str]) -> Gathering:
             key = tuple(paths)
             if key not in shared.gatherings:
-                gathering = self._files.gather(paths, state.files, force=question.force, is_cancelled=is_cancelled)
+                gathering = self._files.gather(
+                    paths,
+                    state.files,
+                    allow_roots=question.allow_roots,
+                    force=question.force,
+                    is_cancelled=is_cancelled,
+                )
                 if any(map(self._files.is_gone, paths)):  # only a conversation that knows a path passes over it
                     return gathering
                 shared.gatherings[key] = gathering

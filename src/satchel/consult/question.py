@@ -3,13 +3,117 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from satchel.base.errors import InvalidInput, unknown_name
+from satchel.base.errors import InvalidInput, SatchelError, unknown_name
 from satchel.base.records import dataclass
+from satchel.base.text import check_name, shortened
+from satchel.consult.consultation import Kept
 from satchel.consult.conversation_records import ConversationKey
-from satchel.consult.keeping import Keeping, check_keeping
 from satchel.keep.names import check_identifier
 from satchel.keep.texts import check_content
+
+if TYPE_CHECKING:
+    from satchel.keep.decisions import Decisions
+    from satchel.keep.entries import Entries
+    from satchel.keep.runs import Runs
+
+
+KEPT_TYPES = ("discovery", "error", "decision")
+"""The types of notes that an answer can be kept as: those whose content is a text."""
+
+_DECISION = "decision:"
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """What an answer is to be kept as: a note of a type, or a decision of a key."""
+
+    entry_type: str | None = None
+    decision_key: str | None = None
+
+
+REMEMBERED = Keeping(entry_type="discovery")
+"""What an answer is kept as that nobody asked to keep."""
+
+
+def check_keeping(keep_as: str | None, *, dry_run: bool) -> Keeping | None:
+    """Read what an answer is to be kept as, before it is paid for.
+
+    Args:
+        keep_as: a type of note, or ``decision:`` and a key; None keeps nothing.
+        dry_run: whether there will be no answer.
+
+    Raises:
+        InvalidInput: it is neither, or there will be nothing to keep.
+    """
+    if keep_as is None:
+        return None
+    if dry_run:
+        raise InvalidInput("a dry run has no answer to keep", "Leave out what keeps it, or the dry run")
+    if keep_as.startswith(_DECISION):
+        return Keeping(decision_key=check_name(keep_as.removeprefix(_DECISION), "key"))
+    if keep_as not in KEPT_TYPES:
+        raise unknown_name("keep_as", keep_as, [*KEPT_TYPES, f"{_DECISION}KEY"])
+    return Keeping(entry_type=keep_as)
+
+
+class AnswerKeeper:
+    """Keeps answers as notes and decisions."""
+
+    def __init__(self, entries: Entries, decisions: Decisions, runs: Runs) -> None:
+        self._entries = entries
+        self._decisions = decisions
+        self._runs = runs
+
+    def check(self, keeping: Keeping, run_id: str | None) -> None:
+        """Make sure, before an answer is paid for, that there is the run which a note of it goes to.
+
+        Raises:
+            NotFound: the run does not exist.
+            InvalidInput: it means all runs.
+        """
+        if keeping.entry_type is not None:
+            self._runs.get(run_id)
+
+    def keep(
+        self,
+        keeping: Keeping,
+        assistant: str,
+        instructions: str,
+        answer: str,
+        *,
+        run_id: str | None = None,
+        agent: str | None = None,
+        max_bytes: int,
+    ) -> Kept:
+        """Keep an answer with what it answers; a failure is told, not raised, since the answer is paid for.
+
+        Args:
+            assistant: who answered.
+            instructions: what it was asked.
+            run_id: the run of a note; None takes the default.
+            agent: who keeps it; None takes the default.
+            max_bytes: the longest note; one that nobody asked for is cut to it.
+        """
+        asked = f"{assistant} on: {shortened(' '.join(instructions.split()))}"
+        try:
+            if keeping.decision_key is not None:
+                decision = self._decisions.set(keeping.decision_key, answer, rationale=asked, agent=agent)
+                return Kept(decision.ref, f"kept as decision {decision.ref} {decision.key}", decision.notes)
+            text = f"{asked}\n\n{answer}"
+            if keeping is REMEMBERED:
+                text = text.encode()[:max_bytes].decode(errors="ignore")
+            entry = self._entries.write(keeping.entry_type or KEPT_TYPES[0], text, run_id=run_id, agent=agent)
+        except SatchelError as error:
+            if keeping is REMEMBERED:
+                return Kept(None, f"the answer was not remembered: {error}")
+            return Kept(None, f"the answer was not kept: {error}", failure=error)
+        if keeping is REMEMBERED:
+            return Kept(entry.ref, f"remembered as {entry.ref}")
+        return Kept(entry.ref, f"kept as {entry.ref} {entry.type} in run {entry.run_id}", entry.notes)
+
 
 EFFORTS = ("low", "medium", "high")
 _HOTTEST = 2
@@ -38,6 +142,7 @@ class Question:
         run_id, agent: of the briefing, and of what is kept.
         force: whether files that hold secrets are sent.
         reuse: whether an earlier answer will do.
+        allow_roots: folders outside the project whose files may be sent, absolute.
         effort, temperature: as in :class:`satchel.consult.assistants.protocol.Ask`.
         takes_over: whether it goes on with what another assistant discussed under the name.
     """
@@ -54,6 +159,7 @@ class Question:
     agent: str | None
     force: bool
     reuse: bool
+    allow_roots: tuple[str, ...]
     takes_over: bool
     effort: str | None
     temperature: float | None
@@ -75,6 +181,7 @@ def check_question(
     keep_as: str | None = None,
     force: bool = False,
     reuse: bool = False,
+    allow_roots: Sequence[str] = (),
     takes_over: bool = False,
     effort: str | None = None,
     temperature: float | None = None,
@@ -88,6 +195,9 @@ def check_question(
     Raises:
         InvalidInput, TooLarge: an argument is not acceptable.
     """
+    for root in allow_roots:
+        if not Path(root).is_absolute() or not Path(root).is_dir():
+            raise InvalidInput(f"{root[:200]!r} is not an absolute path of a folder", "Name a folder that exists")
     for field, paths in (("context", context), ("priority", priority), ("attachments", attachments)):
         if isinstance(paths, str) or not all(isinstance(path, str) for path in paths):
             raise InvalidInput(f"{field} is no list of paths", f'Give {field} as ["src", "README.md"]')
@@ -115,6 +225,7 @@ def check_question(
         agent=None if agent is None else check_identifier(agent, "agent"),
         force=force,
         reuse=reuse,
+        allow_roots=tuple(allow_roots),
         takes_over=takes_over,
         effort=effort,
         temperature=temperature,

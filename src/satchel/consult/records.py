@@ -7,7 +7,43 @@ from enum import Enum
 from functools import partial
 from typing import Any, NamedTuple
 
+from satchel.base.errors import Interrupted
 from satchel.base.records import dataclass, field
+
+IsCancelled = Callable[[], bool]
+"""Asked again and again, several times a second while a provider is waited for, then from another thread; True ends the
+call."""
+
+
+def never() -> bool:
+    """Answer for a call that nobody can cancel."""
+    return False
+
+
+def raise_if_cancelled(is_cancelled: IsCancelled) -> None:
+    """Go on, unless the call is cancelled.
+
+    Raises:
+        Interrupted: it is.
+    """
+    if is_cancelled():
+        raise Interrupted("the consultation was cancelled", "Nothing of it was recorded")
+
+
+DIGEST_BYTES = 16
+"""Half of SHA-256: two contents that agree by chance are not to be expected among less than 2^64 of them."""
+
+
+def digest_of(data: bytes) -> bytes:
+    """Return the digest of a content: the first 16 bytes of its SHA-256."""
+    import hashlib
+
+    return hashlib.sha256(data).digest()[:DIGEST_BYTES]
+
+
+def digest_of_text(text: str) -> bytes:
+    """Return the digest of a text in UTF-8; lone surrogates count as what they are stored as."""
+    return digest_of(text.encode("utf-8", "surrogatepass"))
 
 
 class Placement(Enum):
@@ -86,7 +122,7 @@ class Content:
 
     Attributes:
         text: decoded from UTF-8 with nothing changed: encoding it gives the bytes back.
-        digest: of the bytes: see ``digests``.
+        digest: of the bytes: see :func:`digest_of`.
         stat: of the file when it was read.
     """
 

@@ -4,57 +4,46 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from satchel.base.config_keys import Config
 from satchel.base.errors import (
-    Conflict,
     Interrupted,
     InvalidInput,
     MissingExtra,
-    NotFound,
     Refused,
     SatchelError,
     Unavailable,
-    nearest,
 )
-from satchel.base.paging import MAX_LIMIT
 from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter, token_counter
 from satchel.consult.assistants.models import MAX_WINDOW, find_model
 from satchel.consult.assistants.opening import AssistantSettings, ProviderState, open_assistant, providers
 from satchel.consult.assistants.protocol import Ask, Assistant, Exchange, Reply, ThreadLost, Timing, noop
-from satchel.consult.cancelling import IsCancelled, never, raise_if_cancelled
-from satchel.consult.consultation import Consultation, Kept
-from satchel.consult.conversation_records import (
-    Conversation,
-    ConversationKey,
-    EarlierAnswer,
-    ListedConversation,
-    TurnResult,
-)
+from satchel.consult.consultation import Consultation, Kept, consultation_of
+from satchel.consult.conversation_records import Conversation, ConversationKey, EarlierAnswer, TurnResult
 from satchel.consult.conversations import Conversations
-from satchel.consult.keeping import REMEMBERED, check_keeping
-from satchel.consult.panel import Failure, Panel, comparison_request
-from satchel.consult.placements import list_placements
+from satchel.consult.earlier import earlier_answer, earlier_notes, take_over
+from satchel.consult.panel import Failure, Panel, ask_all, check_panel, comparison_request
 from satchel.consult.planning import forgotten
 from satchel.consult.preparing import Preparing, SharedReading
-from satchel.consult.question import DEFAULT_CONVERSATION, Question, check_question
+from satchel.consult.question import DEFAULT_CONVERSATION, REMEMBERED, Question, check_question
 from satchel.consult.records import (
     ConversationState,
-    PastTurn,
+    IsCancelled,
     TurnPlan,
+    never,
+    raise_if_cancelled,
 )
-from satchel.consult.sweeping import VectorStore, VectorStores
+from satchel.consult.sweeping import StoresOfConversation, VectorStores
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
 
 if TYPE_CHECKING:
     from satchel.brief.briefing import Briefing
-    from satchel.consult.keeping import AnswerKeeper
+    from satchel.consult.question import AnswerKeeper
 
 _LEASE_BEYOND_SILENCE_S = 60
 _RENEWALS = 3
@@ -66,23 +55,6 @@ _BRIEFING_PART = 4
 _THREAD_LOST = "the provider had forgotten the thread: its files and what was said in it were sent again"
 _MAX_QUERY_CHARS = 1_000
 """Of a question that a briefing is made for; what stands first in it tells most."""
-
-
-class _Stores:
-    """Records hosted stores as those of one conversation."""
-
-    def __init__(self, stores: VectorStores, conversation_id: int) -> None:
-        self._stores = stores
-        self._conversation_id = conversation_id
-
-    def announce(self, provider: str) -> VectorStore:
-        return self._stores.announce(provider, self._conversation_id)
-
-    def made(self, store: VectorStore, external_id: str) -> VectorStore:
-        return self._stores.made(store, external_id)
-
-    def deleted(self, store: VectorStore) -> None:
-        self._stores.deleted(store)
 
 
 class Consulting:
@@ -140,6 +112,7 @@ class Consulting:
         keep_as: str | None = None,
         force: bool = False,
         reuse: bool = False,
+        allow_roots: Sequence[str] = (),
         takes_over: bool = False,
         effort: str | None = None,
         temperature: float | None = None,
@@ -168,6 +141,7 @@ class Consulting:
             keep_as: what the answer is kept as: ``discovery``, ``error`` or ``decision`` for a note of that type,
                 ``decision:`` and a key for a decision.
             force: send files that hold secrets.
+            allow_roots: folders outside the project whose files may be sent too, absolute; named by a person only.
             takes_over: begin with the files and the discussion of the conversation of that name with another assistant.
             effort: how much the model should think: ``low``, ``medium`` or ``high``.
             temperature: of the sampling, 0 to 2; a provider refuses what its model does not take.
@@ -203,6 +177,7 @@ class Consulting:
             keep_as=keep_as,
             force=force,
             reuse=reuse,
+            allow_roots=allow_roots,
             takes_over=takes_over,
             effort=effort,
             temperature=temperature,
@@ -246,10 +221,10 @@ class Consulting:
         listener = on_progress or noop
         if dry_run:
             state = self.conversations.state(question.key)
-            question, past = self._take_over(state, question)
+            question, past = take_over(self.conversations, state, question, self._preparing.is_gone)
             plan = self._preparing.plan(state, question, known, model.window, listener, is_cancelled, shared, past)
-            earlier = self.conversations.answered(question.key, question.instructions, plan.files)
-            return self._told(question, model, state, plan, notes=_earlier_notes(earlier))
+            earlier = earlier_answer(self._workplace, question.key, question.instructions, plan.files)
+            return consultation_of(question, model, state, plan, notes=earlier_notes(earlier))
         swept = self._sweep(model, is_cancelled)
         lease_ms = int((self.timing.silence + _LEASE_BEYOND_SILENCE_S) * 1_000)
         with self.conversations.acquire_lease(question.key, lease_ms) as thread:
@@ -259,12 +234,12 @@ class Consulting:
                 renew()
                 listener(what)
 
-            question, past = self._take_over(thread.state, question)
+            question, past = take_over(self.conversations, thread.state, question, self._preparing.is_gone)
             plan = self._preparing.plan(thread.state, question, known, model.window, tell, is_cancelled, shared, past)
-            earlier = self.conversations.answered(question.key, question.instructions, plan.files)
+            earlier = earlier_answer(self._workplace, question.key, question.instructions, plan.files)
             if earlier is not None and question.reuse:
                 return self._reused(question, model, thread.state, plan, earlier)
-            for note in _earlier_notes(earlier):
+            for note in earlier_notes(earlier):
                 listener(note)
             ask = Ask(
                 plan.prompt,
@@ -275,7 +250,7 @@ class Consulting:
                 on_text or noop,
                 tell,
                 is_cancelled,
-                _Stores(VectorStores(self._workplace), thread.id),
+                StoresOfConversation(VectorStores(self._workplace), thread.id),
                 renew,
                 shows_text,
                 question.effort,
@@ -304,9 +279,9 @@ class Consulting:
             raise_if_cancelled(is_cancelled)
             committed = self.conversations.commit(thread, result)
         lost = (_THREAD_LOST,) if starts_over else ()
-        notes = (*_earlier_notes(earlier), *swept, *lost, *committed.notes)
+        notes = (*earlier_notes(earlier), *swept, *lost, *committed.notes)
         kept = self._keep(question, model, reply)
-        return self._told(
+        return consultation_of(
             question,
             model,
             committed.state,
@@ -341,45 +316,28 @@ class Consulting:
             InvalidInput: a model is named twice, or there is no comparison to keep.
             SatchelError: the question is not acceptable, or every assistant failed; the error of the first.
         """
-        from concurrent.futures import ThreadPoolExecutor  # it takes long to import
-
         names = [_full_name(one) for one in assistants]
-        if len(set(names)) < len(names):
-            raise InvalidInput("a model is named twice", "Name each model once")
-        if synthesis is not None and len(names) < 2:
-            raise InvalidInput("one answer cannot be compared", "Name more models, or leave out synthesis")
-        if keep_as is not None and synthesis is None:
-            raise InvalidInput("several answers cannot be kept as one", "Name a synthesis to keep, or ask one model")
-        keeping = check_keeping(keep_as, dry_run=dry_run)
-        question = check_question(instructions, max_bytes=self._workplace.max_content_bytes, dry_run=dry_run, **request)
+        check_panel(names, synthesis, keep_as)
+        question = check_question(
+            instructions,
+            max_bytes=self._workplace.max_content_bytes,
+            keep_as=keep_as,
+            dry_run=dry_run,
+            **request,
+        )
         check_agent(self._workplace, question.agent)
-        shared, lock, stop = SharedReading(self.counter), threading.Lock(), threading.Event()
+        keeping = question.keeping
+        if keeping is not None:
+            self._keeper().check(keeping, question.run_id)
+        question, shared = replace(question, keeping=None), SharedReading(self.counter)
         listener, is_cancelled = on_progress or noop, is_cancelled or never
 
-        def is_over() -> bool:
-            return stop.is_set() or is_cancelled()
+        def ask(name: str, tell: Callable[[str], None], is_over: IsCancelled) -> Consultation:
+            return self._turn(
+                name, question, shared, dry_run=dry_run, shows_text=False, on_progress=tell, is_cancelled=is_over
+            )
 
-        def ask(name: str) -> Consultation | Failure:
-            def tell(what: str) -> None:
-                with lock:
-                    listener(f"{name}: {what}")
-
-            try:
-                return self._turn(
-                    name, question, shared, dry_run=dry_run, shows_text=False, on_progress=tell, is_cancelled=is_over
-                )
-            except SatchelError as error:
-                return Failure(name, error)
-
-        with ThreadPoolExecutor(len(names)) as pool:
-            try:
-                panel = Panel.of(pool.map(ask, names))
-            except BaseException:
-                stop.set()  # the pool waits for its threads
-                raise
-        raise_if_cancelled(is_cancelled)
-        if not panel.answers:
-            raise panel.failures[0].error
+        panel = ask_all(names, ask, listener, is_cancelled)
         if synthesis is None or dry_run or len(panel.answers) < 2:
             return panel
         comparison = check_question(
@@ -388,51 +346,11 @@ class Consulting:
             conversation=f"{question.key.conversation} synthesis",
             agent=question.agent,
         )
-        comparison = replace(comparison, keeping=keeping)
+        question = replace(comparison, keeping=keeping, run_id=question.run_id)
         try:
-            done = self._turn(
-                synthesis,
-                comparison,
-                shared,
-                dry_run=False,
-                shows_text=False,
-                on_progress=listener,
-                is_cancelled=is_cancelled,
-            )
+            return replace(panel, synthesis=ask(synthesis, listener, is_cancelled))
         except SatchelError as error:
             return replace(panel, failures=(*panel.failures, Failure(synthesis, error)))
-        return replace(panel, synthesis=done)
-
-    def find(self, conversation: str, assistant: str | None = None) -> ListedConversation:
-        """Find the one conversation that a name means.
-
-        Args:
-            assistant: with or without its provider; None where the name alone says which.
-
-        Raises:
-            NotFound: there is none.
-            Conflict: there are several.
-        """
-        named = self.conversations.list(conversation=conversation, limit=MAX_LIMIT).items
-        matches = [one for one in named if assistant in {None, one.key.assistant, one.key.assistant.partition(":")[2]}]
-        if not matches:
-            known = [one.key.conversation for one in self.conversations.list().items]
-            others = ", ".join(one.key.assistant for one in named)
-            close = nearest(conversation, known)
-            raise NotFound(
-                f"there is no conversation {conversation!r}{'' if assistant is None else f' with {assistant}'}",
-                f"There is one with {others}"
-                if others
-                else f"Did you mean {close!r}?"
-                if close
-                else "See which there are",
-            )
-        if len(matches) > 1:
-            raise Conflict(
-                f"conversation {conversation!r} is with {', '.join(one.key.assistant for one in matches)}",
-                "Name the assistant too",
-            )
-        return matches[0]
 
     def providers(self) -> tuple[ProviderState, ...]:
         """Return who could be asked here, and what is missing for the others."""
@@ -455,31 +373,11 @@ class Consulting:
         )
         return briefing.text or None
 
-    def _take_over(self, state: ConversationState, question: Question) -> tuple[Question, tuple[PastTurn, ...]]:
-        """Return a question with the files, and the turns, of the conversation that a new one continues."""
-        key = question.key
-        before = None
-        if not state.turns:
-            before = self.conversations.predecessor(key, takes_over=question.takes_over)
-        if before is None:
-            if question.takes_over:
-                raise Conflict(
-                    f"there is nothing of {key.conversation!r} for {key.assistant} to take over",
-                    f"Leave out takes_over: {key.assistant} has this conversation"
-                    if state.turns
-                    else "Name a conversation that you had with another model",
-                )
-            return question, ()
-        files = self.conversations.state(before).files if question.takes_over else {}
-        paths = [path for path, one in files.items() if one.digest is not None and not self._preparing.is_gone(path)]
-        question = replace(question, context=tuple(dict.fromkeys((*question.context, *paths))))
-        return question, self.conversations.past(before)
-
     def _reused(
         self, question: Question, model: Assistant, state: ConversationState, plan: TurnPlan, earlier: EarlierAnswer
     ) -> Consultation:
         """Return an earlier answer; nothing is sent or recorded."""
-        whole = self._told(question, model, state, plan, notes=(f"nothing was sent: this is {earlier.told}",))
+        whole = consultation_of(question, model, state, plan, notes=(f"nothing was sent: this is {earlier.told}",))
         return replace(whole, answer=earlier.answer, sent_tokens=0, saved_tokens=plan.resent_tokens)
 
     def _keep(self, question: Question, model: Assistant, reply: Reply) -> Kept | None:
@@ -526,54 +424,6 @@ class Consulting:
         except SatchelError as error:
             return (f"vector stores that earlier calls left were not looked for: {error.problem}",)
         return tuple(f"a vector store that an earlier call left is still there: {one}" for one in swept.failures)
-
-    def _told(
-        self,
-        question: Question,
-        model: Assistant,
-        state: ConversationState,
-        plan: TurnPlan,
-        reply: Reply | None = None,
-        kept: Kept | None = None,
-        notes: Sequence[str] = (),
-    ) -> Consultation:
-        inline, overflow = list_placements(
-            {path: known for path, known in plan.files.items() if known.digest is not None}
-        )
-        return Consultation(
-            assistant=model.name,
-            address=model.address,
-            conversation=question.key.conversation,
-            turn=state.turns + (reply is None),
-            answer=None if reply is None else reply.text,
-            inline=inline,
-            overflow=overflow,
-            searchable=len(plan.overflow) - len(plan.attachments),
-            attachments=plan.attachments,
-            held_back=(*plan.held_back, *(reply.dropped if reply else ())),
-            sent_tokens=plan.tokens,
-            saved_tokens=max(0, plan.resent_tokens - plan.tokens),
-            held_tokens=state.held_tokens + (plan.tokens if reply is None else 0),
-            window_tokens=model.window.tokens,
-            input_tokens=reply.input_tokens if reply else None,
-            output_tokens=reply.output_tokens if reply else None,
-            queries=reply.queries if reply else (),
-            cited=reply.cited if reply else (),
-            kept=kept,
-            notes=(
-                *question.notes,
-                *plan.notes,
-                *(reply.notes if reply else ()),
-                *notes,
-                *(kept.notes if kept else ()),
-            ),
-        )
-
-
-def _earlier_notes(earlier: EarlierAnswer | None) -> tuple[str, ...]:
-    if earlier is None:
-        return ()
-    return (f"nearly the same question about the same files has an answer, {earlier.told}: reuse returns it",)
 
 
 def _full_name(assistant: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from satchel.base.errors import Interrupted, SatchelError
 from satchel.base.paging import check_whole
 from satchel.base.records import dataclass, replace
-from satchel.consult.cancelling import IsCancelled, never
+from satchel.consult.records import IsCancelled, never
 from satchel.keep import names, projects
 from satchel.keep.projects import Service
 from satchel.store.transaction import Row
@@ -257,3 +257,20 @@ def _store(row: Row) -> VectorStore:
 
 def _uid(store: VectorStore) -> bytes:
     return bytes.fromhex(store.name.removeprefix("satchel-"))
+
+
+class StoresOfConversation:
+    """Records hosted stores as those of one conversation."""
+
+    def __init__(self, stores: VectorStores, conversation_id: int) -> None:
+        self._stores = stores
+        self._conversation_id = conversation_id
+
+    def announce(self, provider: str) -> VectorStore:
+        return self._stores.announce(provider, self._conversation_id)
+
+    def made(self, store: VectorStore, external_id: str) -> VectorStore:
+        return self._stores.made(store, external_id)
+
+    def deleted(self, store: VectorStore) -> None:
+        self._stores.deleted(store)

@@ -13,6 +13,8 @@ SUPERSEDED = 2
 
 _UNREPLACED = "i.superseded_by IS NULL"
 _NOBODY = "CAST(NULL AS BIGINT)"
+_AUTHOR_OF_RULE = "CASE WHEN i.unconfirmed = 0 AND i.stated_by IS NOT NULL THEN i.stated_by ELSE i.created_by END"
+"""A rule that a person stated is that person's once it is confirmed."""
 
 
 class Kind(Enum):
@@ -30,14 +32,14 @@ class Kind(Enum):
         text: the column that replaced, retracted and confirmed items are quoted by; None for kinds without corrections.
     """
 
-    ENTRY = (1, "e", "context", "agent_id", "created_at", _UNREPLACED, "content")
-    DECISION = (2, "d", "decisions", "agent_id", "updated_at", "i.status <> 2")
-    CONSTRAINT = (3, "c", "constraints", "created_by", "deactivated_at", "i.active = 1", "text", "deactivated_by")
-    MESSAGE = (4, "m", "agent_messages", "from_agent_id", "created_at")
-    FILE_CHANGE = (5, "f", "file_changes", "agent_id", "created_at")
-    PACKAGE = (6, "p", "context_packages", "producer_id", "updated_at", _UNREPLACED)
+    ENTRY = (1, "e", "context", "i.agent_id", "created_at", _UNREPLACED, "content")
+    DECISION = (2, "d", "decisions", "i.agent_id", "updated_at", "i.status <> 2")
+    CONSTRAINT = (3, "c", "constraints", _AUTHOR_OF_RULE, "deactivated_at", "i.active = 1", "text", "deactivated_by")
+    MESSAGE = (4, "m", "agent_messages", "i.from_agent_id", "created_at")
+    FILE_CHANGE = (5, "f", "file_changes", "i.agent_id", "created_at")
+    PACKAGE = (6, "p", "context_packages", "i.producer_id", "updated_at", _UNREPLACED)
     ERROR_PATTERN = (7, "x", "error_patterns", None, "last_seen")
-    STRATEGY = (8, "s", "strategies", "agent_id", "last_seen", _UNREPLACED, "insight")
+    STRATEGY = (8, "s", "strategies", "i.agent_id", "last_seen", _UNREPLACED, "insight")
 
     def __init__(
         self,
@@ -53,7 +55,7 @@ class Kind(Enum):
         self.number = number
         self.letter = letter
         self.table = table
-        self.author = _NOBODY if author is None else f"i.{author}"
+        self.author = author or _NOBODY
         self.changed_by = self.author if ended_by is None else f"COALESCE(i.{ended_by}, {self.author})"
         self.changed_at = f"COALESCE(i.{changed_at}, i.created_at)" if ended_by is not None else f"i.{changed_at}"
         self.live = live

@@ -29,6 +29,7 @@ _NEGATIONS = frozenset(
     """
     no not never none nothing nor neither without avoid cannot don doesn didn isn aren wasn weren won wouldn shouldn
     mustn couldn hasn haven forbid forbidden prohibited unless except
+    nicht nie niemals kein keine keinen ohne ne pas jamais aucun aucune sans nunca jamás sin ningún ninguna
     """.split()
 )
 _OPPOSITES = tuple(
@@ -58,18 +59,18 @@ class Near:
 
     Attributes:
         distance: 100 minus the percentage of shared words, so that the most similar sort first.
+        is_opposite: whether it seems to deny or reverse the text.
     """
 
     distance: int
     item: int
     text: str
+    is_opposite: bool = False
 
     def note(self, kind: Kind, title: str | None = None) -> str:
         """Return a note that names it."""
-        return (
-            f"{kind.ref(self.item)} says nearly the same ({100 - self.distance} % alike): "
-            f"{shortened(title or self.text)}"
-        )
+        says = "seems to say the opposite" if self.is_opposite else "says nearly the same"
+        return f"{kind.ref(self.item)} {says} ({100 - self.distance} % alike): {shortened(title or self.text)}"
 
 
 def share_of_shorter(one: Collection[str], other: Collection[str]) -> int:
@@ -88,15 +89,21 @@ def share_of_both(one: Collection[str], other: Collection[str]) -> int:
 
 
 def most_similar(
-    text: str, others: Iterable[tuple[int, str]], likeness: Callable[[Collection[str], Collection[str]], int]
+    text: str,
+    others: Iterable[tuple[int, str]],
+    likeness: Callable[[Collection[str], Collection[str]], int],
+    *,
+    with_opposites: bool = False,
 ) -> tuple[Near, ...]:
-    """Return up to three of the items that say nearly the same as a text, most similar first."""
+    """Return up to three of the items that say nearly the same as a text, or the opposite, most similar first."""
     words = frozenset(words_of(text))
     percentages = ((likeness(words, words_of(other)), item, other) for item, other in others)
     similar = [
-        Near(100 - percent, item, other)
+        Near(100 - percent, item, other, is_opposite)
         for percent, item, other in percentages
-        if percent >= THRESHOLD and not are_distinct(text, other)
+        if percent >= THRESHOLD
+        and not ((is_opposite := are_opposed(text, other)) and not with_opposites)
+        and not _have_own_marks(text, other)
     ]
     return tuple(sorted(similar)[:_MAX_NAMED])
 
@@ -106,12 +113,19 @@ def are_distinct(one: str, other: str) -> bool:
 
     One denies or reverses what the other says, or each has a number, path, type or other name that the other lacks.
     """
+    return are_opposed(one, other) or _have_own_marks(one, other)
+
+
+def are_opposed(one: str, other: str) -> bool:
+    """Return whether one of two texts of nearly the same words denies or reverses what the other says."""
     mine, theirs = frozenset(WORD.findall(one.lower())), frozenset(WORD.findall(other.lower()))
     if bool(mine & _NEGATIONS) != bool(theirs & _NEGATIONS):
         return True
     only_mine, only_theirs = mine - theirs, theirs - mine
-    if any((a in only_mine and b in only_theirs) or (b in only_mine and a in only_theirs) for a, b in _OPPOSITES):
-        return True
+    return any((a in only_mine and b in only_theirs) or (b in only_mine and a in only_theirs) for a, b in _OPPOSITES)
+
+
+def _have_own_marks(one: str, other: str) -> bool:
     my_marks, their_marks = _marks(one), _marks(other)
     return bool(my_marks - their_marks) and bool(their_marks - my_marks)
 
@@ -127,6 +141,8 @@ def by_search(
     kind: Kind,
     text: str,
     read: Callable[[Transaction, Sequence[int]], Mapping[int, str]],
+    *,
+    with_opposites: bool = False,
 ) -> tuple[Near, ...]:
     """Return the items of a kind that say nearly the same; ``read`` loads the texts to compare."""
     if len(words_of(text)) < MIN_WORDS:
@@ -144,4 +160,4 @@ def by_search(
         return ()
     documents = set_of(hit.document for hit in hits)
     items = [row[0] for row in transaction.all(f"SELECT item_id FROM documents WHERE id IN {documents}")]
-    return most_similar(text, read(transaction, items).items(), share_of_shorter)
+    return most_similar(text, read(transaction, items).items(), share_of_shorter, with_opposites=with_opposites)

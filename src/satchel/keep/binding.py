@@ -16,6 +16,8 @@ from itertools import accumulate
 from satchel.base.records import NamedTuple
 from satchel.find.kind import Kind
 from satchel.keep import globs
+from satchel.keep.preferences import binding_caller
+from satchel.keep.projects import Workplace
 from satchel.store.transaction import Row, Transaction
 
 _AT_ONCE = 200
@@ -58,6 +60,7 @@ class Binding(NamedTuple):
         by: the glob, file, folder, module or identifier by which it binds.
         file: the first of the files that it binds.
         is_wide: whether only an identifier in the text does.
+        is_unconfirmed: whether it is a person's rule that no person has confirmed.
     """
 
     kind: Kind
@@ -70,6 +73,7 @@ class Binding(NamedTuple):
     by: str
     file: str = ""
     is_wide: bool = False
+    is_unconfirmed: bool = False
 
     @property
     def ref(self) -> str:
@@ -98,18 +102,20 @@ class _OutOfTime(Exception):
 
 def find(
     transaction: Transaction,
+    work: Workplace,
     project_id: int,
     files: Sequence[str],
     text: str = "",
     is_over: Callable[[], bool] = lambda: False,
 ) -> Bindings:
-    """Return the rules in force and active decisions that bind any of some files.
+    """Return the caller's rules in force and active decisions that bind any of some files.
 
     ``files`` are canonical paths, those of folders with a slash at the end; ``text`` is code that is written there.
     Critical rules are compared first, then what is newest; ``is_over`` is called all along and ends the comparison.
     """
     values = {"project": project_id}
-    rows = [*transaction.all(_RULES, values), *transaction.all(_DECISIONS, values)]
+    rules = _rules(f"active = 1{binding_caller(transaction, work, project_id, 'constraints')}")
+    rows = [*transaction.all(rules, values), *transaction.all(_DECISIONS, values)]
     rows.sort(key=lambda row: (not (_is_rule(row) and row[3] == CRITICAL), -row[1]))
     bound: dict[int, tuple[str, str, bool]] = {}
     checked = 0
@@ -155,20 +161,25 @@ def _query(columns: str, table: str, condition: str, order: str) -> str:
     )
 
 
-_RULES = _query("id, seq, text, priority", "constraints", "active = 1", "priority DESC, created_at DESC, id DESC")
+def _rules(condition: str) -> str:
+    return _query(
+        "id, seq, text, priority, unconfirmed", "constraints", condition, "priority DESC, created_at DESC, id DESC"
+    )
+
+
 _DECISIONS = _query(
     "id, seq, key, value_text, value_number, rationale", "decisions", "status = 1", "created_at DESC, id DESC"
 )
 
 
 def _is_rule(row: Row) -> bool:
-    return len(row) == 5  # a decision has a key and a reason too
+    return len(row) == 6  # a decision has a key and a reason too
 
 
 def _binding(row: Row, by: str, file: str, is_wide: bool) -> Binding:
     if _is_rule(row):
-        number, seq, text, priority, _ = row
-        return Binding(Kind.CONSTRAINT, number, seq, "", text, None, priority, by, file, is_wide)
+        number, seq, text, priority, unconfirmed, _ = row
+        return Binding(Kind.CONSTRAINT, number, seq, "", text, None, priority, by, file, is_wide, bool(unconfirmed))
     number, seq, key, text, amount, reason, _ = row
     value = f"{amount:.15g}" if text is None else text
     return Binding(Kind.DECISION, number, seq, key, value, reason, 0, by, file, is_wide)

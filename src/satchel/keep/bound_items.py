@@ -22,6 +22,7 @@ class BoundItem:
         reason: why it was decided, or None.
         priority: of a rule, else None.
         by: the glob, or the name in its text, by which it binds.
+        unconfirmed: whether it is a person's rule that no person has confirmed.
     """
 
     ref: str
@@ -31,6 +32,7 @@ class BoundItem:
     reason: str | None
     priority: str | None
     by: str
+    unconfirmed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def binding_of(workplace: Workplace, file: object, limit: int, offset: int) -> F
     check_page(limit, offset)
     path = check_place(file, workplace.files_root)[0].removesuffix("**")
     with projects.reading(workplace) as (transaction, project):
-        bound = binding.find(transaction, project.id, [path]).items
+        bound = binding.find(transaction, workplace, project.id, [path]).items
     items = tuple(
         BoundItem(
             one.ref,
@@ -61,6 +63,7 @@ def binding_of(workplace: Workplace, file: object, limit: int, offset: int) -> F
             one.reason,
             PRIORITIES[one.priority - 1] if one.priority else None,
             one.by,
+            one.is_unconfirmed,
         )
         for one in bound[offset : offset + limit]
     )

@@ -6,23 +6,30 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
+from satchel.base.errors import Refused, unknown_name
 from satchel.base.paging import DEFAULT_LIMIT, KeptPage
 from satchel.base.records import dataclass, field
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find import documents, near
 from satchel.find.kind import LIVE, SUPERSEDED, Kind
-from satchel.keep import fields, kept
+from satchel.keep import fields, kept, preferences
 from satchel.keep import listing as filters
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.corrections.log import Corrector
 from satchel.keep.fields import Field
 from satchel.keep.kind import ItemKind, names_part
 from satchel.keep.listing import Filter, Order, View
-from satchel.keep.projects import Service
+from satchel.keep.names import ensure_agent
+from satchel.keep.projects import Service, Workplace
+from satchel.keep.sessions.actors import ME, is_by_person
+from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction, set_of
 
 if TYPE_CHECKING:
     from satchel.keep.bound_items import FileBinding
+
+USER = "user"
+"""The value of ``stated_by``: the person of the session."""
 
 STATUSES = ("active", "inactive")
 """The statuses of a constraint, stored by their position, from 1."""
@@ -49,6 +56,9 @@ class Constraint:
         deactivated_by: the agent that ended it, or None.
         deactivated_at: when, in milliseconds UTC.
         created_at: milliseconds UTC.
+        stated_by: the person whose words it is, or None.
+        unconfirmed: whether no person has confirmed that; until then it binds that person's sessions only.
+        for_person: the only person whose sessions it binds, since it is their preference; None for everybody's.
         score: how well it matched a search, higher is better; None without one.
         notes: what the writer should know; empty when read.
     """
@@ -68,6 +78,9 @@ class Constraint:
     deactivated_at: int | None
     created_at: int
     paths: tuple[str, ...] = ()
+    stated_by: str | None = None
+    unconfirmed: bool = False
+    for_person: str | None = None
     metadata: Mapping[str, str | float] = field(default_factory=dict)
     score: float | None = None
     notes: tuple[str, ...] = ()
@@ -75,6 +88,11 @@ class Constraint:
     @property
     def ref(self) -> str:
         return Kind.CONSTRAINT.ref(self.id)
+
+    @property
+    def author(self) -> str | None:
+        """Return who answers for it: the person who stated it once it is confirmed, else its agent."""
+        return self.agent if self.unconfirmed or self.stated_by is None else self.stated_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +106,15 @@ class ConstraintPage(KeptPage[Constraint]):
 
 _STATUS = fields.choice({"active": 1, "inactive": 0}, decode=bool)
 
+
+def _shown_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    rows = transaction.all(
+        f"SELECT id, text, unconfirmed, for_person IS NOT NULL FROM constraints WHERE id IN {set_of(numbers)}"
+    )
+    marks = ("", "(one person's preference) ", "(unconfirmed) ")
+    return {number: f"{marks[2 * unconfirmed or personal]}{text}" for number, text, unconfirmed, personal in rows}
+
+
 CONSTRAINT = ItemKind(
     "a rule",
     (
@@ -99,6 +126,9 @@ CONSTRAINT = ItemKind(
         Field("paths", fields.PATHS, default="[]"),
         Field("metadata", fields.METADATA, default=fields.EMPTY),
         fields.name_field("agent", fields.AGENT, "agents", "created_by", merge=fields.FILL),
+        fields.name_field("stated_by", fields.AGENT, "agents", "stated_by"),
+        Field("unconfirmed", fields.FLAG, default=0, merge=fields.MIN),
+        fields.name_field("for", fields.AGENT, "agents", "for_person", attribute="for_person"),
         Field("status", _STATUS, "active", default=1, merge=fields.SOFT, attribute="active"),
         Field("reason", fields.TEXT, merge=fields.SOFT),
         fields.name_field("deactivated_by", fields.AGENT, "agents", "deactivated_by", merge=fields.SOFT),
@@ -112,9 +142,7 @@ CONSTRAINT = ItemKind(
     text=("text",),
     words=("category", "layer", "paths", "tags"),
     document={"agent_id": "created_by"},
-    shown=lambda transaction, numbers: dict(
-        transaction.all(f"SELECT id, text FROM constraints WHERE id IN {set_of(numbers)}")
-    ),
+    shown=_shown_texts,
 )
 
 
@@ -151,6 +179,12 @@ def _of_status(view: View, status: str) -> None:
         view.where(f"i.active = {int(status == 'active')}")
 
 
+def _add_binding(view: View) -> None:
+    binding = preferences.binding_caller(view.transaction, view.workplace, view.project_id, "i")
+    if binding:
+        view.where(binding.removeprefix(" AND "))
+
+
 LISTING = kept.listing(
     CONSTRAINT,
     (
@@ -164,16 +198,31 @@ LISTING = kept.listing(
         filters.several("tags", "i.id", "constraint_tags constraint_id tag_id"),
     ),
     Order("priority", "i.priority DESC, i.created_at DESC, i.id DESC"),
+    begin=_add_binding,
 )
 
 
+def similar(transaction: Transaction, project_id: int, text: str) -> tuple[near.Near, ...]:
+    """Return the rules in force that say nearly the same as a text, or the opposite."""
+    return near.by_search(transaction, project_id, Kind.CONSTRAINT, text, _active_texts, with_opposites=True)
+
+
 def _notes_on_similar(transaction: Transaction, project_id: int, old: int | None, text: str) -> tuple[str, ...]:
-    alike = near.by_search(transaction, project_id, Kind.CONSTRAINT, text, _active_texts)
-    return tuple(one.note(Kind.CONSTRAINT) for one in alike if one.item != old)
+    return tuple(one.note(Kind.CONSTRAINT) for one in similar(transaction, project_id, text) if one.item != old)
 
 
 def _active_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
     return dict(transaction.all(f"SELECT id, text FROM constraints WHERE active = 1 AND id IN {set_of(numbers)}"))
+
+
+def confirm(transaction: Transaction, project_id: int, number: int, *, unconfirmed: bool = False) -> None:
+    """Record that a person confirmed a rule that a person stated, or that this was undone."""
+    seq = transaction.next_seq(project_id)
+    transaction.run(
+        "UPDATE constraints SET unconfirmed = :unconfirmed, seq = :seq WHERE project_id = :project AND id = :id",
+        {"unconfirmed": int(unconfirmed), "seq": seq, "project": project_id, "id": number},
+    )
+    documents.set_status(transaction, Kind.CONSTRAINT, [(number, seq)], LIVE)
 
 
 def _replace(transaction: Transaction, project_id: int, old: int, heir: int, by: Corrector) -> None:
@@ -209,6 +258,46 @@ def revive(transaction: Transaction, project_id: int, number: int) -> None:
     documents.set_status(transaction, Kind.CONSTRAINT, [(number, seq)], LIVE)
 
 
+def _of_person(
+    work: Workplace,
+    text: str,
+    transaction: Transaction,
+    project_id: int,
+    actor: Actor,
+    old: int | None,
+    now: int,
+    *,
+    is_stated: bool,
+    is_personal: bool,
+) -> tuple[dict[str, object], tuple[str, ...]]:
+    # the columns of a rule that a person stated or prefers, and notes
+    from satchel.keep.persons import shown_name  # imported here: most rules are neither
+    from satchel.keep.sessions import heard
+
+    notes: tuple[str, ...] = ()
+    if is_stated and not heard.has(transaction, actor.session, text, now):
+        is_stated, notes = False, (_NOT_HEARD,)
+    if not is_stated and not is_personal:
+        return {}, notes
+    number, name = ensure_agent(transaction, project_id, work.person(), now)
+    person, of_old = shown_name(name), f"SELECT {preferences.BIND_ALL} FROM constraints WHERE id = :id"
+    if old is not None and (row := transaction.one(of_old, {"id": old})) is not None and row[0]:
+        raise Refused(
+            f"{Kind.CONSTRAINT.ref(old)} binds everybody, and this rule would bind {person} only",
+            "Leave supersedes out",
+        )
+    columns: dict[str, object] = {"for_person": number if is_personal else None}
+    if is_stated:
+        columns |= {"stated_by": number, "unconfirmed": 1}
+        notes = (f"unconfirmed: it binds only sessions of {person} until a person confirms it with `satchel confirm`",)
+    return columns, notes
+
+
+_NOT_HEARD = (
+    "stored as your own rule, not as the user's: no prompt of this session in the last hour says it; quote their words"
+)
+
+
 class Constraints(Service):
     """Rules of the project."""
 
@@ -223,9 +312,13 @@ class Constraints(Service):
         tags: Sequence[str] = (),
         metadata: Mapping[str, str | float] | None = None,
         supersedes: str | int | None = None,
+        stated_by: str | None = None,
+        only_for: str | None = None,
         agent: str | None = None,
     ) -> Constraint:
         """Add a rule; it is durable when this returns.
+
+        An agent's priority stops at high. What the session's person stated, or prefers, replaces no rule of others.
 
         Args:
             text: the rule; at most ``context.max_content_kib``.
@@ -237,6 +330,9 @@ class Constraints(Service):
             tags: at most 50 names, case-insensitive; created on first use.
             metadata: texts, numbers, true and false by key, at most 2 KB of JSON.
             supersedes: the short id of the rule it replaces, such as ``c7``.
+            stated_by: ``user`` if the session's person stated it in these words in the last hour; otherwise it is
+                stored as the agent's own. It binds that person's sessions only until a person confirms it.
+            only_for: ``me`` for a preference of the session's person, which binds no other person's sessions.
             agent: the author; None takes the default, which may be nobody.
 
         Returns:
@@ -249,6 +345,13 @@ class Constraints(Service):
                 person may replace it.
         """
         work = self._workplace
+        for name, value, valid in (("stated_by", stated_by, USER), ("for", only_for, ME)):
+            if value not in {None, valid}:
+                raise unknown_name(name, value, (valid,))
+        notes: tuple[str, ...] = ()
+        is_agents = not is_by_person(work, agent)
+        if is_agents and work.caller is not None and priority == PRIORITIES[-1]:
+            priority, notes = PRIORITIES[-2], (f"stored as {PRIORITIES[-2]}: only a person makes a rule critical",)
         new = kept.check(
             CONSTRAINT,
             work,
@@ -260,14 +363,18 @@ class Constraints(Service):
             metadata=metadata or {},
             tags=tags,
         )
+        is_stated, is_personal = stated_by is not None and is_agents, only_for is not None
         return kept.add(
             CONSTRAINT,
             work,
-            new,
+            new._replace(notes=(*notes, *new.notes)),
             agent=agent,
             supersedes=supersedes,
             similar=partial(_notes_on_similar, text=new.values["text"]),
             end=_replace,
+            own=partial(_of_person, work, new.values["text"], is_stated=is_stated, is_personal=is_personal)
+            if is_stated or is_personal
+            else None,
         )
 
     def binding(self, file: str, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> FileBinding:

@@ -201,7 +201,7 @@ TIME = Codec("a time, ISO 8601 UTC with milliseconds", iso, _time, is_number=Tru
 BORN = Codec("a time, ISO 8601 UTC with milliseconds", iso, _born, is_number=True)
 WHOLE = Codec("a whole number", None, _whole)
 COUNT = Codec("a whole number from 1", None, _count)
-FLAG = Codec("true; absent is false", lambda value: True if value else None, _flag)
+FLAG = Codec("true; absent is false", lambda value: True if value else None, _flag, decode=bool)
 FOLDED = Codec("a name in lower case", None, _folded, is_minor=True, check=_folded)
 AGENT = Codec("an agent's name", None, _agent, is_number=True, is_minor=True)
 ADDRESSEE = Codec("an agent's name", None, _addressee, is_number=True)

@@ -20,6 +20,7 @@ from satchel.keep.kind import ItemKind, Part, Record
 from satchel.keep.listing import Filter, Listing, Order, View
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import acting, persons_gate
+from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Row, Transaction, set_of
 
 if TYPE_CHECKING:
@@ -104,10 +105,12 @@ def add(
     supersedes: str | int | None,
     similar: Callable[[Transaction, int, int | None], tuple[str, ...]],
     end: Callable[[Transaction, int, int, int, log.Corrector], None],
+    own: Callable[[Transaction, int, Actor, int | None, int], tuple[dict[str, object], tuple[str, ...]]] | None = None,
 ) -> Record:
     """Add an item of a kind with corrections, and replace another with it.
 
     ``similar`` returns notes on similar items besides the replaced one, and ``end`` replaces an item by another.
+    ``own`` returns further columns and notes.
     """
     old = None if supersedes is None else kind.kind.number_of(supersedes)
     agent = names.check_agent(workplace, agent)
@@ -119,8 +122,9 @@ def add(
         )
         if old is not None:
             log.check_replaceable(transaction, project.id, (kind.kind, old), corrector)
-        notes = (*new.notes, *log.replaced_note(kind.kind, old), *similar_notes)
-        record = insert(kind, transaction, workplace, project.id, new, now, actor.number, notes)
+        columns, own_notes = ({}, ()) if own is None else own(transaction, project.id, actor, old, now)
+        notes = (*new.notes, *own_notes, *log.replaced_note(kind.kind, old), *similar_notes)
+        record = insert(kind, transaction, workplace, project.id, new, now, actor.number, notes, **columns)
         if old is not None:
             end(transaction, project.id, old, record.id, corrector)
             log.record(transaction, project.id, log.SUPERSEDED, (kind.kind, old), corrector, heir=record.id)
@@ -347,6 +351,7 @@ def listing(
     usual: Order | None = None,
     *,
     in_run: bool = False,
+    begin: Callable[[View], None] | None = None,
     finish: Callable[[View, str], None] | None = None,
 ) -> Listing[Record]:
     """Return the list of a kind with its filters and usual order."""
@@ -361,5 +366,6 @@ def listing(
         changed=tuple(one.column_name for one in kind.fields if one.codec in {BORN, TIME}),
         expires=kind.expires,
         in_run=in_run,
+        begin=begin,
         finish=finish,
     )

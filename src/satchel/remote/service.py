@@ -173,7 +173,7 @@ class RemoteSatchel(Satchel):
     @cached_property
     def consulting(self) -> Consulting:
         """Consult from this machine, which has the files and the keys: its conversations stay in a store here."""
-        from satchel.consult.keeping import AnswerKeeper
+        from satchel.consult.question import AnswerKeeper
         from satchel.consult.service import Consulting
 
         work = self.workplace

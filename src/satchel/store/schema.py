@@ -127,6 +127,18 @@ _DAYS = (
     """,
 )
 
+_WORDS_OF_PERSONS = (
+    # stated_by: the person whose words a rule is; for_person: the only person whose sessions a preference binds
+    "ALTER TABLE constraints ADD COLUMN stated_by BIGINT REFERENCES agents (id)",
+    "ALTER TABLE constraints ADD COLUMN unconfirmed SMALLINT NOT NULL DEFAULT 0 CHECK (unconfirmed IN (0, 1))",
+    "ALTER TABLE constraints ADD COLUMN for_person BIGINT REFERENCES agents (id)",
+    "CREATE INDEX constraints_of_persons ON constraints (project_id) WHERE unconfirmed = 1 OR for_person IS NOT NULL",
+    # heard: a JSON list of times and sentences; see satchel.keep.sessions.heard
+    "ALTER TABLE sessions ADD COLUMN heard TEXT",
+    "ALTER TABLE sessions ADD COLUMN heard_at BIGINT",
+    "CREATE INDEX sessions_heard ON sessions (heard_at) WHERE heard_at IS NOT NULL",
+)
+
 _DOCUMENTS = (
     # texts of documents, such as AGENTS.md, that a person accepted or rejected. line: where it was last; clients: those
     # that load it by themselves, a space around each name, null for an edited text; kind, item_id and seq: what it
@@ -155,7 +167,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("fewer indexes, and bands of 32 bits", _SMALLER, min_writer=28),
     Migration("paths of rules and decisions, which folders among scopes become", _PATHS, min_writer=28),
     Migration("metadata, days of use, and claims that are over", _DAYS, min_writer=28),
-    Migration("texts of documents", _DOCUMENTS, min_writer=28),
+    Migration("texts of documents, and words of persons", (*_DOCUMENTS, *_WORDS_OF_PERSONS), min_writer=28),
 )
 """The first makes a new store, at :data:`BASE_VERSION`; each of the others brings a store to the next version."""
 

@@ -99,7 +99,7 @@ class TestWhatOneWroteOneself:
         self, clients: Clients, clock: ManualClock, agent: str | None
     ) -> None:
         satchel = clients.start()
-        satchel.constraints.add("never log a token", priority="critical", agent="ben")
+        clients.program().constraints.add("never log a token", priority="critical", agent="ben")
         satchel.sessions.enter(opens_window=True)
         refs(satchel, agent=agent)
         satchel.entries.write("discovery", "the lock is held by the pool", agent=agent)

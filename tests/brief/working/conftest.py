@@ -23,9 +23,10 @@ def begin(open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(processes, "find_client", lambda *_: here[0])
     monkeypatch.setattr(processes, "is_alive", lambda _: True)
 
-    def call(identity: str = "s1", client: str = "claude") -> Satchel:
+    def call(identity: str = "s1", client: str = "claude", person: str = "ann") -> Satchel:
         here[0] = begun.setdefault(identity, Process(1_000_000 + len(begun), 1))
-        satchel = open_in(project, caller=Caller.of_hook({}, client, identity, begins=True))
+        environ = {"SATCHEL_PERSON": person}
+        satchel = open_in(project, environ=environ, caller=Caller.of_hook({}, client, identity, begins=True))
         satchel.sessions.enter()
         return satchel
 

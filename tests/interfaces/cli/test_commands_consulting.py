@@ -103,10 +103,8 @@ OPTIONS: list[tuple[tuple[str, ...], str, tuple[str, ...], Look, object]] = [
 
 ALONE = {
     *(("consult", name) for name in ("MODEL", "QUESTION", "--run", "--agent")),
-    *(
-        ("consult", name)
-        for name in ("--list", "--show", "--also", "--synthesis", "--reuse", "--take-over", "--effort", "--temperature")
-    ),
+    *(("consult", f"--{name}") for name in ("list", "show", "also", "synthesis", "reuse", "take-over")),
+    *(("consult", f"--{name}") for name in ("allow-root", "effort", "temperature")),
 }
 """Those with a test of their own."""
 
@@ -118,6 +116,7 @@ def provider(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Parrot]:
     with Parrot() as server:
         monkeypatch.setenv("SATCHEL_CONSULT_BASE_URL", server.url)
         monkeypatch.setenv("SATCHEL_CONSULT_WINDOW_TOKENS", "18000")
+        monkeypatch.setenv("SATCHEL_CONSULT_REMEMBER", "false")
         monkeypatch.setenv("SATCHEL_CONSULT_OUTPUT_TOKENS", "2000")
         (folder / "src").mkdir()
         (folder / "src" / "auth.py").write_text("def refresh(token):\n    return token\n")
@@ -378,6 +377,15 @@ def test_a_list_says_what_each_holds_and_who_can_be_asked(cli: Cli) -> None:
     assert "3 of 3 conversations" in out
     assert "other compatible:tiny turns:1" in out
     assert "not set: openai (OPENAI_API_KEY), " in err
+
+
+@pytest.mark.usefixtures("provider")
+def test_a_folder_outside_the_project_is_allowed_by_name(cli: Cli, tmp_path: Path) -> None:
+    outside = tmp_path.resolve() / "elsewhere"
+    outside.mkdir()
+    (outside / "b.py").write_text("print('outside')\n")
+    assert "outside the folders that may be sent" in cli(*CONSULT, "--file", str(outside))[2]
+    assert "print('outside')" in cli(*CONSULT, "--file", str(outside), "--allow-root", str(outside))[1]
 
 
 @pytest.mark.usefixtures("known_things")

@@ -63,6 +63,7 @@ WRITES: list[tuple[tuple[str, ...], str, tuple[str, ...], Mapping[str, object]]]
 
 _OF_INBOX = {"--unread", "--type", "--priority", "--from", "--thread"}
 ALONE = {
+    ("rule add", "--stated-by"),
     *(("decisions", "--key"), ("message list", "--wait"), ("file claim", "--exclusive")),
     *(("message sent", option) for command, option, *_ in FILTERS if command == INBOX and option not in _OF_INBOX),
     ("message sent", "--agent"),

@@ -71,7 +71,10 @@ def fill_small(satchel: Satchel, other: Satchel, clock: ManualClock) -> None:
         "token_store", "Redis, not cookies", agent="planner", tags=["api", "security"], scopes=["login"]
     )
     other.decisions.set("session_ttl", 600, agent="builder", rationale="the gateway keeps 600 s now")
-    satchel.constraints.add("Passwords are never logged.", category="security", priority="critical", agent="planner")
+    with open_satchel(cwd=satchel.workplace.root, environ={}, clock=clock) as program:  # an agent makes none critical
+        program.constraints.add(
+            "Passwords are never logged.", category="security", priority="critical", agent="planner"
+        )
     satchel.constraints.add(
         "No request takes longer than 200 ms.", category="performance", tags=["api"], agent="builder"
     )

@@ -40,6 +40,12 @@ CASES = [
         look=lambda answer: [one["id"] for one in answer["bindings" if "bindings" in answer else "constraints"]],
         expected=["c1"],
     ),
+    added("stated_by", "user")._replace(
+        arguments={"text": "a rule", "stated_by": "user", "agent": "ann"},
+        look=lambda answer: "your own rule" in answer.get("notes", ("",))[0],
+        expected=True,
+    ),
+    added("for", "me")._replace(look=lambda answer: answer.get("for_person", "").startswith("human"), expected=True),
     added("supersedes", "c9")._replace(look=field("error"), expected="not_found"),
     found("query", "what about passwords?", "c3"),
     found("category", "performance", "c2"),

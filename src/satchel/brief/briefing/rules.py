@@ -11,6 +11,7 @@ from satchel.find.kind import Kind
 from satchel.keep.decisions.records import STATUSES
 from satchel.keep.decisions.state import DEPRECATED, value_of
 from satchel.keep.names import is_persons
+from satchel.keep.preferences import UNCONFIRMED, author_of, binding_caller
 from satchel.store.transaction import Row
 
 _ACTIVE, _DRAFT = (STATUSES.index(status) + 1 for status in ("active", "draft"))
@@ -22,23 +23,24 @@ _IS_OF_TASK = """
 """Whether a decision has the task of the agent, or the branch of its session, as a tag."""
 
 
-def constraints(_context: BriefingContext) -> Source:
+def constraints(context: BriefingContext) -> Source:
     """Return the active constraints, the most urgent first."""
+    binding = binding_caller(context.transaction, context.workplace, context.project_id)
     return Source(
         name="rules",
         section="rules",
         kind=Kind.CONSTRAINT,
         tool="get_constraints",
         table="constraints c",
-        where=f"c.project_id = :project AND c.active = 1 AND {ANY_PRIORITY}",
+        where=f"c.project_id = :project AND c.active = 1{binding} AND {ANY_PRIORITY}",
         reminds=True,
         orders=(("c.priority DESC, c.created_at DESC, c.id DESC", ""),),
         priority="c.priority",
         may_be_critical=True,
         binds=True,
         load=loading(
-            "c.priority, c.text, a.name, c.created_at",
-            "constraints c LEFT JOIN agents a ON a.id = c.created_by",
+            "c.priority, c.text, a.name, c.created_at, c.unconfirmed",
+            f"constraints c LEFT JOIN agents a ON a.id = {author_of('c')}",
             _constraint,
         ),
         tokens=12,
@@ -46,11 +48,11 @@ def constraints(_context: BriefingContext) -> Source:
 
 
 def _constraint(_context: BriefingContext, new: New, row: Row) -> Candidate:
-    _number, _seq, priority, text, agent, created = row
+    _number, _seq, priority, text, agent, created, unconfirmed = row
     return new(
         label="rule",
         group="rules",
-        head="",
+        head=UNCONFIRMED if unconfirmed else "",
         text=text,
         priority=priority,
         changed_at=created,

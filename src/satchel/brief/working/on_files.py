@@ -19,6 +19,8 @@ from satchel.keep import binding, deliveries, names
 from satchel.keep.binding import Binding
 from satchel.keep.documents.clients import loaded_items
 from satchel.keep.entries.records import ERROR, REVIEW_ISSUE
+from satchel.keep.preferences import UNCONFIRMED
+from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 
 _MOST_NOTES, _MOST_SHOWN, _MOST_TELLING = 20, 2, 5
@@ -63,7 +65,7 @@ class _Line(NamedTuple):
     is_needed: bool = False
 
 
-def is_concerned(transaction: Transaction, project_id: int, files: Sequence[str]) -> bool:
+def is_concerned(transaction: Transaction, work: Workplace, project_id: int, files: Sequence[str]) -> bool:
     """Return whether there is anything to tell of files that are read, to any agent."""
     paths = {f"file{place}": file for place, file in enumerate(files)}
     row = transaction.one(
@@ -73,7 +75,7 @@ def is_concerned(transaction: Transaction, project_id: int, files: Sequence[str]
         """,
         {"project": project_id, **paths},
     )
-    return row is not None or any(binding.find(transaction, project_id, files, is_over=_time_limit()))
+    return row is not None or any(binding.find(transaction, work, project_id, files, is_over=_time_limit()))
 
 
 def tell(
@@ -88,8 +90,9 @@ def tell(
     lines: list[str] = []
     items: list[ItemVersion] = []
     files = files[:_MOST_FILES]
-    bound, unchecked = binding.find(context.transaction, context.project_id, files, code or "", _time_limit())
-    loaded = loaded_items(context.transaction, context.project_id, context.actor.session)
+    work, project_id = context.work, context.project_id
+    bound, unchecked = binding.find(context.transaction, work, project_id, files, code or "", _time_limit())
+    loaded = loaded_items(context.transaction, project_id, context.actor.session)
     bound = [one for one in bound if not has(loaded, (one.kind.number, one.item, one.seq))]
     got: Contents | None = None
     spent = 0
@@ -170,7 +173,7 @@ def _binding_lines(bound: Sequence[Binding], got: Contents) -> tuple[list[_Line]
         if has(got, version):
             repeated.append((got.get(RELATED[one.kind], {}).get(one.item, 0), one.ref, reminder))
             continue
-        rule = "critical rule" if one.is_critical else "rule"
+        rule = "critical rule" if one.is_critical else f"{UNCONFIRMED} rule" if one.is_unconfirmed else "rule"
         head = f"{one.ref} decided, {name_text(one.key)}" if one.key else f"{one.ref} {rule}"
         text = value_text(one.text) if one.key else one.text
         whole = notes.line(head, f"{text}{reason_text(one.reason)}", _WHOLE_CHARS)

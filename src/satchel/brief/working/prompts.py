@@ -21,6 +21,7 @@ from satchel.keep import deliveries
 from satchel.keep.decisions.records import STATUSES
 from satchel.keep.decisions.state import value_of
 from satchel.keep.names import is_persons
+from satchel.keep.preferences import UNCONFIRMED, author_of, binding_caller
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Row, Transaction, set_of
 
@@ -153,6 +154,7 @@ class _Matches(NamedTuple):
         least: the strength from which a note counts.
         is_over: called before each cited file; the rest then goes unmarked.
         now: milliseconds UTC.
+        binding: the condition that a rule binds the caller's sessions.
     """
 
     transaction: Transaction
@@ -161,6 +163,7 @@ class _Matches(NamedTuple):
     least: float
     is_over: Callable[[], bool]
     now: int
+    binding: str
 
     @property
     def listed(self) -> str:
@@ -185,7 +188,7 @@ def find(
         for one in result.items
         if one.is_sure or (is_task and (one.is_likely or (one.has_rare and one.kind in _BINDING)))
     ]
-    items = _load(transaction, work, matches, LIKELY if is_task else LEAST, is_over)
+    items = _load(transaction, work, project_id, matches, LIKELY if is_task else LEAST, is_over)
     related_items = sorted(result.items, key=lambda one: -one.strength) if is_task else []
     return AboutPrompt(_distinct(items), tuple(matches), is_task, related_items)
 
@@ -202,7 +205,7 @@ def with_weaker(context: HookContext, about: AboutPrompt, contents: Contents) ->
         and one.item not in contents.get(one.kind.number, {})
         and (one.has_rare or one.strength >= _LEAST_WEAK)
     ][: max(0, _MOST_TITLES - len(reports))]
-    more = _load(context.transaction, context.work, weaker, 0.0, lambda: False)
+    more = _load(context.transaction, context.work, context.project_id, weaker, 0.0, lambda: False)
     return about._replace(items=_distinct([*about.items, *(one._replace(is_weak=True) for one in more)]))
 
 
@@ -215,15 +218,20 @@ def related_versions(about: AboutPrompt) -> list[ItemVersion]:
 def _load(
     transaction: Transaction,
     work: Workplace,
+    project_id: int,
     matches: Sequence[RelatedItem],
     least: float,
     is_over: Callable[[], bool],
 ) -> list[Item]:
     items: list[Item] = []
+    rules = any(one.kind is Kind.CONSTRAINT for one in matches)
+    binding = binding_caller(transaction, work, project_id) if rules else ""
     for kind, load in _LOADERS.items():
         by_number = {one.item: one for one in matches if one.kind is kind}
         items += (
-            load(_Matches(transaction, by_number, work.files_root, least, is_over, work.clock())) if by_number else []
+            load(_Matches(transaction, by_number, work.files_root, least, is_over, work.clock(), binding))
+            if by_number
+            else []
         )
     items.sort(key=lambda item: -item.strength)
     return items
@@ -244,11 +252,12 @@ def _without_log(prompt: str) -> str:
     return "\n".join(prose) if len(lines) - len(prose) >= _LEAST_LOG_LINES else prompt
 
 
-def unseen_rules(transaction: Transaction, project_id: int, contents: Contents) -> list[Item]:
+def unseen_rules(transaction: Transaction, work: Workplace, project_id: int, contents: Contents) -> list[Item]:
     """Return the rules and decisions in force that a window does not have: rules first, by priority, then by time."""
     values = {"project": project_id}
+    binding = binding_caller(transaction, work, project_id)
     rules = transaction.all(
-        f"SELECT {_RULE} WHERE c.project_id = :project AND c.active = 1 "
+        f"SELECT {_RULE} WHERE c.project_id = :project AND c.active = 1{binding} "
         f"ORDER BY c.priority DESC, c.created_at DESC, c.id DESC LIMIT {_MOST_UNSEEN}",
         values,
     )
@@ -376,16 +385,19 @@ def _decision(row: Row) -> Item:
 
 
 def _constraints(matches: _Matches) -> list[Item]:
-    rows = matches.transaction.all(f"SELECT {_RULE} WHERE c.id IN {matches.listed} AND c.active = 1")
+    rows = matches.transaction.all(f"SELECT {_RULE} WHERE c.id IN {matches.listed} AND c.active = 1{matches.binding}")
     return [_with(matches.by_number[row[0]], _rule(row)) for row in rows]
 
 
-_RULE = "c.id, c.seq, c.text, c.priority, a.name FROM constraints c LEFT JOIN agents a ON a.id = c.created_by"
+_RULE = (
+    "c.id, c.seq, c.text, c.priority, a.name, c.unconfirmed "
+    f"FROM constraints c LEFT JOIN agents a ON a.id = {author_of('c')}"
+)
 
 
 def _rule(row: Row) -> Item:
-    number, seq, text, priority, author = row
-    head = start_of(Kind.CONSTRAINT.ref(number), None, is_persons=is_persons(author))
+    number, seq, text, priority, author, unconfirmed = row
+    head = start_of(Kind.CONSTRAINT.ref(number), UNCONFIRMED if unconfirmed else None, is_persons=is_persons(author))
     return Item(Kind.CONSTRAINT, number, seq, head, text, priority=priority)
 
 

@@ -32,6 +32,20 @@ _GOT = "the agent has what matches the prompt"
 _NO_TEXT = "the client passes no text to the model at this moment"
 
 
+_TRIGGERS = tuple(
+    (
+        "always|never|ever |ever.|from now|from here|from today|forward|future|next time|rule|policy|convention|"
+        "remember|in mind|whenever|each time|every|exceptions|no circumstances|project|repo|codebase|code base|must|"
+        "mandatory|forbidden|we |prefer|all new|"
+        "immer|nie|künftig|zukunft|ab jetzt|ab sofort|ab heute|von nun|grundsätzlich|bei uns|merk|regel|hier|jedes mal|"
+        "projekt|toujours|jamais|désormais|dorénavant|avenir|maintenant|chez nous|retiens|règle|préfère|chaque fois|"
+        "projet|dépôt|doivent|siempre|nunca|jamás|ahora|adelante|recuerda|regla|norma|cada vez|prefiero|proyecto|"
+        "vuelvas|aquí|deben"
+    ).split("|")
+)
+"""A prompt that states a lasting rule has one of these, so that others need no patterns."""
+
+
 class _Undone(Exception):
     """Raised to roll back a dry run."""
 
@@ -160,7 +174,8 @@ class Working:
             return replace(NOTHING, why="no file of the project")
         with self._workplace.engine.read() as transaction:
             project = projects.find(transaction, self._workplace)
-            if not on_files.is_concerned(transaction, project.id, paths):  # the usual case takes no lock
+            # the usual case takes no lock
+            if not on_files.is_concerned(transaction, self._workplace, project.id, paths):
                 return replace(NOTHING, why="nothing binds the file, and no error or review cites it")
 
         def act(context: HookContext) -> HookAnswer:
@@ -187,12 +202,15 @@ class Working:
 
         return self._act(agent_id, "edit", act)
 
-    def prompt(self, text: str, is_over: Callable[[], bool], *, agent_id: str | None = None) -> HookAnswer:
-        """Return stored items that match a prompt and are new to this window.
+    def prompt(
+        self, text: str, is_over: Callable[[], bool], *, agent_id: str | None = None, by_person: bool = True
+    ) -> HookAnswer:
+        """Return stored items that match a prompt and are new to this window, and ask to store a rule that it states.
 
         Args:
-            text: the prompt; it is not stored.
+            text: the prompt; of it only sentences that sound like lasting rules are kept, for an hour.
             is_over: whether the time is over; then nothing is returned.
+            by_person: whether a person may have written it.
 
         Raises:
             StoreDamaged: the store cannot be read.
@@ -200,7 +218,12 @@ class Working:
         from satchel.brief.working import prompts
 
         about, why = self._about(text, is_over)
-        if not about.items and not about.is_task:  # the usual case takes no lock
+        rules: Sequence[str] = ()
+        if by_person and agent_id is None and self._config.hooks_prompt and _may_state_rule(text):
+            from satchel.brief.working import capture
+
+            rules = list(capture.rules_in(text))
+        if not about.items and not about.is_task and not rules:  # the usual case takes no lock
             problem = f"{_SHORT}: notes on a prompt were not looked up" if why == _SLOW else ""
             return replace(NOTHING, why=why, problem=problem)
 
@@ -211,13 +234,13 @@ class Working:
             if about.is_task and self._config.hooks_first_prompt and deliveries.TASK not in contents:
                 budget = self._config.hooks_first_prompt
                 first = [(deliveries.TASK, 0, 0), *prompts.related_versions(about)]
-                unseen = prompts.unseen_rules(context.transaction, context.project_id, contents)
+                unseen = prompts.unseen_rules(context.transaction, context.work, context.project_id, contents)
                 candidates = prompts.with_weaker(context, about, contents)
             budget = min(budget, deliveries.tokens_left(contents))
             lines, versions = prompts.render(candidates, contents, budget, unseen)
-            if not lines:
-                return replace(NOTHING, why=why or _GOT)
-            return NOTHING.plus(context, lines, (*first, *versions))
+            delivered = (*first, *versions) if lines else ()
+            lines += capture.take(context, rules) if rules else []
+            return NOTHING.plus(context, lines, delivered) if lines else replace(NOTHING, why=why or _GOT)
 
         return self._act(agent_id, "prompt", act)
 
@@ -431,6 +454,11 @@ class Working:
 
         budget = self._config.hooks_messages
         return answer.plus(context, *messages.unread(context, budget)) if budget else answer
+
+
+def _may_state_rule(prompt: str) -> bool:
+    lower = prompt.lower()
+    return any(trigger in lower for trigger in _TRIGGERS)
 
 
 def _with_notice(answer: HookAnswer, work: Workplace) -> HookAnswer:

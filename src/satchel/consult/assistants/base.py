@@ -11,8 +11,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, ClassVar, Generic, TypeVar
 
-from satchel.consult.assistants.addresses import public_address
-from satchel.consult.assistants.limits import Limits
+from satchel.consult.assistants.limits import Limits, public_address
 from satchel.consult.assistants.models import Model
 from satchel.consult.assistants.protocol import Ask, Exchange, Reply, Timing
 from satchel.consult.assistants.retrying import Patience

@@ -18,7 +18,7 @@ from satchel.consult.assistants.protocol import Ask, Reply
 from satchel.consult.assistants.rounds import Round, converse
 from satchel.consult.assistants.sdk_client import count_of, id_of
 from satchel.consult.assistants.wire import Wire
-from satchel.consult.cancelling import IsCancelled
+from satchel.consult.records import IsCancelled
 from satchel.consult.sweeping import Sweeper
 from satchel.consult.vector_stores import removing
 from satchel.consult.vector_stores.hosted import Filled, HostedStore

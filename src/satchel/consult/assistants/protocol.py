@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from satchel.base.errors import AssistantFailed
 from satchel.base.records import dataclass, field
-from satchel.consult.cancelling import IsCancelled, never
-from satchel.consult.records import Content, HeldBack, Window
+from satchel.consult.records import Content, HeldBack, IsCancelled, Window, never
 
 if TYPE_CHECKING:
     from satchel.consult.sweeping import Sweeper, VectorStore

@@ -19,7 +19,7 @@ from typing import Any, Self
 from satchel.base.errors import AssistantFailed
 from satchel.consult.assistants.limits import Limits, guard, too_much
 from satchel.consult.assistants.protocol import Timing
-from satchel.consult.cancelling import IsCancelled, raise_if_cancelled
+from satchel.consult.records import IsCancelled, raise_if_cancelled
 
 _LOOK_SECONDS = 0.05
 _PORTS = {"http": 80, "https": 443}

@@ -13,7 +13,7 @@ from satchel.consult.assistants.openai_client import OpenAIClient
 from satchel.consult.assistants.protocol import Timing
 from satchel.consult.assistants.retrying import Patience, persist
 from satchel.consult.assistants.wire import Wire
-from satchel.consult.cancelling import IsCancelled
+from satchel.consult.records import IsCancelled
 
 if TYPE_CHECKING:
     from satchel.consult.sweeping import VectorStore

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _ENDING = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
 """The signals by which a process is asked to end, besides Ctrl-C's; not every system has both."""
 
-_PATHS = ("context", "priority", "attachments")
+_PATHS = ("context", "priority", "attachments", "allow_roots")
 
 
 def ask(satchel: Satchel, *, quiet: bool, **request: Any) -> Consultation | Panel:

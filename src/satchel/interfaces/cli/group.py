@@ -37,6 +37,7 @@ _PURPOSES: dict[str, dict[str, str]] = {
     },
     "Rules, decisions and lessons": {
         "rule": "Add and list rules",
+        "edit": "Edit rules or decisions as one text in your editor",
         "decide": "Set a decision",
         "decisions": "List decisions",
         "error": "Report errors and look up their fixes",

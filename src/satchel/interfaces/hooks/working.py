@@ -65,7 +65,8 @@ def act(event: HookEvent, folder: str, working: Working, is_over: Callable[[], b
     tool = event.tool or ToolCall()
     cwd, agent = _folder_of(event, folder), event.agent_id
     if event.happening == events.PROMPT:
-        return working.prompt(event.prompt, is_over, agent_id=agent)
+        by_person = not os.environ.get("CI") and os.environ.get("CLAUDE_CODE_SESSION_ATTENDED") != "0"
+        return working.prompt(event.prompt, is_over, agent_id=agent, by_person=by_person)
     if tool.command is not None:
         command = tool.command
         if command.has_failed is None:

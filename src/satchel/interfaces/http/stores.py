@@ -12,12 +12,11 @@ from satchel.base import processes
 from satchel.base.errors import MissingExtra, SatchelError, Unavailable
 from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import replace
-from satchel.base.vocabulary import HUMAN
 from satchel.client import Satchel, open_satchel
 from satchel.find.meaning import load_in_background
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import Access, Store
-from satchel.interfaces.http.callers import owner_of
+from satchel.interfaces.http.callers import owner_of, person_of
 from satchel.interfaces.http.confidential import without_places
 from satchel.interfaces.http.databases import Databases, name_of
 from satchel.keep import projects
@@ -70,7 +69,7 @@ class Stores:
             run_id=None,
             agent=agent,
             caller=caller,
-            person=lambda: agent or HUMAN,
+            person=lambda: person_of(access),
             owner=owner_of(access),
             is_confined=True,
         )

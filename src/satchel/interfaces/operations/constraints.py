@@ -29,6 +29,13 @@ GROUP = Group(
     ('rule add "No request takes longer than 200 ms" --category performance --priority high',),
 )
 
+
+def _person(name: str | None) -> str:
+    from satchel.keep.persons import shown_name
+
+    return "" if name is None else shown_name(name)
+
+
 BINDING = Operation(
     parameters=(
         Parameter(
@@ -70,6 +77,19 @@ OPERATIONS = (
             NEW_TAGS,
             NEW_METADATA,
             SUPERSEDES,
+            Parameter(
+                "stated_by",
+                about="your user said it in these words",
+                help="For agents: user, if the session's user stated it in these words.",
+                choices=("user",),
+            ),
+            Parameter(
+                "for",
+                about="your user's preference",
+                help="A preference of yours: it binds your sessions only.",
+                choices=("me",),
+                passed_as="only_for",
+            ),
             AGENT_UNLISTED,
         ),
         run=services.constraints.add,
@@ -120,13 +140,16 @@ OPERATIONS = (
                 "tags": "tags",
                 "metadata": text.rules.metadata_cell,
                 "by": "agent",
+                "stated by": lambda one: _person(one.stated_by),
+                "only for": lambda one: _person(one.for_person),
+                "confirmed": lambda one: "no" if one.unconfirmed else "",
                 "added": "created_at",
                 "status": lambda one: "active" if one.active else "inactive",
                 "ended": "deactivated_at",
                 "ended by": "deactivated_by",
                 "reason": "reason",
             },
-            usual={"status": "active"},
+            usual={"status": "active", "confirmed": ""},
         ),
     ),
 )

@@ -115,7 +115,9 @@ def _list(
 def _show_turns(
     satchel: Satchel, *, conversation: str, assistant: str | None = None, limit: int = DEFAULT_LIMIT, offset: int = 0
 ) -> ConversationHistory:
-    match = satchel.consulting.find(conversation, assistant)
+    from satchel.consult.earlier import find_conversation
+
+    match = find_conversation(satchel.consulting.conversations, conversation, assistant)
     return satchel.consulting.conversations.read(match.id, limit=limit, offset=offset)
 
 
@@ -127,9 +129,10 @@ def _reset(
     confirm: bool = False,
     dry_run: bool | None = None,
 ) -> Reset:
+    from satchel.consult.earlier import find_conversation
     from satchel.interfaces.text.consultations import Reset
 
-    match = satchel.consulting.find(conversation, assistant)
+    match = find_conversation(satchel.consulting.conversations, conversation, assistant)
     is_done = confirm if dry_run is None else not dry_run
     if is_done:
         satchel.consulting.conversations.reset(match.key)
@@ -324,6 +327,14 @@ OPERATIONS = (
                 bool,
                 about="Only show what would be sent",
                 help="Send nothing: show the split, the tokens and what is held back.",
+            ),
+            Parameter(
+                "allow_roots",
+                list[str],
+                help="A folder outside the project whose files may be sent too; repeatable.",
+                option="--allow-root",
+                metavar="FOLDER",
+                for_people=True,
             ),
             Parameter("keep_as", about="Keep the answer as discovery, error or decision:KEY", option=None),
             Parameter(

@@ -179,6 +179,8 @@ _MADE: Mapping[tuple[str, str], Callable[[Any], object]] = {
     ("ListedConversation", "conversation"): lambda one: one.key.conversation,
     ("ListedConversation", "assistant"): lambda one: one.key.assistant,
     ("ListedFile", "removed"): lambda file: file.is_removed or None,
+    ("Constraint", "unconfirmed"): lambda rule: rule.unconfirmed or None,
+    ("BoundItem", "unconfirmed"): lambda item: item.unconfirmed or None,
 }
 
 

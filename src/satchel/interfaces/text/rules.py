@@ -24,6 +24,7 @@ from satchel.interfaces.text.parts import content_lines, json_line, place_in_lis
 from satchel.keep.bound_items import FileBinding
 from satchel.keep.constraints import Constraint, ConstraintPage
 from satchel.keep.decisions.records import Decision
+from satchel.keep.persons import shown_name
 
 _BLANKS = (None, None, NO_LAYER, NO_AGENT)
 
@@ -55,7 +56,8 @@ def binding_text(answer: FileBinding) -> str:
     lines = []
     for one in page:
         key = "" if one.key is None else f" {value_text(one.key)}:"
-        lines += [f"{one.ref} {one.priority or 'decided'} by {value_text(one.by)}{key}", *content_lines(one.text)]
+        kind = f"{'unconfirmed ' * one.unconfirmed}{one.priority or 'decided'}"
+        lines += [f"{one.ref} {kind} by {value_text(one.by)}{key}", *content_lines(one.text)]
         lines += [] if one.reason is None else content_lines(f"because {one.reason}")
     return "\n".join([first, *lines])
 
@@ -83,6 +85,7 @@ def _own(constraint: Constraint) -> tuple[str, ...]:
         *names_text("#", constraint.tags),
         *names_text("paths:", constraint.paths),
         *metadata_text(constraint.metadata),
+        *_person(constraint),
     )
 
 
@@ -98,6 +101,15 @@ def _cells(constraint: Constraint) -> tuple[str | None, ...]:
         constraint.priority,
         layer_cell(constraint.layer),
         agent_cell(constraint.agent),
+    )
+
+
+def _person(constraint: Constraint) -> tuple[str, ...]:
+    stated, whose = constraint.stated_by, constraint.for_person
+    unconfirmed = "unconfirmed, " if constraint.unconfirmed else ""
+    return (
+        *(() if stated is None else (f"{unconfirmed}stated by {value_text(shown_name(stated))}",)),
+        *(() if whose is None else (f"only for {value_text(shown_name(whose))}",)),
     )
 
 

@@ -12,7 +12,7 @@ from satchel.base.text import fold, shortened
 from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import Kind
 from satchel.keep import constraints, events, kept, pins, projects, replacing
-from satchel.keep.constraints import CONSTRAINT
+from satchel.keep.constraints import CONSTRAINT, Constraint
 from satchel.keep.corrections import changes, log
 from satchel.keep.corrections.changes import Change
 from satchel.keep.corrections.log import CONFIRMED, RETRACTED, SUPERSEDED, Correction, Corrector
@@ -27,6 +27,7 @@ from satchel.keep.kinds import KINDS, read_ref
 from satchel.keep.messages import updates as messages
 from satchel.keep.names import check_agent, ensure_agent, is_persons
 from satchel.keep.patterns.records import SOLUTION_LETTER
+from satchel.keep.persons import shown_name
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import acting, acting_named, is_by_person, persons_gate
 from satchel.keep.strategies import STRATEGY
@@ -123,7 +124,7 @@ class Corrections(Service):
             if not _CORRECTABLE[kind].is_live(record):
                 before = log.end_reason(transaction, kind, number)
                 return Retracted(record.ref, kind_name(kind), record, short, already=before)
-            if not by.may_end(record.ref, record.agent, is_critical=_is_critical(record)):
+            if not by.may_end(record.ref, _author(record), is_critical=_is_critical(record)):
                 message = _ask_person(transaction, work, project_id, by, name, record, short, text)
                 return Retracted(record.ref, kind_name(kind), record, short, done=False, asked=message, notes=notes)
             _CORRECTABLE[kind].end(transaction, project_id, number, text, by.agent, by.now)
@@ -160,6 +161,13 @@ class Corrections(Service):
                     f"{record.ref} is no longer valid: {log.end_reason(transaction, kind, number)}",
                     "Read what replaced it",
                 )
+            if getattr(record, "unconfirmed", False):
+                if not by.passes(record.ref):
+                    raise Refused(
+                        f"{record.ref} is what {shown_name(record.stated_by)} stated: only a person can confirm it",
+                        f"A person confirms it with `satchel confirm {record.ref}`",
+                    )
+                constraints.confirm(transaction, project_id, number)
             names = log.confirmers(transaction, kind, number)
             notes: tuple[str, ...] = ()
             correction = None
@@ -217,8 +225,13 @@ class Corrections(Service):
                     f"your last correction is another one now: it {_ACTIONS[last.action]} {record.ref}",
                     "Nothing was changed; correct the current item",
                 )
-            if last.action != CONFIRMED:
-                if not by.may_end(record.ref, record.agent):
+            if last.action == CONFIRMED:
+                if getattr(record, "stated_by", None) is not None and last.agent is not None:
+                    constraints.confirm(
+                        transaction, project_id, last.item, unconfirmed=not _persons_confirming(transaction, last)
+                    )
+            else:
+                if not by.may_end(record.ref, _author(record)):
                     raise Refused(f"{record.ref} was written by a person", f"Ask with send_message to={HUMAN}")
                 self._revive(transaction, project_id, last, by, name)
             log.mark_undone(transaction, project_id, last.id, by.now)
@@ -374,6 +387,17 @@ def _load(transaction: Transaction, project_id: int, kind: Kind, number: int) ->
 
 def _missing(kind: Kind, number: int) -> NotFound:
     return NotFound(f"there is no {kind_name(kind)} {kind.ref(number)} in this project", "Lists and searches show ids")
+
+
+def _author(record: Any) -> str | None:
+    author: str | None = record.author if isinstance(record, Constraint) else record.agent
+    return author
+
+
+def _persons_confirming(transaction: Transaction, but: Correction) -> bool:
+    # whether a person confirmed an item besides one confirmation
+    stand = log.of_item(transaction, but.kind, but.item)
+    return any(one.action == CONFIRMED and is_persons(one.agent) and one.id != but.id for one in stand)
 
 
 def _is_critical(record: Any) -> bool:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from satchel.base import user_files
 from satchel.base.errors import Conflict, InvalidInput, NotFound, Refused
 from satchel.base.records import dataclass
 from satchel.base.tokens import estimate
+from satchel.base.vocabulary import PRIORITIES
 from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.corrections.log import CONFIRMED
 from satchel.keep.decisions.state import value_of
 from satchel.keep.documents.splitting import BEGIN, END
 from satchel.keep.globs import globs_in
+from satchel.keep.moving.lines import lines_of
 from satchel.keep.names import PERSONS
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import record_passage, require_person
@@ -128,12 +130,18 @@ def _lines(workplace: Workplace, file: str) -> tuple[list[str], int]:
     """Return the lines of the rules and decisions that fit, sorted by what they say, and how many do not fit."""
     with projects.reading(workplace) as (transaction, project):
         values = {"project": project.id, "file": file}
-        rules = transaction.all(_rules(), values)
+        numbers = [number for (number,) in transaction.all(_rules(), values)]
+        # a rule that awaits its person's confirmation, or is the preference of one, is nobody else's
+        rules = [
+            line
+            for line in lines_of(transaction, project.id, "constraint", numbers).values()
+            if not line.get("unconfirmed") and line.get("for") is None
+        ]
         decisions = transaction.all(_decisions(), values)
     # the most urgent first; numbers differ between clones
-    ranked = [(-priority, _entry(text, paths)) for text, priority, paths in rules]
+    ranked = [(-PRIORITIES.index(line["priority"]), _entry(line["text"], line.get("paths", ()))) for line in rules]
     named = [
-        (key, _entry(f"`{key}`: {value_of(text, number)}{f' (because {why})' if why else ''}", paths))
+        (key, _entry(f"`{key}`: {value_of(text, number)}{f' (because {why})' if why else ''}", globs_in(paths)))
         for key, text, number, why, paths in decisions
     ]
     entries = [entry for _, entry in sorted(ranked)] + [entry for _, entry in sorted(named)]
@@ -147,8 +155,7 @@ def _lines(workplace: Workplace, file: str) -> tuple[list[str], int]:
     return lines, len(entries) - len(lines)
 
 
-def _entry(text: str, paths: str) -> str:
-    globs = globs_in(paths)
+def _entry(text: str, globs: Sequence[str]) -> str:
     where = f" (for {', '.join(f'`{glob}`' for glob in globs)})" if globs else ""
     # a marker in a text would end the block
     plain = re.sub(r"<(?=!--)", "&lt;", text.strip()) + where
@@ -158,7 +165,7 @@ def _entry(text: str, paths: str) -> str:
 def _rules() -> str:
     kind = Kind.CONSTRAINT.number
     return f"""
-        SELECT c.text, c.priority, c.paths FROM constraints c
+        SELECT c.id FROM constraints c
         WHERE c.project_id = :project AND c.active = 1 AND {_not_from_file(kind)} AND (
             c.created_by IN {PERSONS} OR EXISTS (
                 SELECT 1 FROM corrections r WHERE r.item_kind = {kind} AND r.item_id = c.id AND r.action = {CONFIRMED}

@@ -1,7 +1,7 @@
 """Near-duplicate notes, found by similarity bands that are recorded late and in batches.
 
 A text's bands are spread over their table, one page each. The writer of a single note therefore compares it with the
-newest notes, which have no bands yet, by bands made on the fly, and records those once there are enough. Batches
+newest notes, which have no bands yet, by their words, and records the bands of those once there are enough. Batches
 neither compare nor record.
 """
 

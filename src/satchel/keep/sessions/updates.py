@@ -29,6 +29,9 @@ _INHERITED_DAYS = 14
 _LOOKED_AT = 20
 _LEAST_DIGITS = 4
 
+HEARD_MS = 3_600_000
+"""How long the sentences of a session's person are kept."""
+
 
 def start(transaction: Transaction, workplace: Workplace, project_id: int, caller: Caller, now: int) -> State:
     """Create the caller's session, as the successor of one that is over if there is one."""
@@ -86,6 +89,7 @@ def touch(
     transaction: Transaction, workplace: Workplace, project_id: int, state: State, caller: Caller, now: int
 ) -> State:
     """Record that a session is at work, its checkout and its processes; resume it if it had ended."""
+    forget_heard(transaction, now)
     changes: dict[str, object] = {"seen_at": now}
     # a silent or killed session may have a successor, and is resumed nevertheless
     continued = "SELECT 1 FROM sessions WHERE predecessor_id = :id"
@@ -119,6 +123,12 @@ def touch(
         add_host_id(transaction, state.id, caller.client.name, caller.host_id)
     change(transaction, state.id, changes)
     return state._replace(seen_at=now)
+
+
+def forget_heard(transaction: Transaction, now: int) -> None:
+    """Delete the sentences of persons that sessions heard over an hour ago: see :mod:`satchel.keep.sessions.heard`."""
+    since = now - HEARD_MS
+    transaction.run("UPDATE sessions SET heard = NULL, heard_at = NULL WHERE heard_at < :since", {"since": since})
 
 
 def change(transaction: Transaction, session: int, columns: dict[str, object]) -> None:

@@ -10,6 +10,7 @@ from satchel.base.records import replace
 from satchel.base.text import shortened
 from satchel.keep.kinds import read_ref
 from satchel.keep.patterns.records import DEMOTED, KNOWN
+from satchel.keep.preferences import BIND_ALL
 from satchel.keep.shared.folder import BELOW, Skipped
 from satchel.keep.shared.items import cleaned
 from satchel.keep.shared.markdown import SHAPES, SharedText, render
@@ -28,7 +29,10 @@ _WHY = {
 _LEAST_OF_UID = 4
 _RULES = {
     "decisions": ("decision", "SELECT id FROM decisions WHERE project_id = :project AND status = 1"),
-    "constraints": ("constraint", "SELECT id FROM constraints WHERE project_id = :project AND active = 1"),
+    "constraints": (
+        "constraint",
+        f"SELECT id FROM constraints WHERE project_id = :project AND active = 1 AND {BIND_ALL}",
+    ),
     "errors": (
         "error_pattern",
         "SELECT DISTINCT pattern_id FROM error_solutions "

@@ -1,0 +1,145 @@
+"""Lasting rules and preferences in what a person writes to an agent, in English, German, French and Spanish.
+
+A sentence counts by its wording alone: an imperative with "always" or "never", "from now on", "in this project we", and
+the like. Questions, quotes, code, logs, and what holds for one change only do not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from satchel.base.text import shortened
+from satchel.brief.fields import value_text
+from satchel.brief.working.hook_context import HookContext
+from satchel.keep import constraints
+from satchel.keep.sessions import heard
+from satchel.redaction import redact
+
+_LEAST_WORDS, _MOST_CHARS = 3, 400
+_MOST_QUOTED = 160
+_ASK = (
+    'Satchel: this sounds like a lasting rule of your user: "{}". If it is one, store it in their words: '
+    'add_constraint(text=..., stated_by="user"), with for="me" if it is their own preference and no rule of the team.'
+)
+
+_APART = r"(?s:```.*?(?:```|\Z))|^[ \t]*>.*$|^(?: {4}|\t).*$|^[ \t]*(?:def|class|function|import|#|//|at) .*$"
+"""What a person pastes or quotes: blocks of code, and quoted, indented or code-like lines."""
+
+_LOG_LINE = re.compile(
+    r"\s*(?:Traceback|File \"|\w*(?:Error|Exception|ERROR|WARN|INFO|DEBUG)\w*\b[: ]|\d{4}-\d\d|warning:)"
+)
+_QUOTE = r"\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|(?<!\w)'[^'\n]{3,}'(?!\w)"
+_END = r"(?<=[.!?;])\s+|\n+"
+
+_ONE_CHANGE = (
+    r"\b(?:(?:in|for|with|to|from|on) (?:this|the) (?:pr|pull request|commit|change|branch|diff|case|task"
+    r"|function|step)"
+    r"|this (?:time|once)|just (?:this )?once|(?:only|just) (?:for )?(?:this|now|today)|for now|temporar\w+|yet"
+    r"|until i"
+    r"|in (?:diesem|dem) (?:pr|commit|branch|fall)|für (?:diese|den) \w+|diesmal|vorerst|vorläufig|noch nicht"
+    r"|erst mal"
+    r"|(?:dans|pour) (?:cette|ce) (?:pr|commit|branche|fois|tâche|cas)|cette fois|pour l['’]instant|pas encore"
+    r"|(?:en|para) est[ea] (?:pr|commit|rama|vez|cambio|caso|tarea)|esta vez|por ahora|de momento|todavía"
+    r"|(?:claims?|says?|said|states?|(?:dit|dice|sagt|steht)) (?:that |we |que |dass |:))\b"
+)
+"""What holds for one change, or what another says."""
+
+_HERE = r"(?:this|our|the) (?:project|repo\w*|code ?base|team)"
+_THINGS = (
+    r"(?:commits?|commit messages?|prs?|pull requests?|tests?|functions?|methods?|class(?:es)?|modules?|components?"
+    r"|endpoints?|files?|tables?|migrations?|code|modifications?|changes|docs|api responses|log messages|sql"
+    r"|dates|images"
+    r"|errors|(?:variable|file) names)"
+)
+_DO = r"(?!mind\b|used\b|\w+ed\b|\w*[^su\W]s\b)[a-z]{2,}"
+"""A verb as in an order: neither a participle, nor what a third one does."""
+
+_START = r"(?:^|[,:;–—-]\s*|\b(?:and|also|btw|by the way|please|but|so|general|repo|project)[,:]?\s+)"
+_PATTERNS = (
+    # English
+    r"\bfrom (?:now|here|today|then) on\b(?! the| in| (?:red|blue|green))",
+    r"\b(?:going forward|(?:for|in) (?:the )?future|for all (?:new|future)|next time and|one thing for next time)\b",
+    rf"\b(?:in|for|across) {_HERE}\b,? (?:we (?!have)|i|you|always|never|no|only|use|do not|don['’]t|prefer"
+    rf"|errors|tests|all)\b",
+    rf"\b(?:we|is|are|must|no|don['’]t|do not|never|always|only|prefer)\b.* (?:in|for) {_HERE}\b",
+    r"\b(?:as a (?:general )?rule|house rule|(?:our|the|my) (?:convention|policy|rule|standard|style)|rule for)\b"
+    r"(?! of thumb)(?:[^?]*\b(?:is|that|here)\b|[,:.])",
+    r"\b(?:remember|keep in mind|note)\b(?: that|:|,)? .*\b(?:always|never|all|every|here|everything|future|must)\b",
+    r"\b(?:whenever|every time|each time) you\b",
+    rf"{_START}(?:always|never|under no circumstances) {_DO}\b",
+    r"\b(?:don['’]t|do not|never) (?:ever\b|.*\bever\b)|\bnever (?:do that )?again\b|\bno exceptions\b",
+    r"\byou (?:should|must|may|can|are to) (?:always|never)\b|\bsure (?:that )?(?:you|to) (?:always|never)\b",
+    r"\bwe (?:always|never|only|don['’]t|do not) (?!ship|see|know|have|decide)[a-z]+(?!ed)\b",
+    r"\b(?:here|codebase|repo|project),? we (?:use|write|follow|let|squash|prefer|put|keep)\b|\bwe follow\b",
+    r"[,.:] (?:always|ever)[.!]*$|^ever[.!]*$",
+    r"\bi (?:always (?:want|prefer|like)|(?:want|prefer|like) (?:short|long|brief|small|that you"
+    r"|you to (?:always|never|"
+    r"remember))|hate it when)",
+    rf"^(?:all|each|every|new|any|no|our)\b(?: \w+){{0,2}} {_THINGS}\b.*\b(?:must|ha(?:s|ve) to|should|needs?|always|"
+    r"never|use|follow|are|without|please|stay)\b",
+    rf"^{_THINGS}\b.*\b(?:must|never|always|follow)\b|\b(?:mandatory|forbidden)\b",
+    # German
+    r"\b(?:ab (?:jetzt|sofort|heute)|von (?:nun|jetzt) an|künftig|zukünftig|in zukunft|nie wieder)\b",
+    r"^(?:bitte |und |aber )?(?:immer|nie|niemals|grundsätzlich)\b",
+    r"^(?:bitte )?(?!wie|das|die|der|er|sie|es|ich|man|was|wer|warum)\w+ (?:bitte )?(?:immer|nie|niemals"
+    r"|ausschließlich|"
+    r"in diesem \w+ (?:immer|nie|ausschließlich))\b",
+    r"\b(?:in diesem (?:projekt|repo\w*)|hier|bei uns)\b.*\b(?:wir|immer|nie|niemals|kein\w*|ausschließlich)\b",
+    r"\b(?:wir \w+ (?:hier |grundsätzlich )|bei uns (?:werden|sind|gilt|ist|wird)|(?:sind|werden|ist) bei uns)",
+    r"\bmerke? dir\b|\b(?:jedes mal|immer),? wenn du\b|\bdu\b.* (?:nie|niemals|immer|grundsätzlich)\b"
+    r"|\bdarfst du (?:nie|niemals)\b|\bregel für\b|\bgrundsätzlich gilt\b",
+    r"^(?:\w+ )?(?:tests|commits|funktionen|klassen|dateien|variablennamen)\b.*\b(?:nie|niemals|immer|dürfen"
+    r"|müssen)\b",
+    # French
+    r"\b(?:à partir de maintenant|désormais|dorénavant|à l['’]avenir|dès maintenant|en règle générale"
+    r"|par principe)\b",
+    r"\b(?:(?:dans|pour) ce (?:projet|dépôt)|chez nous|ici),? (?:on|nous|les|pas de|jamais|toujours)\b",
+    r"^(?:et |mais )?(?:toujours|jamais) \w+er\b|^(?:n['’]|ne )\w+ (?:plus )?jamais\b"
+    r"|\bil (?:ne )?faut (?:jamais|toujours)\b",
+    r"^(?!le|la|les|il|elle|ça|on)\w+(?:e|s|ez) toujours\b|\b(?:retiens|souviens-toi)\b|\bchaque fois que (?:tu"
+    r"|vous)\b",
+    r"\bla règle (?:ici|est)\b|\bje préfère (?:des|que)\b",
+    r"^(?:tous|toutes) les\b.*\b(?:doivent|toujours|jamais)\b",
+    # Spanish
+    r"\b(?:a partir de ahora|de (?:ahora|hoy) en adelante|desde ahora|por (?:norma|regla) general|como regla)\b"
+    r"|^en adelante\b",
+    r"\b(?:en este (?:proyecto|repo\w*)|aquí)\b,? (?:no |siempre |nunca )?(?:\w+mos|los|las|todo)\b",
+    r"(?:^|[,:] |\by |\bpero )(?:siempre|nunca|jamás) \w+\b|^no \w+ (?:nunca|jamás)\b|\bno vuelvas a\b",
+    r"\brecuerda que\b|\bcada vez que \w+[ae]s\b|\bprefiero (?:respuestas|que|los|mensajes)\b",
+    r"^(?:todos|todas) (?:los|las)\b.*\b(?:deben|siempre|nunca)\b",
+)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.MULTILINE)
+
+
+def rules_in(prompt: str) -> Iterator[str]:
+    """Yield the sentences of a prompt that sound like a lasting rule, in order."""
+    text = _compiled(_APART).sub("\n", prompt)
+    for sentence in _compiled(_END).split("\n".join(line for line in text.splitlines() if not _LOG_LINE.match(line))):
+        if _is_rule(sentence.strip()):
+            yield sentence.strip()
+
+
+def _is_rule(sentence: str) -> bool:
+    if sentence.endswith("?") or sentence.startswith("¿") or len(sentence) > _MOST_CHARS:
+        return False
+    words = _compiled(_QUOTE).sub('""', sentence.lower())
+    if len(words.split()) < _LEAST_WORDS or _compiled(_ONE_CHANGE).search(words):
+        return False
+    return any(_compiled(pattern).search(words) for pattern in _PATTERNS)
+
+
+def take(context: HookContext, sentences: Sequence[str]) -> list[str]:
+    """Record sentences of the session's person; return a line that asks to store the first that no rule says yet."""
+    if context.actor.session is None:
+        return []
+    heard.remember(context.transaction, context.actor.session, sentences, context.now)
+    for sentence in sentences:
+        if not constraints.similar(context.transaction, context.project_id, sentence):
+            return [_ASK.format(value_text(shortened(redact(sentence).text, _MOST_QUOTED)))]
+    return []

@@ -1,0 +1,233 @@
+"""``satchel edit``."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from satchel.base.errors import Conflict, InvalidInput, SatchelError
+from satchel.base.paging import MAX_LIMIT
+from satchel.client import Satchel
+from satchel.interfaces.cli.common import store_options
+from satchel.interfaces.cli.opening import opened
+from satchel.interfaces.text import edited
+from satchel.interfaces.text.edited import DecisionText, EditedItem, RuleText
+from satchel.keep.constraints import Constraint
+from satchel.keep.decisions.records import Decision
+
+
+class _Kind(NamedTuple):
+    """The functions that edit one kind of items.
+
+    Attributes:
+        load: returns all items in force.
+        shape: returns an item as it is edited.
+        parse: returns what an item of the text describes.
+        change: replaces an item.
+        end: ends an item.
+        add: adds an item.
+    """
+
+    load: Callable[[Satchel], list[Any]]
+    render: Callable[[Sequence[Any]], str]
+    shape: Callable[[Any], object]
+    parse: Callable[[EditedItem], Any]
+    change: Callable[[Satchel, Any, Any], str]
+    end: Callable[[Satchel, Any], str]
+    add: Callable[[Satchel, Any], str]
+
+
+@click.command()
+@click.argument("kind", type=click.Choice(("rules", "decisions")))
+@store_options
+def command(kind: str, db: str | None, project: str | None) -> int:
+    """Edit all rules or decisions in force as one Markdown text.
+
+    The text opens in your editor (VISUAL or EDITOR). What you change replaces the item, what you remove ends it, and
+    the history keeps both. An item that somebody else changed while you wrote is shown and left as it is.
+
+    \b
+    Examples:
+      satchel edit rules
+      EDITOR="code --wait" satchel edit decisions
+    """
+    if not (os.environ.get("VISUAL") or os.environ.get("EDITOR")):
+        raise InvalidInput("neither VISUAL nor EDITOR names an editor", f"Run `EDITOR=nano satchel edit {kind}`")
+    how = _KINDS[kind]
+    with opened(db, project) as satchel:
+        before = {one.ref: one for one in how.load(satchel)}
+        text = how.render(list(before.values()))
+        changed, items = _edit(text, before, how, kind)
+        if changed is None:
+            click.echo("nothing was changed")
+            return 0
+        now = {one.ref: one for one in how.load(satchel)}
+        is_whole = True
+        for work in _changes(satchel, how, before, now, items):
+            try:
+                click.echo(work())
+            except SatchelError as error:
+                is_whole = False
+                click.echo(f"not done: {error.problem}. {error.remedy}", err=True)
+        if not is_whole:
+            click.echo(f"Your text is kept in {_keep(changed, kind)}", err=True)
+    return 0 if is_whole else 1
+
+
+def _edit(text: str, before: dict[str, Any], how: _Kind, kind: str) -> tuple[str | None, list[tuple[EditedItem, Any]]]:
+    """Return the edited text, None if it did not change, and its items."""
+    draft = text
+    while True:
+        after = click.edit(draft, extension=".md")
+        if after is None or after == text:
+            return None, []
+        try:
+            return after, [(item, how.parse(item)) for item in edited.parse(after, before)]
+        except InvalidInput as error:
+            if not (sys.stdin.isatty() and sys.stdout.isatty()):
+                file = _keep(after, kind)
+                raise InvalidInput(
+                    f"{error.problem}; nothing was changed", f"{error.remedy}. Your text is kept in {file}"
+                ) from error
+            click.echo(f"{error.problem}. {error.remedy}", err=True)
+            if not click.confirm("Edit again?", default=True):
+                return None, []
+            draft = after
+
+
+def _keep(text: str, kind: str) -> Path:
+    descriptor, name = tempfile.mkstemp(prefix=f"satchel-{kind}-", suffix=".md")
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    return Path(name)
+
+
+def _changes(
+    satchel: Satchel, how: _Kind, before: dict[str, Any], now: dict[str, Any], items: list[tuple[EditedItem, Any]]
+) -> Iterator[Callable[[], str]]:
+    """Yield the changes, one function for each item."""
+    wanted = {item.ref: new for item, new in items if item.ref in before}
+    for ref, old in before.items():
+        if how.shape(old) == wanted.get(ref):
+            continue
+        current = now.get(ref)
+        if current is None or current.seq != old.seq:
+            yield partial(_refuse, how, ref, current)
+        elif ref in wanted:
+            yield partial(how.change, satchel, old, wanted[ref])
+        else:
+            yield partial(how.end, satchel, old)
+    for item, new in items:
+        if item.ref not in before:
+            yield partial(how.add, satchel, new)
+
+
+def _refuse(how: _Kind, ref: str, current: Any) -> str:
+    if current is None:
+        raise Conflict(f"{ref} was replaced or ended while you wrote", "Add yours as a new item if it still holds")
+    text = " ".join(how.render([current]).partition("\n## ")[2].split())
+    raise Conflict(f"{ref} was changed while you wrote, and is now: {text}", "Edit it again")
+
+
+def _pages(find: Callable[..., Any], **filters: object) -> list[Any]:
+    page = find(limit=MAX_LIMIT, **filters)
+    items = list(page.items)
+    while len(page.items) == MAX_LIMIT:
+        page = find(limit=MAX_LIMIT, offset=len(items), **filters)
+        items += page.items
+    return items
+
+
+def _change_rule(satchel: Satchel, old: Constraint, new: RuleText) -> str:
+    if new._replace(unconfirmed=True) == edited.rule_text(old):
+        return f"confirmed {satchel.corrections.confirm(old.ref).ref}"
+    added = satchel.constraints.add(
+        new.text,
+        priority=new.priority,
+        category=new.category,
+        paths=new.paths,
+        layer=old.layer,
+        tags=old.tags,
+        metadata=old.metadata,
+        supersedes=old.ref,
+        only_for="me" if new.for_me else None,
+    )
+    return _noted(f"replaced {old.ref} by {added.ref}", added)
+
+
+def _add_rule(satchel: Satchel, new: RuleText) -> str:
+    added = satchel.constraints.add(
+        new.text,
+        priority=new.priority,
+        category=new.category,
+        paths=new.paths,
+        only_for="me" if new.for_me else None,
+    )
+    return _noted(f"added {added.ref}", added)
+
+
+def _end_rule(satchel: Satchel, old: Constraint) -> str:
+    done = satchel.corrections.retract(old.ref, "removed in satchel edit")
+    return f"retracted {old.ref}" if done.done else f"asked a person to retract {old.ref}, in {done.asked}"
+
+
+def _value(text: str, old: Decision | None) -> str | float:
+    if old is not None and not isinstance(old.value, str):
+        try:
+            return int(text) if text.lstrip("-").isdigit() else float(text)
+        except ValueError:
+            return text
+    return text
+
+
+def _change_decision(satchel: Satchel, old: Decision, new: DecisionText) -> str:
+    if new.key != old.key:
+        raise Conflict(f"{old.ref} has the key {old.key!r}, which cannot change", "Remove it, and add one with the key")
+    done = satchel.decisions.set(
+        old.key, _value(new.value, old), rationale=new.rationale, expected_revision=old.revision
+    )
+    return _noted(f"set {done.ref} {done.key}", done)
+
+
+def _add_decision(satchel: Satchel, new: DecisionText) -> str:
+    # revision 0 refuses to replace a decision that the text does not show
+    done = satchel.decisions.set(new.key, new.value, rationale=new.rationale, expected_revision=0)
+    return _noted(f"set {done.ref} {done.key}", done)
+
+
+def _end_decision(satchel: Satchel, old: Decision) -> str:
+    satchel.decisions.set(old.key, status="deprecated", expected_revision=old.revision)
+    return f"deprecated {old.ref} {old.key}"
+
+
+def _noted(done: str, item: Constraint | Decision) -> str:
+    return "\n".join([done, *(f"  {note}" for note in item.notes)])
+
+
+_KINDS = {
+    "rules": _Kind(
+        lambda satchel: _pages(satchel.constraints.find),
+        edited.render_rules,
+        edited.rule_text,
+        edited.rule_of,
+        _change_rule,
+        _end_rule,
+        _add_rule,
+    ),
+    "decisions": _Kind(
+        lambda satchel: _pages(satchel.decisions.find, status="active"),
+        edited.render_decisions,
+        edited.decision_text,
+        edited.decision_of,
+        _change_decision,
+        _end_decision,
+        _add_decision,
+    ),
+}

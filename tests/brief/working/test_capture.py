@@ -1,0 +1,133 @@
+"""A person's lasting rule in a prompt: it is recognised, and stored as theirs only if they said it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from brief.working.conftest import Begin
+from conftest import ManualClock
+from satchel import Refused, Satchel
+from satchel.brief.working.capture import rules_in
+from satchel.keep.sessions.caller import COMMAND, Caller
+
+HOUR = 3_600_000
+PROMPTS = Path(__file__).parents[2] / "data/prompts/prompts.jsonl"
+RULE = "From now on use pnpm instead of npm in this repo"
+STORED = "Use pnpm instead of npm in this repo"
+
+
+def prompt(satchel: Satchel, text: str, *, by_person: bool = True) -> str:
+    return satchel.working.prompt(text, lambda: False, by_person=by_person).text
+
+
+@pytest.fixture
+def person(open_in: Callable[..., Satchel], project: Path) -> Satchel:
+    """A person at a command line who is not ann."""
+    environ = {"SATCHEL_PERSON": "bob"}
+    return open_in(project, environ=environ, caller=Caller(COMMAND, environ, ()))
+
+
+@pytest.mark.parametrize("half", [0, 1], ids=["tuned", "held out"])
+def test_rules_are_recognised_in_most_prompts_that_state_one_and_in_few_others(half: int) -> None:
+    prompts = [json.loads(line) for line in PROMPTS.read_text(encoding="utf-8").splitlines()][half::2]
+    taken = [one["rule"] for one in prompts if any(rules_in(one["text"]))]
+    assert sum(taken) / len(taken) >= 0.9
+    assert sum(taken) / sum(one["rule"] for one in prompts) >= 0.6
+
+
+def test_a_prompt_with_a_rule_asks_to_store_it_until_a_like_rule_exists(begin: Begin) -> None:
+    satchel = begin()
+    assert f'"{RULE}."' in prompt(satchel, f"{RULE}. Then fix the login.")
+    satchel.constraints.add(STORED, stated_by="user")
+    assert "lasting rule" not in prompt(satchel, f"{RULE}.")
+
+
+def test_nothing_is_asked_where_no_person_writes(begin: Begin) -> None:
+    assert prompt(begin(), RULE, by_person=False) == ""
+
+
+def test_a_secret_in_a_rule_is_not_shown(begin: Begin) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    assert secret not in prompt(begin(), f"Never use the token {secret} in this repo.")
+
+
+def test_a_rule_that_the_person_stated_binds_their_sessions_only_until_a_person_confirms_it(
+    begin: Begin, person: Satchel
+) -> None:
+    ann, ben = begin("s1"), begin("s2", person="ben")
+    prompt(ann, RULE)
+    rule = ann.constraints.add(STORED, stated_by="user")
+    assert (rule.stated_by, rule.unconfirmed) == ("human:ann", True)
+    assert "c1 unconfirmed: Use pnpm" in ann.brief().text
+    assert STORED not in ben.brief().text
+    assert ben.constraints.find().total == 0
+    person.corrections.confirm("c1")
+    assert "c1*: Use pnpm" in ben.brief().text
+
+
+def test_only_a_person_confirms_a_stated_rule_and_undo_takes_that_back(begin: Begin, person: Satchel) -> None:
+    ann = begin()
+    prompt(ann, RULE)
+    ann.constraints.add(STORED, stated_by="user")
+    with pytest.raises(Refused, match="only a person can confirm it"):
+        ann.corrections.confirm("c1")
+    person.corrections.confirm("c1")
+    person.corrections.undo()
+    assert ann.constraints.find().constraints[0].unconfirmed
+
+
+def test_an_agent_may_withdraw_a_stated_rule_only_before_it_is_confirmed(begin: Begin, person: Satchel) -> None:
+    ann = begin()
+    prompt(ann, RULE)
+    ann.constraints.add(STORED, stated_by="user")
+    ann.corrections.retract("c1")
+    ann.corrections.undo()
+    person.corrections.confirm("c1")
+    assert not ann.corrections.retract("c1").done
+
+
+@pytest.mark.parametrize(
+    "text", ["Delete the cache in this repo every night", "Use npm, never pnpm, in this repo"], ids=["other", "denied"]
+)
+def test_a_rule_that_the_person_did_not_state_is_the_agents_own(begin: Begin, text: str) -> None:
+    satchel = begin()
+    prompt(satchel, RULE)
+    rule = satchel.constraints.add(text, stated_by="user")
+    assert (rule.stated_by, rule.unconfirmed) == (None, False)
+    assert "stored as your own rule" in rule.notes[0]
+
+
+def test_what_a_person_said_in_another_session_or_over_an_hour_ago_does_not_count(
+    begin: Begin, clock: ManualClock
+) -> None:
+    prompt(begin("s1"), RULE)
+    assert begin("s2").constraints.add(STORED, stated_by="user").stated_by is None
+    clock.advance(HOUR + 1)
+    satchel = begin("s1")
+    assert satchel.constraints.add(STORED, stated_by="user").stated_by is None
+    with satchel.workplace.engine.read() as transaction:
+        assert transaction.all("SELECT heard FROM sessions WHERE heard IS NOT NULL") == []
+
+
+def test_a_stated_rule_replaces_none_that_binds_everybody(begin: Begin) -> None:
+    satchel = begin()
+    satchel.constraints.add("Use npm for everything that is built here")
+    prompt(satchel, RULE)
+    with pytest.raises(Refused, match="c1 binds everybody"):
+        satchel.constraints.add(STORED, stated_by="user", supersedes="c1")
+
+
+def test_a_preference_binds_its_person_only_and_is_not_shared(begin: Begin) -> None:
+    ann, ben = begin("s1"), begin("s2", person="ben")
+    assert ann.constraints.add("Answer briefly", only_for="me").for_person == "human:ann"
+    assert "Answer briefly" in ann.brief().text
+    assert "Answer briefly" not in ben.brief().text
+
+
+def test_an_agents_priority_stops_at_high(begin: Begin, person: Satchel) -> None:
+    assert begin().constraints.add("Dates are kept in UTC", priority="critical").priority == "high"
+    assert person.constraints.add("Never log a token", priority="critical").priority == "critical"
