@@ -329,7 +329,7 @@ def fill(world: World) -> None:
     tests.call("save_strategy", topic="dates", insight="Compare with the calendar of the standard library")
     tests.call("start_run", run_id="nightly")
     wrong = tests.keep("write_context", type="discovery", content="The calendar has 52 weeks in every year")
-    tests.call("retract", id=wrong, reason="2026 has 53")
+    tests.call("review_item", id=wrong, verdict="retract", evidence="2026 has 53")
     world.run("run", "start", "cleanup")
 
 

@@ -115,7 +115,6 @@ class Satchel:
         self.environ = environ
 
     constraints: Constraints = _service("satchel.keep.constraints:Constraints")
-    files: Files = _service("satchel.keep.files.service:Files")
     messages: Messages = _service("satchel.keep.messages.service:Messages")
     packages: Packages = _service("satchel.keep.packages:Packages")
     strategies: Strategies = _service("satchel.keep.strategies:Strategies")
@@ -150,6 +149,12 @@ class Satchel:
         from satchel.keep.entries import Entries
 
         return Entries(self.workplace, follower(self.workplace), duplicate_finder())
+
+    @cached_property
+    def files(self) -> Files:
+        from satchel.keep.files.service import Files
+
+        return Files(self.workplace, _close_bugs)
 
     @cached_property
     def decisions(self) -> Decisions:
@@ -211,6 +216,12 @@ def _find_states(*arguments: Any) -> Mapping[int, AgentState]:
     from satchel.brief.room import states  # hooks do not need it
 
     return states.find(*arguments)
+
+
+def _close_bugs(*arguments: Any) -> tuple[str, ...]:
+    from satchel.brief.reviews import close_bugs  # few changes name one
+
+    return close_bugs(*arguments)
 
 
 _MIGRATES = {COMMAND: True, HOOK: False}

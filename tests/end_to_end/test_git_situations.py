@@ -107,7 +107,7 @@ def test_a_server_offers_the_one_store_to_people(
 
 _CALLS = [
     {"method": "initialize", "id": 1, "params": {"protocolVersion": "2025-06-18", "capabilities": {}}},
-    {"method": "tools/call", "id": 2, "params": {"name": "get_constraints", "arguments": {}}},
+    {"method": "tools/call", "id": 2, "params": {"name": "search", "arguments": {"kinds": ["constraint"]}}},
 ]
 _PROCESSES = {
     "rule list": "",

@@ -98,7 +98,7 @@ def server(start: Start) -> RawClient:
 
 
 def still_serves(server: RawClient) -> bool:
-    return server.call("write_context", type="discovery", content="calm").startswith("kept e")
+    return server.call("write_context", type="discovery", content="calm").startswith("saved e")
 
 
 HOSTILE: dict[str, tuple[str, dict[str, object], str]] = {
@@ -176,7 +176,7 @@ def test_a_call_that_runs_when_the_input_ends_still_gets_its_answer(server: RawC
         server.stdin.close()
         other.execute("ROLLBACK")
         answer = server.receive()
-    assert (answer["id"], answer["result"]["content"][0]["text"][:13]) == (sent, "kept e2 error")
+    assert (answer["id"], answer["result"]["content"][0]["text"][:14]) == (sent, "saved e2 error")
     assert server.leave() == 0
 
 

@@ -284,7 +284,7 @@ _WRITES: tuple[tuple[str, dict[str, object]], ...] = (
     ("write_context", {"type": "scratchpad", "content": {"iteration": 1, "done": True, "next_step": "y"}}),
     ("set_decision", {"key": "cache", "value": "redis", "layer": "data", "tags": ["api"]}),
     ("add_constraint", {"category": "security", "text": "Keep the keys out of the log"}),
-    ("retract", {"id": "c1", "reason": "it is done elsewhere"}),
+    ("review_item", {"id": "c1", "verdict": "retract", "evidence": "it is done elsewhere"}),
     ("report_error", {"error_type": "ValueError", "message": "3 is no port", "solution": "Parse it first"}),
     ("report_outcome", {"id": "y1", "helped": True}),
     ("save_package", {"type": "research", "summary": "Ports", "content": "All of them", "task_id": "t"}),

@@ -83,7 +83,7 @@ class Jumping(RuleBasedStateMachine):
 
     @rule(path=st.sampled_from(["a.py", "b.py"]), agent=st.sampled_from(["ann", "bob"]))
     def claim(self, path: str, agent: str) -> None:
-        self.satchel.files.claim([path], minutes=30, exclusive=False, agent=agent)
+        self.satchel.files.claim(shared=[path], minutes=30, agent=agent)
 
     @rule()
     def a_day_passes(self) -> None:
@@ -140,8 +140,8 @@ def test_a_clock_that_is_behind_changes_no_time(satchel: Satchel, clock: ManualC
 
 def test_a_clock_set_back_revives_the_last_claim_of_a_holder_alone(satchel: Satchel, clock: ManualClock) -> None:
     for _ in range(2):
-        satchel.files.claim(["a.py"], minutes=30, exclusive=False, agent="ann")
-        satchel.files.claim(["a.py"], minutes=30, exclusive=False, agent="bob")
+        satchel.files.claim(shared=["a.py"], minutes=30, agent="ann")
+        satchel.files.claim(shared=["a.py"], minutes=30, agent="bob")
         clock.advance(60 * 60_000)
         satchel.entries.write("discovery", "meanwhile they ended")
     assert satchel.files.claims().items == ()

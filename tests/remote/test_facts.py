@@ -74,7 +74,8 @@ def test_paths_are_resolved_where_the_program_runs(ann: Satchel, here: Path) -> 
     ("name", "arguments"),
     [
         ("claim_files", {"paths": ["out/secret.txt"]}),
-        ("check_files", {"files": ["out/secret.txt"]}),
+        ("file_check", {"files": ["out/secret.txt"]}),
+        ("get_items", {"refs": ["file:out/secret.txt"]}),
         ("record_file_change", {"file": "out/secret.txt", "change": "modified"}),
         ("write_context", {"type": "discovery", "content": "text", "file": "out/secret.txt"}),
         ("write_context", {"entries": [{"type": "discovery", "content": "text", "file": "out/secret.txt"}]}),

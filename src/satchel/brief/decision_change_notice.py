@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from satchel.brief.fields import quoted
 from satchel.keep.decisions import ChangedDecision
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
@@ -54,7 +55,8 @@ def _text(overtaken: ChangedDecision) -> str:
     changed = [name for name in _FIELDS if getattr(before, name) != getattr(now, name)]
     if "value" in changed and now.rationale is None and "rationale" in changed:
         changed.remove("rationale")  # a rationale belongs to its value
+    ref = quoted(f"decision:{now.key}") if " " in now.key else f"decision:{now.key}"
     return (
         f"{_BEGIN}{now.key}{_MIDDLE}was changed ({', '.join(changed)}): revision {before.revision} is now "
-        f"{now.revision}, get_decision shows both"
+        f"{now.revision}, get_items ids={ref} shows both"
     )

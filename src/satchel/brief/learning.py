@@ -51,8 +51,8 @@ def follower(workplace: Workplace) -> AfterWrite:
     """Return a function that runs after an entry, in its transaction.
 
     A scratchpad or verdict that reports success records fixes (:mod:`satchel.brief.fixes`). A scratchpad that leaves
-    its loop stuck says so. A verdict that passed
-    lowers the packages on failures and investigations of its task.
+    its loop stuck says so. A verdict that passed lowers the packages on failures and investigations of its task; of one
+    that failed the author of the change that it names is told.
     """
 
     def follow(transaction: Transaction, writer: Writer, number: int, entry: Prepared) -> tuple[str, ...]:
@@ -61,8 +61,12 @@ def follower(workplace: Workplace) -> AfterWrite:
         from satchel.brief import fixes
 
         notes = fixes.learn(transaction, writer, number, entry, workplace.max_content_bytes)
-        after = _lower_packages if entry.type == REVIEW_VERDICT else _stuck
-        return (*notes, *after(transaction, writer, entry))
+        if entry.type == SCRATCHPAD:
+            return (*notes, *_stuck(transaction, writer, entry))
+        from satchel.brief.reviews import tell_author
+
+        notes = (*notes, *tell_author(transaction, workplace, writer, number, entry))
+        return (*notes, *_lower_packages(transaction, writer, entry))
 
     return follow
 

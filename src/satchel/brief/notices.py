@@ -24,22 +24,26 @@ from satchel.store.engine import Engine
 from satchel.store.transaction import Row, Transaction
 
 if TYPE_CHECKING:
+    from satchel.brief.news import News
+    from satchel.keep.binding import Binding
     from satchel.keep.files.records import Claim
     from satchel.keep.files.refusals import Refusal
 
-_MAX_CLAIMS = 3
+_MAX_CLAIMS = 20
 _MAX_SENDERS = 3
 _MAX_MESSAGES = 100
-_MAX_NOTES, _NOTE_CHARS = 3, 70
+_MAX_NOTES, _MAX_NOTED, _NOTE_CHARS = 3, 20, 200
+_MAX_BOUND, _BOUND_CHARS = 10, 200
 _MAX_FREE = 5
 """How many refusals one notice lists; the next answer has the others."""
 
 _WAIT_MS = 250
 
 # one statement, since mostly there is nothing, and each query is a round trip
-_ANYTHING = (f"SELECT EXISTS ({CLAIM}), EXISTS ({REFUSAL}), EXISTS ({MESSAGE}), p.id FROM projects p WHERE").replace(
-    ":project", "p.id"
-)
+_ANYTHING = (
+    f"SELECT EXISTS ({CLAIM}), EXISTS ({REFUSAL}), EXISTS ({MESSAGE}), "
+    "EXISTS (SELECT 1 FROM windows WHERE project_id = :project), p.id FROM projects p WHERE"
+).replace(":project", "p.id")
 
 
 class Notices(Service):
@@ -63,7 +67,8 @@ class Notices(Service):
 
         Returns:
             One line: others' claims on the files, notes on the files about to be edited, unread messages with their
-                senders, refused files that are free now, and held files that others were refused, each once.
+                senders, and each once refused files that are free now, held files that others were refused, and
+                :mod:`satchel.brief.news`.
 
         Raises:
             InvalidInput: invalid agent name.
@@ -80,13 +85,19 @@ class Notices(Service):
             row = _anything(transaction, work, now)
             if row is None:
                 return None
-            is_claimed, is_refused, is_written, project_id = row
+            is_claimed, is_refused, is_written, is_briefed, project_id = row
+            may_be_news = (is_claimed or is_briefed) and not work.engine.read_only
             is_claimed = is_claimed and bool(paths)
             is_refused = is_refused and not work.engine.read_only
             is_written = is_written and shown_by is not None
-            if not (is_claimed or is_refused or is_written or taken):
+            if not (is_claimed or is_refused or is_written or may_be_news or taken):
                 return None
             actor = reading(transaction, work, project_id, agent)
+            fresh: list[News] = []
+            if may_be_news and actor.number not in {None, UNKNOWN}:
+                from satchel.brief import news
+
+                fresh = news.find(transaction, project_id, actor, now)
             if is_refused:
                 from satchel.keep.files import refusals
 
@@ -94,9 +105,16 @@ class Notices(Service):
                 wanted = refusals.blocked_by(transaction, project_id, actor, now)
             parts = _claimed(transaction, project_id, actor, paths, now, work.worktree) if is_claimed else []
             parts += _noted(transaction, project_id, actor, taken)
+            parts += _bound(transaction, work, project_id, actor, taken)
             if is_written and shown_by is not None:
                 parts += _waiting(transaction, project_id, actor, now, shown_by)
         parts += _once(work.engine, free, wanted, actor, now)
+        if fresh:
+            from satchel.brief import news
+
+            with suppress(SatchelError), work.engine.write(_WAIT_MS) as transaction:
+                news.mark(transaction, project_id, actor, fresh, now)
+                parts += [one.text for one in fresh]
         return f"notice: {'; '.join(parts)}" if parts else None
 
 
@@ -196,7 +214,7 @@ def _noted(transaction: Transaction, project_id: int, actor: Actor, paths: Seque
         WHERE c.project_id = :project AND c.file IN ({", ".join(f":{name}" for name in files)})
             AND c.superseded_by IS NULL AND +c.type IN ({", ".join(map(str, notes.NOTE_TYPES))})
             AND c.agent_id IS DISTINCT FROM :own AND NOT {is_delivered}
-        ORDER BY c.created_at DESC, c.id DESC LIMIT {_MAX_NOTES + 1}
+        ORDER BY c.created_at DESC, c.id DESC LIMIT {_MAX_NOTED}
         """,
         {**values, **files, "project": project_id, "own": actor.number},
     )
@@ -205,7 +223,34 @@ def _noted(transaction: Transaction, project_id: int, actor: Actor, paths: Seque
         f"{Kind.ENTRY.ref(one.number)} on {name_text(one.file)} {quoted_line(shortened(one.text, _NOTE_CHARS))}"
         for one in matches[:_MAX_NOTES]
     ]
-    return [f"notes: {', '.join(texts)}{' and more' if len(matches) > _MAX_NOTES else ''} (get_items)"] if texts else []
+    texts += [Kind.ENTRY.ref(one.number) for one in matches[_MAX_NOTES:]]
+    return [f"notes: {', '.join(texts)} (get_items)"] if texts else []
+
+
+def _bound(transaction: Transaction, work: Workplace, project_id: int, actor: Actor, paths: Sequence[str]) -> list[str]:
+    # rules and decisions of others that bind the files, as far as the agent was not shown them
+    if not paths:
+        return []
+    from satchel.keep import binding
+    from satchel.keep.deliveries import was_delivered
+
+    bound = binding.find(transaction, work, project_id, paths).items
+    fresh: list[str] = []
+    for kind in {one.kind for one in bound}:
+        is_delivered, values = was_delivered(project_id, actor, kind, "c.id")
+        author = "created_by" if kind is Kind.CONSTRAINT else "agent_id"
+        known = transaction.all(
+            f"SELECT c.id FROM {kind.table} c WHERE c.project_id = :project AND (c.{author} = :own OR {is_delivered})",
+            {**values, "own": actor.number},
+        )
+        shown = {number for (number,) in known}
+        fresh += [_bound_text(one) for one in bound if one.kind is kind and one.item not in shown]
+    return [f"binding here: {', '.join(fresh[:_MAX_BOUND])}{' and more' * (len(fresh) > _MAX_BOUND)}"] if fresh else []
+
+
+def _bound_text(one: Binding) -> str:
+    name = f"{one.ref} {name_text(one.key)}" if one.key else one.ref
+    return f"{name} {quoted_line(shortened(one.text, _BOUND_CHARS))}"
 
 
 def _listed(paths: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from satchel.base.records import NamedTuple, dataclass
 from satchel.find.kind import KIND_NAMED, Kind
 from satchel.keep import kept, pins, projects
 from satchel.keep.corrections.log import history_notes
+from satchel.keep.decisions.service import Decisions
 from satchel.keep.documents import states as documents
 from satchel.keep.entries import queries as entries
 from satchel.keep.entries.records import Entry
@@ -20,6 +21,7 @@ from satchel.keep.messages.service import Messages
 from satchel.keep.messages.visibility import NOBODY, Reader, find_reader
 from satchel.keep.moving.states import KeptState, kept_of
 from satchel.keep.packages.service import Packages
+from satchel.keep.paths import FILE_REF
 from satchel.keep.patterns import updates as patterns
 from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
 from satchel.keep.projects import Service
@@ -30,7 +32,9 @@ MAX_ITEMS = 20
 """Maximum number of items opened by one call."""
 
 _MAX_OFFSET = 2**53
-_SOLUTION = "solution"
+_SOLUTION, _HISTORY, _FILE = "solution", "decision_history", "file"
+_DECISION_REF = "decision:"
+_MOST_STATES = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +43,8 @@ class Item:
 
     Attributes:
         ref: its short id.
-        kind: its kind as in search, or solution.
-        record: its record; of a package its content.
+        kind: its kind as in search, solution, decision_history or file.
+        record: its record; of a package its content, of a file a :class:`satchel.keep.file_views.FileView`.
         notes: who replaced, retracted or confirmed it.
         kept_states: other states of it that lost in an import or sync.
     """
@@ -69,11 +73,11 @@ class OpenedItems:
 
 
 class _Wanted(NamedTuple):
-    """A requested id: short id, kind and number."""
+    """A requested id: short id, kind and number; of a decision's key or a file the request itself, without a number."""
 
     ref: str
     kind: str
-    number: int
+    number: int = 0
 
 
 def _open(transaction: Transaction, reader: Reader, wanted: _Wanted) -> object:
@@ -97,7 +101,8 @@ class Items(Service):
         """Return whole items; messages to the reading agent are marked as read.
 
         Args:
-            refs: 1 to 20 short ids of any kind; each is returned once, in the order given.
+            refs: 1 to 20 short ids of any kind, or ``decision:KEY`` for a decision with its history, or ``file:PATH``
+                for what is known of a file; each is returned once, in the order given.
             offset: number of characters of their text already read.
             agent: the reader; None takes the default, which may be nobody.
 
@@ -113,7 +118,7 @@ class Items(Service):
             raise InvalidInput("ids is no list of ids", f'Give 1 to {MAX_ITEMS}, as in ["e14", "d1"]')
         check_whole("offset", offset, _MAX_OFFSET)
         reader = reader_name(work, agent)
-        wanted = {ref: _read(ref) for ref in dict.fromkeys(str(ref).strip().lower() for ref in refs)}
+        wanted = {ref: _read(ref) for ref in dict.fromkeys(str(ref).strip() for ref in refs)}
         items, reader = self._load([*dict.fromkeys(one for one in wanted.values() if one is not None)], reader)
         unknown = [repr(ref[:80]) for ref, one in wanted.items() if one not in items]
         note = f"the project has no {', '.join(unknown)}"
@@ -138,12 +143,13 @@ class Items(Service):
             reader = Reader(project.id, NOBODY, work.clock())
             if name is not None:
                 reader, name = find_reader(transaction, project.id, name, reader.now)
-            records |= {one: _open(transaction, reader, one) for one in wanted if one.kind != _PACKAGE}
+            numbered = [one for one in wanted if one.number and one.kind != _PACKAGE]
+            records |= {one: _open(transaction, reader, one) for one in numbered}
             notes = {one: record for one, record in records.items() if isinstance(record, Entry)}
             records |= zip(notes, entries.completed(transaction, work.files_root, notes.values()), strict=True)
             for one in wanted:
                 kind = KIND_NAMED.get(one.kind)
-                if kind is not None:
+                if kind is not None and one.number:
                     corrected = kind.text is not None and records[one] is not None
                     corrections_of = history_notes(transaction, kind, one.number) if corrected else ()
                     place = (transaction, project.id, kind, one.number)
@@ -154,6 +160,17 @@ class Items(Service):
         for content in Packages(work).read_many([one.number for one in packages]) if packages else ():
             one = next(one for one in packages if one.ref == content.ref)
             records[one] = None if content.package is None else content
+        for one in wanted:
+            if one.kind == _FILE:
+                from satchel.keep.file_views import view  # few ask for files
+
+                records[one] = view(work, one.ref, name)
+            elif one.kind == _HISTORY:
+                try:
+                    records[one] = Decisions(work).get(one.ref.removeprefix(_DECISION_REF), limit=_MOST_STATES)
+                except NotFound:
+                    if len(wanted) == 1:
+                        raise
         existing = [one for one in wanted if records.get(one) is not None]
         return {
             one: Item(one.ref, one.kind, records[one], history.get(one, ()), states.get(one, ())) for one in existing
@@ -167,6 +184,11 @@ def _is_unread(record: object, reader: str) -> bool:
 
 
 def _read(ref: str) -> _Wanted | None:
+    if ref.startswith(FILE_REF):
+        return _Wanted(ref, _FILE)
+    if ref.startswith(_DECISION_REF):
+        return _Wanted(ref, _HISTORY)
+    ref = ref.lower()
     try:
         if ref.startswith(SOLUTION_LETTER):
             number = solution_number(ref)

@@ -20,6 +20,9 @@ from satchel.store.transaction import Transaction
 _MAX_MEANT = 3
 """Maximum number of suggested files."""
 
+FILE_REF = "file:"
+"""The beginning of a request for what is known of a file, as in ``file:src/a.py``."""
+
 EVERYTHING = "**"
 _IN_FOLDER = "/**"
 PLACE = r"(?P<file>.*?[^/:]):(?P<line>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8})|:\d+)?"

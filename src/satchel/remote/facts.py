@@ -199,6 +199,21 @@ def _cited(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Itera
         yield fact(cited_in, here.files_root, path, *((first, last) if line is None else (line, None)))
 
 
+def _opened(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
+    from satchel.keep.paths import FILE_REF
+
+    value = arguments[name]
+    for text in value[:_MOST] if isinstance(value, (list, tuple)) else ():
+        if isinstance(text, str) and text.startswith(FILE_REF):
+            (one,) = _lines(here, "file", {"file": text.removeprefix(FILE_REF)})
+            yield one
+            place = _answer(one)
+            if place is not None:
+                path = place[0].removesuffix("**")
+                yield from _lines(here, "file", {"file": path})
+                yield from _claimed(here, "files", {"files": [path]})
+
+
 def _package(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
     from satchel.keep.packages.contents import check_saved
 
@@ -217,6 +232,7 @@ OF_PARAMETERS: Mapping[str, Callable[[Surroundings, str, Mapping[str, Any]], Ite
     "file": _file,
     "lines": _lines,
     "cited": _cited,
+    "opened": _opened,
     "package": _package,
     "path": _path,
 }

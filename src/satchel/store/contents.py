@@ -26,6 +26,8 @@ _OWN_TABLES: Final = frozenset(
 )
 
 _TABLE_NAME: Final = r"CREATE TABLE (\w+)"
+_RENAMED: Final = r" RENAME COLUMN (\w+) TO (\w+)"
+_DROPPED: Final = r"ALTER TABLE (\w+) DROP COLUMN (\w+)"
 
 # the text alone says what an object is: SQLite takes its name and kind from there, and reads the other columns only for
 # an index that a constraint makes, which has no text
@@ -62,7 +64,7 @@ def missing_tables(connection: apsw.Connection) -> list[str]:
 
 @cache
 def _expected_texts() -> frozenset[str]:
-    """Return the SQL of every object that a migration or SQLite makes, without layout and added columns.
+    """Return the SQL of every object that a migration or SQLite makes, without layout and changed columns.
 
     The layout differs in stores that 0.2.0 made, whose tables got some of their columns one by one.
     """
@@ -74,10 +76,20 @@ def _statements() -> list[str]:
 
 
 @cache
-def _added_columns() -> tuple[str, ...]:
-    """Return the columns that migrations add, as SQLite writes them at the end of a table's columns."""
+def _changed_columns() -> tuple[str, ...]:
+    """Return the columns that migrations add or drop, as SQLite writes them: at the end of a table, or in it."""
     added = [statement.partition(" ADD COLUMN ")[2] for statement in _statements()]
-    return tuple(dict.fromkeys(f",{_bare(column)}" for column in added if column))
+    renamed = [match.groups() for match in map(re.compile(_RENAMED).search, _statements()) if match]
+    added += [re.sub(rf"\b{old}\b", new, column) for column in added for old, new in renamed if column.startswith(old)]
+    dropped = [match.groups() for match in map(re.compile(_DROPPED).search, _statements()) if match]
+    lines = [
+        match[1]
+        for table, column in dropped
+        for statement in _statements()
+        for match in (re.search(rf"CREATE TABLE {table} \(.*?\n +({column} .*?,)\n", statement, re.DOTALL),)
+        if match
+    ]
+    return tuple(dict.fromkeys([*(f",{_bare(column)}" for column in added if column), *map(_bare, lines)]))
 
 
 def _tables() -> set[str]:
@@ -86,7 +98,7 @@ def _tables() -> set[str]:
 
 def _without_layout(text: str) -> str:
     text = _bare(text)
-    for column in _added_columns():
+    for column in _changed_columns():
         text = text.replace(column, "")
     return text
 

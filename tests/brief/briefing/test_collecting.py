@@ -229,7 +229,7 @@ class TestAQuery:
         none = filled.brief(loop_id="L", task_id="T1", budget=0, query="kafka")
         assert [str(left) for left in none.left_out] == [
             "1 scratchpad (search)",
-            "1 critical rule (get_constraints)",
+            "1 critical rule (search)",
             "1 review issue (search)",
             "1 entry (search)",
         ]

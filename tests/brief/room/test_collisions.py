@@ -57,7 +57,7 @@ def test_an_edit_of_what_another_claims_collides_for_an_hour(satchel: Satchel, c
 
 def test_what_both_share_does_not_collide(satchel: Satchel) -> None:
     for agent in ("ann", "ben"):
-        satchel.files.claim(["a.py"], exclusive=False, agent=agent)
+        satchel.files.claim(shared=["a.py"], agent=agent)
     assert pairs(satchel) == []
 
 

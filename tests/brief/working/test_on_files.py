@@ -22,6 +22,4 @@ def test_rules_that_were_not_compared_in_time_are_counted_with_the_call_that_lis
         hooks.working.before_edit(str(project), [("src/a.py", "")]),
         hooks.working.after_read(str(project), [("src/b.py", "")]),
     ):
-        assert answer.text.startswith(
-            "3 rules and decisions were not compared, for lack of time: get_constraints(file="
-        )
+        assert answer.text.startswith("3 rules and decisions were not compared, for lack of time: get_items([")

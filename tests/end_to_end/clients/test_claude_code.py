@@ -32,8 +32,8 @@ HINTS = {
     "notes": {"get_items"},
     "what did the others do": {"get_team"},
     "context from other agents": {"get_team"},
-    "rules": {"get_constraints"},
-    "who is editing": {"check_files", "get_team"},
+    "rules": {"get_items"},
+    "who is editing": {"get_items", "get_team"},
     "this error again": {"report_error"},
 }
 """Words that a model searches for tools with, and the tools of which they are to find one at least."""

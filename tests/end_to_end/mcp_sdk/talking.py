@@ -10,12 +10,9 @@ from mcp import Client
 
 READING_TOOLS = [
     "get_briefing",
-    "check_files",
     "search",
     "get_items",
     "get_team",
-    "get_decision",
-    "get_constraints",
 ]
 
 Conversation = Callable[[Client], Awaitable[None]]

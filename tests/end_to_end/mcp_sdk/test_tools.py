@@ -30,7 +30,9 @@ def test_the_default_tools_are_listed(session: Callable[..., None]) -> None:
 def test_one_note_is_kept_and_read(session: Callable[..., None]) -> None:
     async def conversation(client: Client) -> None:
         note = {"type": "discovery", "content": "Sessions live in src/auth.py", "agent": "planner"}
-        assert await call(client, "write_context", note) == "kept e1 discovery by planner"
+        assert (
+            await call(client, "write_context", note) == "saved e1 discovery by planner; shown in briefings, searches"
+        )
         found = await call(client, "read_context", {"query": "where do sessions live?"})
         assert found.endswith("\n Sessions live in src/auth.py")
 
@@ -95,7 +97,8 @@ def test_a_decision_is_set_changed_and_found(session: Callable[..., None]) -> No
         assert (await call(client, "set_decision", decision)).startswith("set d1 session_ttl (new)")
         change = {"key": "session_ttl", "value": 60, "rationale": None, "expected_revision": 1, "agent": "ben"}
         await call(client, "set_decision", change)
-        history = json.loads(await call(client, "get_decision", {"key": "session_ttl", "format": "json"}))
+        opened = json.loads(await call(client, "get_items", {"ids": ["decision:session_ttl"], "format": "json"}))
+        (history,) = opened["items"]
         assert (history["decision"]["value"], history["decision"]["tags"]) == (60, ["security"])
         assert "rationale" not in history["decision"]
         assert [(state["value"], state["agent"]) for state in history["history"]] == [(300, "ann")]
@@ -110,10 +113,10 @@ def test_a_constraint_is_added_found_and_ended(session: Callable[..., None]) -> 
         rule = {"text": "no call leaves the network", "priority": "high", "tags": ["security"], "agent": "ann"}
         assert (await call(client, "add_constraint", rule)).startswith("added c1")
         assert "no call leaves the network" in await call(client, "get_constraints", {"priority": "high"})
-        await call(client, "retract", {"id": "c1", "reason": "moved", "agent": "ben"})
+        await call(client, "review_item", {"id": "c1", "verdict": "retract", "evidence": "moved", "agent": "ben"})
         assert (await call(client, "get_constraints", {})).startswith("0 constraints")
 
-    session(conversation)
+    session(conversation, "--toolsets", "all")
 
 
 def test_two_agents_over_one_connection_have_two_inboxes(session: Callable[..., None]) -> None:
@@ -121,7 +124,7 @@ def test_two_agents_over_one_connection_have_two_inboxes(session: Callable[..., 
         warning = {"message": "the token leaks", "to": "ben", "priority": "critical", "agent": "ann"}
         await call(client, "send_message", warning)
         assert json.loads(await call(client, "get_messages", {"agent": "ann", "format": "json"}))["messages"] == []
-        told = await call(client, "check_files", {"paths": ["a.py"], "agent": "ben"})
+        told = await call(client, "get_items", {"ids": ["file:a.py"], "agent": "ben"})
         assert told.endswith("\nnotice: 1 unread message for ben from ann, 1 critical: get_messages")
         (message,) = json.loads(await call(client, "get_messages", {"from": "ann", "agent": "ben", "format": "json"}))[
             "messages"

@@ -69,4 +69,4 @@ def ledger(folder: Path) -> None:
         record("src/b.py", "modified", agent="builder")
         record("docs/c.md", "modified", agent="planner")
         satchel.files.claim(["src/a.py"], reason="zebras", agent="planner")
-        satchel.files.claim(["docs/"], exclusive=False, agent="builder")
+        satchel.files.claim(shared=["docs/"], agent="builder")

@@ -28,7 +28,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "who": ((), "", {"sessions", "total", "earlier", "asked_at", "notes"}),
     "write": (
         ("discovery", "x"),
-        "kept e3 discovery by human",
+        "saved e3 discovery by human; shown in briefings, searches",
         {"entries", "id", "uid", "type", "content", "created_at"},
     ),
     "read": (("sessions",), "\n Sessions live in src/auth.py", {"run_id", "entries", "total", "next_offset", "seq"}),
@@ -88,7 +88,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "config": ((), "store.durability = full  (default)", {"file", "warnings", "settings"}),
 }
 ELSEWHERE = {
-    *("doctor", "export", "hook", "import", "mcp", "open", "serve", "setup", "status", "tour", "undo"),
+    *("doctor", "export", "hook", "import docs", "mcp", "open", "serve", "setup", "status", "tour", "undo"),
     *("guard check", "guard install", "guard remove", "guard run", "share", "proposals", "sync"),
     *("token list", "token new", "token revoke"),
 }
@@ -429,7 +429,7 @@ def test_people_read_the_name_of_a_person_without_its_prefix(cli: Cli, monkeypat
     ]
     assert [(status, out) for status, out, _ in done if status or "human" in out] == []
     assert [out.splitlines()[0] for _, out, _ in done[:5]] == [
-        'kept e1 discovery by "Ann Smith"',
+        'saved e1 discovery by "Ann Smith"; shown in briefings, searches',
         'added c1 architecture medium by "Ann Smith"',
         "set d1 port (new)",
         'set d1 port, revision 2; was revision 1: 80 by "Ann Smith" ' + done[3][1].splitlines()[0][-16:],

@@ -121,7 +121,7 @@ def test_clear_empties_one_field_and_leaves_the_others(cli: Cli, field: str, cle
         (("file", "record", "../x", "created"), "names no file of the project"),
         (("file", "record", "x", "renamed"), "'renamed' is not one of 'created', 'modified', 'deleted'"),
         (("file", "check", "x", "--window", "-1"), "--window -1 is out of range"),
-        (("file", "claim", "--agent", "a"), "Missing argument"),
+        (("file", "claim", "--agent", "a"), "nothing to claim was named"),
         (("file", "claim", "x", "--agent", "a", "--minutes", "0"), "minutes 0"),
         (("file", "release", "--agent", "a"), "or give --all"),
         (("clear", "--messages-hours", "-1"), "--messages-hours -1 is out of range"),
@@ -172,7 +172,9 @@ def test_a_change_says_what_was_before_and_who_had_set_it(cli: Cli) -> None:
     cli("decide", "ttl", "300", "--tag", "b", "--tag", "a", "--agent", "planner")
     lines = cli("decide", "ttl", "600", "--clear", "tags", "--agent", "builder")[1].splitlines()
     (line,) = lines
-    assert re.fullmatch(r"set d1 ttl, revision 2; was revision 1: 300 by planner #a b \d{4}-\d\d-\d\d \d\d:\d\d", line)
+    assert re.fullmatch(
+        r"set d1 ttl, revision 2; binds everywhere; was revision 1: 300 by planner #a b \d{4}-\d\d-\d\d \d\d:\d\d", line
+    )
 
 
 def test_a_decision_that_looks_like_another_is_pointed_out(cli: Cli) -> None:
@@ -274,12 +276,14 @@ def test_a_refused_claim_names_the_holder_and_claims_nothing(cli: Cli) -> None:
 
 def test_a_claim_of_ones_own_is_renewed(cli: Cli) -> None:
     cli("file", "claim", "src/a.py", "--agent", "planner")
-    assert cli("file", "claim", "src/a.py", "--agent", "planner")[1].startswith("renewed src/a.py until 2")
+    assert cli("file", "claim", "src/a.py", "--agent", "planner")[1].startswith(
+        "renewed src/a.py (not there yet) until 2"
+    )
 
 
 def test_who_shares_a_path_is_named(cli: Cli) -> None:
-    cli("file", "claim", "src/", "--agent", "planner", "--shared", "--why", "reading")
-    out = cli("file", "claim", "src/a.py", "--agent", "builder", "--shared")[1]
+    cli("file", "claim", "--shared", "src/", "--agent", "planner", "--why", "reading")
+    out = cli("file", "claim", "--shared", "src/a.py", "--agent", "builder")[1]
     assert out.splitlines()[0].endswith("(30 min left), shared")
     assert "src/** is shared with planner until 2" in out
     assert out.endswith(': "reading"\n')

@@ -183,10 +183,10 @@ def test_a_message(cli: Cli, satchel: Satchel) -> None:
     asked(cli, "message", "read", "m2", "--agent", "builder")
     asked(cli, "message", "send", "thanks", "--reply-to", "m2", "--agent", "builder")
     (record,) = satchel.messages.inbox(agent="builder", query="look")
-    assert expected(record).keys() - set_fields(expected(record)).keys() == {"notes", "read_by"}
+    assert expected(record).keys() - set_fields(expected(record)).keys() == {"notes", "read_by", "answer_by"}
     assert asked(cli, "message", "list", "look", "--agent", "builder")["messages"] == [set_fields(expected(record))]
     (record,) = satchel.messages.inbox(agent="planner", sender="planner", query="look")
-    assert expected(record).keys() - set_fields(expected(record)).keys() == {"notes", "read_at"}
+    assert expected(record).keys() - set_fields(expected(record)).keys() == {"notes", "read_at", "answer_by"}
     listed = asked(cli, "message", "list", "look", "--from", "planner", "--agent", "planner")["messages"]
     assert listed == [set_fields(expected(record))]
 
@@ -218,9 +218,9 @@ def test_a_claim(cli: Cli, satchel: Satchel, linked: Path) -> None:
 
 def test_what_claiming_met(cli: Cli, satchel: Satchel, linked: Path) -> None:
     satchel.files.claim(["src/a.py"], agent="elsewhere")
-    asked(cli, "file", "claim", "src/", "--shared", "--agent", "builder")
-    asked(cli, "file", "claim", "src/", "--shared", "--agent", "planner")
-    again = asked(cli, "file", "claim", "src/", "--shared", "--agent", "planner")
+    asked(cli, "file", "claim", "--shared", "src/", "--agent", "builder")
+    asked(cli, "file", "claim", "--shared", "src/", "--agent", "planner")
+    again = asked(cli, "file", "claim", "--shared", "src/", "--agent", "planner")
     held = {claim.agent: set_fields(expected(claim)) for claim in satchel.files.claims()}
     assert held["builder"]["worktree"] == str(linked)
     assert again.pop("notes")
@@ -233,13 +233,14 @@ def test_what_claiming_met(cli: Cli, satchel: Satchel, linked: Path) -> None:
         "shared": [held["builder"]],
         "lately": [],
         "waited_ms": 0,
+        "new": [],
     }
 
 
 def test_whose_a_file_is(cli: Cli, satchel: Satchel, linked: Path) -> None:
     satchel.files.claim(["src/a.py"], agent="elsewhere")
-    asked(cli, "file", "claim", "src/", "--shared", "--agent", "planner")
-    asked(cli, "file", "claim", "src/", "--shared", "--agent", "builder")
+    asked(cli, "file", "claim", "--shared", "src/", "--agent", "planner")
+    asked(cli, "file", "claim", "--shared", "src/", "--agent", "builder")
     asked(cli, "file", "record", "src/a.py", "modified", "--agent", "builder")
     with open_satchel(cwd=linked, environ={}) as here:
         (one,) = here.files.check(["src/a.py"], agent="planner").files

@@ -64,7 +64,8 @@ WRITES: list[tuple[tuple[str, ...], str, tuple[str, ...], Mapping[str, object]]]
 _OF_INBOX = {"--unread", "--type", "--priority", "--from", "--thread"}
 ALONE = {
     ("rule add", "--stated-by"),
-    *(("decisions", "--key"), ("message list", "--wait"), ("file claim", "--exclusive")),
+    *(("decisions", "--key"), ("message list", "--wait")),
+    *(("file check", option) for option in ("FILE", "--agent", "--window")),
     *(("message sent", option) for command, option, *_ in FILTERS if command == INBOX and option not in _OF_INBOX),
     ("message sent", "--agent"),
     *(("clear", option) for option in ("--notes", "--compact", "--keep", "--run")),
@@ -151,9 +152,11 @@ def test_an_option_of_a_write_counts(
     assert {name: answer.get(name) for name in expected} == expected
 
 
-@pytest.mark.parametrize(("given", "expected"), [((), True), (("--shared",), False)], ids=["alone", "shared"])
+@pytest.mark.parametrize(
+    ("given", "expected"), [(("new.py",), True), (("--shared", "new.py"), False)], ids=["alone", "shared"]
+)
 def test_a_claim_can_be_shared(cli: Cli, given: tuple[str, ...], expected: bool) -> None:
-    (claim,) = asked(cli, ("file claim", "new.py", "--agent", "builder"), *given)["claims"]
+    (claim,) = asked(cli, ("file claim", "--agent", "builder"), *given)["claims"]
     assert claim["exclusive"] is expected
 
 
@@ -190,3 +193,14 @@ def test_every_command_is_tested_in_another_place() -> None:
 def test_a_claim_is_of_the_place_that_is_named(cli: Cli, place: tuple[str, ...]) -> None:
     assert asked(cli, ("file check", "src/a.py"))["files"][0]["state"] == "held"
     assert asked(cli, ("file check", "src/a.py"), *place)["files"][0]["state"] == "free"
+
+
+@pytest.mark.usefixtures("ledger")
+def test_files_are_checked_for_an_agent_with_changes_of_a_time(cli: Cli) -> None:
+    def checked(*given: str) -> tuple[str, int]:
+        (file,) = asked(cli, ("file check", *given))["files"]
+        return file["state"], len(file["recent"])
+
+    assert checked("src/a.py", "--agent", "planner") == ("yours", 0)
+    assert checked("src/b.py", "--agent", "planner") == ("free", 1)
+    assert checked("src/b.py", "--agent", "planner", "--window", "0") == ("free", 0)

@@ -8,7 +8,7 @@ from cli_asking import Cli
 from satchel.interfaces.cli.wording import for_people
 from satchel.interfaces.operations.all import OPERATIONS
 
-TOOLS = {one.tool: one for one in OPERATIONS}
+TOOLS = {one.name: one for one in OPERATIONS}
 
 CASES = [
     ("set_decision", "Set it with expected_revision=2 if it holds.", "Set it with --expect 2 if it holds."),
@@ -16,11 +16,10 @@ CASES = [
     ("save_package", "Give path or content, one of them", "Give --path or --content, one of them"),
     ("read_context", "task_id is empty", "--task is empty"),
     ("read_context", "Leave out order and query", "Leave out --order and WORDS"),
-    ("claim_files", "claim it shared (exclusive=false)", "claim it shared (--shared)"),
     ("claim_files", "wait for it with wait_seconds (1 to 45)", "wait for it with --wait (1 to 45)"),
     ("retract", "report_outcome id=y1 helped=false", "`satchel error outcome y1 --failed`"),
     ("retract", 'set_decision key="max age" status=draft', '`satchel decide "max age" --status draft`'),
-    ("retract", "get_decision shows both", "`satchel decisions --key` shows both"),
+    ("retract", "get_items ids=decision:ttl shows both", "`satchel show decision:ttl` shows both"),
     ("retract", "Ask with send_message to=human.", "Ask with `satchel message send --to human`."),
     (
         "write_context",

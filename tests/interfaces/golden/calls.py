@@ -9,9 +9,11 @@ Calls = list[dict[str, Any]]
 READING: dict[str, dict[str, Calls]] = {
     "small": {
         "read_context": [{}, {"types": ["scratchpad"]}, {"query": "token"}, {"after_seq": 3}, {"types": ["error"]}],
-        "get_items": [{"ids": ["e1", "d1", "c1", "m1", "f1", "p1", "x1", "s1", "y1"], "agent": "planner"}],
+        "get_items": [
+            {"ids": ["e1", "d1", "c1", "m1", "f1", "p1", "x1", "s1", "y1"], "agent": "planner"},
+            {"ids": ["decision:session_ttl", "file:src/auth.py", "file:src/"], "agent": "planner"},
+        ],
         "search": [{"query": "token"}, {"query": "expiry", "explain": True}, {"query": "nothing of the kind"}],
-        "get_decision": [{"key": "session_ttl"}],
         "find_decisions": [{}, {"query": "gateway"}, {"status": "draft"}],
         "get_constraints": [{}, {"category": "security"}, {"status": "inactive"}],
         "get_briefing": [{"agent": "planner", "task_id": "T1"}, {"agent": "builder", "query": "token refresh"}],
@@ -19,11 +21,6 @@ READING: dict[str, dict[str, Calls]] = {
         "get_messages": [{"agent": "planner"}, {"agent": "builder"}, {"agent": "planner", "types": ["info"]}],
         "get_team": [{}, {"all": True}],
         "get_file_changes": [{}],
-        "check_files": [
-            {"paths": ["src/auth.py", "issue:311"]},
-            {"paths": ["src/"], "agent": "planner"},
-            {"agent": "planner"},
-        ],
         "list_conversations": [{}],
         "get_runs": [{}, {"status": "active"}],
         "get_layer_summary": [{}],
@@ -41,14 +38,13 @@ READING: dict[str, dict[str, Calls]] = {
             {"query": "cart", "limit": 2},
             {"file": "src/long.py"},
         ],
-        "get_items": [{"ids": ["e53"]}, {"ids": ["e53"], "offset": 30000}],
+        "get_items": [{"ids": ["e53"]}, {"ids": ["e53"], "offset": 30000}, {"ids": ["decision:token_rule_0"]}],
         "search": [
             {"query": "token", "limit": 5},
             {"query": "token", "limit": 5, "offset": 5, "detail": "titles"},
             {"query": "cart", "limit": 2, "detail": "full"},
             {"query": "analysis", "detail": "full"},
         ],
-        "get_decision": [{"key": "token_rule_0", "limit": 4}, {"key": "token_rule_0", "offset": 22}],
         "find_decisions": [
             {"limit": 6},
             {"limit": 5, "offset": 20},
@@ -74,6 +70,12 @@ WRITING: dict[str, Calls] = {
     "write_context": [
         {"type": "discovery", "content": "Tokens are refreshed in src/refresh.py", "agent": "planner"},
         {
+            "type": "bug",
+            "content": {"description": "The mailer swallows errors", "severity": "high"},
+            "file": "src/mail.py",
+            "agent": "builder",
+        },
+        {
             "entries": [
                 {"type": "decision", "content": "We keep one token"},
                 {"type": "error", "content": "The refresh failed with 401", "task_id": "T1"},
@@ -83,15 +85,16 @@ WRITING: dict[str, Calls] = {
     ],
     "set_decision": [
         {"key": "session_ttl", "value": 900, "agent": "planner"},
+        {"key": "session_ttl", "value": 900, "agent": "planner"},
         {"key": "session_ttl_s", "value": "900 seconds", "agent": "planner"},
     ],
     "add_constraint": [{"text": "Tokens are never logged.", "priority": "high", "agent": "planner"}],
-    "retract": [
-        {"id": "c2", "reason": "the gateway does it now", "agent": "planner"},
-        {"id": "c2", "agent": "planner"},
-        {"id": "e1", "agent": "builder"},
+    "review_item": [
+        {"id": "c2", "verdict": "retract", "evidence": "the gateway does it now", "agent": "planner"},
+        {"id": "c2", "verdict": "retract", "agent": "planner"},
+        {"id": "e1", "verdict": "retract", "agent": "builder"},
+        {"id": "e2", "verdict": "confirm", "evidence": "tests/test_token.py passes", "agent": "tester"},
     ],
-    "confirm": [{"id": "e2", "agent": "tester"}],
     "report_error": [
         {"error_type": "KeyError", "message": "'token'", "agent": "planner"},
         {
@@ -114,17 +117,24 @@ WRITING: dict[str, Calls] = {
     "send_message": [
         {"message": "Yes, go ahead.", "reply_to": "m1", "agent": "planner"},
         {"message": "I have no name", "agent": "builder", "to": "nobody-yet"},
+        {"message": "Which port?", "agent": "builder", "to": "planner", "type": "request", "answer_minutes": 30},
     ],
     "record_file_change": [
         {"file": "src/auth.py", "change": "modified", "agent": "planner"},
         {"file": "src/mail.py", "change": "modified", "description": "a new template", "agent": "builder"},
     ],
     "claim_files": [
-        {"paths": ["src/mail.py", "issue:311"], "reason": "moving the templates", "agent": "planner"},
-        {"paths": ["src/mail.py"], "agent": "reviewer"},
+        {
+            "paths": ["src/mail.py", "issue:311"],
+            "shared": ["src/views.py"],
+            "reason": "moving the templates",
+            "agent": "planner",
+        },
+        {"paths": ["src/mail.py"], "shared": ["src/views.py"], "agent": "reviewer"},
     ],
     "release_files": [
         {"paths": ["src/mail.py", "src/none.py"], "description": "Moved the templates.", "agent": "planner"},
+        {"descriptions": {"src/views.py": "Reads the templates."}, "agent": "planner"},
     ],
     "consult": [{"assistant": "openai:gpt-6", "instructions": "Why?"}],
     "reset_conversation": [{"conversation": "review", "assistant": "openai:gpt-6"}],

@@ -393,11 +393,11 @@ class TestEdits:
         said = context(at_work("s1", "PreToolUse", "Edit", **edit("a.py"))).splitlines()
         assert said[1].startswith(f"{always.ref} critical rule: never, ever ever")
         assert said[1].endswith("ever")
-        assert said[2:] == ['12 more rules and decisions bind it: get_constraints(file="a.py")']
+        assert said[2:] == ['12 more rules and decisions bind it: get_items(["file:a.py"])']
         again = context(at_work("s1", "PreToolUse", "Edit", **edit("b.py"))).splitlines()
         assert again[1].startswith("c13 rule: rule 11: word11")
         shown = sum(" rule: rule " in line for line in again)
-        assert again[-1] == f'{12 - shown} more rules and decisions bind it: get_constraints(file="b.py")'
+        assert again[-1] == f'{12 - shown} more rules and decisions bind it: get_items(["file:b.py"])'
 
     def test_where_a_window_has_had_its_share_only_critical_rules_come(
         self, at_work: AtWork, store: Satchel, monkeypatch: pytest.MonkeyPatch
@@ -409,7 +409,7 @@ class TestEdits:
         said = context(at_work("s1", "PreToolUse", "Edit", **edit("b.py"))).splitlines()
         assert said[1:] == [
             "c3 critical rule: never of a file",
-            '1 more rule or decision binds it: get_constraints(file="b.py")',
+            '1 more rule or decision binds it: get_items(["file:b.py"])',
         ]
 
     def test_a_note_whose_lines_have_changed_is_marked_and_comes_last(

@@ -68,7 +68,7 @@ def test_who_names_nobody_is_called_as_its_token(api: Served) -> None:
 
 def test_a_notice_stands_beside_an_answer(api: Served) -> None:
     post(api, "send_message", to="ben", message="look at src/a.py")
-    assert "1 unread message" in get(api, "check_files", paths="src/a.py", agent="ben")["notice"]
+    assert "1 unread message" in get(api, "file_check", paths="src/a.py", agent="ben")["notice"]
 
 
 def test_what_writes_is_no_get(api: Served) -> None:

@@ -87,14 +87,14 @@ def test_without_a_session_a_call_is_that_of_an_agent_named_after_the_token(
     server: Served, store: Satchel, mode: str
 ) -> None:
     token = server.give(store, name="build-box")
-    assert server.call(token, "write_context", NOTE, mode=mode).endswith(" by build-box")
+    assert server.call(token, "write_context", NOTE, mode=mode).endswith(" by build-box; shown in briefings, searches")
     assert store.sessions.team(all=True).sessions == ()
 
 
 def test_the_agent_of_the_token_acts_where_a_call_names_nobody(server: Served, store: Satchel) -> None:
     token = server.give(store, name="build-box", agent="ben")
-    assert server.call(token, "write_context", NOTE).endswith(" by ben")
-    assert server.call(token, "write_context", {**NOTE, "content": "pepper", "agent": "cat"}).endswith(" by cat")
+    assert server.call(token, "write_context", NOTE).endswith(" by ben; shown in briefings, searches")
+    assert " by cat; " in server.call(token, "write_context", {**NOTE, "content": "pepper", "agent": "cat"})
 
 
 @pytest.mark.parametrize("session", [{}, named("mine")], ids=["none", "named"])
@@ -102,18 +102,20 @@ def test_a_person_has_the_name_of_the_token_unless_an_agent_is_named(
     server: Served, store: Satchel, session: dict[str, str]
 ) -> None:
     token = server.give(store, name="anns-token", role=PERSON)
-    assert server.call(token, "write_context", NOTE, headers=session).endswith(" by human:anns-token")
+    assert server.call(token, "write_context", NOTE, headers=session).endswith(
+        " by human:anns-token; shown in briefings, searches"
+    )
     said = server.call(token, "write_context", {**NOTE, "content": "mint", "agent": "cat"}, headers=session)
-    assert said.endswith(" by cat")
+    assert said.endswith(" by cat; shown in briefings, searches")
 
 
 def test_only_a_person_settles_what_a_person_wrote(server: Served, store: Satchel) -> None:
     person, agent = server.give(store, role=PERSON), server.give(store)
     written = server.call(person, "write_context", NOTE).split()[1]
-    arguments = {"id": written, "reason": "it is 600 s"}
-    server.call(agent, "retract", {**arguments, "agent": "human"})
+    arguments = {"id": written, "verdict": "retract", "evidence": "it is 600 s"}
+    server.call(agent, "review_item", {**arguments, "agent": "human"})
     assert written in {entry.ref for entry in store.entries.read()}
-    server.call(person, "retract", arguments)
+    server.call(person, "review_item", arguments)
     assert written not in {entry.ref for entry in store.entries.read()}
 
 
@@ -203,11 +205,11 @@ def test_nothing_of_another_project_is_told(
     token = server.give(store)
     asked: list[tuple[str, dict[str, object]]] = [
         ("get_items", {"ids": [note.ref]}),
-        ("retract", {"id": note.ref, "reason": "zebras"}),
+        ("review_item", {"id": note.ref, "verdict": "retract"}),
         ("search", {"query": "zebra"}),
         ("search", {"like": note.ref}),
         ("read_context", {"author": "zoe"}),
-        ("check_files", {"paths": ["src/"]}),
+        ("get_items", {"ids": ["file:src/"]}),
         ("get_briefing", {"query": "zebra"}),
         ("get_team", {"all": True}),
         ("write_context", {**NOTE, "supersedes": note.ref}),

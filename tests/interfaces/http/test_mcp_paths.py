@@ -102,7 +102,7 @@ def calls(path: str) -> list[tuple[str, dict[str, object]]]:
     """Every tool that takes a path, in each place where it does."""
     return [
         ("claim_files", {"paths": [path], "reason": "x"}),
-        ("check_files", {"paths": [path]}),
+        ("get_items", {"ids": [f"file:{path}"]}),
         ("release_files", {"paths": [path], "description": "mended"}),
         ("record_file_change", {"file": path, "change": "modified"}),
         ("get_file_changes", {"file": path}),
@@ -147,7 +147,7 @@ def test_no_path_of_a_caller_is_looked_at_on_the_disk(
 
 
 @pytest.mark.parametrize(
-    ("tool", "name"), [("claim_files", "paths"), ("check_files", "paths"), ("write_context", "file")]
+    ("tool", "name"), [("claim_files", "paths"), ("release_files", "paths"), ("write_context", "file")]
 )
 def test_an_absolute_path_is_refused_with_a_remedy(
     server: Served, store: Satchel, planted: Path, tool: str, name: str
@@ -167,9 +167,8 @@ def test_a_consultation_with_files_names_the_local_program(server: Served, store
 
 
 def test_checking_files_says_that_the_disk_is_not_seen(server: Served, store: Satchel) -> None:
-    said = server.call(server.give(store), "check_files", {"paths": ["src/planted.py"]})
+    said = server.call(server.give(store), "get_items", {"ids": ["file:src/planted.py"]})
     assert "the server cannot see your disk" in said
-    assert "disk" not in server.call(server.give(store), "check_files", {"paths": ["issue:311"]})
 
 
 def test_what_a_file_of_a_package_holds_is_not_read(server: Served, store: Satchel) -> None:

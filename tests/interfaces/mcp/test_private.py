@@ -17,7 +17,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("write_context", {"type": "discovery", "content": "TEXT"}),
     ("write_context", {"type": "scratchpad", "content": {"iteration": 1, "done": False, "next_step": "TEXT"}}),
     ("write_context", {"entries": [{"type": "error", "content": "TEXT"}]}),
-    ("retract", {"id": "e1", "reason": "TEXT"}),
+    ("review_item", {"id": "e1", "verdict": "retract", "evidence": "TEXT"}),
     ("set_decision", {"key": "k", "value": "TEXT", "rationale": "TEXT"}),
     ("add_constraint", {"text": "TEXT"}),
     ("send_message", {"message": "TEXT", "payload": {"why": "TEXT"}}),

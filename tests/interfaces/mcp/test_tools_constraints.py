@@ -84,7 +84,7 @@ def world(new_asker: Callable[[], Asker], clock: ManualClock) -> Callable[[], As
         for rule in rules:
             ask.text("add_constraint", **rule)
             clock.advance(MINUTE)
-        ask.text("retract", id="c4")
+        ask.text("review_item", id="c4", verdict="retract")
         return ask
 
     return make
@@ -117,7 +117,7 @@ def test_every_field_comes_back(empty: Asker) -> None:
 
 def test_what_ended_a_rule_comes_back(empty: Asker) -> None:
     empty.text("add_constraint", **FULL)
-    empty.text("retract", id="c1", reason="moved", agent="ben")
+    empty.text("review_item", id="c1", verdict="retract", evidence="moved", agent="ben")
     expected = FULL | {"active": False, "reason": "moved", "deactivated_by": "ben"}
     (ended,) = empty.fields("get_constraints", status="inactive")["constraints"]
     assert expected.items() <= ended.items()

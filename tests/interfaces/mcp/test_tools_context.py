@@ -135,7 +135,7 @@ def test_every_type_can_be_written(ask: Ask, kind: str) -> None:
 def test_the_answer_to_a_write_names_run_and_author(ask: Ask) -> None:
     outcome = ask("write_context", type="discovery", content="x", agent="planner")
     assert outcome.text.split("\n") == [
-        "kept e1 discovery by planner",
+        "saved e1 discovery by planner; shown in briefings, searches",
     ]
 
 

@@ -10,9 +10,9 @@ import pytest
 from tool_asking import Asker, Case, check_case, check_format, field, named
 
 CASES = [
-    Case("retract", "id", {"id": "e1"}, field("id"), "e1"),
-    Case("confirm", "id", {"id": "e1", "agent": "ben"}, field("by"), ["ben"]),
-    Case("confirm", "agent", {"id": "c1", "agent": "ben"}, field("by"), ["ben"]),
+    Case("review_item", "id", {"id": "e1", "verdict": "retract"}, field("id"), "e1"),
+    Case("review_item", "verdict", {"id": "e1", "verdict": "confirm", "agent": "ben"}, field("by"), ["ben"]),
+    Case("review_item", "agent", {"id": "c1", "verdict": "confirm", "agent": "ben"}, field("by"), ["ben"]),
 ]
 
 
@@ -32,7 +32,7 @@ def world(new_asker: Callable[[], Asker]) -> Callable[[], Asker]:
 
 def test_retracting_says_what_and_how_it_is_still_found(world: Callable[[], Asker]) -> None:
     ask = world()
-    assert ask.text("retract", id="e1", reason="it does not", agent="ben").splitlines() == [
+    assert ask.text("review_item", id="e1", verdict="retract", evidence="it does not", agent="ben").splitlines() == [
         "retracted e1; lists and searches hide it unless status asks for it",
         ' "the gateway signs"',
     ]
@@ -44,17 +44,31 @@ def test_retracting_says_what_and_how_it_is_still_found(world: Callable[[], Aske
 
 def test_a_critical_rule_stays_and_the_answer_says_who_was_asked(world: Callable[[], Asker]) -> None:
     ask = world()
-    text = ask.text("retract", id="c2", agent="ben")
+    text = ask.text("review_item", id="c2", verdict="retract", agent="ben")
     assert text.splitlines()[0] == "c2 stays: only a person retracts it; human was asked to, in m1"
     assert ask.fields("get_constraints")["total"] == 2
-    assert ask.fields("retract", id="c2", agent="ben")["done"] is False
+    assert ask.fields("review_item", id="c2", verdict="retract", agent="ben")["done"] is False
 
 
 def test_confirming_says_who_has(world: Callable[[], Asker]) -> None:
     ask = world()
-    ask.text("confirm", id="e1", agent="ben")
-    assert ask.text("confirm", id="e1", agent="cat").startswith("e1: 2 agents confirmed it: ben, cat")
+    ask.text("review_item", id="e1", verdict="confirm", agent="ben")
+    assert ask.text("review_item", id="e1", verdict="confirm", agent="cat").startswith(
+        "e1: 2 agents confirmed it: ben, cat"
+    )
     assert "note: confirmed by ben, cat" in ask.text("get_items", ids=["e1"])
+    ask.text("review_item", id="e1", verdict="confirm", evidence="tests/test_sign.py passes", agent="dan")
+    assert "ben, cat, dan (tests/test_sign.py passes)" in ask.text("get_items", ids=["e1"])
+
+
+def test_a_message_is_withdrawn_until_somebody_has_read_it(world: Callable[[], Asker]) -> None:
+    ask = world()
+    for text in ("which port?", "which host?"):
+        ask.text("send_message", message=text, to="ben", agent="ann")
+    assert ask.text("review_item", id="m1", verdict="retract", agent="ann").startswith("withdrew m1")
+    assert "which port?" not in ask.text("get_messages", agent="ben")
+    assert "m2 was read by ben" in ask.refused("review_item", id="m2", verdict="retract", agent="ann")
+    assert "m2 was sent by another" in ask.refused("review_item", id="m2", verdict="retract", agent="cat")
 
 
 def test_what_replaces_a_note_names_it(world: Callable[[], Asker]) -> None:
@@ -70,7 +84,13 @@ def test_the_command_does_the_same(world: Callable[[], Asker], case: Case) -> No
     check_case(world, case)
 
 
-@pytest.mark.parametrize(("tool", "arguments"), [("retract", {"id": "c1"}), ("confirm", {"id": "c1", "agent": "ben"})])
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("review_item", {"id": "c1", "verdict": "retract"}),
+        ("review_item", {"id": "c1", "verdict": "confirm", "agent": "ben"}),
+    ],
+)
 def test_the_format_is_chosen(world: Callable[[], Asker], tool: str, arguments: dict[str, Any]) -> None:
     check_format(world(), tool, arguments)
 
@@ -78,13 +98,17 @@ def test_the_format_is_chosen(world: Callable[[], Asker], tool: str, arguments: 
 @pytest.mark.parametrize(
     ("tool", "arguments", "told"),
     [
-        ("retract", {"id": "e99"}, "error [not_found]: there is no entry e99"),
-        ("confirm", {"id": "d1"}, "d1 is a decision, which cannot be confirmed. Change it with set_decision"),
-        ("retract", {"id": "y1"}, "y1 is a solution, which cannot be retracted"),
-        ("retract", {}, "retract argument 'id' is missing"),
-        ("retract", {"id": "e1", "reason": " "}, "reason is empty"),
-        ("confirm", {"id": "s1", "agent": "ben"}, "report_outcome id=s1"),
-        ("confirm", {"id": "e1"}, "confirming needs an agent"),
+        ("review_item", {"id": "e99", "verdict": "retract"}, "error [not_found]: there is no entry e99"),
+        (
+            "review_item",
+            {"id": "d1", "verdict": "confirm"},
+            "d1 is a decision, which cannot be confirmed. Change it with set_decision",
+        ),
+        ("review_item", {"id": "y1", "verdict": "retract"}, "y1 is a solution, which cannot be retracted"),
+        ("review_item", {"verdict": "retract"}, "review_item argument 'id' is missing"),
+        ("review_item", {"id": "e1", "verdict": "confirm", "evidence": " ", "agent": "ben"}, "evidence is empty"),
+        ("review_item", {"id": "s1", "verdict": "confirm", "agent": "ben"}, "report_outcome id=s1"),
+        ("review_item", {"id": "e1", "verdict": "confirm"}, "confirming needs an agent"),
     ],
 )
 def test_a_faulty_call_is_refused(world: Callable[[], Asker], tool: str, arguments: dict[str, Any], told: str) -> None:

@@ -26,6 +26,12 @@ FULL: dict[str, Any] = {
 }
 
 
+def history_of(ask: Asker, key: str) -> dict[str, Any]:
+    (item,) = ask.fields("get_items", ids=[f"decision:{key}"])["items"]
+    assert isinstance(item, dict)
+    return item
+
+
 def found(parameter: str, value: object, *expected: str, **others: object) -> Case:
     return Case("find_decisions", parameter, {parameter: value, **others}, ids("decisions"), list(expected))
 
@@ -60,21 +66,6 @@ CASES = [
         {"decisions": [{"key": "a", "value": 1}, {"key": "b", "value": "x"}]},
         lambda answer: [(one["key"], one["value"]) for one in answer["decisions"]],
         [("a", 1), ("b", "x")],
-    ),
-    Case("get_decision", "key", {"key": "region"}, field("decision", "value"), "eu west"),
-    Case(
-        "get_decision",
-        "limit",
-        {"key": "ttl", "limit": 1},
-        lambda answer: [state["revision"] for state in answer["history"]],
-        [2],
-    ),
-    Case(
-        "get_decision",
-        "offset",
-        {"key": "ttl", "offset": 1},
-        lambda answer: [state["revision"] for state in answer["history"]],
-        [1],
     ),
     found("query", "which region?", "d2"),
     found("status", "draft", "d2"),
@@ -126,7 +117,7 @@ def test_no_parameter_is_left_out_of_the_table() -> None:
 
 @pytest.mark.parametrize(
     ("tool", "arguments"),
-    [("set_decision", {"key": "ttl", "value": 1}), ("get_decision", {"key": "ttl"}), ("find_decisions", {})],
+    [("set_decision", {"key": "ttl", "value": 1}), ("find_decisions", {})],
 )
 def test_the_format_is_chosen(world: Callable[[], Asker], tool: str, arguments: dict[str, Any]) -> None:
     ask = world()
@@ -137,14 +128,14 @@ def test_the_format_is_chosen(world: Callable[[], Asker], tool: str, arguments: 
 def test_every_field_comes_back(empty: Asker) -> None:
     (kept,) = empty.fields("set_decision", **FULL, agent="ann")["decisions"]
     assert (FULL | {"agent": "ann", "revision": 1, "id": "d1"}).items() <= kept.items()
-    assert empty.fields("get_decision", key="session_ttl")["decision"] == kept
+    assert history_of(empty, "session_ttl")["decision"] == kept
     assert empty.fields("find_decisions")["decisions"] == [kept]
 
 
 def test_every_field_of_an_earlier_state_comes_back(empty: Asker) -> None:
     empty.text("set_decision", **FULL, agent="ann")
     empty.text("set_decision", key="session_ttl", value="long", agent="ben")
-    (state,) = empty.fields("get_decision", key="session_ttl")["history"]
+    (state,) = history_of(empty, "session_ttl")["history"]
     expected = {name: value for name, value in FULL.items() if name != "key"} | {"agent": "ann", "revision": 1}
     assert expected.items() <= state.items()
 
@@ -175,7 +166,7 @@ def test_an_explicit_nothing_clears(empty: Asker, name: str, nothing: object, in
     empty.text("set_decision", **FULL)
     given = {"key": "session_ttl", name: nothing}
     empty.text("set_decision", **({"decisions": [given]} if in_a_batch else given))
-    decision = empty.fields("get_decision", key="session_ttl")["decision"]
+    decision = history_of(empty, "session_ttl")["decision"]
     assert decision.get(name) == ("1.0.0" if name == "version" else None)
     assert {key: value for key, value in FULL.items() if key != name}.items() <= decision.items()
 
@@ -185,14 +176,14 @@ def test_what_is_left_out_stays(empty: Asker, in_a_batch: bool) -> None:
     empty.text("set_decision", **FULL)
     given = {"key": "session_ttl", "value": 60}
     empty.text("set_decision", **({"decisions": [given]} if in_a_batch else given))
-    decision = empty.fields("get_decision", key="session_ttl")["decision"]
+    decision = history_of(empty, "session_ttl")["decision"]
     assert {name: decision.get(name) for name in FULL} == FULL | {"value": 60, "rationale": None, "version": "1.0.0"}
 
 
 def test_null_where_nothing_can_be_cleared_is_as_left_out(empty: Asker) -> None:
     empty.text("set_decision", **FULL)
     empty.text("set_decision", key="session_ttl", value=None, status=None, expected_revision=None)
-    assert FULL.items() <= empty.fields("get_decision", key="session_ttl")["decision"].items()
+    assert FULL.items() <= history_of(empty, "session_ttl")["decision"].items()
 
 
 @pytest.mark.parametrize(
@@ -201,7 +192,7 @@ def test_null_where_nothing_can_be_cleared_is_as_left_out(empty: Asker) -> None:
 )
 def test_a_number_is_a_number_and_a_text_stays_text(empty: Asker, value: object, kept: object) -> None:
     empty.text("set_decision", key="k", value=value)
-    read = empty.fields("get_decision", key="k")["decision"]["value"]
+    read = history_of(empty, "k")["decision"]["value"]
     assert (read, type(read)) == (kept, type(kept))
 
 
@@ -209,7 +200,7 @@ def test_a_number_is_a_number_and_a_text_stays_text(empty: Asker, value: object,
 def test_what_is_empty_clears(empty: Asker, name: str, empty_one: object) -> None:
     empty.text("set_decision", **FULL)
     empty.text("set_decision", key=FULL["key"], **{name: empty_one})
-    assert name not in empty.fields("get_decision", key=FULL["key"])["decision"]
+    assert name not in history_of(empty, FULL["key"])["decision"]
 
 
 @pytest.mark.parametrize("tags", [["api", "security"], '["api", "security"]'])
@@ -226,7 +217,7 @@ def test_a_batch_may_be_its_json_text(empty: Asker) -> None:
 
 def test_a_single_word_is_a_list_of_one(empty: Asker) -> None:
     empty.text("set_decision", key="k", value=1, tags="api", scopes="src/auth")
-    decision = empty.fields("get_decision", key="k")["decision"]
+    decision = history_of(empty, "k")["decision"]
     assert (decision["tags"], decision["scopes"]) == (["api"], ["src/auth"])
 
 
@@ -281,19 +272,17 @@ def test_a_faulty_filter_is_refused(world: Callable[[], Asker], arguments: dict[
 
 
 def test_an_unknown_key_names_the_nearest(world: Callable[[], Asker]) -> None:
-    assert "there is no decision 'tll'. Did you mean 'ttl'?" in world().refused("get_decision", key="tll")
-
-
-def test_an_id_will_do_for_a_key(world: Callable[[], Asker]) -> None:
-    assert world().fields("get_decision", key="d2")["decision"]["key"] == "region"
+    assert "there is no decision 'tll'. Did you mean 'ttl'?" in world().refused("get_items", ids=["decision:tll"])
 
 
 def test_the_texts_name_what_they_are_about(world: Callable[[], Asker]) -> None:
     ask = world()
     told = ask.text("set_decision", key="ttl", value=60, agent="ben")
-    assert told.startswith("set d1 ttl, revision 4; was ")
+    assert told.startswith("set d1 ttl, revision 4; binds everywhere; was ")
     assert " 300 by ann " in told
-    assert "\nd2 region" in ask.text("get_decision", key="region")
+    assert "\nd2 region" in ask.text("get_items", ids=["decision:region"])
+    assert "\nrevision 3: 300" in ask.text("get_items", ids=["decision:ttl"])
+    assert ask.text("set_decision", key="ttl", value=60, agent="ben") == "unchanged d1 ttl, revision 4"
     assert "d3 retries=5" in ask.text("find_decisions")
 
 

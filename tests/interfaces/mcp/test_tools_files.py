@@ -43,12 +43,11 @@ def lease_minutes(answer: dict[str, Any]) -> str:
     return str(answer["claims"][0]["expires_at"])[11:16]
 
 
-def states(answer: dict[str, Any]) -> list[str]:
-    return [file["state"] for file in answer["files"]]
-
-
-def hints(answer: dict[str, Any]) -> int:
-    return len(answer["files"][0]["recent"])
+def checked(ask: Asker, path: str, **who: str) -> dict[str, Any]:
+    (item,) = ask.fields("get_items", ids=[f"file:{path}"], **who)["items"]
+    (file,) = item["checked"]["files"]
+    assert isinstance(file, dict)
+    return file
 
 
 CASES = [
@@ -63,13 +62,12 @@ CASES = [
     got("order", "asc", "f1", "f2", "f3"),
     got("limit", 1, "f3"),
     got("offset", 1, "f2", "f1"),
-    Case("check_files", "paths", {"paths": ["src/b.py", "src/main.py"], "agent": "ann"}, states, ["free", "held"]),
-    Case("check_files", "window_seconds", {"paths": ["src/b.py"], "window_seconds": 0}, hints, 0),
-    Case("check_files", "agent", {"paths": ["src/main.py"], "agent": "ben"}, states, ["yours"]),
     claimed("paths", ["src/x.py", "src/y/"])._replace(
         look=lambda answer: [claim["path"] for claim in answer["claims"]], expected=["src/x.py", "src/y/**"]
     ),
-    claimed("exclusive", False),
+    claimed("shared", ["src/z.py"])._replace(
+        look=lambda answer: [claim["exclusive"] for claim in answer["claims"]], expected=[True, False]
+    ),
     claimed("reason", "a new parser"),
     claimed("agent", "ann"),
     claimed("minutes", 10)._replace(look=lease_minutes, expected="11:19"),
@@ -88,6 +86,13 @@ CASES = [
         (["src/auth/**"], ["x"]),
     ),
     Case("release_files", "agent", {"paths": ["src/auth/"], "agent": "ben"}, field("agent"), "ben"),
+    Case(
+        "release_files",
+        "descriptions",
+        {"agent": "ben", "descriptions": {"src/main.py": "split"}},
+        lambda answer: [change["description"] for change in answer["changes"]],
+        ["split"],
+    ),
     Case(
         "release_files",
         "description",
@@ -150,7 +155,6 @@ def test_no_parameter_is_left_out_of_the_table() -> None:
     ("tool", "arguments"),
     [
         ("get_file_changes", {}),
-        ("check_files", {"paths": ["src/b.py"]}),
         ("claim_files", {"paths": ["src/main.py"], "agent": "ben"}),
         ("release_files", {"agent": "cat"}),
     ],
@@ -172,11 +176,11 @@ def test_every_field_of_an_edit_comes_back(empty: Asker) -> None:
 
 
 def test_every_field_of_a_claim_comes_back(empty: Asker) -> None:
-    given = {"exclusive": False, "reason": "a new parser", "agent": "ann"}
-    (kept,) = empty.fields("claim_files", paths=["src/a.py"], minutes=10, **given)["claims"]
-    assert (given | {"path": "src/a.py", "automatic": False}).items() <= kept.items()
+    given = {"reason": "a new parser", "agent": "ann"}
+    (kept,) = empty.fields("claim_files", shared=["src/a.py"], minutes=10, **given)["claims"]
+    assert (given | {"path": "src/a.py", "exclusive": False, "automatic": False}).items() <= kept.items()
     assert (kept["created_at"], kept["expires_at"]) == ("2026-11-18T11:06:40.000Z", "2026-11-18T11:16:40.000Z")
-    assert empty.fields("check_files", paths=["src/a.py"])["files"][0]["claims"] == [kept]
+    assert checked(empty, "src/a.py")["claims"] == [kept]
 
 
 def test_a_claim_keeps_another_agent_off_and_says_who_and_until_when(world: Callable[[], Asker]) -> None:
@@ -188,25 +192,50 @@ def test_a_claim_keeps_another_agent_off_and_says_who_and_until_when(world: Call
 def test_claiming_is_all_or_nothing(world: Callable[[], Asker]) -> None:
     ask = world()
     ask.refused("claim_files", paths=["src/new.py", "src/main.py"], agent="ann")
-    assert states(ask.fields("check_files", paths=["src/new.py"], agent="cat")) == ["free"]
+    assert checked(ask, "src/new.py", agent="cat")["state"] == "free"
 
 
 def test_the_holder_is_exempt_and_another_is_told_who_and_why(world: Callable[[], Asker]) -> None:
     ask = world()
-    own = ask.fields("check_files", paths="src/main.py", agent="ben")["files"][0]
+    own = checked(ask, "src/main.py", agent="ben")
     assert (own["state"], len(own["own"]), own["claims"]) == ("yours", 1, [])
-    other = ask.fields("check_files", paths="src/main.py", agent="ann")["files"][0]
+    other = checked(ask, "src/main.py", agent="ann")
     assert (other["state"], other["claims"][0]["agent"]) == ("held", "ben")
-    recent = ask.fields("check_files", paths=["src/b.py"], agent="ann")["files"][0]["recent"]
+    recent = checked(ask, "src/b.py", agent="ann")["recent"]
     assert [change["agent"] for change in recent] == ["ben"]
 
 
-def test_without_files_all_that_the_agent_claims_is_checked(world: Callable[[], Asker]) -> None:
-    checked = world().fields("check_files", agent="ben")
-    assert [(file["file"], file["state"]) for file in checked["files"]] == [
-        ("src/auth/**", "yours"),
-        ("src/main.py", "yours"),
-    ]
+def test_an_expired_claim_is_said_to_have_expired_and_its_release_still_records(
+    empty: Asker, clock: ManualClock
+) -> None:
+    (Path(str(empty.satchel.workplace.root)) / "a.py").touch()
+    empty.text("claim_files", paths=["a.py"], minutes=1, agent="ann")
+    clock.advance(5 * MINUTE)
+    text = empty.text("get_items", ids=["file:a.py"], agent="ann")
+    assert "a.py is free; your claim expired 4 min ago; nobody has taken it" in text
+    released = empty.text("release_files", paths=["a.py"], description="typed", agent="ann")
+    assert "recorded f1 a.py modified" in released
+    assert "note: your claim on a.py had expired 4 min ago" in released
+
+
+def test_a_release_takes_a_description_for_each_file(empty: Asker) -> None:
+    project = Path(str(empty.satchel.workplace.root))
+    (project / "a.py").touch()
+    assert "b.py (not there yet)" in empty.text("claim_files", paths=["a.py"], shared=["b.py"], agent="ann")
+    (project / "b.py").touch()
+    given = {"a.py": "typed", "b.py": "new", "c.py": "odd"}
+    released = empty.fields("release_files", descriptions=given, agent="ann")
+    made = [(change["file"], change["change"], change["description"]) for change in released["changes"]]
+    assert made == [("a.py", "modified", "typed"), ("b.py", "created", "new")]
+    assert released["notes"] == ["no change was recorded of c.py: not yours"]
+
+
+def test_a_change_that_fixes_a_bug_closes_it(empty: Asker) -> None:
+    empty.text("write_context", type="bug", content="off by one", file="a.py", agent="ann")
+    assert "e1" in empty.text("search", types=["bug"])
+    recorded = empty.text("record_file_change", file="a.py", change="modified", description="Fixes e1", agent="ben")
+    assert "bug e1 is closed: fixed by f1" in recorded
+    assert empty.text("search", types=["bug"]).startswith("0 results")
 
 
 def test_who_was_refused_is_told_with_its_next_answer_that_it_is_free(world: Callable[[], Asker]) -> None:
@@ -259,18 +288,14 @@ def test_paths_may_be_a_list_its_json_text_or_one_path(empty: Asker, paths: obje
         ("get_file_changes", {"change": "moved"}, "Valid: created, modified, deleted"),
         ("get_file_changes", {"limit": 501}, "limit 501 is out of range"),
         ("get_file_changes", {"path": "a.py"}, "unknown get_file_changes argument 'path'"),
-        ("check_files", {}, "checking all that you have claimed needs an agent"),
-        ("check_files", {"file": "a.py"}, "Did you mean 'paths'?"),
-        ("check_files", {"paths": ["a.py"], "window_seconds": -1}, "window_seconds -1 is out of range"),
-        ("check_files", {"paths": "/etc/passwd"}, "error [invalid_input]"),
         ("claim_files", {"paths": ["a.py"], "agent": "ann", "wait_seconds": 46}, "wait_seconds 46 is out of range"),
         ("claim_files", {"paths": ["a.py"] * 10_000, "agent": "ann"}, "paths has 10,000 paths"),
         ("claim_files", {"paths": ["a.py"]}, "agent"),
-        ("claim_files", {"agent": "ann"}, "claim_files argument 'paths' is missing"),
-        ("claim_files", {"paths": [], "agent": "ann"}, "paths has 0 paths"),
+        ("claim_files", {"agent": "ann"}, "nothing to claim was named"),
+        ("claim_files", {"paths": [], "agent": "ann"}, "nothing to claim was named"),
         ("claim_files", {"paths": ["../x"], "agent": "ann"}, "error [invalid_input]"),
         ("claim_files", {"paths": ["a.py"], "agent": "ann", "minutes": 0}, "minutes 0"),
-        ("claim_files", {"paths": ["a.py"], "agent": "ann", "exclusive": "no"}, "exclusive must be true or false"),
+        ("claim_files", {"paths": ["a.py"], "agent": "ann", "shared": ["a.py"]}, "a.py is in paths and in shared"),
         ("release_files", {}, "agent"),
     ],
 )
@@ -285,7 +310,7 @@ def test_a_faulty_call_is_refused_and_nothing_is_written(
 def test_the_texts_name_files_and_agents(world: Callable[[], Asker]) -> None:
     ask = world()
     assert "f2 " in ask.text("get_file_changes", file="src/b.py")
-    assert ask.text("check_files", paths=["src/new.py"]) == "src/new.py is free"
-    assert ask.text("check_files", paths="src/main.py").startswith("src/main.py is held by ben until ")
+    assert "\nsrc/new.py is free\n" in ask.text("get_items", ids=["file:src/new.py"])
+    assert "\nsrc/main.py is held by ben until " in ask.text("get_items", ids=["file:src/main.py"])
     assert "src/new.py" in ask.text("claim_files", paths=["src/new.py"], agent="ann")
     assert ask.text("release_files", agent="ann") == "released src/new.py"

@@ -34,6 +34,13 @@ CASES = [
     *(sent(name, value) for name, value in FULL.items()),
     sent("reply_to", "m3")._replace(look=fields("reply_to", "thread", "to"), expected=("m3", "m3", "ben")),
     Case("send_message", "agent", {"message": "x", "agent": "cat"}, field("from"), "cat"),
+    Case(
+        "send_message",
+        "answer_minutes",
+        {"message": "x", "answer_minutes": 5, "agent": "cat"},
+        lambda answer: "answer_by" in answer,
+        True,
+    ),
     Case("get_messages", "agent", {"agent": "ann"}, ids("messages"), ["m3"]),
     got("unread", True, "m5", "m4", "m1"),
     got("types", ["warning", "request"], "m2"),

@@ -22,9 +22,12 @@ def test_a_run_that_was_started_is_worked_in_by_its_name(empty: Asker) -> None:
         "started run r1: your session works in it until it ends; others join it with run_id=r1"
     )
     assert empty.text("write_context", type="discovery", content="x", run_id="r1") == (
-        "kept e1 discovery in run r1, author unnamed"
+        "saved e1 discovery in run r1, author unnamed; shown in briefings, searches"
     )
-    assert empty.text("write_context", type="discovery", content="x") == "kept e2 discovery, author unnamed"
+    assert (
+        empty.text("write_context", type="discovery", content="x")
+        == "saved e2 discovery, author unnamed; shown in briefings, searches"
+    )
     fields = empty.fields("start_run", title="t", effort="high", spec_path="docs/spec.md")
     assert (fields["run_id"], fields["title"], fields["status"]) == ("2026-11-18-1", "t", "active")
 

@@ -292,11 +292,11 @@ def test_a_value_is_quoted_only_where_it_could_be_misread(value: str | None, tex
 
 def test_the_answer_to_a_write_names_ids_types_run_and_author() -> None:
     some = [entry(1, agent="planner"), entry(2, type="error", agent="planner")]
-    assert written_text(some) == "kept e1 discovery, e2 error in run r by planner"
+    assert written_text(some) == "saved e1 discovery, e2 error in run r by planner; shown in briefings, searches"
 
 
 def test_the_answer_to_a_write_says_when_nobody_is_named() -> None:
-    assert written_text([entry(1)]) == "kept e1 discovery in run r, author unnamed"
+    assert written_text([entry(1)]) == "saved e1 discovery in run r, author unnamed; shown in briefings, searches"
 
 
 def test_a_note_about_some_entries_of_a_batch_names_them() -> None:

@@ -233,6 +233,11 @@ def test_the_answer_to_claiming_says_what_was_renewed_and_who_shares_it() -> Non
     ]
 
 
+EFFECT = (
+    "until then others' claims are refused; their edits are stopped where hooks run, elsewhere they are only warned"
+)
+
+
 def test_the_answer_to_claiming_says_who_changed_a_file_lately_and_to_read_it_again() -> None:
     mine = (claim("src/a.py"), claim("src/b.py"), claim("src/c.py"))
     lately = (
@@ -246,6 +251,7 @@ def test_the_answer_to_claiming_says_who_changed_a_file_lately_and_to_read_it_ag
         " hint: src/a.py changed 3 min ago by builder (f2)",
         " hint: src/b.py changed on disk 5 s ago, by you or by another who has not recorded it; read them again before "
         "you write",
+        EFFECT,
     ]
 
 
@@ -256,6 +262,7 @@ def test_the_answer_to_a_claim_that_waited_says_how_long_and_once_to_read_again(
         "waited 12 s for others; read it again before you write",
         f"claimed src/a.py {UNTIL}",
         " hint: changed 1 s ago by builder (f1)",
+        EFFECT,
     ]
 
 

@@ -312,6 +312,7 @@ def test_answers_to_writes_have_all_their_fields() -> None:
         "claimed_at": ISO,
         "lately": [],
         "waited_ms": 0,
+        "new": [],
     }
     assert fields_of(RecentActivity("a.py", None)) == {"file": "a.py", "recent": []}
     lately = RecentActivity("a.py", "/w", (CHANGE,), AT)

@@ -118,10 +118,13 @@ def test_the_line_of_a_session(changes: dict[str, object], expected: str) -> Non
             {"agent": "scout", "blockers": ()},
             ' last scratchpad e12 by scout, 5 min ago: not done, next: "allow leeway"',
         ),
-        ({"next_step": "x" * 161, "blockers": ()}, f' last scratchpad e12, 5 min ago: not done, next: "{"x" * 159}…"'),
         (
-            {"next_step": None, "blockers": ("y" * 100, "z" * 100)},
-            f' last scratchpad e12, 5 min ago: not done, blocked by: "{"y" * 100}; {"z" * 57}…"',
+            {"next_step": "x" * 1_001, "blockers": ()},
+            f' last scratchpad e12, 5 min ago: not done, next: "{"x" * 999}…"',
+        ),
+        (
+            {"next_step": None, "blockers": ("y" * 500, "z" * 500)},
+            f' last scratchpad e12, 5 min ago: not done, blocked by: "{"y" * 500}; {"z" * 497}…"',
         ),
     ],
 )

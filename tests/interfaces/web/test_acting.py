@@ -82,19 +82,19 @@ def test_a_decision_and_a_rule_are_made_and_taken_back_and_a_note_becomes_one(
     with looked_at(chromium, world) as page:
         decided = {"Key": "cache_entries", "Value": "500"}
         write(page, world, "Decision", "Decide", **decided)
-        assert "500" in agent.call("get_decision", key="cache_entries")
+        assert "500" in agent.call("get_items", ids=["decision:cache_entries"])
         undo(page, "Undone")
         rule = write(page, world, "Rule", "Add rule", Text="Caches are never on a network disk")
-        assert rule in agent.call("get_constraints")
+        assert rule in agent.call("search", kinds=["constraint"])
         undo(page, "Retracted")
-        assert rule not in agent.call("get_constraints")
+        assert rule not in agent.call("search", kinds=["constraint"])
         note = agent.keep("write_context", type="discovery", content="Two workers are enough")
         page.goto(f"{world.room}items/{note}")
         page.get_by_text("Turn into a decision").click()
         page.get_by_role("textbox", name="Key").fill("workers")
         page.get_by_role("button", name="Decide").click()
         says(page, "The note is now a decision")
-        assert "Two workers are enough" in agent.call("get_decision", key="workers")
+        assert "Two workers are enough" in agent.call("get_items", ids=["decision:workers"])
         undo(page, "Undone")
 
 

@@ -166,7 +166,7 @@ def test_an_unknown_id_is_said(satchel: Satchel, ref: str) -> None:
         ("p1", "supersedes"),
         ("x1", "report_outcome"),
         ("y1", "report_outcome"),
-        ("m1", "Notes \\(e\\), rules \\(c\\) and strategies \\(s\\)"),
+        ("f1", "Notes \\(e\\), rules \\(c\\) and strategies \\(s\\)"),
     ],
 )
 def test_what_is_corrected_otherwise_is_refused_with_how(satchel: Satchel, ref: str, remedy: str) -> None:

@@ -28,6 +28,7 @@ def test_it_holds_what_a_person_wrote_or_confirmed_sorted(satchel: Satchel, top:
     satchel.constraints.add("a rule")
     satchel.constraints.add("urgent", priority="critical")
     satchel.constraints.add("of an agent", agent="builder")
+    satchel.constraints.add("one person's preference", only_for="me")
     satchel.corrections.confirm(satchel.constraints.add("confirmed", agent="builder").ref)
     (top / "AGENTS.md").write_text("# Shop\n")
     assert satchel.documents.write_block().items == 5

@@ -18,6 +18,7 @@ REQUIRED: dict[str, dict[str, object]] = {
     "review_verdict": {"passed": True, "summary": "s"},
     "scratchpad": {"iteration": 1},
     "codebase_analysis": {"summary": "s"},
+    "bug": {"description": "d"},
 }
 
 

@@ -53,7 +53,7 @@ def test_what_is_not_all_held_is_claimed_at_once(satchel: Satchel, clock: Manual
     satchel.files.claim(["a"], automatic=True, agent="ann")
     claimed = satchel.files.claim(["a", "b"], automatic=True, agent="ann")
     assert (len(claimed.claims), claimed.renewed) == (2, ("a",))
-    satchel.files.claim(["c"], automatic=True, exclusive=False, agent="ann")
+    satchel.files.claim(shared=["c"], automatic=True, agent="ann")
     assert satchel.files.claim(["c"], automatic=True, agent="ann").claims[0].exclusive
 
 

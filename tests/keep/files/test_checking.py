@@ -72,8 +72,8 @@ def test_several_are_checked_at_once_in_the_order_asked_for(satchel: Satchel) ->
 
 
 def test_without_files_all_that_the_agent_claims_is_checked(satchel: Satchel) -> None:
-    satchel.files.claim(["a.py"], exclusive=False, agent="ann")
-    satchel.files.claim(["b.py", "a.py"], exclusive=False, agent="bob")
+    satchel.files.claim(shared=["a.py"], agent="ann")
+    satchel.files.claim(shared=["b.py", "a.py"], agent="bob")
     checked = satchel.files.check(agent="bob")
     assert [(one.file, one.state, len(one.claims)) for one in checked.files] == [
         ("a.py", "yours", 1),
@@ -109,7 +109,7 @@ def test_without_any_agent_nobody_is_exempt(satchel: Satchel) -> None:
 
 
 def test_a_shared_claim_of_another_is_named_but_holds_nothing(satchel: Satchel) -> None:
-    (claim,) = satchel.files.claim(["a.py"], exclusive=False, agent="ann").claims
+    (claim,) = satchel.files.claim(shared=["a.py"], agent="ann").claims
     one = check(satchel, "a.py", agent="bob")
     assert (one.state, one.until, one.claims) == ("free", None, (claim,))
 
@@ -152,7 +152,7 @@ def test_what_several_hold_of_a_folder_is_held_until_the_last_of_them_ends(
 ) -> None:
     satchel.files.claim(["src/a.py"], minutes=2, agent="ann")
     satchel.files.claim(["src/b.py"], minutes=5, agent="cat")
-    satchel.files.claim(["src/c.py"], minutes=60, exclusive=False, agent="cat")
+    satchel.files.claim(shared=["src/c.py"], minutes=60, agent="cat")
     one = check(satchel, "src/", agent="bob")
     assert (one.state, one.until, len(one.claims)) == ("held", clock.now + 5 * MINUTE, 3)
 

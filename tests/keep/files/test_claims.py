@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def test_every_field_of_a_claim_comes_back(satchel: Satchel, clock: ManualClock) -> None:
-    claimed = satchel.files.claim(["src/a.py"], exclusive=False, minutes=7, reason="rename", agent="Ann")
+    claimed = satchel.files.claim(shared=["src/a.py"], minutes=7, reason="rename", agent="Ann")
     (claim,) = claimed.claims
-    assert claimed == Claimed("Ann", (claim,), (), (), (), (), claimed_at=clock.now)
+    assert claimed == Claimed("Ann", (claim,), (), (), (), (), claimed_at=clock.now, new=("src/a.py",))
     assert claim == Claim(
         id=claim.id,
         uid=claim.uid,
@@ -131,18 +131,18 @@ def test_what_stands_beside_a_claim_is_free(satchel: Satchel, first: str, second
 
 
 def test_shared_claims_of_several_agents_stand_together_and_are_named(satchel: Satchel) -> None:
-    first = satchel.files.claim(["src/"], exclusive=False, agent="ann").claims
-    second = satchel.files.claim(["src/a"], exclusive=False, agent="bob")
+    first = satchel.files.claim(shared=["src/"], agent="ann").claims
+    second = satchel.files.claim(shared=["src/a"], agent="bob")
     assert second.shared == first
-    assert satchel.files.claim(["lib/"], exclusive=False, agent="bob").shared == ()
+    assert satchel.files.claim(shared=["lib/"], agent="bob").shared == ()
     assert held(satchel) == [("ann", "src/**"), ("bob", "src/a"), ("bob", "lib/**")]
 
 
 @pytest.mark.parametrize(("first", "second"), [(True, True), (True, False), (False, True)])
 def test_an_exclusive_claim_stands_with_no_other(satchel: Satchel, first: bool, second: bool) -> None:
-    satchel.files.claim(["src/a"], exclusive=first, agent="ann")
+    satchel.files.claim(["src/a"] if first else (), shared=() if first else ["src/a"], agent="ann")
     with pytest.raises(Conflict):
-        satchel.files.claim(["src/a"], exclusive=second, agent="bob")
+        satchel.files.claim(["src/a"] if second else (), shared=() if second else ["src/a"], agent="bob")
 
 
 def test_ones_own_claim_is_renewed_with_its_reason_and_beginning(satchel: Satchel, clock: ManualClock) -> None:
@@ -168,10 +168,10 @@ def test_a_claim_that_ended_begins_anew(satchel: Satchel, clock: ManualClock) ->
 
 
 def test_a_shared_claim_becomes_exclusive_unless_another_shares(satchel: Satchel) -> None:
-    satchel.files.claim(["a"], exclusive=False, agent="ann")
+    satchel.files.claim(shared=["a"], agent="ann")
     assert satchel.files.claim(["a"], agent="ann").claims[0].exclusive
-    assert not satchel.files.claim(["a"], exclusive=False, agent="ann").claims[0].exclusive
-    satchel.files.claim(["a"], exclusive=False, agent="bob")
+    assert not satchel.files.claim(shared=["a"], agent="ann").claims[0].exclusive
+    satchel.files.claim(shared=["a"], agent="bob")
     with pytest.raises(Conflict, match="a is held by bob, shared"):
         satchel.files.claim(["a"], agent="ann")
     assert [claim.exclusive for claim in satchel.files.claims()] == [False, False]
@@ -271,8 +271,8 @@ def test_what_an_agent_holds_by_its_name_is_its_sessions_once_it_claims_it_there
     satchel: Satchel, open_in: Callable[..., Satchel], project: Path, clock: ManualClock
 ) -> None:
     server = open_in(project, caller=SERVER)
-    server.files.claim(["a"], exclusive=False, agent="bob")
-    satchel.files.claim(["a"], exclusive=False, agent="ann")
-    server.files.claim(["a"], exclusive=False, minutes=5, agent="ann")
+    server.files.claim(shared=["a"], agent="bob")
+    satchel.files.claim(shared=["a"], agent="ann")
+    server.files.claim(shared=["a"], minutes=5, agent="ann")
     ends = {claim.agent: claim.expires_at - clock.now for claim in satchel.files.claims()}
     assert ends == {"bob": 5 * MINUTE}

@@ -30,8 +30,8 @@ def test_claims_are_listed_newest_first_and_paged_with_a_total(satchel: Satchel)
 
 
 def test_claims_can_be_limited_to_an_agent_and_to_what_covers_a_path(satchel: Satchel) -> None:
-    satchel.files.claim(["src/", "lib/x"], exclusive=False, agent="ann")
-    satchel.files.claim(["src/a", "lib/"], exclusive=False, agent="bob")
+    satchel.files.claim(shared=["src/", "lib/x"], agent="ann")
+    satchel.files.claim(shared=["src/a", "lib/"], agent="bob")
     assert held(satchel, author="BOB") == [("bob", "src/a"), ("bob", "lib/**")]
     assert held(satchel, path="./src/a") == [("ann", "src/**"), ("bob", "src/a")]
     assert held(satchel, path="src/b") == [("ann", "src/**")]
@@ -63,9 +63,9 @@ def test_listing_claims_before_the_first_write_makes_nothing(satchel: Satchel, p
 
 
 def test_claims_of_others_are_those_that_cover_a_file_oldest_first(satchel: Satchel, clock: ManualClock) -> None:
-    satchel.files.claim(["src/a", "other"], exclusive=False, agent="ann")
-    satchel.files.claim(["src/"], exclusive=False, minutes=1, agent="bob")
-    satchel.files.claim(["src/b"], exclusive=False, agent="cat")
+    satchel.files.claim(shared=["src/a", "other"], agent="ann")
+    satchel.files.claim(shared=["src/"], minutes=1, agent="bob")
+    satchel.files.claim(shared=["src/b"], agent="cat")
     with satchel.workplace.engine.read() as transaction:
         ann = transaction.one("SELECT id FROM agents WHERE name = 'ann'")
         assert ann is not None

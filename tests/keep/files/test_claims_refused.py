@@ -22,7 +22,7 @@ def test_a_refusal_says_who_since_when_until_when_why_and_what_to_do(satchel: Sa
     since = clock.now
     satchel.files.claim(["src/"], minutes=10, reason="moving modules", agent="ann")
     clock.advance(5)
-    satchel.files.claim(["README.md"], exclusive=False, minutes=1, agent="cat")
+    satchel.files.claim(shared=["README.md"], minutes=1, agent="cat")
     with pytest.raises(Conflict) as refused:
         satchel.files.claim(["src/a.py", "free", "README.md"], agent="bob")
     assert refused.value.problem == (
@@ -39,7 +39,7 @@ def test_a_refusal_says_who_since_when_until_when_why_and_what_to_do(satchel: Sa
 
 def test_every_holder_of_a_refused_path_is_named(satchel: Satchel) -> None:
     for agent in ("ann", "cat"):
-        satchel.files.claim(["src/a"], exclusive=False, agent=agent)
+        satchel.files.claim(shared=["src/a"], agent=agent)
     with pytest.raises(
         Conflict, match=r"src/\*\* is held by ann as src/a, shared, since .* UTC \(30 min left\) and cat as src/a, "
     ):
@@ -47,8 +47,8 @@ def test_every_holder_of_a_refused_path_is_named(satchel: Satchel) -> None:
 
 
 def test_where_only_shared_claims_stand_against_it_sharing_is_offered(satchel: Satchel) -> None:
-    satchel.files.claim(["a"], exclusive=False, agent="ann")
-    with pytest.raises(Conflict, match=r"claim it shared \(exclusive=false\), ask ann"):
+    satchel.files.claim(shared=["a"], agent="ann")
+    with pytest.raises(Conflict, match=r"claim it as shared, ask ann"):
         satchel.files.claim(["a"], agent="bob")
 
 
@@ -82,7 +82,7 @@ def test_without_an_agent_it_is_refused_and_said_how_to_give_one(satchel: Satche
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ({"paths": []}, "paths has 0 paths"),
+        ({"paths": []}, "nothing to claim was named"),
         ({"paths": ["a"] * 101}, "paths has 101 paths"),
         ({"paths": ["a"] * 10_000}, "paths has 10,000 paths. Give 1 to 100; one folder such as src/auth/ covers"),
         ({"wait_seconds": -1}, "wait_seconds -1 is out of range"),
@@ -108,8 +108,8 @@ def test_without_an_agent_it_is_refused_and_said_how_to_give_one(satchel: Satche
         ({"minutes": True}, "minutes True is not a whole number"),
         ({"minutes": False}, "minutes False is not a whole number"),
         ({"minutes": "5"}, "minutes '5' is not a whole number"),
-        ({"exclusive": "no"}, "exclusive 'no' is neither true nor false"),
-        ({"exclusive": None}, "exclusive None is neither true nor false"),
+        ({"shared": ["new"]}, "new is in paths and in shared"),
+        ({"shared": "src/b"}, "shared is no list of paths"),
         ({"reason": ""}, "reason is empty"),
         ({"reason": "x" * 301}, "reason has 301 characters"),
         ({"reason": 5}, "reason must be text"),

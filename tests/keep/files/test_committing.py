@@ -47,10 +47,10 @@ def test_a_claim_counts_for_its_file_or_all_below_its_folder(
 
 
 def test_shared_and_automatic_claims_are_hints_where_no_explicit_one_is(satchel: Satchel, ben: Satchel) -> None:
-    satchel.files.claim(["src/a.py"], exclusive=False, agent="ann")
+    satchel.files.claim(shared=["src/a.py"], agent="ann")
     satchel.files.claim(["docs/a.md"], automatic=True, agent="ann")
     satchel.files.claim(["src/b/c.py"], agent="ann")
-    satchel.files.claim(["src/b/"], agent="ann", exclusive=False)
+    satchel.files.claim(shared=["src/b/"], agent="ann")
     assert names(ben.files.check_commit(NAMES, denies=True)) == (["src/b/c.py"], ["docs/a.md", "src/a.py"])
 
 
@@ -58,7 +58,7 @@ def test_only_an_explicit_claim_stops_a_commit_of_a_known_session_where_that_is_
     satchel: Satchel, ben: Satchel
 ) -> None:
     satchel.files.claim(["src/a.py"], agent="ann")
-    satchel.files.claim(["docs/a.md"], exclusive=False, agent="ann")
+    satchel.files.claim(shared=["docs/a.md"], agent="ann")
     assert ben.files.check_commit(["src/a.py"], denies=True).is_stopped
     assert not ben.files.check_commit(["src/a.py"], denies=False).is_stopped
     assert not ben.files.check_commit(["docs/a.md"], denies=True).is_stopped

@@ -87,12 +87,12 @@ def test_a_part_of_a_file_is_not_taken_for_a_key_or_a_file(satchel: Satchel, pro
     (project / "src").mkdir()
     for name in ("Makefile", "src/a.py"):
         (project / name).touch()
-    with pytest.raises(InvalidInput, match=r"names a part of a file\. Claim .*(Makefile|a\.py) with exclusive=false"):
+    with pytest.raises(InvalidInput, match=r"names a part of a file\. Claim .*(Makefile|a\.py) as shared"):
         satchel.files.claim([place.format(root=project)], agent="ann")
 
 
 def test_lines_of_a_file_that_is_still_to_be_written_are_refused_too(satchel: Satchel) -> None:
-    with pytest.raises(InvalidInput, match=r"names a part of a file\. Claim src/new\.py with exclusive=false"):
+    with pytest.raises(InvalidInput, match=r"names a part of a file\. Claim src/new\.py as shared"):
         satchel.files.claim(["src/new.py:12-20"], agent="ann")
 
 
@@ -113,8 +113,8 @@ def test_keys_are_renewed_listed_and_released_like_paths(satchel: Satchel) -> No
 
 
 def test_a_shared_key_is_shared(satchel: Satchel) -> None:
-    first = satchel.files.claim(["issue:311"], exclusive=False, agent="ann").claims
-    assert satchel.files.claim(["issue:311"], exclusive=False, agent="bob").shared == first
+    first = satchel.files.claim(shared=["issue:311"], agent="ann").claims
+    assert satchel.files.claim(shared=["issue:311"], agent="bob").shared == first
 
 
 def test_a_key_needs_no_folder(open_in: Callable[..., Satchel], tmp_path: Path) -> None:

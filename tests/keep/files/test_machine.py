@@ -162,11 +162,16 @@ class Claims(RuleBasedStateMachine):
     ) -> None:
         self.model = self.live()
         refused = {path: self.against(agent, path, exclusive=exclusive) for path in wanted}
-        options: dict[str, Any] = {"exclusive": exclusive, "minutes": minutes, "reason": reason, "agent": agent}
+        options: dict[str, Any] = {
+            "paths" if exclusive else "shared": wanted,
+            "minutes": minutes,
+            "reason": reason,
+            "agent": agent,
+        }
         options["automatic"] = automatic
         if any(refused.values()):
             with pytest.raises(Conflict) as error:
-                self.satchel.files.claim(wanted, **options)
+                self.satchel.files.claim(**options)
             for path, holders in refused.items():
                 assert not holders or re.search(
                     rf"[ ,]{re.escape(path)}(?:, [^ ]+)* (?:is|are) held by ", error.value.problem
@@ -175,7 +180,7 @@ class Claims(RuleBasedStateMachine):
                 if holders:
                     self.refused[agent, path] = exclusive
             return
-        claimed = self.satchel.files.claim(wanted, **options)
+        claimed = self.satchel.files.claim(**options)
         assert list(claimed.renewed) == [path for path in wanted if (agent, path) in self.model]
         lasts = (minutes or (5 if automatic else 3)) * MINUTE
         own = [self.model.get((agent, path)) for path in wanted]

@@ -24,7 +24,7 @@ AT = "11-18 11:06 UTC"
 
 def refuse(satchel: Satchel, *paths: str, agent: str | None = "bob", exclusive: bool = True) -> None:
     with pytest.raises(Conflict):
-        satchel.files.claim(paths, agent=agent, exclusive=exclusive)
+        satchel.files.claim(paths if exclusive else (), shared=() if exclusive else paths, agent=agent)
 
 
 def told(satchel: Satchel, agent: str | None = "bob") -> str | None:
@@ -58,7 +58,7 @@ def test_it_is_free_for_the_claim_that_was_asked_for(satchel: Satchel) -> None:
     satchel.files.claim(["a"], agent="ann")
     refuse(satchel, "a", exclusive=False)
     refuse(satchel, "a", agent="cat")
-    satchel.files.claim(["a"], exclusive=False, agent="ann")
+    satchel.files.claim(shared=["a"], agent="ann")
     assert told(satchel) is not None
     assert told(satchel, "cat") is None
 
@@ -158,8 +158,8 @@ def test_releasing_says_who_was_refused(satchel: Satchel, clock: ManualClock) ->
 
 
 def test_ones_own_refusals_are_no_wishes_of_others(satchel: Satchel) -> None:
-    satchel.files.claim(["a"], exclusive=False, agent="ann")
-    satchel.files.claim(["a"], exclusive=False, agent="bob")
+    satchel.files.claim(shared=["a"], agent="ann")
+    satchel.files.claim(shared=["a"], agent="bob")
     refuse(satchel, "a", agent="ann")
     assert satchel.files.release(agent="ann").wished == ()
 
@@ -185,7 +185,7 @@ def test_that_there_is_nothing_to_tell_is_found_by_one_statement(
 
 def test_a_release_is_no_good_news_while_another_still_holds_the_file(satchel: Satchel) -> None:
     for agent in ("ann", "bob"):
-        satchel.files.claim(["a.py"], exclusive=False, agent=agent)
+        satchel.files.claim(shared=["a.py"], agent=agent)
     with pytest.raises(Conflict):
         satchel.files.claim(["a.py"], agent="cyd")
     assert satchel.files.release(agent="ann").wished == ()

@@ -56,8 +56,8 @@ def test_what_is_held_by_name_and_in_a_session_is_released_together(
     satchel: Satchel, open_in: Callable[..., Satchel], project: Path
 ) -> None:
     server = open_in(project, caller=SERVER)
-    server.files.claim(["a"], exclusive=False, agent="bob")
-    satchel.files.claim(["a"], exclusive=False, agent="ann")
+    server.files.claim(shared=["a"], agent="bob")
+    satchel.files.claim(shared=["a"], agent="ann")
     assert server.files.release(agent="ann").released == ("a",)
     assert held(satchel) == []
 

@@ -262,10 +262,10 @@ def test_who_share_do_not_wait_for_each_other(satchel: Satchel, other: Satchel, 
 
     def meanwhile() -> None:
         other.files.release(agent="ann")
-        other.files.claim(["a"], exclusive=False, agent="cat")
+        other.files.claim(shared=["a"], agent="cat")
 
     sleeps.actions = [meanwhile]
-    satchel.files.claim(["a"], exclusive=False, wait_seconds=45, agent="bob")
+    satchel.files.claim(shared=["a"], wait_seconds=45, agent="bob")
     assert held(satchel) == [("cat", "a"), ("bob", "a")]
 
 
@@ -316,7 +316,7 @@ def _enter(engine: Engine, agent: int, now: int) -> None:
             [Place("a", None)],
             now,
             now + 45_000,
-            exclusive=True,
+            (),
         )
 
 

@@ -190,7 +190,7 @@ def test_a_claim_in_a_clone_on_another_machine_says_whom_it_stops_where_somebody
     assert files.claim(["src/alone.py"], agent="ann").notes == ()
     caller = Caller.of_request("token", "one")
     Files(replace(satchel.workplace, worktree="desk:/home/bob/web", caller=caller)).claim(["src/desk.py"], agent="bob")
-    assert files.claim(["src/shared.py"], exclusive=False, agent="ann").notes == ()
+    assert files.claim(shared=["src/shared.py"], agent="ann").notes == ()
     assert files.claim(["src/app.py"], agent="ann").notes == (
         "this claim holds in your clone; agents in other clones are told about it, not stopped",
     )

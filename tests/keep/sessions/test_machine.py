@@ -484,14 +484,14 @@ class Sessions(RuleBasedStateMachine):
             and any(overlaps(one.path, path) for path in wanted)
         ]
         over = [one for one in against if one.session is not None and not self.sessions[one.session].is_living]
-        options: dict[str, Any] = {"exclusive": exclusive, "minutes": minutes, "agent": name}
+        options: dict[str, Any] = {"paths" if exclusive else "shared": wanted, "minutes": minutes, "agent": name}
         if len(over) < len(against):
             with pytest.raises(Conflict):
-                desk.satchel.files.claim(wanted, **options)
+                desk.satchel.files.claim(**options)
             if desk.session is not None:
                 desk.session.last_seen = self.now
             return
-        claimed = desk.satchel.files.claim(wanted, **options)
+        claimed = desk.satchel.files.claim(**options)
         self.saw(desk)
         self.check_author(desk, name, claimed.agent)
         assert sorted(note for note in claimed.notes if "taken over" in note) == sorted(

@@ -139,15 +139,16 @@ def test_a_session_in_which_nobody_spoke_is_listed(start: Start) -> None:
     assert own(ann).agents == ()
 
 
-def test_the_newest_five_live_claims_are_shown_and_all_are_counted(start: Start, clock: ManualClock) -> None:
+def test_the_newest_twenty_live_claims_are_shown_and_all_are_counted(start: Start, clock: ManualClock) -> None:
     ann, ben = start("ann"), start("ben")
     ann.files.claim(["short.py"], minutes=1)
     ann.files.claim(["old.py"], minutes=60)
-    ben.files.claim(["bens.py"], exclusive=False)
+    ben.files.claim(shared=["bens.py"])
     clock.advance(2 * MINUTE)
-    ann.files.claim([f"{letter}.py" for letter in "abcde"], minutes=30)
-    assert [claim.path for claim in own(ann).claims] == ["a.py", "b.py", "c.py", "d.py", "e.py"]
-    assert own(ann).claims_total == 6
+    names = [f"{letter}.py" for letter in "abcdefghijklmnopqrst"]
+    ann.files.claim(names, minutes=30)
+    assert [claim.path for claim in own(ann).claims] == names
+    assert own(ann).claims_total == 21
     assert {claim.expires_at for claim in own(ann).claims} == {clock.now + 30 * MINUTE}
     assert [(claim.path, claim.exclusive) for claim in own(ben).claims] == [("bens.py", False)]
     clock.advance(30 * MINUTE)

@@ -209,3 +209,9 @@ def test_whatever_is_done_to_a_file_it_is_read_whole_or_refused(edits: list[tupl
     if text is not None:
         assert parse(render(text)) == text
         file_name(text)
+
+
+def test_the_mark_of_an_agent_stays_in_its_store() -> None:
+    marked, bare = (replace(DECISION, author=author) for author in ("ann (agent)", "ann"))
+    assert marked.digest == bare.digest
+    assert b"author: ann\n" in render(marked)

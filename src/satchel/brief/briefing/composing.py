@@ -33,7 +33,7 @@ _TOKENS_OF_LEFT_OUT = 25
 """So many it may take in any case from the budget of a header on."""
 
 _MAX_NOTES = 3
-_MAX_CLAIMS = 5
+_MAX_CLAIMS = 20
 _MAX_FOR_FRAME = 0.5
 """The part of a budget that the frame may take, if there may be items at all."""
 

@@ -30,7 +30,7 @@ def constraints(context: BriefingContext) -> Source:
         name="rules",
         section="rules",
         kind=Kind.CONSTRAINT,
-        tool="get_constraints",
+        tool="search",
         table="constraints c",
         where=f"c.project_id = :project AND c.active = 1{binding} AND {ANY_PRIORITY}",
         reminds=True,

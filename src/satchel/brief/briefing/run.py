@@ -13,9 +13,11 @@ from satchel.brief.briefing.ranking import HIGH, MEDIUM
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import BriefingContext, New, Source, loading
 from satchel.brief.fields import by, name_text, quoted
+from satchel.brief.reviews import judged_change
 from satchel.find.kind import Kind
 from satchel.keep.entries import labels, structured
 from satchel.keep.entries.records import (
+    BUG,
     CODEBASE_ANALYSIS,
     ENTRY_TYPES,
     REVIEW_ISSUE,
@@ -61,7 +63,7 @@ def entries(context: BriefingContext) -> Source:
         table="context c",
         where=where,
         orders=(*own, ("c.created_at DESC, c.id DESC", "")),
-        priority=str(MEDIUM),
+        priority=f"CASE WHEN c.type = {BUG} THEN {HIGH} ELSE {MEDIUM} END",
         load=loading(_COLUMNS, _SOURCE, _entry),
         # notes take at most half of the budget, and beside a query the best matches are known before they are loaded
         tokens=16 if context.has_query else 8,
@@ -83,12 +85,14 @@ def _entry(context: BriefingContext, new: New, row: Row) -> Candidate:
     text = labels.labelled(name, content) if name in STRUCTURED_TYPES else content
     return new(
         label=name,
-        group="notes",
+        group="open bugs" if kind == BUG else "notes",
         head=joined(
-            None if name == "discovery" else name.replace("_", " "), other_task(context, task), place(file, line, last)
+            None if name in {"discovery", "bug"} else name.replace("_", " "),
+            other_task(context, task),
+            place(file, line, last),
         ),
         text=text,
-        priority=MEDIUM,
+        priority=HIGH if kind == BUG else MEDIUM,
         changed_at=created,
         is_of_task=is_task(context, task, run_id)
         or (loop is not None and loop == context.loop_id and run == context.run.id),
@@ -155,9 +159,13 @@ def _review(context: BriefingContext, new: New, row: Row) -> Candidate:
     _number, _seq, kind, content, _task, _loop, file, line, last, _run, _run_id, agent, created = row
     name = ENTRY_TYPES[kind - 1]
     fields = structured.parse_object(name, content)
+    change = fields.pop("change", None) if kind == REVIEW_VERDICT else None
     state, text = labels.state_of(name, fields), labels.text_of(fields)
     if kind == REVIEW_VERDICT:
-        head = joined(f"review {state}", by(agent))
+        judged = judged_change(context.transaction, context.project_id, change)
+        since = ", changed since" if judged is not None and judged[2] else ""
+        of_change = f"of {name_text(judged[1])} ({change}{since})" if judged is not None else None
+        head = joined(f"review {state}", of_change, by(agent))
     else:
         head = joined(name_text(state), by(agent), place(file, line, last))
     return new(

@@ -79,9 +79,7 @@ def resolve(context: HookContext, cwd: str, edits: Sequence[tuple[str, str]]) ->
 def find_conflicts(context: HookContext, touched: Sequence[EditedFile]) -> Conflicts:
     """Return others' claims that conflict with an edit; those of ended sessions do not."""
     places = [one.place for one in touched]
-    overlaps = claims.find_overlaps(
-        context.transaction, context.project_id, context.actor, places, context.now, exclusive=True
-    )
+    overlaps = claims.find_overlaps(context.transaction, context.project_id, context.actor, places, context.now)
     is_explicit = [not lease.claim.automatic and lease.claim.exclusive for lease in overlaps.blocking]
     leases = list(zip(overlaps.blocking, is_explicit, strict=True))
     return Conflicts([lease for lease, wins in leases if wins], [lease for lease, wins in leases if not wins])
@@ -95,7 +93,7 @@ def claim(context: HookContext, touched: Sequence[EditedFile], *, tells: bool) -
     places = [one.place for one in touched]
     transaction, now = context.transaction, context.now
     end_expired(transaction, context.project_id, now)
-    overlaps = claims.find_overlaps(transaction, context.project_id, context.actor, places, now, exclusive=True)
+    overlaps = claims.find_overlaps(transaction, context.project_id, context.actor, places, now)
     due = now + AUTOMATIC_MINUTES * 60_000 - RENEWED_MS
     # a shared claim stays shared
     fresh = {lease.place for lease in overlaps.mine if lease.claim.expires_at > due or not lease.claim.exclusive}
@@ -109,13 +107,13 @@ def claim(context: HookContext, touched: Sequence[EditedFile], *, tells: bool) -
         wanted = {
             place: existed
             for place, existed in wanted.items()
-            if waiters.next_waiter(transaction, context.project_id, context.actor, [place], now, exclusive=True) is None
+            if waiters.next_waiter(transaction, context.project_id, context.actor, [place], now) is None
         }
     if not wanted:
         return []
     is_wanted = clashing(wanted)
     over = [lease for lease in overlaps.orphaned if is_wanted(lease.place)]
-    terms = Terms(True, AUTOMATIC_MINUTES, None, True)
+    terms = Terms(AUTOMATIC_MINUTES, None, True)
     claims.grant(transaction, context.project_id, context.actor, wanted, overlaps._replace(orphaned=over), terms, now)
     if not over:
         return []
@@ -136,7 +134,7 @@ def refuse(context: HookContext, touched: Sequence[EditedFile], leases: Sequence
     events.record(
         context.transaction, context.project_id, events.REFUSAL, context.now, by=context.actor, details=details
     )
-    refusals.add(context.transaction, context.project_id, context.actor, refused, context.now, exclusive=True)
+    refusals.add(context.transaction, context.project_id, context.actor, refused, context.now)
     return denial(context, places, leases)
 
 

@@ -12,7 +12,7 @@ from satchel.base.text import shortened
 from satchel.brief.fields import by, name_text
 from satchel.brief.working.hook_context import ItemVersion
 from satchel.find.kind import Kind
-from satchel.keep.entries.records import COMPARED_TYPES, ENTRY_TYPES, REVIEW_ISSUE
+from satchel.keep.entries.records import BUG, COMPARED_TYPES, ENTRY_TYPES, REVIEW_ISSUE
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SHOWN_CHARS = 200
 """How much of an item's text is shown; get_items returns the rest."""
 
-NOTE_TYPES = (*COMPARED_TYPES, REVIEW_ISSUE)
+NOTE_TYPES = (*COMPARED_TYPES, REVIEW_ISSUE, BUG)
 """Types of use outside their loop; scratchpads, verdicts and analyses are for agents at the same work."""
 
 FROM_COMMIT, OF_COMMIT = re.compile(r"commit [0-9a-f]{7,40}\b"), 0.6
@@ -77,7 +77,7 @@ class Note(NamedTuple):
 
     @property
     def text(self) -> str:
-        if self.type != REVIEW_ISSUE:
+        if self.type not in {REVIEW_ISSUE, BUG}:
             return self.content
         from satchel.keep.entries import labels
 

@@ -18,7 +18,8 @@ from satchel.find.words import STOP_WORDS, WORD
 from satchel.keep import binding, deliveries, names
 from satchel.keep.binding import Binding
 from satchel.keep.documents.clients import loaded_items
-from satchel.keep.entries.records import ERROR, REVIEW_ISSUE
+from satchel.keep.entries.records import BUG, ERROR, REVIEW_ISSUE
+from satchel.keep.paths import FILE_REF
 from satchel.keep.preferences import UNCONFIRMED
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
@@ -43,7 +44,7 @@ _MOST_NEEDED_CHARS = 2_000
 """A longer critical rule is shown by its title if it does not fit."""
 
 _TYPES = ", ".join(map(str, notes.NOTE_TYPES))
-_TRAPS = (ERROR, REVIEW_ISSUE)
+_TRAPS = (ERROR, REVIEW_ISSUE, BUG)
 _TYPES_AT_READ = ", ".join(map(str, _TRAPS))
 """Traps and open reviews; what other notes matter shows only in what is written."""
 
@@ -137,7 +138,7 @@ def tell(
 
 
 def _listing(file: str) -> str:
-    return f"get_constraints(file={json.dumps(file, ensure_ascii=False)})"
+    return f"get_items({json.dumps([FILE_REF + file], ensure_ascii=False)})"
 
 
 def _time_limit() -> Callable[[], bool]:

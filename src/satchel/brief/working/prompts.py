@@ -337,7 +337,7 @@ def _fitting(items: Sequence[Item], budget: int, *, is_whole: bool = False) -> d
 
 
 def _left_out(left: Mapping[Kind, int]) -> list[str]:
-    tools = {Kind.CONSTRAINT: "rules (get_constraints)", Kind.DECISION: "decisions (search)"}
+    tools = {Kind.CONSTRAINT: "rules (search)", Kind.DECISION: "decisions (search)"}
     listed = ", ".join(f"{left[kind]} {what}" for kind, what in tools.items() if left[kind])
     return [f"left out: {listed}"] if listed else []
 

@@ -99,7 +99,7 @@ OPERATIONS = (
     ),
     Operation(
         tool="get_constraints",
-        toolset="constraints",
+        toolset="lists",
         title="Get rules",
         about="The rules that hold here, most urgent first or by search; with file=PATH what binds it, decisions too.",
         found_by="rules constraints policy guidelines must never",

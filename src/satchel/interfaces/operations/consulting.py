@@ -261,6 +261,7 @@ OPERATIONS = (
                 about="Model to compare answers",
                 help="The model that compares the answers of several.",
                 metavar="MODEL",
+                unlisted=True,
             ),
             Parameter(
                 "conversation",
@@ -279,7 +280,7 @@ OPERATIONS = (
             Parameter(
                 "priority",
                 list[str],
-                about="Files to put into the prompt first",
+                about="Files to send first",
                 help="One to put into the prompt first; repeatable.",
                 metavar="PATH",
             ),
@@ -321,11 +322,12 @@ OPERATIONS = (
                 bool,
                 about="Take an earlier answer",
                 help="Return an earlier answer to nearly the same question about unchanged files, where there is one.",
+                unlisted=True,
             ),
             Parameter(
                 "dry_run",
                 bool,
-                about="Only show what would be sent",
+                about="Only plan",
                 help="Send nothing: show the split, the tokens and what is held back.",
             ),
             Parameter(

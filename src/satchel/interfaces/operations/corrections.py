@@ -1,29 +1,57 @@
-"""Corrections: retract, confirm, undo."""
+"""Corrections: review, retract, confirm, undo."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from satchel.interfaces.operations import services, text
 from satchel.interfaces.operations.declaration import Operation, Parameter
 from satchel.interfaces.operations.parameters import AGENT, AGENT_UNLISTED, HISTORY_PAGE, UNLISTED_FILTERS
 
+if TYPE_CHECKING:
+    from satchel.client import Satchel
+    from satchel.keep.corrections.records import Confirmed, Retracted
+
 _ITEM = Parameter("id", required=True, option="ID", passed_as="ref")
+
+
+def _review(
+    satchel: Satchel, ref: str, *, verdict: str, evidence: str | None = None, agent: str | None = None
+) -> Confirmed | Retracted:
+    """Confirm or retract an item."""
+    if verdict == "confirm":
+        return satchel.corrections.confirm(ref, evidence, agent=agent)
+    return satchel.corrections.retract(ref, evidence, agent=agent)
+
 
 OPERATIONS = (
     Operation(
-        tool="retract",
+        tool="review_item",
         toolset="context",
-        title="Retract an item",
-        about="Say that a note, rule or strategy is wrong or holds no more; to replace it, write with supersedes. "
-        "Dispute a decision: who set it is asked to change it.",
-        found_by="wrong outdated disagree dispute delete remove forget withdraw invalid rule no longer holds",
+        title="Confirm or retract an item",
+        about="Confirm a note or rule that you checked, or retract one that is wrong or outdated; a retracted bug is "
+        "closed. To replace one, write with supersedes. For another's decision or a person's rule it asks them.",
+        found_by="confirm verified true correct agree still valid wrong outdated disagree dispute delete remove forget "
+        "withdraw invalid rule no longer holds retract close bug",
         idempotent=True,
+        parameters=(
+            Parameter("id", about="Such as e14 or c7", required=True, passed_as="ref"),
+            Parameter("verdict", choices=("confirm", "retract"), required=True),
+            Parameter("evidence", about="What shows it: a test, a line, a reason"),
+            AGENT_UNLISTED,
+        ),
+        run=_review,
+        writes=True,
+        text=text.corrections.reviewed_text,
+    ),
+    Operation(
         command=("retract",),
         help="Mark a note, rule or strategy as no longer true. It is kept but hidden from search; `satchel undo` "
         "restores it. For a decision that another agent set: ask that agent to change it.",
         examples=('retract c7 --reason "the gateway does it now"',),
         parameters=(
-            Parameter("id", about="Such as e14, c7", required=True, option="ID", passed_as="ref"),
-            Parameter("reason", about="Why", help="Why it is no longer true.", metavar="TEXT"),
+            _ITEM,
+            Parameter("reason", help="Why it is no longer true.", metavar="TEXT"),
             AGENT_UNLISTED,
         ),
         run=services.corrections.retract,
@@ -31,17 +59,12 @@ OPERATIONS = (
         text=text.corrections.retracted_text,
     ),
     Operation(
-        tool="confirm",
-        toolset="context",
-        title="Confirm an item",
-        about="Say that another's note or rule is right, once you saw it hold.",
-        found_by="confirm verified true correct agree still valid",
-        idempotent=True,
         command=("confirm",),
         help="Confirm that a note or rule is right; each agent counts once.",
-        examples=("confirm e14 --agent builder",),
+        examples=('confirm e14 --evidence "tests/test_auth.py passes" --agent builder',),
         parameters=(
-            Parameter("id", about="Such as e14", required=True, option="ID", passed_as="ref"),
+            _ITEM,
+            Parameter("evidence", help="What shows that it is right.", metavar="TEXT"),
             AGENT_UNLISTED,
         ),
         run=services.corrections.confirm,

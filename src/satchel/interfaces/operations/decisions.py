@@ -35,12 +35,12 @@ _CLEARABLE = ("tags", "scopes", "paths", "layer", "rationale", "version", "metad
 _REPLACES = "May be repeated; replaces what there is."
 
 _DECISION = (
-    Parameter("key", about="Its name, such as session_ttl", required=True, option="KEY"),
-    Parameter("value", str | float, about="What holds, in full; a number as 300", option="VALUE"),
+    Parameter("key", about="Its name", required=True, option="KEY"),
+    Parameter("value", str | float, about="What holds, in full", option="VALUE"),
     Parameter("tags", list[str] | None, help=_REPLACES),
-    Parameter("scopes", list[str] | None, about="Services or the like that it is limited to", help=_REPLACES),
+    Parameter("scopes", list[str] | None, unlisted=True, help=_REPLACES),
     NEW_PATHS.but(type=list[str] | None, about="Globs of files it binds"),
-    NEW_LAYER.but(type=str | None),
+    NEW_LAYER.but(type=str | None, unlisted=True),
     NEW_METADATA.but(type=dict | None),
     Parameter(
         "version",
@@ -59,7 +59,7 @@ _DECISION = (
     Parameter(
         "expected_revision",
         int,
-        about="Refuse unless it is at this revision (1 if none is shown); 0: unless it is new",
+        about="Refuse unless it has this revision; 0: unless new",
         help="Only if N is its revision; 0: only if new.",
         option="--expect",
     ),
@@ -103,14 +103,8 @@ def _prepare(values: dict[str, Any]) -> dict[str, Any]:
 
 
 GET = Operation(
-    tool="get_decision",
-    toolset="decisions",
-    title="Get one decision",
-    about="One decision in full, with what it was before.",
-    found_by="decision history why was this chosen",
     parameters=(Parameter("key", required=True), *HISTORY_PAGE),
     run=services.decisions.get,
-    text=text.decisions.history_text,
     shown=text.decisions.show_history,
 )
 
@@ -119,8 +113,8 @@ OPERATIONS = (
         tool="set_decision",
         toolset="decisions",
         title="Set a decision",
-        about="Set what the project decided, for all agents: one by key and value, or several as decisions. Fields "
-        "you omit stay (the reason only if the value does); an empty text or list clears.",
+        about="Set or change what the project decided, for all agents, as key=session_ttl value=300. Fields you omit "
+        "stay (the reason only if the value does); an empty text or list clears.",
         found_by="decide choose convention agree standard architecture record a decision",
         idempotent=True,
         command=("decide",),
@@ -135,7 +129,7 @@ OPERATIONS = (
         ),
         parameters=(
             *_DECISION,
-            Parameter("decisions", list[Object], about="Several: [{key, value, tags, ...}, ...]", option=None),
+            Parameter("decisions", list[Object], about="Several at once: [{key, value}]", option=None),
             Parameter(
                 "is_text", bool, help="Take VALUE as text even if it is a number.", option="--text", for_people=True
             ),
@@ -156,7 +150,6 @@ OPERATIONS = (
         text=text.decisions.set_text,
         timed=True,
     ),
-    GET,
     Operation(
         tool="find_decisions",
         toolset="lists",

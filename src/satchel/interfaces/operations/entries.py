@@ -41,9 +41,10 @@ _NOTE = (
     Parameter(
         "content",
         str | Object,
-        about="Text. For these an object, or its JSON: scratchpad {done, attempted [texts], next_step, blockers "
-        "[texts], test_status, iteration}, review_issue {description*, issue_type, suggestion}, review_verdict "
-        "{passed*, summary, intent_satisfied}, codebase_analysis {summary*, tech_stack, ...}; * required",
+        about="Text, or an object for: scratchpad {done, attempted [texts], next_step, blockers [texts], test_status, "
+        "iteration}, bug {description*, severity: low to critical}, review_issue {description*, issue_type, "
+        "suggestion}, review_verdict {passed*, summary, intent_satisfied, change: f12}, codebase_analysis {summary*, "
+        "tech_stack, ...}; * required",
         required=True,
         option="CONTENT",
         reads="stdin",
@@ -80,22 +81,22 @@ OPERATIONS = (
     Operation(
         tool="write_context",
         toolset="context",
-        title="Keep a note",
-        about="Keep a note for other agents and later sessions: a scratchpad after progress, a discovery when you "
-        "learn what others need, a review. One by type and content, or several as entries.",
+        title="Save a note",
+        about="Save a note for other agents and later sessions: a discovery that others need, a scratchpad after "
+        "progress, a bug you do not mend now (a change described as 'fixes e12' closes it), a review.",
         found_by="remember memory notes save store learn progress scratchpad share",
         always_shown=True,
         command=("write",),
         help="Store a note. CONTENT is text, for structured types JSON; without it, or as -, it is read from standard "
-        "input.\n\nTYPE is discovery, error, decision, review_issue, review_verdict, scratchpad or codebase_analysis; "
-        "left out, it is discovery.",
+        "input.\n\nTYPE is discovery, bug, error, decision, review_issue, review_verdict, scratchpad or "
+        "codebase_analysis; left out, it is discovery.",
         examples=(
             'write "Sessions live in src/auth.py" --file src/auth.py',
             'write scratchpad \'{"done": false, "next_step": "run the tests"}\' --task T1 --agent planner',
         ),
         parameters=(
             *_NOTE,
-            Parameter("entries", list[Object], about="Several: [{type*, content*, file, ...}, ...]", option=None),
+            Parameter("entries", list[Object], about="Several at once: [{type*, content*, file}]", option=None),
             RUN,
             AGENT,
         ),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import ERROR_KINDS
 from satchel.interfaces.operations import services, text
-from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
+from satchel.interfaces.operations.declaration import Group, Object, Operation, Parameter, Table
 from satchel.interfaces.operations.parameters import (
     AGENT,
     AGENT_UNLISTED,
@@ -46,8 +46,8 @@ OPERATIONS = (
         tool="claim_files",
         toolset="files",
         title="Claim files",
-        about="Claim files, or any key such as issue:311, before you edit: all or none. Says who changed them lately, "
-        "or who holds them. Claiming again renews. Claim late and release early: others wait.",
+        about="Claim files before you edit them, all or none. The answer says until when, who changed them, and what "
+        "others noted; a refusal says who holds them. Claim late, release early; claiming again renews.",
         found_by="claim lock reserve files before edit avoid conflict",
         idempotent=True,
         command=("file", "claim"),
@@ -55,25 +55,23 @@ OPERATIONS = (
         "again renews.",
         examples=(
             "file claim src/auth.py tests/auth/ --agent builder --minutes 45",
-            "file claim issue:311 --agent builder --wait 30",
+            "file claim issue:311 --shared README.md --agent builder --wait 30",
         ),
         parameters=(
             Parameter(
                 "paths",
                 list[str],
-                about="Whole files, folder/ for all in it, or keys as word:anything",
-                required=True,
+                about="For you alone: src/a.py, folder/ for all in it, or a key such as issue:311",
                 option="PATHS...",
                 facts="claimed",
             ),
             Parameter(
-                "exclusive",
-                bool,
-                about="Default true: others are refused it. false: shared with all who claim it so; name your part in "
-                "reason",
-                help="Whether others are refused them. Shared: all may claim them who share them too.",
-                default=True,
-                option="--exclusive/--shared",
+                "shared",
+                list[str],
+                about="Files others may share and edit with you; name your part in reason",
+                help="A file that others may claim as shared too; may be repeated.",
+                metavar="PATH",
+                facts="claimed",
             ),
             Parameter(
                 "minutes",
@@ -85,7 +83,7 @@ OPERATIONS = (
             Parameter(
                 "wait_seconds",
                 int,
-                about="Wait for it if another holds it, 0 to 45; default 0",
+                about="0 to 45, if another holds it",
                 help="Wait so long for what another holds, 0 to 45.",
                 default=0,
                 option="--wait",
@@ -103,7 +101,7 @@ OPERATIONS = (
         tool="release_files",
         toolset="files",
         title="Release files",
-        about="End your claims on paths, or all of yours; says who waits for them.",
+        about="End your claims and record what you changed; says who waits for the files.",
         found_by="release unlock files done editing",
         idempotent=True,
         command=("file", "release"),
@@ -113,17 +111,18 @@ OPERATIONS = (
             Parameter(
                 "paths",
                 list[str],
-                about="As they were claimed; default: all of yours here",
+                about="Default: all of yours here",
                 option="PATHS...",
                 facts="claimed",
             ),
             Parameter("all", bool, help="All of the agent's claims in this worktree, and of keys.", for_people=True),
             Parameter(
                 "description",
-                about="What you did; records a change of each file released",
+                about="What you did to these files",
                 help="What was done: recorded as a change of each file among them.",
                 metavar="TEXT",
             ),
+            Parameter("descriptions", Object, about="Or for each: {path: what you did there}", option=None),
             AGENT,
         ),
         run=services.files.release,
@@ -133,11 +132,6 @@ OPERATIONS = (
         timed=True,
     ),
     Operation(
-        tool="check_files",
-        toolset="files",
-        title="Check files",
-        about="Only to look: whose files are, until when, who else changed them lately. claim_files says it too.",
-        found_by="who is editing locked free conflict may I edit",
         command=("file", "check"),
         help="Say whose files are, or keys: free, yours, or another's, until when. Leaves with status 4 if another "
         "holds one; recent changes are hints. Without FILE all that you have claimed.",
@@ -146,7 +140,6 @@ OPERATIONS = (
             Parameter(
                 "paths",
                 list[str],
-                about="Files, folder/ for anything in it, keys; default: all that your session claimed",
                 option="FILE...",
                 passed_as="files",
                 facts="claimed",
@@ -154,7 +147,6 @@ OPERATIONS = (
             Parameter(
                 "window_seconds",
                 int,
-                unlisted=True,
                 help="How recent a change is told; 0: only claims.",
                 default=3_600,
                 option="--window",
@@ -193,7 +185,7 @@ OPERATIONS = (
     ),
     Operation(
         tool="record_file_change",
-        toolset="files",
+        toolset="changes",
         title="Record an edit",
         about="Record an edit that you made without a claim; release_files records those of claimed files.",
         found_by="record edit changed file modified created deleted",
@@ -213,7 +205,7 @@ OPERATIONS = (
     ),
     Operation(
         tool="get_file_changes",
-        toolset="lists",
+        toolset="changes",
         title="Get edits",
         about="Who changed which files and why, newest first or by search.",
         found_by="who changed files edits history what was modified",

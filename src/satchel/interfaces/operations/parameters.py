@@ -107,7 +107,7 @@ PAGE = (*UNLISTED_FILTERS, DETAIL, *_LIMITS)
 """What every list takes."""
 
 CHANGES = (
-    *COMMON_FILTERS,
+    *UNLISTED_FILTERS,
     Parameter(
         "after_seq",
         int,

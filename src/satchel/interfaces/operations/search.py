@@ -46,8 +46,9 @@ OPERATIONS = (
         tool="search",
         toolset="search",
         title="Search everything",
-        about="Search all that is kept: notes, decisions, rules, messages, errors and their fixes, file changes; any "
-        "text is a valid query. Without query it lists what is newest: kinds=[file_change] who changed what.",
+        about="Search notes, decisions, rules, messages, errors with their fixes, and file changes by any text. "
+        "Without query it lists the newest: kinds=[constraint] the rules, kinds=[file_change] who changed what, "
+        "types=[bug] the open bugs.",
         found_by="find memory notes recall look up anything known read history list what did the others do who changed",
         always_shown=True,
         command=("search",),
@@ -58,7 +59,7 @@ OPERATIONS = (
             QUERY,
             Parameter(
                 "like",
-                about="Instead of query: more like this id",
+                unlisted=True,
                 help="Find more like this item instead.",
                 metavar="ID",
             ),

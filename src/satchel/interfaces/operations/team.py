@@ -14,7 +14,7 @@ OPERATIONS = (
         tool="get_team",
         toolset="messages",
         title="Who is at work",
-        about="Who is at work here: agents, client, branch, task, claimed files, last scratchpad, when last seen.",
+        about="Who is at work: each agent's client, branch, task, claims, last scratchpad, state and since when.",
         found_by="who is editing who else is working team agents online what are the others doing what did the "
         "others do context from other agents",
         command=("who",),

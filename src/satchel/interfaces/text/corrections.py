@@ -13,7 +13,7 @@ from satchel.keep.corrections.records import Confirmed, Retracted, Undone
 if TYPE_CHECKING:
     from satchel.keep.pins import Pin
 
-_CONFIRMED_CHARS = 80
+_CONFIRMED_CHARS = 300
 """The most of a confirmed text that is repeated, because its reader has just read it."""
 
 
@@ -25,6 +25,8 @@ def retracted_text(retracted: Retracted) -> str:
         line = f"{retracted.ref} stays: only a person retracts it; human was asked to, in {retracted.asked}"
     elif retracted.already is not None:
         line = f"{retracted.ref} was already invalid: {retracted.already}"
+    elif retracted.kind == "message":
+        line = f"withdrew {retracted.ref}: nobody had read it"
     else:
         line = f"retracted {retracted.ref}; lists and searches hide it unless status asks for it"
     return "\n".join([line, f" {quoted(retracted.text)}", *note_lines(retracted.notes)])
@@ -41,6 +43,10 @@ def confirmed_text(confirmed: Confirmed) -> str:
             *note_lines(confirmed.notes),
         ]
     )
+
+
+def reviewed_text(result: Confirmed | Retracted) -> str:
+    return retracted_text(result) if isinstance(result, Retracted) else confirmed_text(result)
 
 
 def undone_text(undone: Undone) -> str:

@@ -95,9 +95,11 @@ def decisions_text(page: DecisionPage) -> str:
 def set_text(decisions: Sequence[Decision], when: When | None = None) -> str:
     lines = []
     for decision in decisions:
-        line = f"set {decision.ref} {value_text(decision.key)}"
-        is_new = decision.revision == 1 and UNCHANGED not in decision.notes
-        line += " (new)" if is_new else f", revision {decision.revision}"
+        is_unchanged = UNCHANGED in decision.notes
+        line = f"{'unchanged' if is_unchanged else 'set'} {decision.ref} {value_text(decision.key)}"
+        line += f", revision {decision.revision}" if decision.revision > 1 or is_unchanged else " (new)"
+        if not is_unchanged and decision.status == "active":
+            line += f"; binds {', '.join(decision.paths)}" if decision.paths else "; binds everywhere"
         line += (
             ", a draft: briefed as proposed; it binds once you or another sets it with status=active"
             if decision.status == "draft"
@@ -109,7 +111,7 @@ def set_text(decisions: Sequence[Decision], when: When | None = None) -> str:
             at = when or in_sentence(decision.updated_at)
             line += f"; was {before.line} {at(decision.replaced.set_at)}"
             below = before.below
-        lines += [line, *below, *note_lines(decision.notes)]
+        lines += [line, *below, *note_lines([note for note in decision.notes if note != UNCHANGED])]
         lines += [
             f"similar: {similar.ref} {value_text(similar.key)}={_shortened_value(similar.value)} "
             f"(its {similar.by} is {similar.likeness} % like this one)"
@@ -120,14 +122,16 @@ def set_text(decisions: Sequence[Decision], when: When | None = None) -> str:
     return "\n".join(lines)
 
 
-def history_text(history: DecisionHistory) -> str:
+def history_text(history: DecisionHistory, when: When | None = None) -> str:
+    """Return a decision with its earlier states; without ``when`` times are UTC, and the first line says so."""
     states, year = history.history, year_of(history.decision.updated_at)
     earlier = len(states) if len(states) == states.total else f"{len(states)} of {states.total}"
     head = [f"decision with {earlier} earlier {plural('state', states.total)}"]
     head += ["newest first, each says what differs from the one above"] if states.items else []
-    head.append(times_text(year))
+    head += [] if when else [times_text(year)]
     head += place_in_list(states)
-    return "\n".join([", ".join(head), *_history_lines(history, utc(year)), *note_lines(history.decision.notes)])
+    lines = _history_lines(history, when or utc(year))
+    return "\n".join([", ".join(head), *lines, *note_lines(history.decision.notes)])
 
 
 def show_history(history: DecisionHistory) -> None:

@@ -66,7 +66,7 @@ def written_text(entries: Sequence[Entry]) -> str:
     stored = ", ".join(f"{entry.ref} {entry.type}{_place(entry)}" for entry in entries)
     run = "" if first.run_id == MAIN_RUN else f" in run {value_text(first.run_id)}"
     author = f" by {value_text(first.agent)}" if first.agent else ", author unnamed"
-    lines = [f"kept {stored}{run}{author}"]
+    lines = [f"saved {stored}{run}{author}; {_shown_in(entries)}"]
     about_all = set(first.notes).intersection(*(entry.notes for entry in entries))
     for entry in entries:
         for note in entry.notes:
@@ -94,6 +94,18 @@ def prune_question(result: PruneResult) -> str | None:
 
 def _place(entry: Entry) -> str:
     return "" if entry.file is None else f" {place_text(entry.file, entry.line, entry.last_line)}"
+
+
+def _shown_in(entries: Sequence[Entry]) -> str:
+    """Return where others meet the first of some new entries."""
+    entry = entries[0]
+    of_work = "task" if entry.task_id else "loop" if entry.loop_id else ""
+    if entry.type == "scratchpad":
+        return f"shown to who continues this {of_work or 'work'}"
+    if entry.type in {"review_issue", "review_verdict"}:
+        return f"shown to who works on this {of_work}" if of_work else "give task_id to have it in its briefings"
+    where = "briefings as an open bug" if entry.type == "bug" else "briefings"
+    return f"shown in {where}, searches{' and to who claims the file' if entry.file else ''}"
 
 
 def _advice(entries: Sequence[Entry]) -> list[str]:

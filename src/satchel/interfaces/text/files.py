@@ -91,6 +91,12 @@ def recorded_text(change: FileChange) -> str:
     return "\n".join([line, *note_lines(change.notes)])
 
 
+_EFFECT = (
+    "until then others' claims are refused; their edits are stopped where hooks run, elsewhere they are only warned"
+)
+"""What a new exclusive claim of files does."""
+
+
 def claimed_text(claimed: Claimed, when: When | None = None) -> str:
     """Confirm claims and renewals, with recent changes of the files and whoever shares them."""
     now = claimed.claimed_at
@@ -110,7 +116,8 @@ def claimed_text(claimed: Claimed, when: When | None = None) -> str:
         ),
     ):
         claims = list(together)
-        lines.append(f"{verb} {', '.join(_file(claim.path) for claim in claims)}{terms}")
+        names = (f"{_file(claim.path)}{' (not there yet)' * (claim.path in claimed.new)}" for claim in claims)
+        lines.append(f"{verb} {', '.join(names)}{terms}")
         hints = []
         for claim in claims:
             if (claim.path, claim.worktree) in lately:
@@ -119,6 +126,8 @@ def claimed_text(claimed: Claimed, when: When | None = None) -> str:
         if hints and not claimed.waited_ms:
             hints[-1] += f"; read {_them(hints)} again before you write"
         lines += hints
+    if any(claim.exclusive and not claim.is_key and claim.path not in claimed.renewed for claim in claimed.claims):
+        lines.append(_EFFECT)
     lines += [f"{_file(claim.path)} is shared with {_holder(claim, claim.path, now, when)}" for claim in claimed.shared]
     return "\n".join([*lines, *note_lines(claimed.notes)])
 
@@ -202,6 +211,9 @@ def _checked(file: FileCheck, checked: FilesChecked, when: When) -> list[str]:
         others = []
     else:
         lines = [f"{name} is free"]
+    if file.expired_at is not None:
+        taken = "" if against else "; nobody has taken it"
+        lines[0] += f"; your claim expired {_ago(now - file.expired_at)}{taken}"
     lines += [f" shared by {_holder(claim, file.file, now, when)}" for claim in others]
     for claim in file.elsewhere:
         lines.append(

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from satchel.base.clock import iso, year_of
-from satchel.interfaces.text.decisions import decision_line
+from satchel.interfaces.text.decisions import decision_line, history_text
 from satchel.interfaces.text.entries import entry_line
 from satchel.interfaces.text.errors import pattern_lines, solution_line
+from satchel.interfaces.text.file_views import view_lines
 from satchel.interfaces.text.files import change_line
 from satchel.interfaces.text.fitting import MAX_CHARS
 from satchel.interfaces.text.json import fields_of
@@ -31,6 +32,8 @@ _LINES: Mapping[str, Callable[[Any, str | None, When], list[str]]] = {
     "entry": lambda entry, _, when: single_lines(entry_line(entry), when),
     "decision": lambda decision, _, when: single_lines(decision_line(decision), when),
     "constraint": lambda constraint, _, when: single_lines(constraint_line(constraint), when),
+    "decision_history": lambda history, _, when: history_text(history, when).splitlines(),
+    "file": lambda view, _, when: view_lines(view, when),
     "message": lambda message, reader, when: single_lines(message_line(message, reader), when),
     "file_change": lambda change, _, when: single_lines(change_line(change), when),
     "package": lambda content, _, when: [
@@ -128,7 +131,7 @@ def _year(items: Sequence[Item]) -> str:
     if not items:
         return ""
     first: Any = items[0].record
-    return year_of(getattr(first, "package", first).created_at)
+    return year_of(getattr(first, "package", getattr(first, "decision", first)).created_at)
 
 
 def _end(body: str, begin: int) -> int:

@@ -88,6 +88,7 @@ def message_line(message: Message, reader: str | None, now: int | None = None) -
             *(("payload",) if has_payload else ()),
             *(("new",) if is_new else ()),
             *((f"gone in {span_in_words(remaining)}",) if remaining < _SOON_MS else ()),
+            *(() if message.answer_by is None or message.answered_by else (_wanted(message, now),)),
         ),
         moment=message.created_at,
         after=(
@@ -96,6 +97,13 @@ def message_line(message: Message, reader: str | None, now: int | None = None) -
         ),
         below=(*content_lines(message.message), *((f" {json_line(message.payload)}",) if has_payload else ())),
     )
+
+
+def _wanted(message: Message, now: int | None) -> str:
+    """Say until when an answer is needed."""
+    assert message.answer_by is not None
+    left = message.answer_by - (message.created_at if now is None else now)
+    return f"answer needed within {span_in_words(left)}" if left > 0 else f"answer overdue by {span_in_words(-left)}"
 
 
 def _kind(message: Message) -> tuple[str | None, str | None]:

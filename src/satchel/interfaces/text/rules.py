@@ -77,6 +77,7 @@ def show_binding(answer: FileBinding) -> None:
 def added_text(constraint: Constraint) -> str:
     cells = [cell for cell in _cells(constraint) if cell is not None]
     line = " ".join([f"added {constraint.ref}", *cells, *_own(constraint)])
+    line += "" if constraint.paths else "; binds everywhere"
     return "\n".join([line, *note_lines(constraint.notes)])
 
 

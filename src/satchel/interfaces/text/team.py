@@ -14,7 +14,7 @@ from satchel.interfaces.text.lists import note_lines
 from satchel.interfaces.text.parts import quoted, value_text
 from satchel.keep.sessions.team import LastScratchpad, Team, TeamClaim, TeamSession
 
-_MAX_CHARS = 160
+_MAX_CHARS = 1_000
 """The most of the next step and of the blockers that is shown."""
 
 _UID_CHARS = 8

@@ -137,7 +137,8 @@ def history_notes(transaction: Transaction, kind: Kind, number: int) -> tuple[st
     # a retracted rule itself shows by whom and why
     says_itself = kind is Kind.CONSTRAINT
     ends = [one for one in stand if one.action != CONFIRMED and not (says_itself and one.heir is None)]
-    names = [one.agent or "somebody unnamed" for one in stand if one.action == CONFIRMED]
+    by = [one for one in stand if one.action == CONFIRMED]
+    names = [f"{one.agent or 'somebody unnamed'}{f' ({one.reason})' if one.reason else ''}" for one in by]
     return (*map(describe, ends[-1:]), *([f"confirmed by {', '.join(names)}"] if names else []))
 
 
@@ -191,7 +192,7 @@ def check_replaceable(transaction: Transaction, project_id: int, item: tuple[Kin
         why = "is critical" if is_critical else "was written by a person"
         raise Refused(
             f"{ref} {why}: only a person can replace it",
-            f"Leave supersedes out; retract asks a person for it, and so does send_message to={HUMAN}",
+            f"Leave supersedes out, and ask a person with send_message to={HUMAN}",
         )
 
 

@@ -30,6 +30,7 @@ from satchel.keep.patterns.records import SOLUTION_LETTER
 from satchel.keep.persons import shown_name
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import acting, acting_named, is_by_person, persons_gate
+from satchel.keep.sessions.records import Actor
 from satchel.keep.strategies import STRATEGY
 from satchel.keep.texts import Storable, check_content
 from satchel.store.transaction import Transaction
@@ -96,7 +97,8 @@ class Corrections(Service):
         """Retract a note, rule or strategy; it is kept, but hidden from searches by default.
 
         Only a person can retract what a person wrote and critical rules: an agent's call sends them a message instead.
-        Decisions are changed, not retracted: an agent's call sends a message to the one who set it, or to a person.
+        A message is withdrawn, if it is the caller's own and unread. Decisions are changed, not retracted: an agent's
+        call sends a message to the one who set it, or to a person.
 
         Args:
             ref: its short id.
@@ -111,11 +113,15 @@ class Corrections(Service):
             InvalidInput, TooLarge: an argument is invalid, or the item's kind cannot be retracted.
         """
         work = self._workplace
-        kind, number = _parse_ref(ref, "retracted", Kind.DECISION)
+        kind, number = _parse_ref(ref, "retracted", Kind.DECISION, Kind.MESSAGE)
         cleaned = None if reason is None else check_content(reason, "reason", work.max_content_bytes)
         agent = check_agent(work, agent)
         with work.engine.write() as transaction:
             project_id, by, name = self._begin(transaction, agent)
+            if kind is Kind.MESSAGE:
+                sender = Actor(by.agent, name, by.session)
+                withdrawn = messages.withdraw(transaction, project_id, sender, number, by.now)
+                return Retracted(kind.ref(number), kind_name(kind), None, shortened(withdrawn))
             if kind is Kind.DECISION:
                 return _dispute(transaction, work, project_id, by, name, number, cleaned)
             record = _load(transaction, project_id, kind, number)
@@ -133,11 +139,12 @@ class Corrections(Service):
             record = _load(transaction, project_id, kind, number)
         return Retracted(record.ref, kind_name(kind), record, short, notes=notes, correction=correction)
 
-    def confirm(self, ref: str, *, agent: str | None = None) -> Confirmed:
+    def confirm(self, ref: str, evidence: str | None = None, *, agent: str | None = None) -> Confirmed:
         """Record that an agent has checked that a note or rule is true; each agent counts once.
 
         Args:
             ref: its short id.
+            evidence: what shows it, such as a test; at most ``context.max_content_kib``.
             agent: the confirming agent; None takes the default.
 
         Returns:
@@ -152,6 +159,7 @@ class Corrections(Service):
         kind, number = _parse_ref(ref, "confirmed")
         if kind is Kind.STRATEGY:
             raise InvalidInput(f"{ref} is a strategy", f"Report that it helped with report_outcome id={ref}")
+        cleaned = None if evidence is None else check_content(evidence, "evidence", work.max_content_bytes)
         agent = check_agent(work, agent)
         with work.engine.write() as transaction:
             project_id, by, name = self._begin(transaction, agent, doing="confirming")
@@ -169,14 +177,14 @@ class Corrections(Service):
                     )
                 constraints.confirm(transaction, project_id, number)
             names = log.confirmers(transaction, kind, number)
-            notes: tuple[str, ...] = ()
+            text, notes = (None, ()) if cleaned is None else (cleaned.text, cleaned.notes)
             correction = None
             if record.agent is not None and fold(record.agent) == fold(str(name)):
-                notes = (f"you wrote {record.ref}: only others can confirm it",)
+                notes = (*notes, f"you wrote {record.ref}: only others can confirm it")
             elif name in names:
-                notes = ("you had confirmed it before",)
+                notes = (*notes, "you had confirmed it before")
             else:
-                correction = log.record(transaction, project_id, CONFIRMED, (kind, number), by)
+                correction = log.record(transaction, project_id, CONFIRMED, (kind, number), by, reason=text)
                 _log_event(transaction, project_id, events.CONFIRMATION, by, (kind, number))
                 names = (*names, str(name))
         short = shortened(_CORRECTABLE[kind].text(record))

@@ -15,9 +15,6 @@ STATUSES = ("active", "deprecated", "draft")
 
 DEFAULT_VERSION = "1.0.0"
 
-UNCHANGED = "nothing was changed"
-"""The note of a call that set what there was."""
-
 Value = str | int | float
 """The value of a decision: text or a number."""
 
@@ -32,6 +29,10 @@ class Keep(Enum):
 
 
 KEEP: Final = Keep.KEEP
+
+
+UNCHANGED = "nothing was changed"
+"""The note on a decision that was set as it was."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from satchel.keep.documents.splitting import BEGIN, END
 from satchel.keep.globs import globs_in
 from satchel.keep.moving.lines import lines_of
 from satchel.keep.names import PERSONS
+from satchel.keep.preferences import BIND_ALL
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import record_passage, require_person
 
@@ -166,7 +167,7 @@ def _rules() -> str:
     kind = Kind.CONSTRAINT.number
     return f"""
         SELECT c.id FROM constraints c
-        WHERE c.project_id = :project AND c.active = 1 AND {_not_from_file(kind)} AND (
+        WHERE c.project_id = :project AND c.active = 1 AND {BIND_ALL} AND {_not_from_file(kind)} AND (
             c.created_by IN {PERSONS} OR EXISTS (
                 SELECT 1 FROM corrections r WHERE r.item_kind = {kind} AND r.item_id = c.id AND r.action = {CONFIRMED}
                     AND r.undone_at IS NULL AND r.agent_id IN {PERSONS}))

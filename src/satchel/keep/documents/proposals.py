@@ -34,6 +34,7 @@ from satchel.keep.documents.splitting import split
 from satchel.keep.documents.states import TextState, load_states
 from satchel.keep.kind import Line
 from satchel.keep.moving.lines import lines_of
+from satchel.keep.preferences import BIND_ALL
 from satchel.redaction import redact
 from satchel.store.transaction import Transaction
 
@@ -148,7 +149,7 @@ def compare(transaction: Transaction, project_id: int, reading: Reading, texts: 
     return Comparison(proposals, in_step, sum(digest in texts for digest in rejected), moved, outdated)
 
 
-_RULES = "SELECT text FROM constraints WHERE project_id = :project AND active = 1"
+_RULES = f"SELECT text FROM constraints WHERE project_id = :project AND active = 1 AND {BIND_ALL}"
 
 
 def _words(text: str) -> str:

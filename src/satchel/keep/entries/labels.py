@@ -10,7 +10,7 @@ from satchel.keep.entries import structured
 _LABELS = {"attempted": "tried", "blockers": "blocked", "next_step": "next", "suggestion": "suggested"}
 """Labels that differ from the field's name."""
 
-_IN_STATE = frozenset({"iteration", "done", "test_status", "issue_type", "passed", "intent_satisfied"})
+_IN_STATE = frozenset({"iteration", "done", "test_status", "issue_type", "passed", "intent_satisfied", "severity"})
 _FIRST = ("description", "summary", "attempted", "blockers", "next_step")
 """The fields that come first."""
 
@@ -43,7 +43,7 @@ def state_of(entry_type: str, fields: Mapping[str, object]) -> str:
         status = str(fields.get("test_status") or "")
         tests = f"tests {status}" if status and not status.lower().startswith("test") else status
         return ", ".join(part for part in (count, done, tests) if part)
-    return str(fields.get("issue_type") or "")
+    return ", ".join(str(fields[name]) for name in ("issue_type", "severity") if fields.get(name))
 
 
 def text_of(fields: Mapping[str, object]) -> str:

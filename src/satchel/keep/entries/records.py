@@ -25,6 +25,7 @@ ENTRY_TYPES = (
     "review_verdict",
     "scratchpad",
     "codebase_analysis",
+    "bug",
 )
 """The entry types, stored by their position, from 1."""
 
@@ -33,11 +34,12 @@ REVIEW_ISSUE = ENTRY_TYPES.index("review_issue") + 1
 REVIEW_VERDICT = ENTRY_TYPES.index("review_verdict") + 1
 SCRATCHPAD = ENTRY_TYPES.index("scratchpad") + 1
 CODEBASE_ANALYSIS = ENTRY_TYPES.index("codebase_analysis") + 1
+BUG = ENTRY_TYPES.index("bug") + 1
 
 COMPARED_TYPES = (ENTRY_TYPES.index("discovery") + 1, ERROR, ENTRY_TYPES.index("decision") + 1)
 """Types compared for near-duplicates; scratchpads, reviews and analyses are naturally alike."""
 
-STRUCTURED_TYPES = ("review_issue", "review_verdict", "scratchpad", "codebase_analysis")
+STRUCTURED_TYPES = ("review_issue", "review_verdict", "scratchpad", "codebase_analysis", "bug")
 """Types with an object as content, see :mod:`satchel.keep.entries.structured`."""
 
 

@@ -10,9 +10,10 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache, wraps
 
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
+from satchel.base.vocabulary import PRIORITIES
 from satchel.keep.texts import check_json, json_texts, parse_json
 
 TYPE_CHECKING = False  # importing typing at start is slow
@@ -45,6 +46,11 @@ _FIELDS: dict[str, tuple[_Field, ...]] = {
         _Field("passed", "flag", required=True),
         _Field("summary", "text"),
         _Field("intent_satisfied", "flag"),
+        _Field("change", "text"),
+    ),
+    "bug": (
+        _Field("description", "text", required=True),
+        _Field("severity", "text"),
     ),
     "scratchpad": (
         _Field("iteration", "whole"),
@@ -170,10 +176,17 @@ def check_issue_type(content: str) -> None:
         )
 
 
-def as_scratchpad(content: str | Mapping[str, object]) -> str | Mapping[str, object]:
-    """Return a scratchpad's content; plain text becomes an object."""
+def check_severity(content: str) -> None:
+    """Check the severity of a new bug; stored ones may have others."""
+    severity = parse_object("bug", content).get("severity")
+    if severity is not None and severity not in PRIORITIES:
+        raise unknown_name("severity", severity, PRIORITIES)
+
+
+def as_object(content: str | Mapping[str, object], field: str) -> str | Mapping[str, object]:
+    """Return a content as an object; plain text becomes its field."""
     is_plain = isinstance(content, str) and content.strip() and not content.lstrip().startswith("{")
-    return {"summary": content} if is_plain else content
+    return {field: content} if is_plain else content
 
 
 def plain_attempts(content: str) -> tuple[str, ...]:

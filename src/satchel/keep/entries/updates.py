@@ -33,13 +33,15 @@ def prepare(entry: records.NewEntry, workplace: Workplace, cite: Cite) -> record
     """Check an entry and make its texts storable. ``cite`` is called only if it names a file."""
     number = records.type_number(entry.type)
     raw = entry.content
-    if number == records.SCRATCHPAD:
+    if number in {records.SCRATCHPAD, records.BUG}:
         from satchel.keep.entries import structured  # as in storable_content
 
-        raw = structured.as_scratchpad(raw)
+        raw = structured.as_object(raw, "summary" if number == records.SCRATCHPAD else "description")
     content, notes = storable_content(entry.type, raw, workplace.max_content_bytes)
     if number == records.SCRATCHPAD:
         notes += structured.hidden_note(content)
+    elif number == records.BUG:
+        structured.check_severity(content)
     elif number == records.REVIEW_ISSUE:
         from satchel.keep.entries import structured
 

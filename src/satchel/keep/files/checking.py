@@ -112,12 +112,13 @@ def _recent_activity(
 def _check_one(
     transaction: Transaction, work: Workplace, project_id: int, actor: Actor, place: Place, window: int, now: int
 ) -> FileCheck:
-    overlaps = claims.find_overlaps(transaction, project_id, actor, [place], now, exclusive=False)
+    overlaps = claims.find_overlaps(transaction, project_id, actor, [place], now, [place])
     own = [lease.claim for lease in overlaps.mine if lease.place.clashes(place)]
     others = [lease.claim for lease in overlaps.here]
     ends = [claim.expires_at for claim in others if claim.exclusive]
     has_all = any(paths.covers(claim.path, place.path) or place.is_key for claim in own)
     state = "held" if ends else "yours" if has_all else "free"
+    expired = None if own else claims.expired_of(transaction, project_id, actor, [place], now).get(place)
     lately = _recent_activity(transaction, project_id, actor, place, look_at(tree_of(work), place), window, now)
     return FileCheck(
         file=place.path,
@@ -130,6 +131,7 @@ def _check_one(
         recent=lately.recent,
         # the holder's own edits are recorded on release
         unrecorded_at=None if state == "yours" else lately.unrecorded_at,
+        expired_at=None if expired is None else expired.claim.expires_at,
     )
 
 

@@ -32,11 +32,18 @@ class ClaimRequest:
     Attributes:
         agent: the chosen name, if any.
         wanted: the places, and whether their files exist.
+        shared: those of them to be claimed shared.
     """
 
     agent: str | None
     wanted: Mapping[Place, bool | None]
     terms: Terms
+    shared: frozenset[Place] = frozenset()
+
+    def spelled(self, transaction: Transaction, work: Workplace, project_id: int) -> tuple[list[Place], set[Place]]:
+        """Return its places as they are spelled on the disk, and which of them it wants shared."""
+        places = as_on_disk(transaction, project_id, work.files_root, list(self.wanted))
+        return places, {place for place, named in zip(places, self.wanted, strict=True) if named in self.shared}
 
 
 def try_claim(transaction: Transaction, work: Workplace, request: ClaimRequest, waiter: int | None = None) -> Claimed:
@@ -47,17 +54,16 @@ def try_claim(transaction: Transaction, work: Workplace, request: ClaimRequest, 
     now = work.clock()
     project = projects.ensure(transaction, work, now)
     actor, _, _ = acting_named(transaction, work, project.id, request.agent, now, DOING)
-    spelled = as_on_disk(transaction, project.id, work.files_root, list(request.wanted))
+    spelled, shared = request.spelled(transaction, work, project.id)
     wanted = dict(zip(spelled, request.wanted.values(), strict=True))
-    exclusive = request.terms.exclusive
     expiry.end_expired(transaction, project.id, now)
-    overlaps = claims.find_overlaps(transaction, project.id, actor, spelled, now, exclusive=exclusive)
-    claims.refuse_if_blocked(spelled, overlaps, now, exclusive=exclusive)
+    overlaps = claims.find_overlaps(transaction, project.id, actor, spelled, now, shared)
+    claims.refuse_if_blocked(transaction, spelled, overlaps, now)
     if is_anyone_waiting(transaction, project.id):
         from satchel.keep.files import waiters
 
-        waiters.refuse_out_of_turn(transaction, project.id, actor, spelled, now, waiter, exclusive=exclusive)
-    claimed = claims.grant(transaction, project.id, actor, wanted, overlaps, request.terms, now)
+        waiters.refuse_out_of_turn(transaction, project.id, actor, spelled, now, waiter, shared)
+    claimed = claims.grant(transaction, project.id, actor, wanted, overlaps, request.terms, now, shared)
     if is_anyone_refused(transaction, project.id):
         from satchel.keep.files import refusals
 
@@ -72,21 +78,22 @@ def recently_renewed(work: Workplace, request: ClaimRequest) -> Claimed | None:
         project = projects.find(transaction, work)
         now = work.clock()
         actor = reading(transaction, work, project.id, request.agent)
-        spelled = as_on_disk(transaction, project.id, work.files_root, list(request.wanted))
-        overlaps = claims.find_overlaps(transaction, project.id, actor, spelled, now, exclusive=request.terms.exclusive)
+        spelled, shared = request.spelled(transaction, work, project.id)
+        overlaps = claims.find_overlaps(transaction, project.id, actor, spelled, now, shared)
     own = {lease.place: lease.claim for lease in overlaps.mine}
     due = now + request.terms.minutes * 60_000 - RENEWED_MS
     own_claims = [own[place] for place in spelled if place in own]
     if len(own_claims) < len(spelled) or any(
-        one.expires_at <= due or (request.terms.exclusive and not one.exclusive) for one in own_claims
+        one.expires_at <= due or (place not in shared and not one.exclusive)
+        for place, one in zip(spelled, own_claims, strict=True)
     ):
         return None
     return Claimed(actor.name or "", tuple(own_claims), tuple(one.path for one in own_claims), (), (), claimed_at=now)
 
 
-def record_refusal(work: Workplace, request: ClaimRequest, refused: ClaimRefused) -> None:
-    """Record a refusal, if possible."""
-    from satchel.keep.files import refusals
+def record_refusal(work: Workplace, request: ClaimRequest, refused: ClaimRefused) -> int:
+    """Record a refusal, if possible, and return how many others wait for the places."""
+    from satchel.keep.files import refusals, waiters
 
     with suppress(SatchelError), work.engine.write() as transaction:
         now = work.clock()
@@ -100,7 +107,13 @@ def record_refusal(work: Workplace, request: ClaimRequest, refused: ClaimRefused
         events.record(
             transaction, project.id, events.REFUSAL, now, session=actor.session, agent=agent_id, details=details
         )
-        refusals.add(transaction, project.id, actor, refused.places, now, exclusive=request.terms.exclusive)
+        refusals.add(transaction, project.id, actor, refused.places, now, request.shared)
+        return sum(
+            any(place.clashes(other) for place in refused.places for other in one.places)
+            for one in waiters.load(transaction, project.id, now)
+            if not claims.is_actor(actor, one.actor.number or 0, one.actor.session)
+        )
+    return 0
 
 
 class ReleasedByPerson(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from satchel.base.clock import moment_text, span_in_words, year_of
@@ -56,7 +56,6 @@ class Terms(NamedTuple):
         automatic: whether a hook makes it: it neither shortens an explicit claim nor turns it into an automatic one.
     """
 
-    exclusive: bool
     minutes: int
     reason: str | None
     automatic: bool
@@ -141,6 +140,21 @@ def leases_of(transaction: Transaction, project_id: int, actor: Actor, now: int)
     return [one for one in map(_lease, rows) if one.is_held_by(actor)]
 
 
+def expired_of(
+    transaction: Transaction, project_id: int, actor: Actor, wanted: Sequence[Place], now: int
+) -> dict[Place, Lease]:
+    """Return the last expired claims of an agent or its session on some places, except those deleted since."""
+    if actor.number is None:
+        return {}
+    rows = transaction.all(
+        f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.project_id = :project AND c.expires_at <= :now "
+        "AND (c.agent_id = :agent OR c.session_id = :session) ORDER BY c.expires_at, c.id",
+        {"agent": actor.number, "session": actor.session, "project": project_id, "now": now},
+    )
+    leases = [one for one in map(_lease, rows) if one.is_held_by(actor) and not one.claim.automatic]
+    return {one.place: one for one in leases if one.place in wanted}
+
+
 def _overlap(wanted: Iterable[Place]) -> tuple[str, dict[str, object]]:
     # returns the SQL condition, with parameters, that a live claim overlaps one of the places
     keys = [place.path for place in wanted if place.is_key]
@@ -158,14 +172,23 @@ def _overlap(wanted: Iterable[Place]) -> tuple[str, dict[str, object]]:
 
 
 def find_overlaps(
-    transaction: Transaction, project_id: int, actor: Actor, wanted: Sequence[Place], now: int, *, exclusive: bool
+    transaction: Transaction,
+    project_id: int,
+    actor: Actor,
+    wanted: Sequence[Place],
+    now: int,
+    shared: Collection[Place] = (),
 ) -> Overlaps:
-    """Return the claims that overlap some places, and which of them block a claim by the actor."""
+    """Return the claims that overlap some places, and which of them block a claim by the actor.
+
+    Those of ``wanted`` that are in ``shared`` would be claimed shared.
+    """
     matches = load_overlapping(transaction, project_id, wanted, now)
     others = [lease for lease in matches if not lease.is_held_by(actor)]
     clashes = clashing(wanted)
     here = [lease for lease in others if clashes(lease.place)]
-    against = [lease for lease in here if exclusive or lease.claim.exclusive]
+    is_exclusive = clashing(place for place in wanted if place not in shared)
+    against = [lease for lease in here if lease.claim.exclusive or is_exclusive(lease.place)]
     orphaned = _find_orphaned(transaction, against, now)
     near, ended = {lease.claim.id for lease in here}, {lease.claim.id for lease in orphaned}
     return Overlaps(
@@ -177,32 +200,44 @@ def find_overlaps(
     )
 
 
-def refuse_if_blocked(wanted: Sequence[Place], overlaps: Overlaps, now: int, *, exclusive: bool) -> None:
-    """Raise ClaimRefused if claims block the places, naming the holders, their reasons and how long they last."""
+def refuse_if_blocked(transaction: Transaction, wanted: Sequence[Place], overlaps: Overlaps, now: int) -> None:
+    """Raise ClaimRefused if claims block the places, naming the holders, whether they are active, their reasons and how
+    long they last.
+    """
     against = [lease.claim for lease in overlaps.blocking]
     if not against:
         return
-    refused = {place: [lease.claim for lease in overlaps.blocking if place.clashes(lease.place)] for place in wanted}
+    last_seen = _last_seen(transaction, overlaps.blocking, now)
+    refused = {place: [lease for lease in overlaps.blocking if place.clashes(lease.place)] for place in wanted}
     by_holders: dict[str, list[str]] = {}
-    for place, claims in refused.items():
-        if claims:
-            holders = " and ".join(_describe(claim, now, place.path) for claim in claims)
+    for place, leases in refused.items():
+        if leases:
+            holders = " and ".join(
+                _describe(one.claim, now, place.path, last_seen.get(one.session, "")) for one in leases
+            )
             by_holders.setdefault(holders, []).append(place.path)
     parts = [
         f"{_listed(places)} {'are' if len(places) > 1 else 'is'} held by {holders}"
         for holders, places in by_holders.items()
     ]
     more = f"; and {len(parts) - _MAX_SHOWN} more" if len(parts) > _MAX_SHOWN else ""
-    free = [place.path for place, claims in refused.items() if not claims]
+    free = [place.path for place, leases in refused.items() if not leases]
     if free:
         more += f". Free: {_listed(free)}"
     names = " or ".join(dict.fromkeys(claim.agent for claim in against))
-    share = "claim it shared (exclusive=false), " if exclusive and not any(claim.exclusive for claim in against) else ""
+    share = "" if any(claim.exclusive for claim in against) else "claim it as shared, "
     raise ClaimRefused(
         f"nothing was claimed: {'; '.join(parts[:_MAX_SHOWN])}{more}",
         f"{share}ask {names} by a message, or work on something else",
-        [place for place, claims in refused.items() if claims],
+        [place for place, leases in refused.items() if leases],
     )
+
+
+def _last_seen(transaction: Transaction, leases: Sequence[Lease], now: int) -> dict[int | None, str]:
+    # when the sessions of claims were last heard of, in words
+    numbers = {lease.session for lease in leases if lease.session is not None}
+    rows = transaction.all(f"SELECT id, seen_at FROM sessions WHERE id IN {set_of(numbers)}") if numbers else []
+    return {number: f", last active {span_in_words(now - seen)} ago," for number, seen in rows}
 
 
 def _listed(some: Sequence[str]) -> str:
@@ -218,10 +253,12 @@ def grant(
     overlaps: Overlaps,
     terms: Terms,
     now: int,
+    shared: Collection[Place] = (),
 ) -> Claimed:
     """Claim places for an agent, or renew its session's claims on them; nothing may block them.
 
-    Orphaned claims are taken over, with a note. ``wanted`` tells whether each place's file exists.
+    Orphaned claims are taken over, with a note. ``wanted`` tells whether each place's file exists; those in ``shared``
+    are claimed shared.
     """
     if overlaps.orphaned:
         end_claims(transaction, [lease.claim.id for lease in overlaps.orphaned], events.EXPIRY, now)
@@ -233,7 +270,6 @@ def grant(
     first = transaction.next_seq(project_id, len(wanted))
     values: dict[str, object] = {
         "session_id": holder.session,
-        "exclusive": int(terms.exclusive),
         "automatic": int(terms.automatic),
         "reason": terms.reason,
         "expires_at": now + terms.minutes * 60_000,
@@ -244,6 +280,7 @@ def grant(
         if renewed is None:
             row = {
                 **values,
+                "exclusive": int(place not in shared),
                 "uid": os.urandom(16),
                 "seq": seq,
                 "project_id": project_id,
@@ -267,7 +304,13 @@ def grant(
                     reason = COALESCE(:reason, reason), session_id = COALESCE(:session_id, session_id)
                 WHERE id = :id
                 """,
-                {**values, "seq": seq, "now": now, "id": renewed.claim.id},
+                {
+                    **values,
+                    "exclusive": int(place not in shared),
+                    "seq": seq,
+                    "now": now,
+                    "id": renewed.claim.id,
+                },
             )
     rows = transaction.all(f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.id IN {set_of(numbers)}")
     granted = {row[0]: _claim(row) for row in rows}
@@ -349,6 +392,11 @@ def release(
     return ended
 
 
+def forget(transaction: Transaction, expired: Iterable[Lease]) -> None:
+    """Delete expired claims that their holder has released."""
+    transaction.many("DELETE FROM file_claims WHERE id = :id", [{"id": one.claim.id} for one in expired])
+
+
 def page_of(
     transaction: Transaction,
     project: Project,
@@ -399,13 +447,13 @@ def _claim(row: Row) -> Claim:
     )
 
 
-def _describe(claim: Claim, now: int, path: str) -> str:
+def _describe(claim: Claim, now: int, path: str, last_seen: str = "") -> str:
     wider = "" if claim.path == path else f" as {claim.path}"
     how = "" if claim.exclusive else ", shared,"
     left, year = span_in_words(claim.expires_at - now), year_of(now)
     why = "" if claim.reason is None else f": {quoted_line(claim.reason)}"
     return (
-        f"{claim.agent}{wider}{how} since {moment_text(claim.created_at, year)} "
+        f"{claim.agent}{wider}{how}{last_seen} since {moment_text(claim.created_at, year)} "
         f"until {moment_text(claim.expires_at, year)} UTC ({left} left){why}"
     )
 

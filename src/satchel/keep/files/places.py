@@ -252,7 +252,7 @@ def _refuse_part(tree: Tree, text: str, field: str, *, may_be_key: bool = False)
     ):
         raise InvalidInput(
             f"{field} {text!r} names a part of a file",
-            f"Claim {name} with exclusive=false to share it, and name the part in the reason",
+            f"Claim {name} as shared, and name your part in the reason",
         )
 
 

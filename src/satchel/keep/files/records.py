@@ -131,6 +131,7 @@ class Claimed:
         claimed_at: milliseconds UTC.
         lately: recent changes to newly claimed files, if any.
         waited_ms: how long the call waited for others.
+        new: the claimed paths whose files are not there yet.
     """
 
     agent: str
@@ -142,6 +143,7 @@ class Claimed:
     claimed_at: int = 0
     lately: tuple[RecentActivity, ...] = ()
     waited_ms: int = 0
+    new: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +198,7 @@ class FileCheck:
         own: the caller's claims on it.
         recent: the newest 5 changes by others within the window, newest first, in any worktree.
         unrecorded_at: when it was changed on disk within the window without a record, or None.
+        expired_at: when the caller's last claim on it expired, if it has none now.
     """
 
     file: str
@@ -207,6 +210,7 @@ class FileCheck:
     own: tuple[Claim, ...]
     recent: tuple[FileChange, ...]
     unrecorded_at: int | None = None
+    expired_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

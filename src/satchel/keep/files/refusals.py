@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from satchel.base.records import NamedTuple
 from satchel.base.text import fold
@@ -23,9 +23,18 @@ class Refusal(NamedTuple):
     exclusive: bool
     refused_at: int
 
+    @property
+    def shared(self) -> tuple[Place, ...]:
+        return () if self.exclusive else (self.place,)
+
 
 def add(
-    transaction: Transaction, project_id: int, actor: Actor, places: Iterable[Place], now: int, *, exclusive: bool
+    transaction: Transaction,
+    project_id: int,
+    actor: Actor,
+    places: Iterable[Place],
+    now: int,
+    shared: Collection[Place] = (),
 ) -> None:
     """Record refused places; a repeated refusal of a place replaces the last one."""
     transaction.many(
@@ -45,7 +54,7 @@ def add(
                 "path": place.path,
                 "worktree": place.worktree or "",
                 "is_key": int(place.is_key),
-                "exclusive": int(exclusive),
+                "exclusive": int(place not in shared),
                 "now": now,
             }
             for place in places
@@ -68,11 +77,8 @@ def available(transaction: Transaction, project_id: int, actor: Actor, now: int)
     return [
         refusal
         for refusal in _load(transaction, project_id, _OF_ACTOR, _bounds(actor), now)
-        if not claims.find_overlaps(
-            transaction, project_id, actor, [refusal.place], now, exclusive=refusal.exclusive
-        ).blocking
-        and waiters.next_waiter(transaction, project_id, actor, [refusal.place], now, exclusive=refusal.exclusive)
-        is None
+        if not claims.find_overlaps(transaction, project_id, actor, [refusal.place], now, refusal.shared).blocking
+        and waiters.next_waiter(transaction, project_id, actor, [refusal.place], now, shared=refusal.shared) is None
     ]
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Unpack
 
+from satchel.base.clock import span_in_words
 from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.machine import caller_elsewhere
 from satchel.base.paging import DEFAULT_LIMIT, KeptPage, check_page, check_whole
@@ -59,11 +60,16 @@ if TYPE_CHECKING:
     from satchel.keep.files.queries import ChangeFilters
 
 
+AfterChange = Callable[[Transaction, int, Actor, FileChange], tuple[str, ...]]
+"""Runs after a described change of a project is recorded, in its transaction, and returns notes for its author."""
+
+
 class Files(Service):
     """File changes and claims of a project."""
 
-    def __init__(self, workplace: Workplace) -> None:
+    def __init__(self, workplace: Workplace, after_change: AfterChange | None = None) -> None:
         super().__init__(workplace)
+        self._after_change = after_change
         self._seats = threading.Semaphore(waits.SEATS)
 
     def record(
@@ -104,7 +110,7 @@ class Files(Service):
             content = None if text is None else text.text
             made = self._insert(transaction, project.id, actor, place, change, content, layer_row)
             expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
-        return made if text is None else replace(made, notes=text.notes)
+        return made if text is None else replace(made, notes=(*text.notes, *made.notes))
 
     def check_commit(self, names: Sequence[str], *, denies: bool) -> CommitCheck:
         """Return which files of a commit others have claimed in its worktree; claims of ended sessions do not count.
@@ -143,11 +149,14 @@ class Files(Service):
             description,
         )
         item, uid, seq = changes.insert(transaction, new)
-        return FileChange(
+        made = FileChange(
             *(item, uid.hex(), seq, place.path, change, actor.name, place.worktree, name, description),
             created_at=now,
             expires_at=new.expires_at,
         )
+        if self._after_change is None or description is None:
+            return made
+        return replace(made, notes=self._after_change(transaction, project_id, actor, made))
 
     def changes(self, **filters: Unpack[ChangeFilters]) -> FileChangePage:
         """List unexpired edits of all worktrees, newest first.
@@ -163,9 +172,9 @@ class Files(Service):
 
     def claim(
         self,
-        paths: Sequence[str],
+        paths: Sequence[str] = (),
         *,
-        exclusive: bool = True,
+        shared: Sequence[str] = (),
         minutes: int | None = None,
         reason: str | None = None,
         wait_seconds: int = 0,
@@ -175,9 +184,9 @@ class Files(Service):
         """Claim files, folders and keys, or renew the agent's claims on them: all of them or none.
 
         Args:
-            paths: 1 to 100 files; folders with their content, such as ``src/auth/`` or ``src/auth/**``; ``.`` or
-                ``**`` for the whole project; or keys for anything else, such as ``issue:311``.
-            exclusive: whether nobody else may claim what they cover; shared claims allow other shared ones.
+            paths: files; folders with their content, such as ``src/auth/`` or ``src/auth/**``; ``.`` or ``**`` for the
+                whole project; or keys for anything else, such as ``issue:311``. Nobody else may claim what they cover.
+            shared: others that everyone may claim who claims them shared too; 1 to 100 with ``paths``.
             minutes: duration, 1 to 10,080; None takes ``claims.minutes``, or 5 for automatic claims.
             reason: one line of at most 300 characters; None keeps the reason of a renewed claim.
             wait_seconds: how long to wait for claims of others, 0 to 45; waiting calls are served in order. At most 4
@@ -197,11 +206,16 @@ class Files(Service):
             Interrupted: the call was cancelled while it waited.
         """
         work = self._workplace
-        wanted = self._check_places(paths, "paths")
+        if not shared and paths in ([], ()):
+            raise InvalidInput("nothing to claim was named", "Give paths, shared, or both")
+        in_common = self._check_places(shared, "shared") if shared else []
+        wanted = [*(self._check_places(paths, "paths") if paths else []), *in_common]
+        if len(wanted) != len(set(wanted)):
+            twice = next(place.path for place in in_common if wanted.count(place) > 1)
+            raise InvalidInput(f"{twice} is in paths and in shared", "Name it in one of them")
         check_whole("wait_seconds", wait_seconds, waits.MAX_SECONDS)
-        for field, value in (("exclusive", exclusive), ("automatic", automatic)):
-            if not isinstance(value, bool):
-                raise InvalidInput(f"{field} {value!r} is neither true nor false", "Give true or false")
+        if not isinstance(automatic, bool):
+            raise InvalidInput(f"automatic {automatic!r} is neither true nor false", "Give true or false")
         default = AUTOMATIC_MINUTES if automatic else work.claim_minutes
         minutes = default if minutes is None else _check_minutes(minutes)
         reason, notes = (None, ()) if reason is None else _check_reason(reason, work.max_content_bytes)
@@ -214,7 +228,8 @@ class Files(Service):
         request = claiming.ClaimRequest(
             name,
             {place: one.exists for place, one in on_disk.items()},
-            claims.Terms(exclusive, minutes, reason, automatic),
+            claims.Terms(minutes, reason, automatic),
+            frozenset(in_common),
         )
         claimed = claiming.recently_renewed(work, request) if automatic else None
         if claimed is not None:
@@ -229,14 +244,16 @@ class Files(Service):
                 with work.engine.write() as transaction:
                     claimed = claiming.try_claim(transaction, work, request)
         except claims.ClaimRefused as refused:
-            claiming.record_refusal(work, request, refused)
-            wait = "" if wait_seconds else f"wait for it with wait_seconds (1 to {waits.MAX_SECONDS}), "
+            ahead = claiming.record_refusal(work, request, refused)
+            queue = f" behind {ahead} other{'s' * (ahead != 1)}" if ahead else ""
+            wait = "" if wait_seconds else f"wait for it{queue} with wait_seconds (1 to {waits.MAX_SECONDS}), "
             remedy = (
                 f"You can {wait}{refused.remedy}; a later answer tells you when it is free, and the first to claim it "
                 "gets it"
             )
             raise claims.ClaimRefused(refused.problem, remedy, refused.places) from None
         notes = (*notes, *_folder_warnings(on_disk))
+        claimed = replace(claimed, new=tuple(place.path for place, one in on_disk.items() if one.exists is False))
         if automatic:
             return replace(claimed, notes=(*notes, *claimed.notes))
         with suppress(SatchelError, OSError):  # the claim is already stored
@@ -244,13 +261,20 @@ class Files(Service):
         return replace(claimed, notes=(*notes, *in_folders, *claimed.notes))
 
     def release(
-        self, paths: Sequence[str] | None = None, *, description: str | None = None, agent: str | None = None
+        self,
+        paths: Sequence[str] | None = None,
+        *,
+        description: str | None = None,
+        descriptions: Mapping[str, str] | None = None,
+        agent: str | None = None,
     ) -> Released:
         """Release the agent's own claims.
 
         Args:
             paths: 1 to 100, as they were claimed; None releases all in this worktree, and all keys.
-            description: what was done to these files: each is recorded as an edit, as by :meth:`record`.
+            description: what was done to these files: each is recorded as an edit, as by :meth:`record`, also if the
+                claim has expired.
+            descriptions: what was done to single files instead, by path.
             agent: the holder; None takes the default.
 
         Returns:
@@ -262,6 +286,11 @@ class Files(Service):
         work = self._workplace
         wanted = None if paths is None else self._check_places(paths, "paths")
         text = None if description is None else check_content(description, "description", work.max_content_bytes)
+        each = {
+            check_place(work, path, "descriptions"): check_content(one, "descriptions", work.max_content_bytes)
+            for path, one in (descriptions or {}).items()
+        }
+        done = [one for one in (text, *each.values()) if one is not None]
         name = names.needed_agent(work, agent, "releasing files")
         with work.engine.write() as transaction:
             project = projects.find(transaction, work)
@@ -277,41 +306,61 @@ class Files(Service):
                 wanted = as_on_disk(transaction, project.id, work.files_root, wanted)
             ended = claims.release(transaction, project.id, holder, wanted, work.worktree, now)
             freed = {one.place: one for one in ended}
-            recorded = () if text is None else self._record_ended(transaction, project.id, holder, freed, text.text)
+            missing = [place for place in wanted or () if place not in freed]
+            expired = claims.expired_of(transaction, project.id, holder, missing, now) if missing else {}
+            texts = dict(
+                zip(as_on_disk(transaction, project.id, work.files_root, list(each)), each.values(), strict=True)
+            )
+            recorded = tuple(
+                made
+                for place, lease in {**freed, **expired}.items()
+                for one in (texts.get(place, text),)
+                if one is not None
+                for made in self._record_ended(transaction, project.id, holder, place, lease, one.text)
+            )
+            claims.forget(transaction, expired.values())
             pending: tuple[PendingClaim, ...] = ()
             if is_anyone_waiting(transaction, project.id) or is_anyone_refused(transaction, project.id):
                 from satchel.keep.files import refusals
 
                 pending = refusals.pending_claims(transaction, project.id, holder, list(freed), now)
-        notes = () if text is None else text.notes
-        if text is not None and not recorded:
+        notes = tuple(
+            dict.fromkeys(
+                [note for one in done for note in one.notes] + [note for one in recorded for note in one.notes]
+            )
+        )
+        notes += tuple(
+            f"your claim on {self._display_path(place)} had expired {span_in_words(now - one.claim.expires_at)} ago"
+            for place, one in expired.items()
+        )
+        unrecorded = [place for place in texts if place not in freed and place not in expired]
+        if unrecorded:
+            notes += (f"no change was recorded of {', '.join(map(self._display_path, unrecorded))}: not yours",)
+        if done and not recorded:
             files = ", ".join(self._display_path(place) for place in freed if not (place.is_key or place.is_folder))
             why = f"not there, now or when claimed: {files}" if files else "no file was released"
             notes = (*notes, f"no change was recorded: {why}")
         return Released(
             holder.name or "",
             tuple(map(self._display_path, freed)),
-            tuple(self._display_path(place) for place in wanted or () if place not in freed),
+            tuple(self._display_path(place) for place in missing if place not in expired),
             pending,
             recorded,
             notes,
         )
 
     def _record_ended(
-        self, transaction: Transaction, project_id: int, holder: Actor, freed: Mapping[Place, Lease], description: str
+        self, transaction: Transaction, project_id: int, holder: Actor, place: Place, lease: Lease, description: str
     ) -> tuple[FileChange, ...]:
         # whether a file existed when claimed and exists now tells the kind of change
-        made = []
-        for place, lease in freed.items():
-            is_now = is_there(self._workplace, place)
-            is_unseen = is_remote(self._workplace) or caller_elsewhere() is not None
-            if is_now is None and is_unseen and not (place.is_key or place.is_folder):
-                is_now = True  # the caller reported an edit, and did not say how the file is
-            if is_now is None or (not is_now and lease.existed is False):
-                continue
-            change = "deleted" if not is_now else "created" if lease.existed is False else "modified"
-            made.append(self._insert(transaction, project_id, holder, place, change, description))
-        return tuple(made)
+        is_now = is_there(self._workplace, place)
+        is_unseen = is_remote(self._workplace) or caller_elsewhere() is not None
+        if is_now is None and is_unseen and not (place.is_key or place.is_folder):
+            is_now = True  # the caller reported an edit, and did not say how the file is
+        if is_now is None or (not is_now and lease.existed is False):
+            return ()
+        change = "deleted" if not is_now else "created" if lease.existed is False else "modified"
+        return (self._insert(transaction, project_id, holder, place, change, description),)
 
     def _display_path(self, place: Place) -> str:
         work = self._workplace

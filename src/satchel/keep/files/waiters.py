@@ -8,7 +8,7 @@ block the queue.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from satchel.base import processes
 from satchel.base.clock import moment_text, year_of
@@ -25,6 +25,7 @@ class Waiter(NamedTuple):
 
     Attributes:
         places: the places it waits for.
+        shared: those of them that it wants shared.
         process: its process, if on this machine.
         created_at, expires_at: milliseconds UTC.
     """
@@ -32,10 +33,15 @@ class Waiter(NamedTuple):
     id: int
     actor: Actor
     places: tuple[Place, ...]
-    exclusive: bool
+    shared: frozenset[Place]
     process: Process | None
     expires_at: int
     created_at: int
+
+    @property
+    def exclusive(self) -> bool:
+        """Return whether it wants any place for itself alone."""
+        return any(place not in self.shared for place in self.places)
 
     @property
     def may_run(self) -> bool:
@@ -50,8 +56,7 @@ def add(
     places: Sequence[Place],
     now: int,
     expires_at: int,
-    *,
-    exclusive: bool,
+    shared: Collection[Place],
 ) -> int:
     """Add a waiter at the end of the queue, delete those that ended, and return its number."""
     for row in transaction.all(f"{_ROWS} WHERE w.project_id = :project", {"project": project_id}):
@@ -63,8 +68,10 @@ def add(
         "project_id": project_id,
         "agent_id": actor.number,
         "session_id": actor.session,
-        "places": json.dumps([[one.path, one.worktree or "", one.is_key] for one in places], ensure_ascii=False),
-        "exclusive": int(exclusive),
+        "places": json.dumps(
+            [[one.path, one.worktree or "", one.is_key, one in shared] for one in places], ensure_ascii=False
+        ),
+        "exclusive": int(any(place not in shared for place in places)),
         "machine": processes.machine(),
         "process": None if process is None else process.pid,
         "process_started": None if process is None else process.started,
@@ -95,8 +102,7 @@ def next_waiter(
     wanted: Sequence[Place],
     now: int,
     before: int | None = None,
-    *,
-    exclusive: bool,
+    shared: Collection[Place] = (),
 ) -> Waiter | None:
     """Return the waiter that is next for some of the places, ahead of the agent, or None.
 
@@ -104,12 +110,13 @@ def next_waiter(
     """
     for one in load(transaction, project_id, now, before):
         if (
-            (exclusive or one.exclusive)
-            and not claims.is_actor(actor, one.actor.number or 0, one.actor.session)
-            and any(place.clashes(other) for place in wanted for other in one.places)
-            and not claims.find_overlaps(
-                transaction, project_id, one.actor, one.places, now, exclusive=one.exclusive
-            ).blocking
+            not claims.is_actor(actor, one.actor.number or 0, one.actor.session)
+            and any(
+                place.clashes(other) and not (place in shared and other in one.shared)
+                for place in wanted
+                for other in one.places
+            )
+            and not claims.find_overlaps(transaction, project_id, one.actor, one.places, now, one.shared).blocking
         ):
             return one
     return None
@@ -122,11 +129,10 @@ def refuse_out_of_turn(
     wanted: Sequence[Place],
     now: int,
     before: int | None,
-    *,
-    exclusive: bool,
+    shared: Collection[Place],
 ) -> None:
     """Raise ClaimRefused if a waiter is next for some of the places, as :func:`next_waiter` finds."""
-    first = next_waiter(transaction, project_id, actor, wanted, now, before, exclusive=exclusive)
+    first = next_waiter(transaction, project_id, actor, wanted, now, before, shared)
     if first is None:
         return
     places = [place for place in wanted if any(place.clashes(other) for other in first.places)]
@@ -140,20 +146,23 @@ def refuse_out_of_turn(
 
 
 _ROWS = """
-    SELECT w.id, w.agent_id, a.name, w.session_id, w.places, w.exclusive, w.machine, w.process, w.process_started,
+    SELECT w.id, w.agent_id, a.name, w.session_id, w.places, w.machine, w.process, w.process_started,
         w.expires_at, w.created_at
     FROM claim_waiters w JOIN agents a ON a.id = w.agent_id
 """
 
 
 def _waiter(row: Row) -> Waiter:
-    number, agent, name, session, places, exclusive, machine, process, started, expires, created = row
+    number, agent, name, session, places, machine, process, started, expires, created = row
+    listed = {
+        Place(path, worktree or None, is_key): any(shared) for path, worktree, is_key, *shared in json.loads(places)
+    }
     is_here = process is not None and machine is not None and machine == processes.machine()
     return Waiter(
         number,
         Actor(agent, name, session),
-        tuple(Place(path, worktree or None, is_key) for path, worktree, is_key in json.loads(places)),
-        bool(exclusive),
+        tuple(listed),
+        frozenset(place for place, is_shared in listed.items() if is_shared),
         Process(process, started) if is_here else None,
         expires,
         created,

@@ -12,7 +12,7 @@ from satchel.keep import projects
 from satchel.keep.files import claims, waiters
 from satchel.keep.files.claiming import DOING, ClaimRequest, try_claim
 from satchel.keep.files.claims import ClaimRefused
-from satchel.keep.files.places import Place, as_on_disk
+from satchel.keep.files.places import Place
 from satchel.keep.files.records import Claimed
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import acting_named
@@ -31,6 +31,7 @@ class _QueuePlace(NamedTuple):
     project_id: int
     actor: Actor
     wanted: list[Place]
+    shared: set[Place]
     since: int
 
 
@@ -75,10 +76,10 @@ def _first_try(work: Workplace, request: ClaimRequest, seconds: int, *, may_wait
         project = projects.ensure(transaction, work, now)
         # a waiting agent is registered, so that others can see and ask it
         actor, _, _ = acting_named(transaction, work, project.id, request.agent, now, DOING)
-        wanted = as_on_disk(transaction, project.id, work.files_root, list(request.wanted))
+        wanted, shared = request.spelled(transaction, work, project.id)
         until = now + seconds * 1_000
-        number = waiters.add(transaction, project.id, actor, wanted, now, until, exclusive=request.terms.exclusive)
-    return _QueuePlace(number, project.id, actor, wanted, now)
+        number = waiters.add(transaction, project.id, actor, wanted, now, until, shared)
+    return _QueuePlace(number, project.id, actor, wanted, shared, now)
 
 
 def _wait(work: Workplace, request: ClaimRequest, place: _QueuePlace, seconds: int) -> Claimed:
@@ -89,7 +90,7 @@ def _wait(work: Workplace, request: ClaimRequest, place: _QueuePlace, seconds: i
             if is_changed() or time.monotonic() >= look_at or work.clock() >= changes_at:
                 look_at = time.monotonic() + _LOOK_SECONDS
                 with work.engine.read() as transaction:
-                    changes_at = _changes_at(transaction, work, request, place)
+                    changes_at = _changes_at(transaction, work, place)
                 if changes_at <= 0:
                     with suppress(ClaimRefused, Busy):
                         return _take(work, request, place)
@@ -101,14 +102,14 @@ def _wait(work: Workplace, request: ClaimRequest, place: _QueuePlace, seconds: i
             raise ClaimRefused(problem, refused.remedy, refused.places) from None
 
 
-def _changes_at(transaction: Transaction, work: Workplace, request: ClaimRequest, place: _QueuePlace) -> int:
+def _changes_at(transaction: Transaction, work: Workplace, place: _QueuePlace) -> int:
     # when the first obstacle expires; 0 if there is none
-    now, exclusive = work.clock(), request.terms.exclusive
-    overlaps = claims.find_overlaps(transaction, place.project_id, place.actor, place.wanted, now, exclusive=exclusive)
+    now = work.clock()
+    overlaps = claims.find_overlaps(transaction, place.project_id, place.actor, place.wanted, now, place.shared)
     if overlaps.blocking:
         return min(lease.claim.expires_at for lease in overlaps.blocking)
     first = waiters.next_waiter(
-        transaction, place.project_id, place.actor, place.wanted, now, place.number, exclusive=exclusive
+        transaction, place.project_id, place.actor, place.wanted, now, place.number, place.shared
     )
     return 0 if first is None else first.expires_at
 

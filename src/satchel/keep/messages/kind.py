@@ -61,6 +61,7 @@ MESSAGE: ItemKind[Any] = ItemKind(
         fields.name_field("first_to", fields.ADDRESSEE, "agents", "first_to_id"),
         Field("message", fields.TEXT, required=True),
         Field("payload", _JSON),
+        Field("answer_by", fields.TIME),
         fields.link_field("reply_to", "agent_messages"),
         fields.link_field("thread", "agent_messages", "thread_id"),
     ),

@@ -153,7 +153,7 @@ def _arms(view: View) -> tuple[Sequence[int], int] | None:
 
 _COLUMNS = """
     m.id, m.uid, m.seq, s.name, t.name, m.type, m.priority, m.message, m.payload, p.id, COALESCE(m.thread_id, m.id),
-    m.created_at, m.expires_at, r.read_at
+    m.created_at, m.expires_at, r.read_at, m.answer_by
 """
 _SOURCE = """
     agent_messages m

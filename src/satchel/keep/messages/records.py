@@ -27,6 +27,7 @@ class Message:
         created_at: milliseconds UTC.
         expires_at: when it expires for everyone.
         read_at: when its reader marked it as read; None while unread.
+        answer_by: when its sender needs an answer, in milliseconds UTC, or None.
         notes: what the sender should know; empty when read.
         read_by: the agents that read it or were briefed with it, if the reader sent it.
         answered_by: the number of the last message that answers it, or None.
@@ -46,6 +47,7 @@ class Message:
     created_at: int
     expires_at: int
     read_at: int | None = None
+    answer_by: int | None = None
     score: float | None = None
     notes: tuple[str, ...] = ()
     read_by: tuple[str, ...] = ()

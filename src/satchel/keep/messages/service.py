@@ -6,6 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Unpack
 
+from satchel.base.clock import span_in_words
 from satchel.base.errors import Conflict, InvalidInput, NotFound, Unconfirmed
 from satchel.base.paging import check_whole
 from satchel.base.records import replace
@@ -31,6 +32,9 @@ EVERYONE = "all"
 """The name for everyone; a message without ``to`` that is no reply goes to everyone too."""
 
 MAX_MARKED = 500
+_MAX_ANSWER_MINUTES = 7 * 24 * 60
+_SILENT_MS = 30 * 60_000
+"""An agent that was not heard of for so long is silent."""
 
 
 class Messages(Service):
@@ -50,6 +54,7 @@ class Messages(Service):
         payload: object = None,
         reply_to: str | int | None = None,
         agent: str | None = None,
+        answer_minutes: int | None = None,
         answered_by: str | None = None,
     ) -> Message:
         """Send a message; it is durable when this returns.
@@ -64,12 +69,13 @@ class Messages(Service):
             payload: any JSON value; the JSON text of an object or list is read.
             reply_to: the id of the message it answers; it joins that thread and marks that message as read.
             agent: who sends; None takes the default.
+            answer_minutes: within how many minutes an answer is needed, 1 to 10,080; None needs none.
             answered_by: for a reply, the id of the last answer that the sender saw, empty for none; a newer answer
                 refuses the reply. None always sends it.
 
         Returns:
-            The message as stored; ``notes`` tell what was cleaned or redacted, and that no agent of the addressee's
-            name has acted yet.
+            The message as stored; ``notes`` tell what was cleaned or redacted, whether the addressee is active, and
+            that no agent of its name has acted yet.
 
         Raises:
             InvalidInput, TooLarge: an argument is invalid, or there is no sender; nothing was written.
@@ -80,6 +86,8 @@ class Messages(Service):
         work = self._workplace
         sender = names.needed_agent(work, agent, "sending a message")
         addressee = None if to is None else names.check_identifier(to, "to")
+        if answer_minutes is not None:
+            check_whole("answer_minutes", answer_minutes, _MAX_ANSWER_MINUTES, smallest=1)
         kind, rank = queries.type_number(type), priority_number(priority)
         answered = None if reply_to is None else Kind.MESSAGE.number_of(reply_to)
         content = check_content(message, "message", work.max_content_bytes)
@@ -99,7 +107,10 @@ class Messages(Service):
                 to_id, addressee_notes = _addressee(
                     transaction, project.id, sender_id, addressee, now, refuses_near=is_typed
                 )
-            draft = Draft(sender_id, to_id, kind, rank, content.text, stored_payload, answered, thread)
+            if to_id is not None and to_id != sender_id:
+                addressee_notes += _addressee_state(transaction, project.id, to_id, now)
+            answer_by = None if answer_minutes is None else now + answer_minutes * 60_000
+            draft = Draft(sender_id, to_id, kind, rank, content.text, stored_payload, answered, thread, answer_by)
             number = updates.insert(transaction, project.id, draft, now, work.retention)
             notes = (*content.notes, *payload_notes, *addressee_notes)
             message_sent = queries.load(transaction, Reader(project.id, sender_id, now), number)
@@ -282,6 +293,28 @@ def _refuse_answered(transaction: Transaction, number: int, known_answer: str, n
         f"{last[1] or 'somebody'} answered {Kind.MESSAGE.ref(number)} first, with {other}",
         f"Nothing was sent. Read {other}; to answer anyway, give answered_by={other}",
     )
+
+
+def _addressee_state(transaction: Transaction, project_id: int, agent: int, now: int) -> tuple[str, ...]:
+    # whether the addressee is at work, as far as its last session tells
+    row = transaction.one(
+        """
+        SELECT a.name, s.seen_at, s.ended_at, (
+            SELECT h.name FROM sessions n JOIN agents h ON h.id = COALESCE(n.agent_id, n.unnamed_id)
+            WHERE n.predecessor_id = s.id ORDER BY n.id DESC LIMIT 1)
+        FROM sessions s JOIN agents a ON a.id = :agent
+        WHERE s.project_id = :project AND (s.agent_id = :agent OR s.unnamed_id = :agent)
+        ORDER BY s.seen_at DESC LIMIT 1
+        """,
+        {"project": project_id, "agent": agent},
+    )
+    if row is None:
+        return ()
+    name, seen_at, ended_at, heir = row
+    ago = span_in_words(now - seen_at)
+    if ended_at is not None:
+        return (f"{name} left {span_in_words(now - ended_at)} ago; {heir or 'whoever continues its work'} gets it",)
+    return (f"{name} {'is active' if now - seen_at < _SILENT_MS else 'has been silent'}, last heard of {ago} ago",)
 
 
 def _addressee(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import Conflict, InvalidInput, NotFound, Refused
 from satchel.base.records import NamedTuple, dataclass
 from satchel.base.retention import Retention
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find import documents
 from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
+from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import check_json, check_size, json_texts, map_texts, parse_json, storable_json, to_json
 from satchel.store.transaction import Transaction
 
@@ -25,6 +26,7 @@ class Draft(NamedTuple):
         type, priority: numbers from 1.
         payload: JSON text, or None.
         thread_id: the number of the message that began the thread, or None for this one.
+        answer_by: when an answer is needed, or None.
     """
 
     from_agent_id: int | None
@@ -35,6 +37,7 @@ class Draft(NamedTuple):
     payload: str | None = None
     reply_to: int | None = None
     thread_id: int | None = None
+    answer_by: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +157,38 @@ def mark(transaction: Transaction, agent_id: int, unread: Sequence[Unread], now:
         [{"expires": expires, "id": number} for number, expires in sooner],
     )
     documents.set_expiry(transaction, Kind.MESSAGE, sooner)
+
+
+def withdraw(transaction: Transaction, project_id: int, sender: Actor, number: int, now: int) -> str:
+    """Withdraw a message that nobody has read or was shown, and return its text."""
+    ref = Kind.MESSAGE.ref(number)
+    row = transaction.one(
+        "SELECT from_agent_id, message FROM agent_messages "
+        "WHERE id = :id AND project_id = :project AND expires_at > :now",
+        {"id": number, "project": project_id, "now": now},
+    )
+    if row is None:
+        raise NotFound(f"there is no message {ref} in this project, or it has expired", "Nothing was changed")
+    if row[0] is None or row[0] != sender.number:
+        raise Refused(f"{ref} was sent by another", "Only its sender withdraws a message; answer it with reply_to")
+    readers = transaction.all(
+        """
+        SELECT a.name FROM message_reads r JOIN agents a ON a.id = r.agent_id WHERE r.message_id = :id
+        UNION
+        SELECT a.name FROM deliveries d JOIN windows w ON w.id = d.window_id JOIN agents a ON a.id = w.agent_id
+        WHERE w.project_id = :project AND d.kind = :kind AND d.item_id = :id AND w.agent_id <> :sender
+        """,
+        {"id": number, "project": project_id, "kind": Kind.MESSAGE.number, "sender": sender.number},
+    )
+    if readers:
+        names = ", ".join(sorted(name for (name,) in readers))
+        raise Conflict(f"{ref} was read by {names}", f"Send a correction with reply_to={ref}")
+    transaction.run(
+        "UPDATE agent_messages SET expires_at = :now, seq = :seq WHERE id = :id",
+        {"now": now, "seq": transaction.next_seq(project_id), "id": number},
+    )
+    documents.set_expiry(transaction, Kind.MESSAGE, [(number, now)])
+    return str(row[1])
 
 
 def _searchable(message: str, payload: str | None) -> str:

@@ -376,7 +376,7 @@ class Batch:
         unresolved = waiting.unresolved(kind, number, bytes.fromhex(ours["uid"]), row, links)
         merged = {field.column_name for field in kind.fields if field.merge in {MAX, MIN}}
         merged |= {field.column_name for field in kind.fields if field.merge == FILL and row[field.column_name] is None}
-        if not is_other and is_persons(_author(ours)):
+        if not is_other and is_persons(_author(ours)) and not self._reading.is_accepted:
             merged |= {field.column_name for field in kind.fields if field.codec is AGENT}
         columns = {name: value for name, value in row.items() if name not in merged}
         if kind.has_seq:

@@ -9,7 +9,7 @@ from typing import Any
 from satchel.base.clock import iso, parse_time
 from satchel.base.folders import home_path
 from satchel.base.records import replace
-from satchel.base.vocabulary import MAIN_RUN
+from satchel.base.vocabulary import AGENT_MARK, MAIN_RUN
 from satchel.keep.entries.records import STRUCTURED_TYPES
 from satchel.keep.fields import metadata_in
 from satchel.keep.kind import Line
@@ -83,7 +83,11 @@ def _constraint_text(line: Line, mask: Mask) -> SharedText:
     ended, reason = line.get("deactivated_at"), line.get("reason")
     fields = _fields(line)
     if has_ended:
-        fields |= {"ended_by": line.get("deactivated_by"), "reason": None if reason is None else mask(reason)}
+        ended_by = line.get("deactivated_by") or ""
+        fields |= {
+            "ended_by": ended_by.removesuffix(AGENT_MARK) or None,
+            "reason": None if reason is None else mask(reason),
+        }
     else:
         fields |= {"status": None, "reason": None}
     return _text(line, mask, ended if has_ended and ended else line["created_at"], fields, line["text"])

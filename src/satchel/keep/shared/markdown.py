@@ -12,7 +12,7 @@ from typing import Any
 from satchel.base.clock import iso, parse_time
 from satchel.base.errors import SatchelError
 from satchel.base.records import dataclass, field
-from satchel.base.vocabulary import PRIORITIES
+from satchel.base.vocabulary import AGENT_MARK, PRIORITIES
 from satchel.keep.constraints import STATUSES as RULE_STATUSES
 from satchel.keep.decisions.records import STATUSES as DECISION_STATUSES
 from satchel.keep.entries.records import ENTRY_TYPES, STRUCTURED_TYPES
@@ -179,7 +179,7 @@ def render(text: SharedText) -> bytes:
             if not _is_empty(value):
                 front[name] = _front_value(value, sort)
     if text.author is not None:
-        front["author"] = text.author
+        front["author"] = text.author.removesuffix(AGENT_MARK)  # each store marks agents by its own persons
     front["time"] = Literal(iso(text.time))
     if text.is_gone:
         front["unshared"] = Literal("true")

@@ -65,7 +65,7 @@ def work_as_team(builder: ToolClient, reviewer: ToolClient, file: str) -> Iterat
     ):
         decision = {"key": KEY, "value": value, "tags": ["testing"], "rationale": why}
         yield _act(agent, f"decides that {KEY} is {value}: {why}", "set_decision", decision)
-    yield _act(reviewer, "asks how it came to that", "get_decision", {"key": KEY})
+    yield _act(reviewer, "asks how it came to that", "get_items", {"ids": [f"decision:{KEY}"]})
     rule = {"text": _RULE, "priority": "high", "tags": ["testing"]}
     yield _act(builder, f"lays down a rule: {_RULE}", "add_constraint", rule)
     request = f"I am about to rewrite {file}: please review it then"

@@ -1,0 +1,49 @@
+"""A file with its claims, changes, binding rules and decisions, and notes."""
+
+from __future__ import annotations
+
+from satchel.base.records import dataclass
+from satchel.keep.bound_items import BoundItem, binding_of
+from satchel.keep.entries.records import Entry
+from satchel.keep.entries.service import Entries
+from satchel.keep.files.checking import check
+from satchel.keep.files.places import check_place
+from satchel.keep.files.records import FilesChecked
+from satchel.keep.paths import FILE_REF, check_lines
+from satchel.keep.projects import Workplace
+
+_WINDOW_MS = 86_400_000
+_MOST_BOUND, _MOST_NOTES = 20, 10
+
+
+@dataclass(frozen=True, slots=True)
+class FileView:
+    """A file or folder with what the store knows about it.
+
+    Attributes:
+        file: its canonical path; a folder has a slash at its end.
+        checked: who holds it, and who changed it within a day.
+        bindings: the first rules and decisions that bind it, the most urgent first, of ``bound`` in all.
+        entries: the newest live notes on it, of ``noted`` in all.
+    """
+
+    file: str
+    checked: FilesChecked
+    bindings: tuple[BoundItem, ...]
+    entries: tuple[Entry, ...]
+    bound: int
+    noted: int
+
+    @property
+    def created_at(self) -> int:
+        """Return when it was looked at, which the year of its times is taken from."""
+        return self.checked.checked_at
+
+
+def view(work: Workplace, ref: str, agent: str | None) -> FileView:
+    """Return what is known of the file of a request such as ``file:src/a.py``; a line after the path is ignored."""
+    path = check_lines(ref.removeprefix(FILE_REF), work.files_root, "file")[0].removesuffix("**")
+    checked = check(work, [check_place(work, path, "files[0]")], _WINDOW_MS, agent)
+    bindings = binding_of(work, path, _MOST_BOUND, 0).bindings
+    page = Entries(work).read(file=path, limit=_MOST_NOTES)
+    return FileView(path, checked, bindings.items, page.items, bindings.total, page.total)

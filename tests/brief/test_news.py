@@ -1,0 +1,63 @@
+"""News at the end of answers: what others did to what the reader was shown or holds, once, and never its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from satchel import Satchel
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
+
+MINUTE = 60_000
+
+
+@pytest.fixture
+def shown(satchel: Satchel, clock: ManualClock) -> Satchel:
+    """A decision and a rule of ann that ben was briefed with, and a file that both share."""
+    satchel.decisions.set("ttl", 45, agent="ann")
+    satchel.constraints.add("every function is typed", agent="ann")
+    satchel.files.claim(shared=["src/a.py"], agent="ben")
+    satchel.files.claim(shared=["src/a.py"], agent="ann")
+    satchel.brief(agent="ben")
+    satchel.notices.line(agent="ben")
+    clock.advance(MINUTE)
+    return satchel
+
+
+def test_a_decision_that_was_shown_and_changed_is_told_once(shown: Satchel) -> None:
+    shown.decisions.set("ttl", 60, rationale="the tests need it", agent="ann")
+    told = shown.notices.line(agent="ben", shown_by=None)
+    assert told == 'notice: d1 ttl is now 60, set by ann because "the tests need it"'
+    assert shown.notices.line(agent="ben", shown_by=None) is None
+    assert shown.notices.line(agent="ann", shown_by=None) is None
+
+
+def test_a_rule_that_was_shown_and_retracted_is_told_with_the_reason(shown: Satchel) -> None:
+    shown.corrections.retract("c1", "too strict", agent="ann")
+    told = shown.notices.line(agent="ben", shown_by=None)
+    assert told == 'notice: c1 was retracted by ann because "too strict": "every function is typed"'
+
+
+def test_what_others_do_to_a_file_that_is_held_is_told_once_and_ones_own_never(shown: Satchel) -> None:
+    shown.entries.write("discovery", "keys rotate", file="src/a.py", agent="ann")
+    shown.files.record("src/a.py", "modified", description="typed", agent="ann")
+    shown.files.record("src/a.py", "modified", agent="ben")
+    told = shown.notices.line(agent="ben", shown_by=None) or ""
+    assert 'src/a.py, which you hold, was modified by ann (f1): "typed"' in told
+    assert 'e1 on src/a.py, which you hold, by ann: "keys rotate"' in told
+    assert "by ben" not in told
+    assert shown.notices.line(agent="ben", shown_by=None) is None
+
+
+def test_a_failed_review_is_told_to_the_author_of_the_change_and_marked_once_that_changed(satchel: Satchel) -> None:
+    satchel.files.record("src/a.py", "modified", description="typed", agent="ben")
+    verdict = {"passed": False, "summary": "breaks b", "change": "f1"}
+    satchel.entries.write("review_verdict", verdict, task_id="T1", agent="ann")
+    (message,) = satchel.messages.inbox(agent="ben").messages
+    assert message.message == "The review of your change f1 of src/a.py failed, see e1: breaks b"
+    assert "review FAILED of src/a.py (f1) by ann: breaks b" in satchel.brief(agent="ben", task_id="T1").text
+    satchel.files.record("src/a.py", "modified", agent="ben")
+    assert "(f1, changed since)" in satchel.brief(agent="cat", task_id="T1").text
