@@ -19,7 +19,6 @@ from satchel.keep.corrections.log import Corrector
 from satchel.keep.fields import Field
 from satchel.keep.kind import ItemKind, names_part
 from satchel.keep.listing import Filter, Order, View
-from satchel.keep.metadata import EMPTY
 from satchel.keep.names import ensure_agent
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import ME, is_by_person
@@ -125,7 +124,7 @@ CONSTRAINT = ItemKind(
         Field("priority", fields.one_of(PRIORITIES), required=True),
         fields.name_field("layer", fields.LAYER, "layers", "layer_id"),
         Field("paths", fields.PATHS, default="[]"),
-        Field("metadata", fields.METADATA, default=EMPTY),
+        Field("metadata", fields.METADATA, default=fields.EMPTY),
         fields.name_field("agent", fields.AGENT, "agents", "created_by", merge=fields.FILL),
         fields.name_field("stated_by", fields.AGENT, "agents", "stated_by"),
         Field("unconfirmed", fields.FLAG, default=0, merge=fields.MIN),

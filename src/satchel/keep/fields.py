@@ -10,7 +10,7 @@ from satchel.base.errors import InvalidInput, SatchelError, unknown_name
 from satchel.base.paging import check_whole
 from satchel.base.records import dataclass
 from satchel.base.text import fold
-from satchel.keep import globs, metadata, names
+from satchel.keep import globs, names
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content, check_short
 from satchel.store.transaction import Transaction
@@ -163,8 +163,27 @@ def _paths(value: Any, reading: Checking, name: str) -> str:
     return globs.text_of(globs.check_globs(value, reading.workplace, name))
 
 
+EMPTY = "{}"
+"""The column of metadata without any."""
+
+
+def metadata_in(text: str) -> dict[str, str | float]:
+    """Return the metadata of a column."""
+    if text == EMPTY:
+        return {}
+    import json
+
+    try:
+        values: dict[str, str | float] = json.loads(text)
+    except ValueError:  # damaged
+        return {"damaged": text}
+    return values
+
+
 def _metadata(value: Any, reading: Checking, name: str) -> str:
-    text, notes = metadata.check_metadata(value, name)
+    from satchel.keep.metadata import check_metadata  # imported here: readers do not check
+
+    text, notes = check_metadata(value, name)
     reading.notes += notes
     return text
 
@@ -210,10 +229,10 @@ HEX = Codec("hexadecimal digits", bytes.hex, _hex)
 
 METADATA = Codec(
     "an object of texts, numbers, true and false",
-    lambda text: metadata.metadata_in(text) or None,
+    lambda text: metadata_in(text) or None,
     _metadata,
     check=_metadata,
-    decode=metadata.metadata_in,
+    decode=metadata_in,
 )
 
 

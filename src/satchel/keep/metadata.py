@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from satchel.base.errors import InvalidInput, TooLarge
 from satchel.keep.texts import storable_json, to_json
 
-EMPTY = "{}"
 _MAX_BYTES = 2_048
 _KEY = re.compile(r"[\w.:/-]{1,64}")
 _EXAMPLE = 'Give a flat object, such as {"ticket": "OPS-7", "risk": 3}'
@@ -29,15 +28,6 @@ def check_metadata(value: object, field: str = "metadata") -> tuple[str, tuple[s
     if len(text.encode()) > _MAX_BYTES:
         raise TooLarge(f"{field} has more than {_MAX_BYTES:,} bytes of JSON", "Keep only what is filtered by")
     return text, notes
-
-
-def metadata_in(text: str) -> dict[str, str | float]:
-    """Return the metadata of a column."""
-    try:
-        found: dict[str, str | float] = json.loads(text)
-    except ValueError:  # damaged
-        return {"damaged": text}
-    return found
 
 
 def parts_with(wanted: str) -> tuple[str, ...]:

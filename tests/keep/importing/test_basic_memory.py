@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from satchel import Satchel
 from satchel.base.errors import NotFound
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
 
 _NOTE = """\
 ---
@@ -26,12 +31,14 @@ modified: 2026-03-01T10:00:00Z
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path: Path, clock: ManualClock) -> Path:
     """A project with a note in full form and a plain one below."""
     made = tmp_path / "basic-memory"
     (made / "drinks").mkdir(parents=True)
     (made / "drinks" / "Coffee.md").write_text(_NOTE)
     (made / "plain.md").write_text("# plain\n\njust text\n")
+    for file in made.rglob("*.md"):
+        os.utime(file, (clock.now / 1_000, clock.now / 1_000))
     return made
 
 

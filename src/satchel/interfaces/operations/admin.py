@@ -66,6 +66,7 @@ _COUNT_BY = Parameter(
     about="agent: what each did, by day; tag: tags, scopes, layers and categories in use",
     help="Count what each agent did in the last 7 days, or the uses of tags, scopes, layers and categories.",
     choices=("agent", "tag"),
+    unlisted=True,
 )
 
 _USAGE = Operation(

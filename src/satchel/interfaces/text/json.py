@@ -123,7 +123,11 @@ def _record(record: Any) -> Fields:
             continue
         shown = fields_of(value)
         # an empty list is a payload too
-        if shown_always is None or name in shown_always or not (shown is None or (shown == [] and name != "payload")):
+        if (
+            shown_always is None
+            or name in shown_always
+            or not (shown is None or (shown in ([], {}) and name != "payload"))
+        ):
             fields[shown_as] = shown
     return fields
 

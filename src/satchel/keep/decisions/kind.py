@@ -12,7 +12,6 @@ from satchel.keep.decisions.records import DEFAULT_VERSION, STATUSES
 from satchel.keep.decisions.updates import decision
 from satchel.keep.fields import Codec, Field
 from satchel.keep.kind import ItemKind, Part, Rows, names_part
-from satchel.keep.metadata import EMPTY
 from satchel.keep.moving import histories
 from satchel.store.transaction import Transaction
 
@@ -54,7 +53,7 @@ DECISION: ItemKind[Any] = ItemKind(
         fields.name_field("layer", fields.LAYER, "layers", "layer_id"),
         Field("rationale", fields.TEXT),
         Field("paths", fields.PATHS, default="[]"),
-        Field("metadata", fields.METADATA, default=EMPTY),
+        Field("metadata", fields.METADATA, default=fields.EMPTY),
         fields.name_field("agent", fields.AGENT, "agents", "agent_id", merge=fields.FILL),
         Field("revision", fields.COUNT, default=1, merge=fields.MAX),
         Field("updated_at", fields.TIME, required=True, merge=fields.SOFT),

@@ -9,7 +9,6 @@ from satchel.base.records import dataclass
 from satchel.base.vocabulary import number_of
 from satchel.keep.decisions.records import DEFAULT_VERSION, STATUSES, Value
 from satchel.keep.globs import globs_in
-from satchel.keep.metadata import EMPTY
 from satchel.store.transaction import Row, Transaction, set_of
 
 ACTIVE, DEPRECATED, DRAFT = 1, 2, 3
@@ -38,7 +37,7 @@ class State:
     scopes: tuple[NumberedName, ...] = ()
     paths: tuple[str, ...] = ()
     rationale: str | None = None
-    metadata: str = EMPTY
+    metadata: str = "{}"
 
 
 @dataclass(frozen=True, slots=True)

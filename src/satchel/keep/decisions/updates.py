@@ -16,8 +16,8 @@ from satchel.find.kind import Kind
 from satchel.keep.decisions import records, tables
 from satchel.keep.decisions import state as states
 from satchel.keep.decisions.state import ACTIVE, DEPRECATED, DRAFT, Current, NumberedName, State
+from satchel.keep.fields import metadata_in
 from satchel.keep.globs import check_globs
-from satchel.keep.metadata import check_metadata, metadata_in
 from satchel.keep.names import PERSONS, check_identifier, check_names, ensure_layer, ensure_name, is_persons
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content, named_secret
@@ -82,6 +82,8 @@ def prepare(new: records.NewDecision, workplace: Workplace) -> Prepared:
         ]
     metadata: str | records.Keep = records.KEEP
     if not isinstance(new.metadata, records.Keep):
+        from satchel.keep.metadata import check_metadata  # imported here: few decisions have metadata
+
         metadata, metadata_notes = check_metadata(new.metadata or {})
         notes += metadata_notes
     if new.expected_revision is not None:

@@ -12,7 +12,6 @@ from satchel.keep.decisions.state import value_of
 from satchel.keep.decisions.updates import prepare
 from satchel.keep.fields import Codec, Field
 from satchel.keep.kind import Line, Part, Rows
-from satchel.keep.metadata import EMPTY
 
 if TYPE_CHECKING:
     from satchel.keep.moving.reading import Reading
@@ -61,7 +60,7 @@ _STATE = (
     Field("tags", _NAMES, default="[]"),
     Field("scopes", _NAMES, default="[]"),
     Field("paths", fields.PATHS, default="[]"),
-    Field("metadata", fields.METADATA, default=EMPTY),
+    Field("metadata", fields.METADATA, default=fields.EMPTY),
     Field("set_at", fields.TIME, required=True),
 )
 _COLUMNS = (

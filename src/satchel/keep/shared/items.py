@@ -11,8 +11,8 @@ from satchel.base.folders import home_path
 from satchel.base.records import replace
 from satchel.base.vocabulary import AGENT_MARK, MAIN_RUN
 from satchel.keep.entries.records import STRUCTURED_TYPES
+from satchel.keep.fields import metadata_in
 from satchel.keep.kind import Line
-from satchel.keep.metadata import metadata_in
 from satchel.keep.patterns.records import CONFIRMED, DEFAULT_TTL_DAYS, FIRST, STATES
 from satchel.keep.shared.markdown import SHAPES, SharedText
 from satchel.keep.texts import storable, to_json
