@@ -29,6 +29,7 @@ def test_it_holds_what_a_person_wrote_or_confirmed_sorted(satchel: Satchel, top:
     satchel.constraints.add("urgent", priority="critical")
     satchel.constraints.add("of an agent", agent="builder")
     satchel.corrections.confirm(satchel.constraints.add("confirmed", agent="builder").ref)
+    satchel.constraints.add("a preference of mine", only_for="me")
     (top / "AGENTS.md").write_text("# Shop\n")
     assert satchel.documents.write_block().items == 5
     text = (top / "AGENTS.md").read_text()
