@@ -30,6 +30,7 @@ def test_it_holds_what_a_person_wrote_or_confirmed_sorted(satchel: Satchel, top:
     satchel.constraints.add("of an agent", agent="builder")
     satchel.constraints.add("one person's preference", only_for="me")
     satchel.corrections.confirm(satchel.constraints.add("confirmed", agent="builder").ref)
+    satchel.constraints.add("a preference of mine", only_for="me")
     (top / "AGENTS.md").write_text("# Shop\n")
     assert satchel.documents.write_block().items == 5
     text = (top / "AGENTS.md").read_text()
