@@ -55,7 +55,7 @@ class Panel:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the caller should know, of all answers."""
+        """Return the notes of all answers."""
         return tuple(dict.fromkeys(note for one in self.answers for note in one.notes))
 
     @property
@@ -71,7 +71,7 @@ def comparison_request(question: str, answers: Sequence[Consultation]) -> str:
 
 
 def check_panel(names: Sequence[str], synthesis: str | None, keep_as: str | None) -> None:
-    """Refuse models named twice, and a comparison or a kept answer where there is none."""
+    """Refuse models named twice, a comparison of one answer, and several answers kept as one."""
     if len(set(names)) < len(names):
         raise InvalidInput("a model is named twice", "Name each model once")
     if synthesis is not None and len(names) < 2:
