@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from satchel.find.kind import Kind
-from satchel.keep import events, replacing
-from satchel.keep.corrections import log
+from satchel.keep import events
 from satchel.keep.entries.records import BUG, Prepared, Writer
 from satchel.store.transaction import Transaction
 
@@ -22,6 +21,9 @@ _FIXED = r"\b(?:fix(?:es|ed)?|close[sd]?)\s+(e[1-9]\d*)\b"
 
 def close_bugs(transaction: Transaction, project_id: int, actor: Actor, change: FileChange) -> tuple[str, ...]:
     """Close the bugs that the description of a new change names as fixed, and return a note for each."""
+    from satchel.keep import replacing  # a briefing closes none
+    from satchel.keep.corrections import log
+
     notes = []
     for ref in dict.fromkeys(re.findall(_FIXED, change.description or "", re.IGNORECASE)):
         number = Kind.ENTRY.number_of(ref.lower())

@@ -109,6 +109,8 @@ def decide(cli: Cli, value: str) -> Any:
         "because",
         "--path",
         "src/**",
+        "--metadata",
+        "ticket=7",
     )
     answer = asked(cli, "decide", "session_timeout", value, *full, "--status", "draft", "--agent", "planner")
     (decision,) = answer["decisions"]
@@ -162,6 +164,8 @@ def test_a_constraint(cli: Cli, satchel: Satchel) -> None:
         "b",
         "--path",
         "src/**",
+        "--metadata",
+        "ticket=7",
     )
     added = asked(cli, "rule", "add", f"never log {SECRET}", *kind, "--agent", "planner")
     assert added["notes"]

@@ -32,7 +32,7 @@ def test_a_client_at_work_gets_what_is_sent_to_its_name(ann: Satchel, serve: Ser
     codex = serve("codex-mcp-client", below=200)
     name = name_of(codex)
     sent = ann.messages.send("may I?", to="Codex", agent="ann")
-    assert (sent.to, sent.notes) == (name, (f"Codex is {name} here, who gets it",))
+    assert (sent.to, sent.notes[0]) == (name, f"Codex is {name} here, who gets it")
     assert [one.message for one in codex.messages.inbox()] == ["may I?"]
 
 

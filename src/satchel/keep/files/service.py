@@ -209,7 +209,7 @@ class Files(Service):
         if not shared and paths in ([], ()):
             raise InvalidInput("nothing to claim was named", "Give paths, shared, or both")
         in_common = self._check_places(shared, "shared") if shared else []
-        wanted = [*(self._check_places(paths, "paths") if paths else []), *in_common]
+        wanted = [*(() if paths in ([], ()) else self._check_places(paths, "paths")), *in_common]
         if len(wanted) != len(set(wanted)):
             twice = next(place.path for place in in_common if wanted.count(place) > 1)
             raise InvalidInput(f"{twice} is in paths and in shared", "Name it in one of them")
