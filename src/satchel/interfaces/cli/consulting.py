@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,6 @@ import click
 
 from satchel.base.errors import SatchelError
 from satchel.interfaces.cli.common import warn_notes
-from satchel.interfaces.operations.consulting import ask_models
 from satchel.interfaces.text.consultations import cost_line, failure_lines, rest_lines
 
 if TYPE_CHECKING:
@@ -30,8 +29,10 @@ _ENDING = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal
 _PATHS = ("context", "priority", "attachments", "allow_roots")
 
 
-def ask(satchel: Satchel, *, quiet: bool, **request: Any) -> Consultation | Panel:
-    """Ask another model and print its answer as it arrives; paths are relative to the current folder."""
+def ask(
+    satchel: Satchel, ask_models: Callable[..., Consultation | Panel], *, quiet: bool, **request: Any
+) -> Consultation | Panel:
+    """Ask one model and print its answer as it arrives, or several; paths are relative to the current folder."""
     base = satchel.workplace.files_root
     request |= {name: _from_project(request.get(name, ()), base) for name in _PATHS}
     printer = _Printer()

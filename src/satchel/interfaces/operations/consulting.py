@@ -142,7 +142,7 @@ def _reset(
 def _ask(satchel: Satchel, *, quiet: bool, **values: Any) -> Consultation | Panel:
     from satchel.interfaces.cli.consulting import ask
 
-    return ask(satchel, quiet=quiet, **values)
+    return ask(satchel, ask_models, quiet=quiet, **values)
 
 
 def _show(done: Consultation | Panel) -> None:
