@@ -1,21 +1,10 @@
-"""``satchel completion``: the script for a shell, and what it completes."""
+"""What a shell completes."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import pytest
 
 from satchel.interfaces.cli.group import satchel_command
-
-Cli = Callable[..., tuple[int, str, str]]
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_asks_the_program(cli: Cli, shell: str) -> None:
-    status, script, _ = cli("completion", shell)
-    assert status == 0
-    assert f"_SATCHEL_COMPLETE={shell}_complete" in script
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "guard": "Warn before committing files another agent has claimed",
         "pause": "Turn hooks off and on",
         "config": "Show or change the configuration",
-        "completion": "Print the script for completion in a shell",
         "mcp": "Run the MCP server (your client starts it)",
         "hook": "Handle an event of a client (your client starts it)",
     },
