@@ -49,7 +49,11 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "file record": (("src/b.py", "created"), "recorded f2 src/b.py created", {"id", "file", "change", "expires_at"}),
     "file list": ((), "src/a.py   modified", {"changes", "total", "next_offset", "seq", "notes"}),
     "file check": (("src/new.py",), "src/new.py is free", {"agent", "checked_at", "files", "notes"}),
-    "file claim": (("x.py", "--agent", "planner"), "claimed x.py until ", {"agent", "claims", "renewed"}),
+    "file claim": (
+        ("x.py", "--agent", "planner"),
+        "claimed x.py (not there yet) until ",
+        {"agent", "claims", "renewed"},
+    ),
     "file claims": ((), "docs/**   planner   exclusive", {"claims", "total", "next_offset"}),
     "file release": (("docs/", "--agent", "planner"), "released docs/**", {"agent", "released", "wished"}),
     "error report": (("KeyError", "'x'"), "x2 KeyError, new, kept 90 days", {"pattern", "is_new", "recorded", "notes"}),
@@ -80,6 +84,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
         {"messages", "done"},
     ),
     "stats": ((), "2 entries, 0 of them superseded", {"project", "entries", "size_bytes", "runs"}),
+    "tags": ((), "architecture", {"decisions", "rules", "total"}),
     "forget": (("e1", "--dry-run"), "Nothing was removed; this would be", {"ref", "kind", "text", "still_in", "done"}),
     "backup": ((), "/backup-", {"file", "size_bytes", "created_at"}),
     "trust": ((), "It holds 9 items of 1 project by 3 agents", {"store", "how", "items", "copy_of"}),
@@ -88,7 +93,23 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "config": ((), "store.durability = full  (default)", {"file", "warnings", "settings"}),
 }
 ELSEWHERE = {
-    *("doctor", "export", "hook", "import docs", "mcp", "open", "serve", "setup", "status", "tour", "undo"),
+    *(
+        "config set",
+        "config unset",
+        "doctor",
+        "edit",
+        "export",
+        "import",
+        "hook",
+        "import docs",
+        "mcp",
+        "open",
+        "serve",
+        "setup",
+        "status",
+        "tour",
+        "undo",
+    ),
     *("guard check", "guard install", "guard remove", "guard run", "share", "proposals", "sync"),
     *("token list", "token new", "token revoke"),
 }
@@ -101,7 +122,8 @@ def all_commands() -> list[str]:
     for name in COMMANDS:
         command = satchel_command.get_command(click.Context(satchel_command), name)
         inner = command.list_commands(click.Context(command)) if isinstance(command, click.Group) else []
-        names += [f"{name} {word}" for word in inner] or [name]
+        names += [f"{name} {word}" for word in inner]
+        names += [] if inner and not getattr(command, "invoke_without_command", False) else [name]
     return names
 
 
@@ -430,9 +452,9 @@ def test_people_read_the_name_of_a_person_without_its_prefix(cli: Cli, monkeypat
     assert [(status, out) for status, out, _ in done if status or "human" in out] == []
     assert [out.splitlines()[0] for _, out, _ in done[:5]] == [
         'saved e1 discovery by "Ann Smith"; shown in briefings, searches',
-        'added c1 architecture medium by "Ann Smith"',
-        "set d1 port (new)",
-        'set d1 port, revision 2; was revision 1: 80 by "Ann Smith" ' + done[3][1].splitlines()[0][-16:],
+        'added c1 architecture medium by "Ann Smith"; binds everywhere',
+        "set d1 port (new); binds everywhere",
+        'set d1 port, revision 2; binds everywhere; was revision 1: 80 by "Ann Smith" ' + done[3][1].splitlines()[0][-16:],
         'e1 is pinned by "Ann Smith": every briefing has it',
     ]
     assert json.loads(cli("show", "e1", "--json")[1])["items"][0]["agent"] == "human:Ann Smith"

@@ -92,7 +92,12 @@ def set_value(key: str, value: str, shared: bool, as_json: bool) -> None:
 @_shared_option
 @json_option
 def unset(key: str, shared: bool, as_json: bool) -> None:
-    """Remove KEY from your configuration file."""
+    """Remove KEY from your configuration file.
+
+    \b
+    Example:
+      satchel config unset person.name
+    """
     _write(key_named(key), None, shared=shared, as_json=as_json)
 
 
