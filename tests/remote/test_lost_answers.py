@@ -157,7 +157,7 @@ def test_of_hundreds_of_writes_over_a_bad_connection_each_is_kept_once(
 ) -> None:
     satchel, dice = open_at(proxy.url), random.Random(19)
     became: dict[str, str] = {}
-    for number in range(400):
+    for number in range(200):
         proxy.plan.clear()
         proxy.plan.extend(dice.choice([None, *CUTS, *CUTS]) for _ in range(dice.randrange(9)))
         became[f"text {number}"] = written(satchel, f"text {number}")
