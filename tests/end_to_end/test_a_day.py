@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from end_to_end import client_process
+from satchel import open_satchel
 from session_model import MAIN, History, Place, Said
 
 pytestmark = pytest.mark.slow
@@ -132,11 +133,16 @@ class Day:
         self.notes.add(ref)
         return said
 
-    def rule(self, seat: Seat, agent: str, priority: str) -> None:
-        """Add a rule, which everybody is to get."""
-        kept = seat.call("add_constraint", text=self.word(), priority=priority, agent=agent)
-        self.notes.add(kept["id"])
-        self.critical |= {kept["id"]} if priority == "critical" else set()
+    def rule(self, seat: Seat, agent: str) -> None:
+        """Add an agent's rule, which everybody is to get."""
+        self.notes.add(seat.call("add_constraint", text=self.word(), priority="high", agent=agent)["id"])
+
+    def critical_rule(self) -> None:
+        """Add a person's critical rule, which everybody is to get."""
+        with open_satchel(cwd=self._folder, environ=self._environment) as person:
+            ref = person.constraints.add(self.word(), priority="critical").ref
+        self.notes.add(ref)
+        self.critical.add(ref)
 
     def decide(self, seat: Seat, agent: str) -> None:
         """Decide something, which everybody is to get."""
@@ -260,8 +266,9 @@ def test_a_day(day: Day) -> None:
     planner, first, second, reviewer = (day.sit_down(name) for name in ("claude-code", "qwen", "codex", "gemini"))
 
     # the planner starts a run, to which nobody else is bound
-    for priority in ("critical", "critical", "high"):
-        day.rule(planner, "planner", priority)
+    for _ in range(2):
+        day.critical_rule()
+    day.rule(planner, "planner")
     planner.call("start_run", run_id="plan")
     planner.run = "plan"
     for _ in range(4):

@@ -132,7 +132,7 @@ def test_two_agents_over_one_connection_have_two_inboxes(session: Callable[..., 
         assert (message["id"], message["from"], message["message"]) == ("m1", "ann", "the token leaks")
         assert "notice" not in await call(client, "get_messages", {"agent": "ben"})
 
-    session(conversation, "--toolsets", "messages,files")
+    session(conversation, "--toolsets", "context,messages,files")
 
 
 def test_a_claim_of_another_session_keeps_an_agent_off_a_file_and_none_of_its_own(

@@ -454,7 +454,8 @@ def test_people_read_the_name_of_a_person_without_its_prefix(cli: Cli, monkeypat
         'saved e1 discovery by "Ann Smith"; shown in briefings, searches',
         'added c1 architecture medium by "Ann Smith"; binds everywhere',
         "set d1 port (new); binds everywhere",
-        'set d1 port, revision 2; binds everywhere; was revision 1: 80 by "Ann Smith" ' + done[3][1].splitlines()[0][-16:],
+        'set d1 port, revision 2; binds everywhere; was revision 1: 80 by "Ann Smith" '
+        + done[3][1].splitlines()[0][-16:],
         'e1 is pinned by "Ann Smith": every briefing has it',
     ]
     assert json.loads(cli("show", "e1", "--json")[1])["items"][0]["agent"] == "human:Ann Smith"

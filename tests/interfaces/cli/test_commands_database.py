@@ -32,7 +32,7 @@ def _every(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str
         command = group.get_command(context, name)
         if isinstance(command, click.Group):
             yield from _every(command, (*path, name))
-        elif command is not None and any(one.name == "db" for one in command.params):
+        if command is not None and any(one.name == "db" for one in command.params):
             yield " ".join((*path, name)), command
 
 

@@ -38,8 +38,8 @@ CALLS: tuple[tuple[str, dict[str, object]], ...] = (
     ("report_error", {"error_type": "TimeoutError", "message": "the session expired"}),
     ("report_outcome", {"id": "x1", "solution": "renew it"}),
     ("report_error", {"error_type": "TimeoutError", "message": "the session expired"}),
-    ("claim_files", {"paths": ["src/auth.py", "issue:311"], "reason": "expiry"}),
-    ("claim_files", {"paths": ["src/auth.py"], "agent": "ann"}),
+    ("claim_files", {"paths": ["src/", "issue:311"], "reason": "expiry"}),
+    ("claim_files", {"paths": ["src/"], "agent": "ann"}),
     ("get_items", {"ids": ["file:src/auth.py"]}),
     ("record_file_change", {"file": "src/other.py", "change": "modified", "description": "renamed"}),
     ("get_file_changes", {}),
@@ -119,6 +119,7 @@ def test_every_tool_answers_the_same(server: Served, open_in: Callable[..., Satc
     opened = []
     for folder in folders:
         (folder / ".git").mkdir(parents=True)
+        (folder / "src").mkdir()
         opened.append(open_in(folder))
         opened[-1].entries.write("discovery", "salt", agent="ann")
 
