@@ -162,9 +162,10 @@ def _claimed(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Ite
     from satchel.keep.files.places import MAX_COUNTED, Tree, count_files, place_named
 
     tree, counted, value = Tree(*here[:3]), 0, arguments[name]
-    is_one = not isinstance(value, (list, tuple))
-    for number, text in enumerate([value] if is_one else value[:_MOST]):
-        field = name if is_one else f"{name}[{number}]"
+    is_list = isinstance(value, (list, tuple))
+    texts = value if is_list else list(value) if isinstance(value, dict) else [value]
+    for number, text in enumerate(texts[:_MOST]):
+        field = f"{name}[{number}]" if is_list else name
         with suppress(InvalidInput):  # the server reports it too
             one = fact(place_named, tree, check_name(text, field), field)
             yield from _with_disk(tree, one)
