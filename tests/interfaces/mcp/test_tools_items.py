@@ -152,7 +152,7 @@ def test_a_key_opens_a_decision_with_its_history_and_a_file_with_all_about_it(as
         'src/auth.py is held by ann until WHEN (30 min left): "keys"',
         ' hint: changed 0 s ago by ann (f1): "reads the key once"',
         "1 item binds src/auth.py",
-        "d1 decided by src/** session_ttl:",
+        "d1 decided session_ttl for src/**:",
         " 600",
         "1 note on it",
         "e1 discovery by ann run:night task:T1 file:src/auth.py WHEN",

@@ -55,9 +55,12 @@ def binding_text(answer: FileBinding) -> str:
     first = ", ".join([first, *place_in_list(page)])
     lines = []
     for one in page:
-        key = "" if one.key is None else f" {value_text(one.key)}:"
+        key = "" if one.key is None else f" {value_text(one.key)}"
         kind = f"{'unconfirmed ' * one.unconfirmed}{one.priority or 'decided'}"
-        lines += [f"{one.ref} {kind} by {value_text(one.by)}{key}", *content_lines(one.text)]
+        lines += [
+            f"{one.ref} {kind}{key} for {value_text(one.by)}{':' * (one.key is not None)}",
+            *content_lines(one.text),
+        ]
         lines += [] if one.reason is None else content_lines(f"because {one.reason}")
     return "\n".join([first, *lines])
 
