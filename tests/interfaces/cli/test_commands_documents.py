@@ -31,7 +31,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     given: list[str] = []
     monkeypatch.setattr(import_docs, "_is_terminal", lambda: True)
     monkeypatch.setattr(click, "prompt", lambda *_, **__: given.pop(0))
-    monkeypatch.setattr(click, "edit", lambda *_, **__: "edited\n")
+    monkeypatch.setattr(click, "edit", lambda filename: Path(filename).write_text("edited\n"))
     return given
 
 
@@ -72,6 +72,19 @@ def test_a_person_decides_one_by_one_at_a_terminal(cli: Cli, documents: Path, an
     assert (status, answers) == (0, [])
     rules = json.loads(cli("rule", "list", "--json")[1])["constraints"]
     assert sorted(rule["text"] for rule in rules) == ["A shop.", "edited"]
+
+
+def test_an_editor_that_fails_does_not_end_the_walk(
+    cli: Cli, documents: Path, answers: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(filename: str) -> None:
+        raise click.ClickException("nano: Editing failed")
+
+    monkeypatch.setattr(click, "edit", fail)
+    answers += ["e", "a", "s", "s"]
+    status, out, err = cli("import", "docs")
+    assert (status, answers, "accepted c1 rule from AGENTS.md:1" in out) == (0, [], True)
+    assert "the editor failed (nano: Editing failed); nothing was changed" in err
 
 
 def test_accepting_the_rest_leaves_what_was_skipped(cli: Cli, documents: Path, answers: list[str]) -> None:

@@ -25,7 +25,8 @@ def editing(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Edit with replacements of text; what stands in them as a command is run first."""
 
     def run(kind: str, *replacements: tuple[str, str], meanwhile: tuple[str, ...] = ()) -> tuple[int, str, str]:
-        def change(text: str, **_: object) -> str:
+        def change(filename: str) -> None:
+            text = Path(filename).read_text()
             if meanwhile:
                 out, err = sys.stdout, sys.stderr
                 cli(*meanwhile)
@@ -33,7 +34,7 @@ def editing(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Any:
             for old, new in replacements:
                 assert old in text
                 text = text.replace(old, new)
-            return text
+            Path(filename).write_text(text)
 
         monkeypatch.setattr(click, "edit", change)
         return cli("edit", kind)
@@ -122,3 +123,53 @@ def test_without_an_editor_it_says_how_to_name_one(cli: Cli, monkeypatch: pytest
     monkeypatch.delenv("EDITOR")
     monkeypatch.delenv("VISUAL", raising=False)
     assert "EDITOR=nano satchel edit rules" in cli("edit", "rules")[2]
+
+
+@pytest.mark.parametrize(
+    ("script", "problem", "is_kept"),
+    [
+        ("printf 'MINE' >> \"$1\"; exit 1", "the editor failed (", True),
+        ("printf 'MINE \\351' >> \"$1\"", "what the editor wrote is not UTF-8", True),
+        ("exit 1", "the editor failed (", False),
+        ('rm "$1"', "the editor removed the file", False),
+        (None, "the editor failed (", False),
+    ],
+)
+def test_a_text_outlives_an_editor_that_fails(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, problem: str, is_kept: bool
+) -> None:
+    drafts = tmp_path / "drafts"
+    drafts.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(drafts))
+    editor = tmp_path / "editor"
+    if script is not None:
+        editor.write_text(f"#!/bin/sh\n{script}\n")
+        editor.chmod(0o755)
+    monkeypatch.setenv("EDITOR", str(editor))
+    monkeypatch.delenv("VISUAL", raising=False)
+    cli("rule", "add", "Log no token")
+    status, _, err = cli("edit", "rules")
+    assert (status, problem in err, "nothing was changed" in err) == (2, True, True)
+    kept = list(drafts.iterdir())
+    assert [b"MINE" in file.read_bytes() and str(file) in err for file in kept] == [True] * is_kept
+
+
+def test_an_empty_text_changes_nothing(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    cli("rule", "add", "Log no token")
+    monkeypatch.setattr(click, "edit", lambda filename: Path(filename).write_text("\n"))
+    assert cli("edit", "rules", "--yes")[:2] == (0, "nothing was changed\n")
+    assert "Log no token" in listed(cli, "rule", "list")
+
+
+def test_more_than_half_of_the_items_are_removed_only_if_that_is_confirmed(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for text in ("Log no token", "Tests name behaviours", "Docs are plain"):
+        cli("rule", "add", text)
+    monkeypatch.setattr(
+        click, "edit", lambda filename: Path(filename).write_text("## c1 | medium | architecture\n\nLog no token\n")
+    )
+    status, _, err = cli("edit", "rules")
+    assert (status, "this text removes 2 of 3 rules; nothing was changed. Add --yes" in err) == (5, True)
+    assert "Docs are plain" in listed(cli, "rule", "list")
+    assert cli("edit", "rules", "--yes")[:2] == (0, "retracted c3\nretracted c2\n")

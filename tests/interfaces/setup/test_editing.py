@@ -134,6 +134,26 @@ name = "apple"
 last = {}'''.replace("@@@", "'''")
 
 
+@pytest.mark.parametrize("text", ['a.x = "1"\n', 'a = { x = "1" }\n'])
+def test_a_toml_key_without_a_line_of_its_own_is_refused_with_the_change_to_make(text: str) -> None:
+    with pytest.raises(Refused) as refusal:
+        edited(text, Syntax.TOML, [Put(("a", "x"), "2")])
+    assert refusal.value.remedy == 'Make the change by hand: set a.x to "2"'
+
+
+@pytest.mark.parametrize(
+    ("text", "now"),
+    [
+        ("[a] # a\n# about x\nx = 1 # x\n\n[b]\ny = 2\n", "[a] # a\n# about x\n# x\n\n[b]\ny = 2\n"),
+        ("# about a\n[a]\nx = 1\n", "# about a\n[a]\n"),
+        ("[a]\n# about x\nx = 1\n[b]\n", "[a]\n# about x\n[b]\n"),
+        ("[c]\n\n[a]\nx = 1\n\n# about b\n[b]\n", "[c]\n\n# about b\n[b]\n"),
+    ],
+)
+def test_an_empty_toml_table_stays_if_comments_belong_to_it(text: str, now: str) -> None:
+    assert edited(text, Syntax.TOML, [Drop(("a", "x")), Prune(("a",))]) == now
+
+
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 @pytest.mark.parametrize("path", [("z",), ("spaced", "out", "z"), ("z", "z")])
 def test_every_form_of_toml_is_passed_over(path: tuple[str, ...], newline: str) -> None:

@@ -58,7 +58,10 @@ class Remove(NamedTuple):
 
 
 class Prune(NamedTuple):
-    """Removes an object or array if it is empty; the path ``()`` means the outermost object of a JSON file."""
+    """Removes an object or array if it is empty; the path ``()`` means the outermost object of a JSON file.
+
+    The header of a TOML table with comments stays.
+    """
 
     path: KeyPath
 
@@ -200,8 +203,8 @@ def _with_change(text: str, syntax: Syntax, change: Change) -> str:
                 if isinstance(elements, list) and matches(elements[index]):
                     text = _parsed(text, syntax).remove(path, index)
             return text
-        case Prune(()):
-            return text if parsed.data else parsed.prune_root()
+        case Prune(path):
+            return text if not path and parsed.data else parsed.prune(path)
     return parsed.drop(change.path)
 
 

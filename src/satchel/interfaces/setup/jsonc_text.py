@@ -101,8 +101,10 @@ class JsonText:
         """Return the text without one element of an array that is there."""
         return cut(self._text, self._walk(path)[-1][1], index, comment=self._comment)
 
-    def prune_root(self) -> str:
-        """Return the text without its object, which is empty."""
+    def prune(self, path: Sequence[str]) -> str:
+        """Return the text without an object or array that is empty."""
+        if path:
+            return self.drop(path)
         text, root = self._text, self._root
         if root is None or self._comment.search(text, root.start, root.end):
             return text
@@ -113,7 +115,7 @@ class JsonText:
         return (before if after else before.removesuffix(newline)) + after
 
     def _with_root(self, value: object) -> str:
-        """Return a text without an object, with one behind what is there; :meth:`prune_root` takes it out."""
+        """Return a text without an object, with one behind what is there; :meth:`prune` takes it out."""
         text, newline = self._text, newline_of(self._text)
         written = self._written(value, Layout(newline, "", "  "))
         return text + newline + written if text and not text.endswith("\n") else text + written + newline

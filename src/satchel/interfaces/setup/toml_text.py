@@ -80,7 +80,8 @@ class TomlText:
                 text = now.put((*path, inner), value[inner]) if inner in value else now.drop((*path, inner))
             return text
         if old is not None:
-            return TomlText(self.drop(path)).put(path, value)
+            text = self.drop(path)
+            return text if text == self._text else TomlText(text).put(path, value)
         if isinstance(value, dict):
             pairs = [f"{_key(inner)} = {_inline(one)}" for inner, one in value.items()]
             return self._with_section(tuple(path), pairs)
@@ -113,9 +114,15 @@ class TomlText:
         """Refuse, as :meth:`append` does."""
         raise Refused(f"{'.'.join(path)} in this file is an array", f"Remove its element {index + 1} by hand")
 
-    def prune_root(self) -> str:
-        """Return the text as it is: without keys nothing of an outermost table is left."""
-        return self._text
+    def prune(self, path: Sequence[str]) -> str:
+        """Return the text without an empty table, unless comments belong to it; of the outermost nothing is left."""
+        starts = [*(section.start for section in self._sections), len(self._lines)]
+        if any(
+            section.table == tuple(path) and (not path or self._has_comments(section.start, end))
+            for section, end in zip(self._sections, starts[1:], strict=True)
+        ):
+            return self._text
+        return self.drop(path)
 
     def _read(self) -> list[_Section]:
         sections = [_Section((), False, -1, {})]
@@ -150,6 +157,16 @@ class TomlText:
             if _parsed(text[:place]) == data:
                 return text[len(text[:place].rstrip()) :]
         return ""
+
+    def _has_comments(self, header: int, end: int) -> bool:
+        """Check for comments above, on and below a header, but those that a blank line sets apart for the next."""
+        is_comment = [line.lstrip().startswith("#") for line in self._lines]
+        apart = end
+        while end < len(self._lines) and is_comment[apart - 1]:
+            apart -= 1
+        if not self._lines[apart - 1].strip():
+            end = apart
+        return any(is_comment[max(header - 1, 0) : end]) or self._comment(range(header, header + 1)) != ""
 
     def _end_of(self, line: int) -> str:
         text: str = self._lines[line]

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
-from satchel.base.errors import Conflict, InvalidInput, SatchelError
+from satchel.base.errors import Conflict, InvalidInput, Refused, SatchelError
 from satchel.base.paging import MAX_LIMIT
 from satchel.client import Satchel
 from satchel.interfaces.cli.common import store_options
+from satchel.interfaces.cli.editor import edit_text, keep_text
 from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.text import edited
 from satchel.interfaces.text.edited import DecisionText, EditedItem, RuleText
@@ -46,12 +45,14 @@ class _Kind(NamedTuple):
 
 @click.command()
 @click.argument("kind", type=click.Choice(("rules", "decisions")))
+@click.option("--yes", is_flag=True, help="Remove more than half of the items without asking.")
 @store_options
-def command(kind: str, db: str | None, project: str | None) -> int:
+def command(kind: str, yes: bool, db: str | None, project: str | None) -> int:
     """Edit all rules or decisions in force as one Markdown text.
 
     The text opens in your editor (VISUAL or EDITOR). What you change replaces the item, what you remove ends it, and
-    the history keeps both. An item that somebody else changed while you wrote is shown and left as it is.
+    the history keeps both. An item that somebody else changed while you wrote is shown and left as it is. An empty text
+    changes nothing.
 
     \b
     Examples:
@@ -68,6 +69,8 @@ def command(kind: str, db: str | None, project: str | None) -> int:
         if changed is None:
             click.echo("nothing was changed")
             return 0
+        if not yes:
+            _confirm_removal(before, changed, items, kind)
         now = {one.ref: one for one in how.load(satchel)}
         is_whole = True
         for work in _changes(satchel, how, before, now, items):
@@ -77,7 +80,7 @@ def command(kind: str, db: str | None, project: str | None) -> int:
                 is_whole = False
                 click.echo(f"not done: {error.problem}. {error.remedy}", err=True)
         if not is_whole:
-            click.echo(f"Your text is kept in {_keep(changed, kind)}", err=True)
+            click.echo(f"Your text is kept in {keep_text(changed, kind)}", err=True)
     return 0 if is_whole else 1
 
 
@@ -85,28 +88,44 @@ def _edit(text: str, before: dict[str, Any], how: _Kind, kind: str) -> tuple[str
     """Return the edited text, None if it did not change, and its items."""
     draft = text
     while True:
-        after = click.edit(draft, extension=".md")
-        if after is None or after == text:
+        try:
+            answer = edit_text(draft, kind)
+        except InvalidInput as error:
+            if draft == text:
+                raise
+            file = keep_text(draft, kind)
+            raise InvalidInput(error.problem, f"{error.remedy}. What you wrote before is kept in {file}") from error
+        after = draft if answer is None else answer
+        if after == text or not after.strip():
             return None, []
         try:
             return after, [(item, how.parse(item)) for item in edited.parse(after, before)]
         except InvalidInput as error:
-            if not (sys.stdin.isatty() and sys.stdout.isatty()):
-                file = _keep(after, kind)
+            if _is_terminal():
+                click.echo(f"{error.problem}. {error.remedy}", err=True)
+            if not (_is_terminal() and click.confirm("Edit again?", default=True)):
+                file = keep_text(after, kind)
                 raise InvalidInput(
                     f"{error.problem}; nothing was changed", f"{error.remedy}. Your text is kept in {file}"
                 ) from error
-            click.echo(f"{error.problem}. {error.remedy}", err=True)
-            if not click.confirm("Edit again?", default=True):
-                return None, []
             draft = after
 
 
-def _keep(text: str, kind: str) -> Path:
-    descriptor, name = tempfile.mkstemp(prefix=f"satchel-{kind}-", suffix=".md")
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-    return Path(name)
+def _confirm_removal(before: dict[str, Any], text: str, items: list[tuple[EditedItem, Any]], kind: str) -> None:
+    """Ask whether a text may remove more than half of three or more items."""
+    removed = len(before.keys() - {item.ref for item, _ in items})
+    if len(before) < 3 or removed * 2 <= len(before):
+        return
+    what = f"{removed} of {len(before)} {kind}"
+    if not (_is_terminal() and click.confirm(f"Remove {what}?", default=False, err=True)):
+        raise Refused(
+            f"this text removes {what}; nothing was changed",
+            f"Add --yes to remove them. Your text is kept in {keep_text(text, kind)}",
+        )
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _changes(

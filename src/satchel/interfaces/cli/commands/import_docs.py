@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from satchel.base.errors import InvalidInput
 from satchel.base.invisible import revealed
 from satchel.interfaces.cli.common import json_option, show_json, store_options, warn_notes
+from satchel.interfaces.cli.editor import edit_text
 from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.text.parts import counted
 
@@ -146,7 +148,11 @@ def ask(documents: Documents, review: Review) -> None:
             click.echo("\n".join(["", f"{place + 1} of {len(proposals)}", *_lines(one)]))
             key = click.prompt("accept?", type=click.Choice([*_KEYS]), default="s", show_choices=True)
             if key == "e":
-                text = click.edit(one.text, extension=".md")
+                try:
+                    text = edit_text(one.text, one.kind)
+                except InvalidInput as error:
+                    click.echo(f"{error.problem}. {error.remedy}", err=True)
+                    continue
                 one, is_edited = (one, is_edited) if text is None else (replace(one, text=text.strip()), True)
             if key == "k" and one.item is None and one.kind != "decision":
                 one = replace(one, kind="note" if one.kind == "rule" else "rule")
