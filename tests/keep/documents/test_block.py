@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from keep.documents.conftest import Commit
 from satchel import Satchel
-from satchel.base.errors import Conflict, InvalidInput
+from satchel.base.errors import Conflict, InvalidInput, Refused
 from satchel.base.tokens import estimate
 from satchel.keep.documents.block import INSTRUCTIONS, MAX_TOKENS, RULES, with_block
 from satchel.keep.documents.splitting import BEGIN, END
@@ -113,3 +114,9 @@ def test_a_conflict_that_cuts_through_the_block_and_a_half_block_are_refused() -
     for text in (f"{BEGIN}\nold\n", f"old\n{END}\n", f"{_OLD}<<<<<<< x\n"):
         with pytest.raises(InvalidInput, match="do not enclose"):
             with_block(text, _BLOCK)
+
+
+def test_a_pipe_in_place_of_the_file_is_refused(satchel: Satchel, top: Path) -> None:
+    os.mkfifo(top / "AGENTS.md")
+    with pytest.raises(Refused, match="no regular file"):
+        satchel.documents.write_block()

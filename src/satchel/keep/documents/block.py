@@ -322,6 +322,8 @@ def _leads_to(file: Path) -> list[str]:
     try:
         if file.is_symlink():
             return [file.readlink().name] if file.readlink().parent == Path() else []
+        if not file.is_file():  # opening a pipe would wait for its writer
+            return []
         with file.open("rb") as stream:
             return _IMPORT.findall(stream.read(_MOST_BYTES).decode("utf-8", "replace"))
     except OSError:
