@@ -27,9 +27,9 @@ from satchel.keep.documents.splitting import BEGIN, END
 LINES = st.lists(st.sampled_from(["# Title", "", "text", "<!-- other -->", "  - item"]), max_size=6)
 
 
-@given(LINES, st.sampled_from(["\n", "\r\n"]))
-def test_the_block_comes_and_goes_without_a_trace(lines: list[str], newline: str) -> None:
-    text = "".join(line + newline for line in lines)
+@given(LINES, st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_the_block_comes_and_goes_without_a_trace(lines: list[str], newline: str, is_open: bool) -> None:
+    text = "".join(line + newline for line in lines) + "end" * is_open
     put = INSTRUCTIONS.put(text)
     assert INSTRUCTIONS.found(put).state is State.CURRENT
     assert INSTRUCTIONS.put(put) == put
@@ -44,7 +44,7 @@ def test_a_block_of_another_version_is_replaced_where_it_stands() -> None:
     assert put.startswith("before\n\n")
     assert put.endswith("\nafter\n")
     assert "old words" not in put
-    assert INSTRUCTIONS.take(put) == "before\nafter\n"
+    assert INSTRUCTIONS.take(put) == "before\n\nafter\n"
 
 
 @pytest.mark.parametrize(

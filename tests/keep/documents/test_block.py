@@ -143,6 +143,18 @@ def test_a_fence_that_does_not_enclose_the_block_does_not_hide_it(before: str) -
     assert with_block(f"{before}{_OLD}", _BLOCK) == f"{before}{_BLOCK}"
 
 
+@pytest.mark.parametrize("text", ["", "\n", "# T\n", "# T\n\n", "# T\n\ntext", "a\r\nb", "a\r\n"])
+def test_the_block_comes_and_goes_without_a_trace(text: str) -> None:
+    written = with_block(text, _BLOCK)
+    assert with_block(written, _BLOCK) == written
+    assert with_block(written, "") == text
+
+
+def test_what_was_written_below_the_block_stays_apart_from_what_is_above_it() -> None:
+    assert with_block(f"a\n\n{_OLD}b\n", "") == "a\n\nb\n"
+    assert with_block(f"a\n\n{_OLD}\nb\n", "") == "a\n\nb\n"
+
+
 def test_a_pipe_in_place_of_the_file_is_refused(satchel: Satchel, top: Path) -> None:
     os.mkfifo(top / "AGENTS.md")
     with pytest.raises(Refused, match="no regular file"):

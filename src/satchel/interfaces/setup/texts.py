@@ -72,6 +72,9 @@ class Block:
         span = self._span(text)
         current = "" if span is None else _unix(text[slice(*span)])
         whole = self._whole(current).replace("\n", newline)
+        # where the file had no final newline the block has none, so that without the block it is as it was
+        if text[: None if span is None else span[1]][-1:] not in {"", "\n"}:
+            whole = whole.removesuffix(newline)
         if span is not None:
             return text[: span[0]] + whole + text[span[1] :]
         gap = "" if not text else newline if text.endswith("\n") else newline * 2
@@ -82,8 +85,10 @@ class Block:
         span = self._span(text)
         if span is None:
             return text
-        before = re.sub(r"(?:\A|(?<=\n))\r?\n\Z", "", text[: span[0]])
-        return before + text[span[1] :]
+        before, after = text[: span[0]], text[span[1] :]
+        if not after.partition("\n")[0].strip():
+            before = re.sub(r"(?:\A|(?<=\n))\r?\n\Z", "", before)
+        return before + after if text[: span[1]].endswith("\n") else re.sub(r"\r?\n\Z", "", before)
 
     def _whole(self, current: str) -> str:
         at = current.find(f"\n{self.other}\n")

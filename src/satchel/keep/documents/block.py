@@ -200,17 +200,20 @@ def with_block(text: str, block: str) -> str:
         Conflict: git's markers cut through the block.
     """
     kept, place = _without_block(text.splitlines(keepends=True))
-    if not block:
-        if place and kept[place - 1].strip() == "":
-            del kept[place - 1]
-        return "".join(kept)
     newline = "\r\n" if "\r\n" in text else "\n"
+    # where the file had no final newline the block has none, so that without the block it is as it was
+    is_open = place in {None, len(kept)} and text[-1:] not in {"", "\n"}
+    if not block:
+        if place and not "".join(kept[place - 1 : place + 1]).strip():
+            del kept[place - 1]
+        rest = "".join(kept)
+        return rest.removesuffix(newline) if is_open and place is not None else rest
     if place is None:
         place = len(kept)
         if kept:
             kept.append(newline if kept[-1].endswith("\n") else newline * 2)
             place += 1
-    kept.insert(place, block.replace("\n", newline))
+    kept.insert(place, (block.removesuffix("\n") if is_open else block).replace("\n", newline))
     return "".join(kept)
 
 
