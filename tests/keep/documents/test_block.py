@@ -155,6 +155,16 @@ def test_what_was_written_below_the_block_stays_apart_from_what_is_above_it() ->
     assert with_block(f"a\n\n{_OLD}\nb\n", "") == "a\n\nb\n"
 
 
+def test_a_marker_without_its_other_is_named_and_nothing_is_written(satchel: Satchel, top: Path) -> None:
+    satchel.constraints.add("a rule")
+    text = f"# T\n\n{BEGIN}\n- Mine.\n\n{_OLD}"
+    (top / "AGENTS.md").write_text(text)
+    for remove in (False, True):
+        with pytest.raises(InvalidInput, match=r"AGENTS\.md: line 3 is"):
+            satchel.documents.write_block(remove=remove)
+    assert (top / "AGENTS.md").read_text() == text
+
+
 def test_a_pipe_in_place_of_the_file_is_refused(satchel: Satchel, top: Path) -> None:
     os.mkfifo(top / "AGENTS.md")
     with pytest.raises(Refused, match="no regular file"):

@@ -101,9 +101,9 @@ class Block:
         if not marks:
             return None
         if [*marks.values()] != [BEGIN, END]:
-            named = ", ".join(str(place + 1) for place in marks)
+            numbers = ", ".join(str(place + 1) for place in marks)
             raise InvalidInput(
-                f"the lines {BEGIN!r} and {END!r} do not enclose one block (line {named})",
+                f"the lines {BEGIN!r} and {END!r} do not enclose one block (line {numbers})",
                 "Remove or add such lines until they do, then try again",
             )
         first, last = marks

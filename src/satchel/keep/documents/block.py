@@ -96,7 +96,10 @@ def write_block(workplace: Workplace, *, remove: bool, check: bool, dry_run: boo
     elif not remove:
         lines, left_out = _lines(workplace, target.name)
         block = "\n".join([BEGIN, INSTRUCTIONS, *_part(lines), END, ""])
-    text = with_block(file.text, block)
+    try:
+        text = with_block(file.text, block)
+    except InvalidInput as error:
+        raise InvalidInput(f"{target.name}: {error.problem}", error.remedy) from None
     result = Block(
         target.name,
         block,
