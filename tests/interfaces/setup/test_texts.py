@@ -22,13 +22,14 @@ from satchel.interfaces.setup.texts import (
     opencode_plugin,
 )
 from satchel.keep.documents.block import instructions_file, instructions_notes
+from satchel.keep.documents.splitting import BEGIN, END
 
 LINES = st.lists(st.sampled_from(["# Title", "", "text", "<!-- other -->", "  - item"]), max_size=6)
 
 
-@given(LINES, st.sampled_from(["\n", "\r\n"]))
-def test_the_block_comes_and_goes_without_a_trace(lines: list[str], newline: str) -> None:
-    text = "".join(line + newline for line in lines)
+@given(LINES, st.sampled_from(["\n", "\r\n"]), st.booleans())
+def test_the_block_comes_and_goes_without_a_trace(lines: list[str], newline: str, is_open: bool) -> None:
+    text = "".join(line + newline for line in lines) + "end" * is_open
     put = INSTRUCTIONS.put(text)
     assert INSTRUCTIONS.found(put).state is State.CURRENT
     assert INSTRUCTIONS.put(put) == put
@@ -37,28 +38,35 @@ def test_the_block_comes_and_goes_without_a_trace(lines: list[str], newline: str
 
 
 def test_a_block_of_another_version_is_replaced_where_it_stands() -> None:
-    text = f"before\n\n{INSTRUCTIONS.begin}\nold words\n{INSTRUCTIONS.end}\nafter\n"
+    text = f"before\n\n{BEGIN}\nold words\n{END}\nafter\n"
     assert INSTRUCTIONS.found(text).state is State.STALE
     put = INSTRUCTIONS.put(text)
     assert put.startswith("before\n\n")
     assert put.endswith("\nafter\n")
     assert "old words" not in put
-    assert INSTRUCTIONS.take(put) == "before\nafter\n"
+    assert INSTRUCTIONS.take(put) == "before\n\nafter\n"
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        f"{INSTRUCTIONS.begin}\n",
-        f"{INSTRUCTIONS.end}\n",
-        f"{INSTRUCTIONS.end}\n{INSTRUCTIONS.begin}\n",
-        f"{INSTRUCTIONS.begin}\n{INSTRUCTIONS.begin}\n{INSTRUCTIONS.end}\n",
+        f"{BEGIN}\n",
+        f"{END}\n",
+        f"{END}\n{BEGIN}\n",
+        f"{BEGIN}\n{BEGIN}\n{END}\n",
     ],
 )
 def test_lines_that_do_not_enclose_a_block_are_refused(text: str) -> None:
     for change in (INSTRUCTIONS.put, INSTRUCTIONS.take):
         with pytest.raises(InvalidInput, match="do not enclose one block"):
             change(text)
+
+
+def test_an_example_of_the_block_in_a_fence_is_text() -> None:
+    text = f"```\n{BEGIN}\nexample\n{END}\n```\n"
+    put = INSTRUCTIONS.put(text)
+    assert put.startswith(text)
+    assert INSTRUCTIONS.take(put) == text
 
 
 def test_the_block_is_short_and_names_no_tool() -> None:

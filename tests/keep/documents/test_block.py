@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from keep.documents.conftest import Commit
 from satchel import Satchel
-from satchel.base.errors import Conflict, InvalidInput
+from satchel.base.errors import Conflict, InvalidInput, Refused
 from satchel.base.tokens import estimate
 from satchel.keep.documents.block import INSTRUCTIONS, MAX_TOKENS, RULES, with_block
 from satchel.keep.documents.splitting import BEGIN, END
@@ -110,6 +111,61 @@ def test_markers_of_a_merge_go_with_the_block_and_those_of_other_lines_stay(text
 def test_a_conflict_that_cuts_through_the_block_and_a_half_block_are_refused() -> None:
     with pytest.raises(Conflict, match="cut through"):
         with_block(f"<<<<<<< x\n{BEGIN}\n=======\nother\n>>>>>>> y\nold\n{END}\n", _BLOCK)
-    for text in (f"{BEGIN}\nold\n", f"old\n{END}\n", f"{_OLD}<<<<<<< x\n"):
-        with pytest.raises(InvalidInput, match="do not enclose"):
-            with_block(text, _BLOCK)
+    for text, problem in (
+        (f"a\n{BEGIN}\nold\n", "line 2 is .*begin"),
+        (f"old\n{END}\n", "line 2 is .*end"),
+        (f"a\n{BEGIN}\nmine\n{_OLD}", "line 2 is .*begin"),
+        (f"{_OLD}<<<<<<< x\n", "no end line"),
+    ):
+        for block in (_BLOCK, ""):
+            with pytest.raises(InvalidInput, match=problem):
+                with_block(text, block)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```\n{_OLD}```\n",
+        f"~~~~ md\n```\n{_OLD}~~~\n~~~~~\n",
+        f"  ```\n{BEGIN}\n  ```\n",
+        f"- item\n\ntext\n  ```\n{_OLD}  ```\n",
+    ],
+)
+def test_an_example_of_the_block_in_a_fence_is_text(text: str) -> None:
+    written = with_block(text, _BLOCK)
+    assert written == f"{text}\n{_BLOCK}"
+    assert with_block(written, _BLOCK) == written
+    assert with_block(written, "") == text
+
+
+@pytest.mark.parametrize("before", ["```\n", "- ```\n  x\n  ```\n", "- x\n  ```\n", "```x``` y\n", "````\n```\n"])
+def test_a_fence_that_does_not_enclose_the_block_does_not_hide_it(before: str) -> None:
+    assert with_block(f"{before}{_OLD}", _BLOCK) == f"{before}{_BLOCK}"
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# T\n", "# T\n\n", "# T\n\ntext", "a\r\nb", "a\r\n"])
+def test_the_block_comes_and_goes_without_a_trace(text: str) -> None:
+    written = with_block(text, _BLOCK)
+    assert with_block(written, _BLOCK) == written
+    assert with_block(written, "") == text
+
+
+def test_what_was_written_below_the_block_stays_apart_from_what_is_above_it() -> None:
+    assert with_block(f"a\n\n{_OLD}b\n", "") == "a\n\nb\n"
+    assert with_block(f"a\n\n{_OLD}\nb\n", "") == "a\n\nb\n"
+
+
+def test_a_marker_without_its_other_is_named_and_nothing_is_written(satchel: Satchel, top: Path) -> None:
+    satchel.constraints.add("a rule")
+    text = f"# T\n\n{BEGIN}\n- Mine.\n\n{_OLD}"
+    (top / "AGENTS.md").write_text(text)
+    for remove in (False, True):
+        with pytest.raises(InvalidInput, match=r"AGENTS\.md: line 3 is"):
+            satchel.documents.write_block(remove=remove)
+    assert (top / "AGENTS.md").read_text() == text
+
+
+def test_a_pipe_in_place_of_the_file_is_refused(satchel: Satchel, top: Path) -> None:
+    os.mkfifo(top / "AGENTS.md")
+    with pytest.raises(Refused, match="no regular file"):
+        satchel.documents.write_block()

@@ -7,7 +7,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from satchel.keep.documents.splitting import blocks_of, split
+from satchel.keep.documents.splitting import BEGIN, END, blocks_of, split
 
 _DOCUMENT = """\
 # Agents
@@ -63,6 +63,16 @@ def test_a_document_is_split_by_its_structure() -> None:
 def test_the_block_of_satchel_is_no_part_of_a_document() -> None:
     text = "- Use tabs.\n\n<!-- satchel: begin -->\n- Never push.\n<!-- satchel: end -->\n- Use LF.\n"
     assert [one.text for one in split(text)] == ["Use tabs.", "Use LF."]
+
+
+def test_a_marker_without_its_other_hides_no_text() -> None:
+    text = f"{BEGIN}\n- Mine.\n\n{BEGIN}\n- Not.\n{END}\n- Mine too.\n{END}\n- And mine.\n"
+    assert [piece.text for piece in split(text)] == ["Mine.", "Mine too.", "And mine."]
+
+
+def test_an_example_of_the_block_in_a_fence_is_code() -> None:
+    text = f"```\n{BEGIN}\n{END}\n```"
+    assert [(block.kind, block.text) for block in blocks_of(text)] == [("code", text)]
 
 
 _LINE = st.sampled_from(

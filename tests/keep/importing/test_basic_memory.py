@@ -79,3 +79,9 @@ def test_links_and_broken_files_are_named_and_hidden_folders_left_alone(
 def test_a_folder_without_notes_is_refused(satchel: Satchel, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no Markdown notes"):
         satchel.importing.take("basic-memory", tmp_path)
+
+
+def test_a_pipe_is_left_out_and_said(satchel: Satchel, folder: Path) -> None:
+    os.mkfifo(folder / "pipe.md")
+    result = satchel.importing.take("basic-memory", folder)
+    assert [(one.row, one.reason) for one in result.troubles] == [("pipe.md", "it is a link or no regular file")]

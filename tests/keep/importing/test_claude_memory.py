@@ -75,3 +75,9 @@ def test_links_and_what_is_no_text_are_left_out_and_said(satchel: Satchel, memor
 def test_a_folder_without_notes_is_refused(satchel: Satchel, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="no Markdown"):
         satchel.importing.take("claude", tmp_path / "nowhere")
+
+
+def test_a_pipe_is_left_out_and_said(satchel: Satchel, memory: Path) -> None:
+    os.mkfifo(memory / "pipe.md")
+    result = satchel.importing.take("claude", memory)
+    assert [(one.row, one.reason) for one in result.troubles] == [("pipe.md", "it is a link or no regular file")]

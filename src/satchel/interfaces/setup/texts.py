@@ -9,7 +9,7 @@ from satchel.base.errors import InvalidInput, Refused
 from satchel.base.records import dataclass
 from satchel.interfaces.setup.parts import Found, State
 from satchel.keep.documents import block
-from satchel.keep.documents.splitting import BEGIN, END
+from satchel.keep.documents.splitting import BEGIN, END, markers
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,6 @@ class Block:
     """
 
     role: str
-    begin: str
-    end: str
     body: str
     other: str
 
@@ -74,6 +72,9 @@ class Block:
         span = self._span(text)
         current = "" if span is None else _unix(text[slice(*span)])
         whole = self._whole(current).replace("\n", newline)
+        # where the file had no final newline the block has none, so that without the block it is as it was
+        if text[: None if span is None else span[1]][-1:] not in {"", "\n"}:
+            whole = whole.removesuffix(newline)
         if span is not None:
             return text[: span[0]] + whole + text[span[1] :]
         gap = "" if not text else newline if text.endswith("\n") else newline * 2
@@ -84,25 +85,29 @@ class Block:
         span = self._span(text)
         if span is None:
             return text
-        before = re.sub(r"(?:\A|(?<=\n))\r?\n\Z", "", text[: span[0]])
-        return before + text[span[1] :]
+        before, after = text[: span[0]], text[span[1] :]
+        if not after.partition("\n")[0].strip():
+            before = re.sub(r"(?:\A|(?<=\n))\r?\n\Z", "", before)
+        return before + after if text[: span[1]].endswith("\n") else re.sub(r"\r?\n\Z", "", before)
 
     def _whole(self, current: str) -> str:
         at = current.find(f"\n{self.other}\n")
-        other = "" if at < 0 else current[at : current.rindex(self.end)]
-        return f"{self.begin}\n{self.body}\n{other}{self.end}\n"
+        other = "" if at < 0 else current[at : current.rindex(END)]
+        return f"{BEGIN}\n{self.body}\n{other}{END}\n"
 
     def _span(self, text: str) -> tuple[int, int] | None:
-        starts = [match.start() for match in re.finditer(rf"^{re.escape(self.begin)}", text, re.MULTILINE)]
-        ends = [match.end() for match in re.finditer(rf"^{re.escape(self.end)}[ \t]*(?:\r?\n|\Z)", text, re.MULTILINE)]
-        if not starts and not ends:
+        lines = text.splitlines(keepends=True)
+        marks = markers(lines)
+        if not marks:
             return None
-        if len(starts) != 1 or len(ends) != 1 or ends[0] <= starts[0]:
+        if [*marks.values()] != [BEGIN, END]:
+            numbers = ", ".join(str(place + 1) for place in marks)
             raise InvalidInput(
-                f"the lines {self.begin!r} and {self.end!r} do not enclose one block",
-                "Remove these lines and what setup wrote between them, then try again",
+                f"the lines {BEGIN!r} and {END!r} do not enclose one block (line {numbers})",
+                "Remove or add such lines until they do, then try again",
             )
-        return starts[0], ends[0]
+        first, last = marks
+        return len("".join(lines[:first])), len("".join(lines[: last + 1]))
 
 
 def _unix(text: str) -> str:
@@ -220,5 +225,5 @@ def opencode_plugin(launcher: str) -> OwnText:
     return OwnText("hooks", PLUGIN_MARK, _PLUGIN % facts)
 
 
-INSTRUCTIONS = Block("instructions", BEGIN, END, block.INSTRUCTIONS, block.RULES)
+INSTRUCTIONS = Block("instructions", block.INSTRUCTIONS, block.RULES)
 """The block of instructions in a project's AGENTS.md, without the rules that ``satchel share --agents-md`` adds."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from satchel.base import user_files
@@ -15,7 +15,7 @@ from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.corrections.log import CONFIRMED
 from satchel.keep.decisions.state import value_of
-from satchel.keep.documents.splitting import BEGIN, END
+from satchel.keep.documents.splitting import BEGIN, END, markers
 from satchel.keep.globs import globs_in
 from satchel.keep.moving.lines import lines_of
 from satchel.keep.names import PERSONS
@@ -96,7 +96,10 @@ def write_block(workplace: Workplace, *, remove: bool, check: bool, dry_run: boo
     elif not remove:
         lines, left_out = _lines(workplace, target.name)
         block = "\n".join([BEGIN, INSTRUCTIONS, *_part(lines), END, ""])
-    text = with_block(file.text, block)
+    try:
+        text = with_block(file.text, block)
+    except InvalidInput as error:
+        raise InvalidInput(f"{target.name}: {error.problem}", error.remedy) from None
     result = Block(
         target.name,
         block,
@@ -118,8 +121,9 @@ def write_block(workplace: Workplace, *, remove: bool, check: bool, dry_run: boo
 
 def _present(text: str) -> str:
     """Return the block of a file without conflict markers, or one without rules."""
-    found = re.search(rf"^{BEGIN}.*?^{END}[^\n]*\n?", text.replace("\r\n", "\n"), re.MULTILINE | re.DOTALL)
-    lines = [BEGIN, INSTRUCTIONS, END, ""] if found is None else found[0].split("\n")
+    lines = text.replace("\r\n", "\n").split("\n")
+    places = list(markers(lines))[:2]
+    lines = [BEGIN, INSTRUCTIONS, END, ""] if len(places) < 2 else [*lines[places[0] : places[1] + 1], ""]
     return "\n".join(line for line in lines if line[:7] not in {sign * 7 for sign in "<|=>"})
 
 
@@ -195,81 +199,87 @@ def with_block(text: str, block: str) -> str:
     Conflict markers of git in or around the block go; those about other lines stay.
 
     Raises:
-        InvalidInput: a line of the markers is missing.
+        InvalidInput: a line of the markers, or of a conflict, is missing.
         Conflict: git's markers cut through the block.
     """
     kept, place = _without_block(text.splitlines(keepends=True))
-    if not block:
-        if place and kept[place - 1].strip() == "":
-            del kept[place - 1]
-        return "".join(kept)
     newline = "\r\n" if "\r\n" in text else "\n"
+    # where the file had no final newline the block has none, so that without the block it is as it was
+    is_open = place in {None, len(kept)} and text[-1:] not in {"", "\n"}
+    if not block:
+        if place and not "".join(kept[place - 1 : place + 1]).strip():
+            del kept[place - 1]
+        rest = "".join(kept)
+        return rest.removesuffix(newline) if is_open and place is not None else rest
     if place is None:
         place = len(kept)
         if kept:
             kept.append(newline if kept[-1].endswith("\n") else newline * 2)
             place += 1
-    kept.insert(place, block.replace("\n", newline))
+    kept.insert(place, (block.removesuffix("\n") if is_open else block).replace("\n", newline))
     return "".join(kept)
 
 
 class _Side:
     """One side of a conflict: its lines outside of the block."""
 
-    def __init__(self, *, is_inside: bool) -> None:
-        self.is_inside = is_inside
+    def __init__(self, begin: int | None) -> None:
+        self.begin = begin
         self.has_dropped = False
         self.kept: list[str] = []
 
-    def add(self, line: str) -> None:
-        is_begin, is_end = line.startswith(BEGIN), line.startswith(END)
-        if is_end and not self.is_inside:
-            raise _broken()
-        if self.is_inside or is_begin:
+    def add(self, line: str, place: int, mark: str | None) -> None:
+        if mark == END and self.begin is None:
+            raise _broken(place, END, "begins")
+        if mark == BEGIN and self.begin is not None:
+            raise _broken(self.begin, BEGIN, "ends")
+        if self.begin is not None or mark:
             self.has_dropped = True
         else:
             self.kept.append(line)
-        self.is_inside = is_begin or (self.is_inside and not is_end)
+        self.begin = place if mark == BEGIN else None if mark == END else self.begin
 
 
-def _without_block(lines: Iterable[str]) -> tuple[list[str], int | None]:
+def _without_block(lines: Sequence[str]) -> tuple[list[str], int | None]:
     """Return the lines outside of the block, and its place among them, or None."""
     kept: list[str] = []
     place: int | None = None
-    is_inside = False
+    begin: int | None = None
     hunk: list[str] = []
     sides: list[_Side] = []
-    for line in lines:
+    marks = markers(lines)
+    for at, line in enumerate(lines):
         mark = line[:7] if line[7:8] in {"", " ", "\n", "\r"} else ""
         if not sides and mark == "<" * 7:
-            sides, hunk = [_Side(is_inside=is_inside)], [line]
+            sides, hunk = [_Side(begin)], [line]
         elif sides and mark in {"|" * 7, "=" * 7}:
-            sides.append(_Side(is_inside=is_inside))
+            sides.append(_Side(begin))
             hunk.append(line)
         elif sides and mark == ">" * 7:
             hunk.append(line)
-            ends = {side.is_inside for side in sides}
-            if len(ends) > 1:
+            if len({side.begin is None for side in sides}) > 1:
                 raise Conflict("git's conflict markers cut through the block", "Resolve this conflict in an editor")
             if any(side.has_dropped for side in sides):
                 place = len(kept) if place is None else place
                 ours, theirs = sides[0].kept, sides[-1].kept
                 kept += ours if ours == theirs else _marked(hunk, sides)
-            elif not is_inside:
+            elif begin is None:
                 kept += hunk
-            is_inside = ends.pop()
+            begin = sides[0].begin
             sides = []
         elif sides:
-            sides[-1].add(line)
+            sides[-1].add(line, at, marks.get(at))
             hunk.append(line)
         else:
-            side = _Side(is_inside=is_inside)
-            side.add(line)
+            side = _Side(begin)
+            side.add(line, at, marks.get(at))
             place = len(kept) if side.has_dropped and place is None else place
             kept += side.kept
-            is_inside = side.is_inside
-    if is_inside or sides:
-        raise _broken()
+            begin = side.begin
+    if sides:
+        raise InvalidInput("a conflict of git has no end line", "Resolve it in an editor, then try again")
+    if begin is not None:
+        raise _broken(begin, BEGIN, "ends")
     return kept, place
 
 
@@ -278,10 +288,10 @@ def _marked(hunk: list[str], sides: list[_Side]) -> list[str]:
     return [part for mark, side in zip(marks, sides, strict=False) for part in (mark, *side.kept)] + marks[-1:]
 
 
-def _broken() -> InvalidInput:
+def _broken(place: int, mark: str, does: str) -> InvalidInput:
     return InvalidInput(
-        f"the lines {BEGIN!r} and {END!r} do not enclose one block",
-        "Remove these lines and what stands between them, then try again",
+        f"line {place + 1} is {mark!r}, but no line {does} that block",
+        "Remove that line, or add the missing one, then try again",
     )
 
 
@@ -322,6 +332,8 @@ def _leads_to(file: Path) -> list[str]:
     try:
         if file.is_symlink():
             return [file.readlink().name] if file.readlink().parent == Path() else []
+        if not file.is_file():  # opening a pipe would wait for its writer
+            return []
         with file.open("rb") as stream:
             return _IMPORT.findall(stream.read(_MOST_BYTES).decode("utf-8", "replace"))
     except OSError:

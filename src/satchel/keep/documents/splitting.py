@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from satchel.base.records import NamedTuple
 from satchel.keep.documents.records import NOTE, RULE, Piece
@@ -11,7 +11,7 @@ from satchel.keep.documents.records import NOTE, RULE, Piece
 BEGIN, END = "<!-- satchel: begin -->", "<!-- satchel: end -->"
 """The lines around the block of Satchel, which is no part of the document."""
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
 _BREAK = re.compile(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
@@ -53,9 +53,40 @@ class Block(NamedTuple):
         return "\n".join(self.lines)
 
 
+def markers(lines: Sequence[str]) -> dict[int, str]:
+    """Return the lines that begin or end the block of Satchel, by place; those in a fenced block of code are text."""
+    outside: dict[int, str] = {}
+    inside: dict[int, str] = {}
+    fence = ""
+    is_item = False
+    for place, line in enumerate(lines):
+        plain = line.rstrip()
+        match = _FENCE.match(plain)
+        if fence:
+            if match and match[0] == plain and match[1].startswith(fence):
+                fence, inside = "", {}
+            elif plain in {BEGIN, END}:
+                inside[place] = plain
+            continue
+        if plain[:2].strip():
+            is_item = bool(_ITEM.match(plain))
+        if match and not (is_item and plain.startswith("  ")):
+            # one in an item ends with it, and hides no line that is not indented
+            fence = match[1]
+        elif plain in {BEGIN, END}:
+            outside[place] = plain
+    # a fence that does not end hides nothing
+    return outside | inside
+
+
 def blocks_of(text: str, first: int = 1) -> Iterator[Block]:
     """Yield the blocks of a Markdown text: heading, item, steps, code, comment, or text; breaks are left out."""
     lines = text.split("\n")
+    begin: int | None = None
+    for place, mark in markers(lines).items():
+        start = place if mark == BEGIN or begin is None else begin
+        lines[start : place + 1] = [""] * (place + 1 - start)
+        begin = place if mark == BEGIN else None
     at = 0
     while at < len(lines):
         start, line = at, lines[at]
@@ -63,10 +94,7 @@ def blocks_of(text: str, first: int = 1) -> Iterator[Block]:
         fence, heading, item = _FENCE.match(line), _HEADING.match(line), _ITEM.match(line)
         if not line.strip() or _BREAK.match(line) or _CONFLICT.match(line):
             continue
-        if line.startswith(BEGIN):
-            end = next((place for place in range(at, len(lines)) if lines[place].startswith(END)), None)
-            at = at if end is None else end + 1
-        elif line.lstrip().startswith("<!--"):
+        if line.lstrip().startswith("<!--"):
             end = next((place for place in range(start, len(lines)) if "-->" in lines[place]), len(lines) - 1)
             at = end + 1
             yield Block("comment", tuple(lines[start:at]), first + start)
@@ -121,7 +149,7 @@ def _end_of_item(lines: list[str], at: int, indent: int, *, is_steps: bool) -> i
 
 def _ends_text(line: str) -> bool:
     is_other = _HEADING.match(line) or _FENCE.match(line) or _ITEM.match(line) or _CONFLICT.match(line)
-    return bool(not line.strip() or is_other or line.lstrip().startswith("<!--") or line.startswith((BEGIN, END)))
+    return bool(not line.strip() or is_other or line.lstrip().startswith("<!--"))
 
 
 def split(text: str, *, first: int = 1, headings: bool = True) -> list[Piece]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -41,8 +42,8 @@ def _files(folder: Path, troubles: list[Trouble]) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for file in (Path(at, name) for name in sorted(names) if name.endswith(".md") and not name.startswith(".")):
             status = file.lstat()
-            if file.is_symlink() or status.st_size > _MAX_BYTES:
-                reason = "it is a link" if file.is_symlink() else "it is larger than 1 MB"
+            if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_BYTES:
+                reason = "it is larger than 1 MB" if stat.S_ISREG(status.st_mode) else "it is a link or no regular file"
                 troubles.append(Trouble("note", str(file.relative_to(folder)), reason))
             else:
                 yield file

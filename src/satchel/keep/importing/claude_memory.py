@@ -8,6 +8,7 @@ text in older versions. The format of the front matter is undocumented.
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,8 +42,9 @@ def read_claude_memory(path: Path) -> Arriving:
 
 def _lines(file: Path, troubles: list[Trouble], *, is_note: bool) -> Iterator[tuple[str, str, Line]]:
     status = file.lstat()
-    if file.is_symlink() or status.st_size > _MAX_BYTES:
-        troubles.append(Trouble("file", file.name, "it is a link" if file.is_symlink() else "it is larger than 1 MB"))
+    if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_BYTES:
+        reason = "it is larger than 1 MB" if stat.S_ISREG(status.st_mode) else "it is a link or no regular file"
+        troubles.append(Trouble("file", file.name, reason))
         return
     try:
         text = contents_of(file).decode("utf-8-sig").replace("\r\n", "\n")
