@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from keep.documents.conftest import Commit
 from satchel import Satchel
 from satchel.base.errors import NotFound, Refused
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
 
 _AGENTS = "- Always use tabs.\n- Never push to main without a review.\n\nA shop in Python.\n"
 
@@ -118,6 +122,50 @@ def test_an_edited_text_and_another_kind_are_taken_as_the_person_says(satchel: S
     )
     assert sorted(rules(satchel).values()) == ["A shop in Python.", "Use tabs, width 4."]
     assert proposed(satchel) == []
+
+
+def test_undo_of_a_change_gives_the_item_its_former_text_and_proposes_the_change_again(
+    accepted: Satchel, commit: Commit
+) -> None:
+    changed = "Never push to main without two reviews."
+    commit({"AGENTS.md": _AGENTS.replace("a review", "two reviews")})
+    for _ in range(2):
+        accepted.documents.accept(["AGENTS.md:2"])
+        assert rules(accepted)["c2"] == changed
+        accepted.corrections.undo_change()
+        assert rules(accepted) == {"c1": "Always use tabs.", "c2": "Never push to main without a review."}
+        assert proposed(accepted) == [("AGENTS.md:2", "changed", "c2")]
+    commit({"AGENTS.md": _AGENTS})
+    assert proposed(accepted) == []
+
+
+def test_undo_of_a_new_item_proposes_its_text_again(accepted: Satchel, commit: Commit) -> None:
+    commit({"AGENTS.md": f"{_AGENTS}\n- Be nice, always.\n"})
+    accepted.documents.accept()
+    assert accepted.corrections.undo_change().ref == "c3"
+    assert proposed(accepted) == [("AGENTS.md:6", "new", None)]
+
+
+def test_undo_of_a_removal_comes_before_earlier_writes(accepted: Satchel, commit: Commit, clock: ManualClock) -> None:
+    clock.advance(1_000)
+    earlier = accepted.constraints.add("Use LF.", agent="human").ref
+    commit({"AGENTS.md": "- Always use tabs.\n"})
+    accepted.documents.accept()
+    assert set(rules(accepted)) == {"c1", earlier}
+    undone = [accepted.corrections.undo_change() for _ in range(3)]
+    assert {(one.ref, one.action) for one in undone[:2]} == {("c2", "retracted"), ("e1", "retracted")}
+    assert (undone[2].ref, undone[2].action) == (earlier, "written")
+    assert set(rules(accepted)) == {"c1", "c2"}
+
+
+def test_undo_of_a_changed_decision_record_proposes_it_again(satchel: Satchel, commit: Commit) -> None:
+    record = "# 1. Store\n\n## Status\n\nAccepted\n\n## Decision\n\nWe use {}.\n"
+    for name in ("Postgres", "SQLite"):
+        commit({"doc/adr/0001-store.md": record.format(name)})
+        satchel.documents.accept()
+    satchel.corrections.undo_change()
+    assert satchel.decisions.get("0001-store").decision.value == "We use Postgres."
+    assert [one[1:] for one in proposed(satchel)] == [("changed", "d1")]
 
 
 def test_a_place_without_a_proposal_is_refused(accepted: Satchel) -> None:

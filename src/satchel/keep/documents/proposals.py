@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -31,7 +30,7 @@ from satchel.keep.documents.records import (
     Proposal,
 )
 from satchel.keep.documents.splitting import split
-from satchel.keep.documents.states import TextState, load_states
+from satchel.keep.documents.states import TextState, digest_of, load_states
 from satchel.keep.kind import Line
 from satchel.keep.moving.lines import lines_of
 from satchel.keep.preferences import BIND_ALL
@@ -101,7 +100,7 @@ def texts_of(reading: Reading, skipped: list[tuple[str, str]]) -> dict[str, Text
         else:
             pieces = split(document.text, first=document.first)
         for piece in pieces:
-            digest = _digest(piece, document.paths)
+            digest = digest_of(piece.key, piece.text, document.paths)
             place = (document.path, piece.line)
             before = texts.get(digest)
             if before is None:
@@ -112,11 +111,6 @@ def texts_of(reading: Reading, skipped: list[tuple[str, str]]) -> dict[str, Text
                 clients = f" {' '.join(sorted(names))} " if names else ""
                 texts[digest] = before._replace(places=(*before.places, place), clients=clients)
     return texts
-
-
-def _digest(piece: Piece, paths: Sequence[str]) -> str:
-    words = " ".join(piece.text.split())
-    return hashlib.blake2b(repr((piece.key, words, tuple(paths))).encode(), digest_size=16).hexdigest()
 
 
 def compare(transaction: Transaction, project_id: int, reading: Reading, texts: dict[str, Text]) -> Comparison:
