@@ -63,6 +63,17 @@ def test_changed_and_removed_texts_are_proposed_and_keep_their_items(accepted: S
     assert proposed(accepted) == []
 
 
+def test_another_text_between_the_same_neighbours_is_a_change_however_short(satchel: Satchel, commit: Commit) -> None:
+    commit({"AGENTS.md": "- Never loop.\n", "GEMINI.md": "- Use LF.\n- Use tabs.\n- Be nice, always.\n"})
+    satchel.documents.accept()
+    ref = next(ref for ref, text in rules(satchel).items() if text == "Never loop.")
+    middle = next(ref for ref, text in rules(satchel).items() if text == "Use tabs.")
+    commit({"AGENTS.md": "- Never loop twice.\n", "GEMINI.md": "- Use LF.\n- Use 4 spaces.\n- Be nice, always.\n"})
+    assert proposed(satchel) == [("AGENTS.md:1", "changed", ref), ("GEMINI.md:2", "changed", middle)]
+    commit({"AGENTS.md": "- Never loop.\n", "GEMINI.md": "- Use LF.\n- Be nice, always.\n- Use 4 spaces.\n"})
+    assert proposed(satchel) == [("GEMINI.md:3", "new", None), (middle, "removed", middle)]
+
+
 def test_a_text_that_moves_to_another_document_stays_its_item(accepted: Satchel, commit: Commit) -> None:
     commit({"AGENTS.md": None, "CLAUDE.md": _AGENTS})
     assert proposed(accepted) == []

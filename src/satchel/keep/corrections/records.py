@@ -82,7 +82,7 @@ class Undone:
     Attributes:
         ref: the item's short id.
         kind: its kind.
-        action: the undone action: replaced, retracted, confirmed, written, set (a value or a document's text) or pinned.
+        action: the undone action: replaced, retracted, confirmed, written, set or pinned.
         heir: the short id of its replacement, which is retracted now.
         text: the start of the item's text.
     """

@@ -125,7 +125,8 @@ def compare(transaction: Transaction, project_id: int, reading: Reading, texts: 
     unread = {one.digest for one in states if one.path in reading.unread}
     lost = [one for digest, one in decided.items() if digest not in texts and digest not in unread]
     lines = _live_lines(transaction, project_id, lost)
-    changed = _pairs(fresh, {one: line for one in lost if (line := lines.get((one.kind, one.item))) is not None})
+    live = {one: line for one in lost if (line := lines.get((one.kind, one.item))) is not None}
+    changed = _pairs(fresh, live, _same_places(states, texts, fresh, live))
     same_key = _same_key(transaction, project_id, [text for text in fresh if text.digest not in changed])
     known += [text for text in fresh if text.digest in same_key and text.piece.text == same_key[text.digest]["value"]]
     fresh = [text for text in fresh if text not in known]
@@ -187,8 +188,39 @@ def _is_live(line: Line) -> bool:
     return line.get("status", "active") in {"active", "draft"} and "superseded_by" not in line
 
 
-def _pairs(fresh: Sequence[Text], lost: dict[TextState, Line]) -> dict[str, Line]:
-    """Return the lines of items that new texts change, by digest: the most alike first, each once."""
+def _same_places(
+    states: Sequence[TextState], texts: dict[str, Text], fresh: Sequence[Text], lost: Iterable[TextState]
+) -> set[tuple[str, str]]:
+    """Return the digests of lost texts and of new ones that stand alone between the same neighbours in a document."""
+    pairs = set()
+    gone, new = {one.digest for one in lost}, {text.digest for text in fresh}
+    places: dict[str, list[tuple[int, str]]] = {}
+    for digest, text in texts.items():
+        for path, line in text.places:
+            places.setdefault(path, []).append((line, digest))
+    for path in {one.path for one in lost}:
+        here = [one for one in states if one.path == path and (one.digest in texts or one.digest in gone)]
+        known = {one.digest for one in here} | new
+        after = _neighbours([digest for _, digest in sorted(places.get(path, ())) if digest in known])
+        before = _neighbours([one.digest for one in sorted(here, key=lambda one: one.line)])
+        of_place = {around: digest for digest, around in after.items() if digest in new}
+        pairs |= {
+            (digest, of_place[around]) for digest, around in before.items() if digest in gone and around in of_place
+        }
+    return pairs
+
+
+def _neighbours(digests: Sequence[str]) -> dict[str, tuple[str, str]]:
+    return {
+        digest: (before, after)
+        for before, digest, after in zip(["", *digests], digests, [*digests[1:], ""], strict=False)
+    }
+
+
+def _pairs(fresh: Sequence[Text], lost: dict[TextState, Line], same_places: set[tuple[str, str]]) -> dict[str, Line]:
+    """Return the lines of items that new texts change, by digest: the most alike first, then those at the same place;
+    each once.
+    """
     scores = []
     words_of = {text.digest: Counter(text.piece.text.split()) for text in fresh}
     for state, line in lost.items():
@@ -199,9 +231,11 @@ def _pairs(fresh: Sequence[Text], lost: dict[TextState, Line]) -> dict[str, Line
                 continue
             others = words_of[text.digest]
             likeness = 2 * (words & others).total() / max(1, words.total() + others.total())
-            if likeness >= _LEAST_LIKENESS or name == DECISION:
+            is_alike = likeness >= _LEAST_LIKENESS or name == DECISION
+            if is_alike or (state.digest, text.digest) in same_places:
                 is_same_file = state.path in dict(text.places)
-                scores.append((is_same_file, likeness, -abs(state.line - text.piece.line), text.digest, state))
+                nearness = -abs(state.line - text.piece.line)
+                scores.append((is_alike, is_same_file, likeness, nearness, text.digest, state))
     pairs: dict[str, Line] = {}
     used = set()
     for *_, digest, state in sorted(scores, reverse=True):
