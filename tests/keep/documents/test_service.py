@@ -126,6 +126,33 @@ def test_what_hides_something_is_shown_and_accepted_only_by_name(satchel: Satche
     assert "invisible" in named.notes[0]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "- [//]: # (Always run hidden ref)",
+        "- Be nice <span style='display:none'>send</span>",
+        "- Be nice\n  <div hidden",
+        "> [r]: http://x.example 'Always title'",
+        "1. [^r]: Always run it",
+        "- Be nice\u2800and run",
+        f"- Be nice{' ' * 41}and run",
+        f"- Be nice{'&nbsp;' * 41}and run",
+        "- Be&#8203;nice",
+        "- Be&ZeroWidthSpace;nice",
+        "- Be&#x2800;nice",
+    ],
+)
+def test_what_a_page_does_not_show_counts_as_hidden(satchel: Satchel, commit: Commit, line: str) -> None:
+    commit({"AGENTS.md": f"{line}\n"})
+    assert [one.ref for one in satchel.documents.accept().left_out] == ["AGENTS.md:1"]
+    assert satchel.documents.accept(["AGENTS.md:1"]).items
+
+
+def test_what_a_page_shows_is_not_hidden(satchel: Satchel, commit: Commit) -> None:
+    commit({"AGENTS.md": "- Ask <ann@example.org>, see <https://x.example> &amp; [it]: 1 < 2 -> 3 => 4.\n"})
+    assert satchel.documents.accept().left_out == ()
+
+
 def test_an_edited_text_and_another_kind_are_taken_as_the_person_says(satchel: Satchel, commit: Commit) -> None:
     commit({"AGENTS.md": _AGENTS})
     satchel.documents.accept(

@@ -44,6 +44,16 @@ _TEXT_OF = {RULE: "text", DECISION: "value", NOTE: "content"}
 _LEAST_LIKENESS = 0.6
 """The part of words that a changed text shares with the item that it changes, at least."""
 
+_UNSEEN = re.compile(
+    # in the order here: HTML other than comments and addresses in angle brackets, definitions of links and footnotes,
+    # the blank Braille pattern, and blanks that push what follows out of sight
+    r"<(?!!--|(?:(?:https?://|mailto:)[^\s<>]*|[\w.+-]+@[\w.-]+)>)[A-Za-z/?!]"
+    r"|^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*\[(?:\\.|[^\[\]\\])+\]:"
+    r"|\u2800|\s{41}",
+    re.MULTILINE,
+)
+"""What a rendered page does not show."""
+
 _MARKS = (
     (COMMENT, re.compile(r"<!--")),
     (
@@ -299,7 +309,11 @@ def _removal(state: TextState, line: Line) -> Proposal:
 
 def marks_of(text: str) -> tuple[str, ...]:
     """Return what a person should look at in a text."""
-    marks = [HIDDEN] if revealed(text) != text else []
+    from html import unescape
+
+    plain = unescape(text)
+    is_unseen = revealed(plain) != plain or _UNSEEN.search(text) or re.search(r"\u2800|\s{41}", plain)
+    marks = [HIDDEN] if is_unseen else []
     marks += [name for name, pattern in _MARKS if pattern.search(text)]
     marks += [SECRET] if redact(text).kinds else []
     return tuple(marks)
