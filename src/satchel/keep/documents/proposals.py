@@ -26,6 +26,7 @@ from satchel.keep.documents.records import (
     SECRET,
     SECRETS,
     TOOLS,
+    UNSEEN,
     Piece,
     Proposal,
 )
@@ -210,8 +211,8 @@ def _same_places(
             places.setdefault(path, []).append((line, digest))
     for path in {one.path for one in lost}:
         here = [one for one in states if one.path == path and (one.digest in texts or one.digest in gone)]
-        known = {one.digest for one in here} | new
-        after = _neighbours([digest for _, digest in sorted(places.get(path, ())) if digest in known])
+        counted = {one.digest for one in here} | new
+        after = _neighbours([digest for _, digest in sorted(places.get(path, ())) if digest in counted])
         before = _neighbours([one.digest for one in sorted(here, key=lambda one: one.line)])
         of_place = {around: digest for digest, around in after.items() if digest in new}
         pairs |= {
@@ -312,8 +313,8 @@ def marks_of(text: str) -> tuple[str, ...]:
     from html import unescape
 
     plain = unescape(text)
-    is_unseen = revealed(plain) != plain or _UNSEEN.search(text) or re.search(r"\u2800|\s{41}", plain)
-    marks = [HIDDEN] if is_unseen else []
+    marks = [HIDDEN] if revealed(plain) != plain else []
+    marks += [UNSEEN] if _UNSEEN.search(text) or re.search(r"\u2800|\s{41}", plain) else []
     marks += [name for name, pattern in _MARKS if pattern.search(text)]
     marks += [SECRET] if redact(text).kinds else []
     return tuple(marks)

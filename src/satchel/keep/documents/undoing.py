@@ -28,7 +28,7 @@ def reopen(
     ]
     delete_states(transaction, project_id, states)
     if former is not None:
-        # with the former text's digest, the text that stands there now is a change of it again
+        # so that the text in the document is a change of the former one again
         digest = digest_of("", str(former.get("text", former.get("content"))), former.get("paths", ()))
         save_states(transaction, project_id, [one._replace(digest=digest) for one in states])
     return former is not None
