@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from repositories import commit_all, make_repository
 from satchel import Satchel
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
 
 Commit = Callable[[Mapping[str, str | None]], None]
 
@@ -26,8 +30,8 @@ def satchel(open_in: Callable[..., Satchel], top: Path) -> Satchel:
 
 
 @pytest.fixture
-def commit(top: Path) -> Commit:
-    """Commit texts by path; None removes a file."""
+def commit(top: Path, clock: ManualClock) -> Commit:
+    """Commit texts by path, a second later each time; None removes a file."""
 
     def write(files: Mapping[str, str | None]) -> None:
         for path, text in files.items():
@@ -38,5 +42,6 @@ def commit(top: Path) -> Commit:
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(text)
         commit_all(top)
+        clock.advance(1_000)
 
     return write

@@ -74,6 +74,25 @@ def test_imports_stay_inside_and_links_are_not_followed(satchel: Satchel, commit
         "GEMINI.md": "it is a link",
         "@../secret.md in CLAUDE.md": "it is outside of the repository",
         "@~/secret.md in CLAUDE.md": "it is outside of the repository",
+        "@linked/secret.md in CLAUDE.md": "there is no such file",
+    }
+
+
+def test_lines_of_imports_are_no_proposals_and_named_if_they_are_not_followed(satchel: Satchel, commit: Commit) -> None:
+    commit(
+        {
+            "AGENTS.md": "@docs/rules.md\n@/etc/passwd @CLAUDE.md\n\n- Ask @ann first.\n- @docs/none.md\n",
+            "CLAUDE.md": "@AGENTS.md\n\n1. @docs/more.md\n2. @AGENTS.md\n\n> @AGENTS.md\n",
+            "docs/rules.md": "- Use tabs.\n",
+            "docs/more.md": "- Use LF.\n",
+        }
+    )
+    review = satchel.documents.review()
+    assert [one.text for one in review.proposals] == ["Ask @ann first.", "Use LF."]
+    assert dict(review.skipped) == {
+        "@docs/rules.md in AGENTS.md": "such imports are not followed",
+        "@/etc/passwd in AGENTS.md": "it is outside of the repository",
+        "@docs/none.md in AGENTS.md": "there is no such file",
     }
 
 

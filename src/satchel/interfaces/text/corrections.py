@@ -55,7 +55,7 @@ def undone_text(undone: Undone) -> str:
     elif undone.action == "written":
         line = f"{undone.ref}, which you wrote, is retracted"
     elif undone.action == "set":
-        line = f"{undone.ref} is what it was before you set it"
+        line = f"{undone.ref} is what it was before you changed it"
     elif undone.action == "pinned":
         line = f"{undone.ref} is no longer pinned"
     else:

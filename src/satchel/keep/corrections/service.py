@@ -18,6 +18,7 @@ from satchel.keep.corrections.changes import Change
 from satchel.keep.corrections.log import CONFIRMED, RETRACTED, SUPERSEDED, Correction, Corrector
 from satchel.keep.corrections.records import Confirmed, Ended, Retracted, Undone
 from satchel.keep.decisions import state as decisions
+from satchel.keep.decisions.records import Decision
 from satchel.keep.decisions.service import Decisions
 from satchel.keep.decisions.updates import decision
 from satchel.keep.entries import queries as entry_queries
@@ -290,16 +291,26 @@ class Corrections(Service):
         if not kind.is_live(record):
             ended = log.end_reason(transaction, change.kind, change.item)
             raise Conflict(f"{ref}, which you wrote last, is no longer valid: {ended}", "Nothing was changed")
-        _end_written(transaction, project_id, change, by, name)
-        return Undone(ref, kind_name(change.kind), change.action, None, shortened(kind.text(record)))
+        from satchel.keep.documents.undoing import reopen  # imported here: only undo needs it
+
+        if not reopen(self._workplace, transaction, project_id, (change.kind, change.item), change.made_at):
+            _end_written(transaction, project_id, change, by, name)
+            return Undone(ref, kind_name(change.kind), change.action, None, shortened(kind.text(record)))
+        _log_event(transaction, project_id, events.TAKEN_BACK, by, (change.kind, change.item))
+        record = _load(transaction, project_id, change.kind, change.item)
+        return Undone(ref, kind_name(change.kind), changes.SET, None, shortened(kind.text(record)))
 
     def _restore(self, change: Change, key: str, agent: str | None, by: Corrector) -> Undone:
-        # recorded in the same transaction, so that a concurrent undo cannot undo this one
+        from satchel.keep.documents.undoing import reopen
+
+        def taken_back(transaction: Transaction, project_id: int, now: Decision) -> None:
+            # recorded in the same transaction, so that a concurrent undo cannot undo this one
+            changes.record_taken_back(transaction, project_id, change._replace(revision=now.revision), by)
+            reopen(self._workplace, transaction, project_id, (change.kind, change.item), change.made_at)
+
         service = Decisions(
             self._workplace,
-            on_set=lambda transaction, project_id, now: changes.record_taken_back(
-                transaction, project_id, change._replace(revision=now.revision), by
-            ),
+            on_set=taken_back,
         )
         try:
             restored = service.take_back(key, change.revision, agent=agent)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -27,11 +26,12 @@ from satchel.keep.documents.records import (
     SECRET,
     SECRETS,
     TOOLS,
+    UNSEEN,
     Piece,
     Proposal,
 )
 from satchel.keep.documents.splitting import split
-from satchel.keep.documents.states import TextState, load_states
+from satchel.keep.documents.states import TextState, digest_of, load_states
 from satchel.keep.kind import Line
 from satchel.keep.moving.lines import lines_of
 from satchel.keep.preferences import BIND_ALL
@@ -44,6 +44,16 @@ _TEXT_OF = {RULE: "text", DECISION: "value", NOTE: "content"}
 
 _LEAST_LIKENESS = 0.6
 """The part of words that a changed text shares with the item that it changes, at least."""
+
+_UNSEEN = re.compile(
+    # in the order here: HTML other than comments and addresses in angle brackets, definitions of links and footnotes,
+    # the blank Braille pattern, and blanks that push what follows out of sight
+    r"<(?!!--|(?:(?:https?://|mailto:)[^\s<>]*|[\w.+-]+@[\w.-]+)>)[A-Za-z/?!]"
+    r"|^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])*\[(?:\\.|[^\[\]\\])+\]:"
+    r"|\u2800|\s{41}",
+    re.MULTILINE,
+)
+"""What a rendered page does not show."""
 
 _MARKS = (
     (COMMENT, re.compile(r"<!--")),
@@ -101,7 +111,7 @@ def texts_of(reading: Reading, skipped: list[tuple[str, str]]) -> dict[str, Text
         else:
             pieces = split(document.text, first=document.first)
         for piece in pieces:
-            digest = _digest(piece, document.paths)
+            digest = digest_of(piece.key, piece.text, document.paths)
             place = (document.path, piece.line)
             before = texts.get(digest)
             if before is None:
@@ -112,11 +122,6 @@ def texts_of(reading: Reading, skipped: list[tuple[str, str]]) -> dict[str, Text
                 clients = f" {' '.join(sorted(names))} " if names else ""
                 texts[digest] = before._replace(places=(*before.places, place), clients=clients)
     return texts
-
-
-def _digest(piece: Piece, paths: Sequence[str]) -> str:
-    words = " ".join(piece.text.split())
-    return hashlib.blake2b(repr((piece.key, words, tuple(paths))).encode(), digest_size=16).hexdigest()
 
 
 def compare(transaction: Transaction, project_id: int, reading: Reading, texts: dict[str, Text]) -> Comparison:
@@ -131,7 +136,8 @@ def compare(transaction: Transaction, project_id: int, reading: Reading, texts: 
     unread = {one.digest for one in states if one.path in reading.unread}
     lost = [one for digest, one in decided.items() if digest not in texts and digest not in unread]
     lines = _live_lines(transaction, project_id, lost)
-    changed = _pairs(fresh, {one: line for one in lost if (line := lines.get((one.kind, one.item))) is not None})
+    live = {one: line for one in lost if (line := lines.get((one.kind, one.item))) is not None}
+    changed = _pairs(fresh, live, _same_places(states, texts, fresh, live))
     same_key = _same_key(transaction, project_id, [text for text in fresh if text.digest not in changed])
     known += [text for text in fresh if text.digest in same_key and text.piece.text == same_key[text.digest]["value"]]
     fresh = [text for text in fresh if text not in known]
@@ -193,8 +199,39 @@ def _is_live(line: Line) -> bool:
     return line.get("status", "active") in {"active", "draft"} and "superseded_by" not in line
 
 
-def _pairs(fresh: Sequence[Text], lost: dict[TextState, Line]) -> dict[str, Line]:
-    """Return the lines of items that new texts change, by digest: the most alike first, each once."""
+def _same_places(
+    states: Sequence[TextState], texts: dict[str, Text], fresh: Sequence[Text], lost: Iterable[TextState]
+) -> set[tuple[str, str]]:
+    """Return the digests of lost texts and of new ones that stand alone between the same neighbours in a document."""
+    pairs = set()
+    gone, new = {one.digest for one in lost}, {text.digest for text in fresh}
+    places: dict[str, list[tuple[int, str]]] = {}
+    for digest, text in texts.items():
+        for path, line in text.places:
+            places.setdefault(path, []).append((line, digest))
+    for path in {one.path for one in lost}:
+        here = [one for one in states if one.path == path and (one.digest in texts or one.digest in gone)]
+        counted = {one.digest for one in here} | new
+        after = _neighbours([digest for _, digest in sorted(places.get(path, ())) if digest in counted])
+        before = _neighbours([one.digest for one in sorted(here, key=lambda one: one.line)])
+        of_place = {around: digest for digest, around in after.items() if digest in new}
+        pairs |= {
+            (digest, of_place[around]) for digest, around in before.items() if digest in gone and around in of_place
+        }
+    return pairs
+
+
+def _neighbours(digests: Sequence[str]) -> dict[str, tuple[str, str]]:
+    return {
+        digest: (before, after)
+        for before, digest, after in zip(["", *digests], digests, [*digests[1:], ""], strict=False)
+    }
+
+
+def _pairs(fresh: Sequence[Text], lost: dict[TextState, Line], same_places: set[tuple[str, str]]) -> dict[str, Line]:
+    """Return the lines of items that new texts change, by digest: the most alike first, then those at the same place;
+    each once.
+    """
     scores = []
     words_of = {text.digest: Counter(text.piece.text.split()) for text in fresh}
     for state, line in lost.items():
@@ -205,9 +242,11 @@ def _pairs(fresh: Sequence[Text], lost: dict[TextState, Line]) -> dict[str, Line
                 continue
             others = words_of[text.digest]
             likeness = 2 * (words & others).total() / max(1, words.total() + others.total())
-            if likeness >= _LEAST_LIKENESS or name == DECISION:
+            is_alike = likeness >= _LEAST_LIKENESS or name == DECISION
+            if is_alike or (state.digest, text.digest) in same_places:
                 is_same_file = state.path in dict(text.places)
-                scores.append((is_same_file, likeness, -abs(state.line - text.piece.line), text.digest, state))
+                nearness = -abs(state.line - text.piece.line)
+                scores.append((is_alike, is_same_file, likeness, nearness, text.digest, state))
     pairs: dict[str, Line] = {}
     used = set()
     for *_, digest, state in sorted(scores, reverse=True):
@@ -271,7 +310,11 @@ def _removal(state: TextState, line: Line) -> Proposal:
 
 def marks_of(text: str) -> tuple[str, ...]:
     """Return what a person should look at in a text."""
-    marks = [HIDDEN] if revealed(text) != text else []
+    from html import unescape
+
+    plain = unescape(text)
+    marks = [HIDDEN] if revealed(plain) != plain else []
+    marks += [UNSEEN] if _UNSEEN.search(text) or re.search(r"\u2800|\s{41}", plain) else []
     marks += [name for name, pattern in _MARKS if pattern.search(text)]
     marks += [SECRET] if redact(text).kinds else []
     return tuple(marks)

@@ -11,6 +11,7 @@ from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.git_trees import TreeFile
 from satchel.base.records import NamedTuple
 from satchel.keep.documents.decision_records import IS_RECORD
+from satchel.keep.documents.splitting import ONLY_IMPORTS
 from satchel.keep.globs import check_globs
 from satchel.keep.projects import Workplace
 from satchel.keep.shared.folder import MAX_BYTES, place_of, size_problem
@@ -123,6 +124,8 @@ class _Reader:
                         waiting.append(target)
                 self._importers.setdefault(target, set()).add(path)
         self._follow(links)
+        for path in self._texts:
+            self._name_unread(path)
         return tuple(self._document(path, text) for path, text in self._texts.items())
 
     def _follow(self, links: list[str]) -> None:
@@ -161,6 +164,21 @@ class _Reader:
                 self.skipped[f"@{name} in {path}"] = "it is outside of the repository"
             elif resolved in self._files and resolved != path:
                 yield resolved
+
+    def _name_unread(self, path: str) -> None:
+        # only lines of imports: elsewhere an @ can be anything
+        lines = _CODE.sub("", self._texts[path]).split("\n")
+        for match in _IMPORT.finditer("\n".join(line for line in lines if ONLY_IMPORTS.fullmatch(line))):
+            name = match[1].rstrip(".")
+            resolved = _resolved(path, name)
+            if resolved is None:
+                reason = "it is outside of the repository"
+            elif resolved in self._files:
+                reason = "such imports are not followed"
+            else:
+                reason = "there is no such file"
+            if resolved not in self._texts and resolved not in self.skipped:
+                self.skipped[f"@{name} in {path}"] = reason
 
     def _document(self, path: str, text: str) -> Document:
         front = _FRONT.match(text) if path.endswith(".mdc") or text.startswith("---") else None

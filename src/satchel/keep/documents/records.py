@@ -10,9 +10,9 @@ KINDS = (RULE, DECISION, NOTE)
 NEW, CHANGED, REMOVED = "new", "changed", "removed"
 """Why something is proposed."""
 
-HIDDEN, COMMENT, SECRET = "hidden characters", "a comment", "a secret"
+HIDDEN, UNSEEN, COMMENT, SECRET = "hidden characters", "what a rendered page hides", "a comment", "a secret"
 COMMANDS, NETWORK, SECRETS, TOOLS = "commands", "network", "secrets", "tool calls"
-NEEDS_A_LOOK = frozenset((HIDDEN, COMMENT, SECRET))
+NEEDS_A_LOOK = frozenset((HIDDEN, UNSEEN, COMMENT, SECRET))
 """Marks of proposals that are accepted one by one only."""
 
 

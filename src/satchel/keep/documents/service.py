@@ -12,10 +12,12 @@ from satchel.base.records import replace
 from satchel.base.vocabulary import MAIN_RUN
 from satchel.find.kind import Kind
 from satchel.keep import projects
+from satchel.keep.corrections import log
+from satchel.keep.corrections.log import Corrector
 from satchel.keep.documents.proposals import KIND_OF, Comparison, Text, compare, texts_of
 from satchel.keep.documents.reading import Reading, read_documents
 from satchel.keep.documents.records import DECISION, NOTE, REMOVED, RULE, Decided, Proposal, Review
-from satchel.keep.documents.states import TextState, delete_states, load_states, save_states
+from satchel.keep.documents.states import SOURCE, TextState, delete_states, load_states, save_states
 from satchel.keep.importing.values import identity
 from satchel.keep.kind import Line
 from satchel.keep.kinds import read_ref
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from satchel.keep.documents.block import Block
     from satchel.keep.projects import Workplace
 
-_SOURCE = "documents"
 _CATEGORY = "conventions"
 _URGENT = ("MUST", "NEVER", "ALWAYS", "IMPORTANT", "CRITICAL", "FORBIDDEN")
 _ASK = "Ask your user to run `satchel import docs` in a terminal"
@@ -186,7 +187,7 @@ class _Deciding:
     def accept(self, proposals: Sequence[Proposal]) -> Decided:
         notes: list[str] = []
         lines = [self._line(one, notes) for one in proposals]
-        taking = Taking(self._workplace, source=_SOURCE, is_ordered=True, decided=True, is_accepted=True)
+        taking = Taking(self._workplace, source=SOURCE, now=self._now, is_ordered=True, decided=True, is_accepted=True)
         verdicts = taking.take(self._transaction, self._project, lines)
         items: list[tuple[Proposal, str | None]] = []
         failed: list[tuple[str, str]] = []
@@ -200,6 +201,10 @@ class _Deciding:
                 self._end_states(kind.number, number)
             if one.why != REMOVED:
                 self._save(one, kind, number)
+            elif kind is not Kind.DECISION:
+                by = Corrector(self._number, None, lambda _: True, self._now)
+                reason = f"removed from {one.path}"
+                log.record(self._transaction, self._project, log.RETRACTED, (kind, number), by, reason=reason)
         return Decided(True, tuple(items), tuple(failed), (), tuple(dict.fromkeys(notes)))
 
     def reject(self, proposals: Sequence[Proposal]) -> Decided:
@@ -267,7 +272,7 @@ class _Deciding:
 
     def _new_uid(self, proposal: Proposal, kind: str) -> str:
         # the same in every clone, unless an item that began as this text says something else by now
-        uid = identity(_SOURCE, kind, proposal.digest)
+        uid = identity(SOURCE, kind, proposal.digest)
         table = KIND_OF[proposal.kind].table
         values = {"project": self._project, "uid": uid}
         if self._transaction.one(f"SELECT 1 FROM {table} WHERE project_id = :project AND uid = :uid", values):

@@ -18,6 +18,9 @@ _BREAK = re.compile(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})
 _ITEM = re.compile(r"( {0,3})([-*+]|\d{1,9}[.)])([ \t]+|$)")
 _CONFLICT = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?: .*)?$")
 
+ONLY_IMPORTS = re.compile(r"\s*{0}(?:\s+{0})*\s*".format(r"(?:(?:[-*+]|\d{1,9}[.)])\s+|>\s*)*@\S+"))
+"""A text that only imports other documents, which no item says."""
+
 _BINDS = re.compile(
     r"(?i)\b(?:must|never|always|should|shall|do not|don['\u2019]t|avoid|prefer|ensure|make sure|only|required?|"
     r"not allowed|forbidden|instead of|keep in mind|need to|cannot|immer|niemals|nie|muss|m\u00fcssen|soll(?:en|te)?|"
@@ -156,7 +159,7 @@ def split(text: str, *, first: int = 1, headings: bool = True) -> list[Piece]:
     """Return the parts of a Markdown text, each with the headings and the opening words above it."""
     pieces: list[Piece] = []
     above: list[tuple[int, str]] = []
-    blocks = list(blocks_of(text, first))
+    blocks = [block for block in blocks_of(text, first) if not ONLY_IMPORTS.fullmatch(block.text)]
     titles = sum(block.kind == "heading" and block.level == 1 for block in blocks)
     lead: Block | None = None
     for place, block in enumerate(blocks):

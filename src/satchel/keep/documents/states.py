@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
 
 from satchel.base.records import NamedTuple
 from satchel.find.kind import Kind
 from satchel.keep.persons import shown_name
 from satchel.store.transaction import Transaction
+
+SOURCE = "documents"
+"""The source of what was accepted, among the states of items that an import replaced."""
 
 
 class TextState(NamedTuple):
@@ -28,6 +32,12 @@ class TextState(NamedTuple):
     seq: int
     agent: int | None
     created_at: int
+
+
+def digest_of(key: str, text: str, paths: Sequence[str]) -> str:
+    """Return what identifies a text with its key and the files that it binds; blanks do not count."""
+    words = " ".join(text.split())
+    return hashlib.blake2b(repr((key, words, tuple(paths))).encode(), digest_size=16).hexdigest()
 
 
 def load_states(transaction: Transaction, project_id: int) -> list[TextState]:

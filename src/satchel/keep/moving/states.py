@@ -192,6 +192,14 @@ def store_losing(
     )
 
 
+def forget_losing(transaction: Transaction, project_id: int, uid: str, kept_at: int) -> None:
+    """Delete the states of an item that lost at a time."""
+    transaction.run(
+        "DELETE FROM kept_states WHERE project_id = :project AND uid = :uid AND created_at = :at",
+        {"project": project_id, "uid": bytes.fromhex(uid), "at": kept_at},
+    )
+
+
 def kept_of(transaction: Transaction, project_id: int, table: str, number: int) -> tuple[KeptState, ...]:
     """Return the losing states of an item, latest first."""
     rows = transaction.all(
