@@ -274,7 +274,8 @@ def choose(
 def _holding(transaction: Transaction, texts: Mapping[int, str], whole: re.Pattern[str]) -> Iterator[int]:
     for number, text in texts.items():
         check_time(transaction)
-        if whole.search(text):
+        # İ in small letters is two characters, which ignoring the case does not find
+        if whole.search(text) or (not text.isascii() and whole.search(text.lower())):
             yield number
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from examples import examples
@@ -206,6 +206,7 @@ LETTERS = st.characters(
 
 @settings(deadline=None, max_examples=examples(150))
 @given(st.text(LETTERS, min_size=1, max_size=30))
+@example("0İ")
 def test_a_note_is_found_by_its_own_text(shared: Satchel, text: str) -> None:
     if not any(character.isalnum() for character in text):
         return

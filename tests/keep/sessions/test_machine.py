@@ -293,7 +293,7 @@ class Sessions(RuleBasedStateMachine):
         self.saw(desk)
         self.check_author(desk, name, kept.agent)
         self.notes.add(kept.ref)
-        self.critical |= {kept.ref} if critical else set()
+        self.critical |= {kept.ref} if kept.priority == "critical" else set()  # of an agent it is high
 
     @rule(who=WHO, name=NAMES, task=TASKS, loop=LOOPS, failures=st.integers(0, 3), succeeds=st.booleans())
     def try_for_a_while(
