@@ -316,6 +316,21 @@ def test_members_whose_transaction_is_lost_before_the_commit_are_told_that_nothi
     assert notes(engine) == ["kept"]
 
 
+def test_a_member_is_told_of_a_failed_commit_that_another_one_has_made(own_place: Place) -> None:
+    engine = own_place.engine().of_project(own_place.new_project())
+    own_place.do("CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION $$no$$; END'")
+    own_place.do(
+        "CREATE CONSTRAINT TRIGGER refusing AFTER INSERT ON tags DEFERRABLE INITIALLY DEFERRED "
+        "FOR EACH ROW EXECUTE FUNCTION refuse()"
+    )
+    with queue(engine, 2) as waiting:
+        waiting.add(writes(engine, "lost"))
+        waiting.add(_fails)  # which commits what the first one has written
+    with pytest.raises(Busy, match="Nothing was written"):
+        waiting.writes[0].result()
+    assert notes(engine) == []
+
+
 def test_who_may_take_long_shares_no_transaction(place: Place, engine: PostgresEngine) -> None:
     def alone() -> None:
         with engine.without_deadline():

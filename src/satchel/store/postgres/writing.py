@@ -347,5 +347,6 @@ class Writers:
         else:
             self._memo.clear()
         self._database.give_back(batch.connection)
-        batch.failed = failed if isinstance(failed, SatchelError) else None
+        # a bug, which its writer raises as it is, is no commit to the others
+        batch.failed = failed if failed is None or isinstance(failed, SatchelError) else self._not_kept(failed)
         batch.ended.set()
