@@ -115,8 +115,8 @@ class Connection:
 
     def close(self) -> None:
         """Close the idle connections."""
-        while self._idle:
-            self._idle.pop().close()
+        while (sock := self._take_idle()) is not None:
+            sock.close()
 
     def _interrupt(self, thread: int) -> None:
         sock = self._of_threads.get(thread)
