@@ -11,8 +11,8 @@ from satchel import TooLarge
 from satchel.base.tokens import TokenCounter
 from satchel.consult.planning import forgotten
 from satchel.consult.prompts import tokens_of_past
-from satchel.consult.records import PastTurn, Placement, TurnPlan, TurnRequest, Window
-from satchel.consult.window import INLINE_SHARE, WindowFull, room
+from satchel.consult.records import INLINE_SHARE, PastTurn, Placement, TurnPlan, TurnRequest, Window
+from satchel.consult.window import WindowFull, room
 
 ASK = TurnRequest("s", "Why?", 0)
 

@@ -10,8 +10,8 @@ from consulting import COUNTER, Desk, desk_with, named
 from satchel import Interrupted
 from satchel.base.tokens import TokenCounter
 from satchel.consult.conversation_records import list_placements
-from satchel.consult.records import Content, FoundFile, Gathering, HeldBack, TurnRequest, Window
-from satchel.consult.window import INLINE_SHARE, room
+from satchel.consult.records import INLINE_SHARE, Content, FoundFile, Gathering, HeldBack, TurnRequest, Window
+from satchel.consult.window import room
 
 ASK = TurnRequest("s", "Why?", 0)
 

@@ -13,6 +13,8 @@ from satchel.consult.planning import plan_turn
 from satchel.consult.project_files import ProjectFiles, read_content
 from satchel.consult.question import DEFAULT_CONVERSATION, Question
 from satchel.consult.records import (
+    ALONE_SHARE,
+    INLINE_SHARE,
     Content,
     ConversationState,
     FoundFile,
@@ -25,7 +27,6 @@ from satchel.consult.records import (
     Window,
     raise_if_cancelled,
 )
-from satchel.consult.window import ALONE_SHARE, INLINE_SHARE
 from satchel.keep.projects import Workplace
 
 _TOLD_EVERY_FILES = 500
@@ -95,73 +96,60 @@ class Preparing:
             Interrupted: it was cancelled.
         """
         with shared.lock:
-            return self._plan(state, question, briefing, window, on_progress, is_cancelled, shared, earlier)
+            # before the files are looked at: one that changes from now on is taken for changed
+            now = self._clock()
 
-    def _plan(
-        self,
-        state: ConversationState,
-        question: Question,
-        briefing: str | None,
-        window: Window,
-        on_progress: Callable[[str], None],
-        is_cancelled: IsCancelled,
-        shared: SharedReading,
-        earlier: Sequence[PastTurn],
-    ) -> TurnPlan:
-        # before the files are looked at: one that changes from now on is taken for changed
-        now = self._clock()
+            def look(paths: Sequence[str]) -> Gathering:
+                key = tuple(paths)
+                if key not in shared.gatherings:
+                    gathering = self._files.gather(
+                        paths,
+                        state.files,
+                        allow_roots=question.allow_roots,
+                        force=question.force,
+                        is_cancelled=is_cancelled,
+                    )
+                    if any(map(self._files.is_gone, paths)):  # only a conversation that knows a path passes over it
+                        return gathering
+                    shared.gatherings[key] = gathering
+                return shared.gatherings[key]
 
-        def look(paths: Sequence[str]) -> Gathering:
-            key = tuple(paths)
-            if key not in shared.gatherings:
-                gathering = self._files.gather(
-                    paths,
-                    state.files,
-                    allow_roots=question.allow_roots,
-                    force=question.force,
-                    is_cancelled=is_cancelled,
-                )
-                if any(map(self._files.is_gone, paths)):  # only a conversation that knows a path passes over it
-                    return gathering
-                shared.gatherings[key] = gathering
-            return shared.gatherings[key]
+            if question.context or question.priority or question.attachments:
+                on_progress("looking at the files")
+            priority = look(question.priority)
+            context = look((*question.context, *question.priority))
+            request = TurnRequest(
+                conversation=question.key.conversation,
+                instructions=question.instructions,
+                now=now,
+                priority=frozenset(found.path for found in priority.files),
+                attachments=look(question.attachments),
+                briefing=briefing,
+                is_stable=self._is_stable,
+                taken=self._conversations.sessions(question.key),
+                earlier=earlier,
+                search_reserve=search_reserve(window),
+                inline_share=ALONE_SHARE if question.key.conversation == DEFAULT_CONVERSATION else INLINE_SHARE,
+            )
+            done = 0
 
-        if question.context or question.priority or question.attachments:
-            on_progress("looking at the files")
-        priority = look(question.priority)
-        context = look((*question.context, *question.priority))
-        request = TurnRequest(
-            conversation=question.key.conversation,
-            instructions=question.instructions,
-            now=now,
-            priority=frozenset(found.path for found in priority.files),
-            attachments=look(question.attachments),
-            briefing=briefing,
-            is_stable=self._is_stable,
-            taken=self._conversations.sessions(question.key),
-            earlier=earlier,
-            search_reserve=search_reserve(window),
-            inline_share=ALONE_SHARE if question.key.conversation == DEFAULT_CONVERSATION else INLINE_SHARE,
-        )
-        done = 0
+            def read(found: FoundFile) -> Content | HeldBack:
+                nonlocal done
+                raise_if_cancelled(is_cancelled)
+                done += 1
+                if done % _TOLD_EVERY_FILES == 0:
+                    on_progress(f"read {done:,} files")
+                if found not in shared.contents:
+                    shared.contents[found] = read_content(found, force=question.force)
+                return shared.contents[found]
 
-        def read(found: FoundFile) -> Content | HeldBack:
-            nonlocal done
-            raise_if_cancelled(is_cancelled)
-            done += 1
-            if done % _TOLD_EVERY_FILES == 0:
-                on_progress(f"read {done:,} files")
-            if found not in shared.contents:
-                shared.contents[found] = read_content(found, force=question.force)
-            return shared.contents[found]
-
-        return plan_turn(
-            state,
-            context,
-            read,
-            shared.counter.times(window.token_factor),
-            window,
-            request,
-            read_old=self._conversations.reader(),
-            is_gone=self._files.is_gone,
-        )
+            return plan_turn(
+                state,
+                context,
+                read,
+                shared.counter.times(window.token_factor),
+                window,
+                request,
+                read_old=self._conversations.reader(),
+                is_gone=self._files.is_gone,
+            )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from satchel.base.errors import InvalidInput, SatchelError, unknown_name
 from satchel.base.records import dataclass
@@ -129,6 +129,43 @@ class BriefingRequest:
     task_id: str | None = None
 
 
+class QuestionOptions(TypedDict, total=False):
+    """What a caller may say of a question beside its text.
+
+    Keys:
+        conversation: the caller's name for it.
+        context: files and folders that the conversation is about; folders as git sees them.
+        priority: files among them that go into the prompt first; they need not be in ``context`` too.
+        attachments: files to search in this turn only.
+        briefing: whether what the store knows is put before the files. Nothing counts as delivered by that.
+        role, task_id: whose briefing it is, as for :meth:`satchel.Satchel.brief`.
+        run_id: the run of the briefing and of a note that is kept; None takes the default.
+        agent: who asks; None takes the default.
+        force: send files that hold secrets.
+        allow_roots: folders outside the project whose files may be sent too, absolute; named by a person only.
+        takes_over: begin with the files and the discussion of the conversation of that name with another assistant.
+        effort: how much the model should think: ``low``, ``medium`` or ``high``.
+        temperature: of the sampling, 0 to 2; a provider refuses what its model does not take.
+        reuse: return an earlier answer of this assistant to nearly the same question about the same files.
+    """
+
+    conversation: str
+    context: Sequence[str]
+    priority: Sequence[str]
+    attachments: Sequence[str]
+    briefing: bool
+    role: str | None
+    task_id: str | None
+    run_id: str | None
+    agent: str | None
+    force: bool
+    reuse: bool
+    allow_roots: Sequence[str]
+    takes_over: bool
+    effort: str | None
+    temperature: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
     """One turn's question.
@@ -187,10 +224,11 @@ def check_question(
     temperature: float | None = None,
     dry_run: bool = False,
 ) -> Question:
-    """Check what a call asks; the parameters are those of :meth:`satchel.consult.service.Consulting.consult`.
+    """Check what a call asks; for the other parameters see :class:`QuestionOptions`.
 
     Args:
         max_bytes: how long the question may be.
+        keep_as, dry_run: as for :func:`check_keeping`.
 
     Raises:
         InvalidInput, TooLarge: an argument is not acceptable.

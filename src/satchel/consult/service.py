@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.config_keys import Config
 from satchel.base.errors import (
@@ -29,7 +29,7 @@ from satchel.consult.earlier import earlier_answer, earlier_notes, take_over
 from satchel.consult.panel import Failure, Panel, ask_all, check_panel, comparison_request
 from satchel.consult.planning import forgotten
 from satchel.consult.preparing import Preparing, SharedReading
-from satchel.consult.question import DEFAULT_CONVERSATION, REMEMBERED, Question, check_question
+from satchel.consult.question import REMEMBERED, Question, QuestionOptions, check_question
 from satchel.consult.records import (
     ConversationState,
     IsCancelled,
@@ -100,27 +100,13 @@ class Consulting:
         assistant: str,
         instructions: str,
         *,
-        conversation: str = DEFAULT_CONVERSATION,
-        context: Sequence[str] = (),
-        priority: Sequence[str] = (),
-        attachments: Sequence[str] = (),
-        briefing: bool = False,
-        role: str | None = None,
-        task_id: str | None = None,
-        run_id: str | None = None,
-        agent: str | None = None,
         keep_as: str | None = None,
-        force: bool = False,
-        reuse: bool = False,
-        allow_roots: Sequence[str] = (),
-        takes_over: bool = False,
-        effort: str | None = None,
-        temperature: float | None = None,
         dry_run: bool = False,
         on_text: Callable[[str], None] | None = None,
         shows_text: bool = True,
         on_progress: Callable[[str], None] | None = None,
         is_cancelled: IsCancelled | None = None,
+        **options: Unpack[QuestionOptions],
     ) -> Consultation:
         """Ask an assistant.
 
@@ -130,27 +116,14 @@ class Consulting:
         Args:
             assistant: a model, as in ``gpt-6-sol``, ``anthropic:claude-opus-5-5`` or ``ollama:qwen3:8b``.
             instructions: the question.
-            conversation: the caller's name for it.
-            context: files and folders that the conversation is about; folders as git sees them.
-            priority: files among them that go into the prompt first; they need not be in ``context`` too.
-            attachments: files to search in this turn only.
-            briefing: whether what the store knows is put before the files. Nothing counts as delivered by that.
-            role, task_id: whose briefing it is, as for :meth:`satchel.Satchel.brief`.
-            run_id: the run of the briefing and of a note that is kept; None takes the default.
-            agent: who asks; None takes the default.
             keep_as: what the answer is kept as: ``discovery``, ``error`` or ``decision`` for a note of that type,
                 ``decision:`` and a key for a decision.
-            force: send files that hold secrets.
-            allow_roots: folders outside the project whose files may be sent too, absolute; named by a person only.
-            takes_over: begin with the files and the discussion of the conversation of that name with another assistant.
-            effort: how much the model should think: ``low``, ``medium`` or ``high``.
-            temperature: of the sampling, 0 to 2; a provider refuses what its model does not take.
-            reuse: return an earlier answer of this assistant to nearly the same question about the same files.
             dry_run: only plan: say what would be sent where.
             on_text: gets the answer as it arrives.
             shows_text: whether ``on_text`` shows it to anybody; an answer that is cut off unseen is asked for again.
             on_progress: gets what is being done, in a few words.
             is_cancelled: asked again and again; True ends the call.
+            **options: see :class:`QuestionOptions`.
 
         Returns:
             The answer, with what was sent and what that saved.
@@ -162,28 +135,7 @@ class Consulting:
             Unavailable: a key or the vendor's SDK is missing.
             AssistantFailed, Interrupted: nothing was answered and nothing recorded.
         """
-        check_agent(self._workplace, agent)
-        question = check_question(
-            instructions,
-            conversation=conversation,
-            context=context,
-            priority=priority,
-            attachments=attachments,
-            briefing=briefing,
-            role=role,
-            task_id=task_id,
-            run_id=run_id,
-            agent=agent,
-            keep_as=keep_as,
-            force=force,
-            reuse=reuse,
-            allow_roots=allow_roots,
-            takes_over=takes_over,
-            effort=effort,
-            temperature=temperature,
-            dry_run=dry_run,
-            max_bytes=self._workplace.max_content_bytes,
-        )
+        question = self._question(instructions, keep_as=keep_as, dry_run=dry_run, **options)
         return self._turn(
             assistant,
             question,
@@ -194,6 +146,13 @@ class Consulting:
             on_progress=on_progress,
             is_cancelled=is_cancelled,
         )
+
+    def _question(
+        self, instructions: str, *, keep_as: str | None, dry_run: bool, **options: Unpack[QuestionOptions]
+    ) -> Question:
+        check_agent(self._workplace, options.get("agent"))
+        max_bytes = self._workplace.max_content_bytes
+        return check_question(instructions, max_bytes=max_bytes, keep_as=keep_as, dry_run=dry_run, **options)
 
     def _turn(
         self,
@@ -281,15 +240,7 @@ class Consulting:
         lost = (_THREAD_LOST,) if starts_over else ()
         notes = (*earlier_notes(earlier), *swept, *lost, *committed.notes)
         kept = self._keep(question, model, reply)
-        return consultation_of(
-            question,
-            model,
-            committed.state,
-            plan,
-            reply,
-            kept,
-            notes,
-        )
+        return consultation_of(question, model, committed.state, plan, reply, kept, notes)
 
     def consult_many(
         self,
@@ -301,7 +252,7 @@ class Consulting:
         dry_run: bool = False,
         on_progress: Callable[[str], None] | None = None,
         is_cancelled: IsCancelled | None = None,
-        **request: Any,
+        **options: Unpack[QuestionOptions],
     ) -> Panel:
         """Ask several assistants at once; the files are gathered, read and counted once.
 
@@ -310,7 +261,7 @@ class Consulting:
             synthesis: the model that compares the answers; None compares nothing.
             keep_as: what the comparison is kept as.
             instructions, dry_run, on_progress, is_cancelled: as for :meth:`consult`.
-            request: what else :meth:`consult` takes of a question.
+            **options: see :class:`QuestionOptions`.
 
         Raises:
             InvalidInput: a model is named twice, or there is no comparison to keep.
@@ -318,14 +269,7 @@ class Consulting:
         """
         names = [_full_name(one) for one in assistants]
         check_panel(names, synthesis, keep_as)
-        question = check_question(
-            instructions,
-            max_bytes=self._workplace.max_content_bytes,
-            keep_as=keep_as,
-            dry_run=dry_run,
-            **request,
-        )
-        check_agent(self._workplace, question.agent)
+        question = self._question(instructions, keep_as=keep_as, dry_run=dry_run, **options)
         keeping = question.keeping
         if keeping is not None:
             self._keeper().check(keeping, question.run_id)

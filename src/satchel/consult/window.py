@@ -11,14 +11,6 @@ from satchel.base.text import MAX_NAME_CHARS
 from satchel.base.tokens import TokenCounter
 from satchel.consult.records import Content, KnownFile, Window
 
-INLINE_SHARE = 0.5
-"""How much of the room may be filled when files are placed inline. The rest is for what a conversation grows by:
-answers, questions and changed files. A room filled to the brim by its first turn would have none for a second; with
-files for 85 % of the share, 30 commits of encode/httpx fit as 30 turns, where a share of 0.65 was full after 19."""
-
-ALONE_SHARE = 0.75
-"""The same for a question without a named conversation, which seldom has a second."""
-
 WARN_SHARE = 0.85
 """From which share of the room on each turn says how full the window is."""
 
