@@ -31,7 +31,9 @@ def provider() -> Iterator[AnthropicApi]:
 def assistant(provider: AnthropicApi, pauses: Pauses, attempts: int = 3, **times: float) -> AnthropicMessages:
     timing, patience = quick(pauses, **times), Patience(attempts=attempts)
     model = Model("anthropic", "claude-test", WINDOW)
-    return AnthropicMessages(model, "KEY", key="sk-ant-test", base_url=provider.url, timing=timing, patience=patience)
+    return AnthropicMessages(
+        model, "ANTHROPIC_API_KEY", key="sk-ant-test", base_url=provider.url, timing=timing, patience=patience
+    )
 
 
 def test_an_answer_arrives_in_pieces_and_whole(provider: AnthropicApi, pauses: Pauses) -> None:

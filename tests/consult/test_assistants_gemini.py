@@ -31,7 +31,9 @@ def provider() -> Iterator[GeminiApi]:
 def assistant(provider: GeminiApi, pauses: Pauses, attempts: int = 3, **times: float) -> GeminiContents:
     timing, patience = quick(pauses, **times), Patience(attempts=attempts)
     model = Model("gemini", "gemini-test", WINDOW)
-    return GeminiContents(model, "KEY", key="gemini-test-key", base_url=provider.url, timing=timing, patience=patience)
+    return GeminiContents(
+        model, "GEMINI_API_KEY", key="gemini-test-key", base_url=provider.url, timing=timing, patience=patience
+    )
 
 
 def test_an_answer_arrives_in_pieces_and_whole(provider: GeminiApi, pauses: Pauses) -> None:

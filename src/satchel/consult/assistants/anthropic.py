@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from anthropic import Anthropic
 
 EXTRA = "anthropic"
-KEY_VARIABLE = "ANTHROPIC_API_KEY"
 OWN_URL = "https://api.anthropic.com"
 
 _INPUT_COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
@@ -30,7 +29,7 @@ _TOOL = {"name": searching.NAME, "description": searching.DESCRIPTION, "input_sc
 class AnthropicClient(StainlessClient):
     """A client for one call."""
 
-    def __init__(self, name: str, wire: Wire, *, key: str | None, base_url: str | None) -> None:
+    def __init__(self, name: str, wire: Wire, *, key: str | None, base_url: str | None, variable: str) -> None:
         """Make a client.
 
         Raises:
@@ -40,7 +39,7 @@ class AnthropicClient(StainlessClient):
             import anthropic
         except ImportError as error:
             raise failing.missing_sdk(name, EXTRA, error) from error
-        super().__init__(name, wire, KEY_VARIABLE, anthropic, anthropic.AnthropicError)
+        super().__init__(name, wire, variable, anthropic, anthropic.AnthropicError)
         with making(name):
             self.sdk: Anthropic = anthropic.Anthropic(
                 api_key=key,
@@ -56,7 +55,7 @@ class AnthropicMessages(OwnHistoryAssistant[AnthropicClient]):
     own_url = OWN_URL
 
     def _open(self, wire: Wire) -> AnthropicClient:
-        return AnthropicClient(self.told, wire, key=self._key, base_url=self._base_url)
+        return AnthropicClient(self.told, wire, key=self._key, base_url=self._base_url, variable=self._variable)
 
     def _messages(self, ask: Ask) -> list[Any]:
         # what stands up to here comes again: with the next search, and as the beginning of the next turn

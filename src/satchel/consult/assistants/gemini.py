@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from google.genai import Client
 
 EXTRA = "gemini"
-KEY_VARIABLE = "GEMINI_API_KEY"
 
 OWN_URL = "https://generativelanguage.googleapis.com"
 _WRONG_KEY = "API_KEY_INVALID"
@@ -39,7 +38,7 @@ _TOOL = {
 class GeminiClient(SdkClient):
     """A client for one call."""
 
-    def __init__(self, name: str, wire: Wire, *, key: str | None, base_url: str | None) -> None:
+    def __init__(self, name: str, wire: Wire, *, key: str | None, base_url: str | None, variable: str) -> None:
         """Make a client.
 
         Raises:
@@ -50,7 +49,7 @@ class GeminiClient(SdkClient):
             from google.genai import errors, types
         except ImportError as error:
             raise failing.missing_sdk(name, EXTRA, error) from error
-        super().__init__(name, wire, KEY_VARIABLE, (errors.APIError,))
+        super().__init__(name, wire, variable, (errors.APIError,))
         with making(name):
             self.sdk: Client = genai.Client(
                 api_key=key,
@@ -81,7 +80,7 @@ class GeminiContents(OwnHistoryAssistant[GeminiClient]):
     own_url = OWN_URL
 
     def _open(self, wire: Wire) -> GeminiClient:
-        return GeminiClient(self.told, wire, key=self._key, base_url=self._base_url)
+        return GeminiClient(self.told, wire, key=self._key, base_url=self._base_url, variable=self._variable)
 
     def _messages(self, ask: Ask) -> list[Any]:
         contents: list[Any] = []
