@@ -126,7 +126,7 @@ class _Front(NamedTuple):
 
 
 def _step(front: _Front, diagonal: int) -> tuple[int, bool]:
-    """Return where the old text is entered on a diagonal, and whether by adding a line rather than by removing one."""
+    """Return the line of the old text at which an edit enters a diagonal, and whether it adds a line or removes one."""
     low, reached = front
     place = (diagonal - 1 - low) // 2
     if place < 0:

@@ -67,7 +67,7 @@ class Conversations:
             InvalidInput: a part of the key, or the holder, is not acceptable.
         """
         check_whole("lease_ms", lease_ms, LONGEST_LEASE_MS, smallest=1)
-        key, work = checked(key), self.workplace
+        key, work = check_key(key), self.workplace
         holder = _caller(work) if holder is None else names.check_identifier(holder, "holder")
         with work.engine.write() as transaction:
             now = work.clock()
@@ -204,7 +204,7 @@ class Conversations:
 
     def state(self, key: ConversationKey) -> ConversationState:
         """Return what a conversation holds after its last successful turn, without holding it; empty where none is."""
-        key = checked(key)
+        key = check_key(key)
         with self.workplace.engine.read() as transaction:
             number = self._number(transaction, key)
             return ConversationState() if number is None else conversation_tables.load_state(transaction, number)
@@ -215,7 +215,7 @@ class Conversations:
         Raises:
             StoreDamaged: the text of one cannot be read.
         """
-        key = checked(key)
+        key = check_key(key)
         with self.workplace.engine.read() as transaction:
             number = self._number(transaction, key)
             if number is None:
@@ -257,7 +257,7 @@ class Conversations:
 
     def past(self, key: ConversationKey) -> tuple[PastTurn, ...]:
         """Return what was asked and answered in every turn, the oldest first, whichever thread it was in."""
-        key = checked(key)
+        key = check_key(key)
         with self.workplace.engine.read() as transaction:
             number = self._number(transaction, key)
             return () if number is None else conversation_tables.load_past(transaction, number)
@@ -274,7 +274,7 @@ class Conversations:
 
     def sessions(self, key: ConversationKey) -> frozenset[str]:
         """Return the session ids that are in use with the assistant and by the owner of a key."""
-        key = checked(key)
+        key = check_key(key)
         with self.workplace.engine.read() as transaction:
             project = projects.find(transaction, self.workplace)
             rows = transaction.all(
@@ -346,7 +346,7 @@ class Conversations:
             NotFound: the conversation is unknown.
             Conflict: a call holds it.
         """
-        key, work = checked(key), self.workplace
+        key, work = check_key(key), self.workplace
         with work.engine.write() as transaction:
             project = projects.find(transaction, work)
             statement = f"SELECT id, turns, {leases.COLUMNS} FROM conversations WHERE {_OF_KEY}"
@@ -372,7 +372,7 @@ class Conversations:
         return int(row[0]) if row else None
 
 
-def checked(key: ConversationKey) -> ConversationKey:
+def check_key(key: ConversationKey) -> ConversationKey:
     return ConversationKey(
         names.check_identifier(key.assistant, "assistant"),
         names.check_identifier(key.conversation, "conversation"),

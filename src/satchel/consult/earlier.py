@@ -10,7 +10,7 @@ from satchel.base.paging import MAX_LIMIT
 from satchel.base.records import replace
 from satchel.consult import conversation_tables
 from satchel.consult.conversation_records import ConversationKey, EarlierAnswer, ListedConversation
-from satchel.consult.conversations import HAS_TURNS, Conversations, checked, key_values
+from satchel.consult.conversations import HAS_TURNS, Conversations, check_key, key_values
 from satchel.consult.question import Question
 from satchel.consult.records import ConversationState, KnownFile, PastTurn
 from satchel.consult.window import NUMBERED
@@ -86,7 +86,7 @@ def predecessor(work: Workplace, key: ConversationKey, *, takes_over: bool) -> C
         takes_over: whether it is that of the same name with another assistant, the last continued one; otherwise
             that with the same assistant which was full, as ``auth`` for ``auth-2``.
     """
-    key = checked(key)
+    key = check_key(key)
     numbered = NUMBERED.fullmatch(key.conversation)
     if takes_over:
         where, session = "assistant <> :assistant AND session_id = :session", key.conversation
@@ -117,7 +117,7 @@ def earlier_answer(
     Args:
         files: what the answer must have been about, in the same contents.
     """
-    key = checked(key)
+    key = check_key(key)
     words, contents = _words(redact(question).text), _contents(files)
     with work.engine.read() as transaction:
         project = projects.find(transaction, work)

@@ -17,7 +17,7 @@ from satchel.base.records import dataclass
 from satchel.redaction import redact
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)(?:[^/?#]*@)?([^?#]*)")
-_SHOWN_CHARS = 200
+_ADDRESS_CHARS = 200
 
 
 def public_address(url: str) -> str:
@@ -28,11 +28,11 @@ def public_address(url: str) -> str:
     printable = "".join(char for char in url if char.isprintable()).strip()
     parts = _URL.match(printable)
     if parts is not None:
-        shown = redact(parts[1] + parts[2].rstrip("/")).text
+        address = redact(parts[1] + parts[2].rstrip("/")).text
     else:
         # no address at all: what stands before an @ may still be meant as a password
-        shown = "(not a URL)" if "@" in printable else redact(re.split(r"[?#]", printable)[0]).text
-    return shown if len(shown) <= _SHOWN_CHARS else f"{shown[: _SHOWN_CHARS - 1]}…"
+        address = "(not a URL)" if "@" in printable else redact(re.split(r"[?#]", printable)[0]).text
+    return address if len(address) <= _ADDRESS_CHARS else f"{address[: _ADDRESS_CHARS - 1]}…"
 
 
 _MIB = 1024 * 1024

@@ -20,13 +20,13 @@ from satchel.consult.assistants.retrying import Patience
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """The address and key of a provider. A key goes to the address of its own row only.
+    """A provider of models. Its key is sent to its own address only.
 
     Attributes:
-        adapter: the protocol that it speaks: that of OpenAI's chat completions unless it has one of its own.
         key: the environment variable of its key.
-        url: its address; None if there is none to assume.
-        url_variable: the environment variable of another address; None takes ``consult.base_url``.
+        url: its default address; None if it has none, or the adapter knows it.
+        url_variable: the environment variable that overrides the address; with None, ``consult.base_url`` does.
+        adapter: the client of its protocol; most speak OpenAI's chat completions.
         needs_key: whether it refuses calls without a key.
     """
 
@@ -110,8 +110,8 @@ def open_assistant(
 
 
 def _url(environ: Mapping[str, str], provider: Provider, settings: AssistantSettings) -> str | None:
-    named = settings.base_url if provider.url_variable is None else environ.get(provider.url_variable, "").strip()
-    return named or provider.url
+    url = settings.base_url if provider.url_variable is None else environ.get(provider.url_variable, "").strip()
+    return url or provider.url
 
 
 def _read_key(environ: Mapping[str, str], variable: str) -> str:
