@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import io
 import json
 import os
 import select
@@ -14,6 +15,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from satchel.base.errors import Unreachable
@@ -97,7 +99,7 @@ class Connection:
             sock.settimeout(_left(deadline))
             headers = {"Authorization": f"Bearer {self._token}", "Content-Type": content_type}
             with ask(sock, "POST", f"{self._path}{path}", self._parts.netloc, headers, body) as response:
-                content = _read(response, sock, deadline)
+                content = _read(response)
             is_reusable = not response.will_close
             return Reply(response.status, response.headers.get("Content-Type", ""), content)
         except (OSError, http.client.HTTPException) as error:
@@ -166,13 +168,16 @@ def connect(parts: SplitResult, seconds: float) -> socket.socket:
 def ask(
     sock: socket.socket, method: str, path: str, host: str, headers: Mapping[str, str] = _NONE, body: bytes = b""
 ) -> http.client.HTTPResponse:
-    """Send a request in one piece, so that the server wakes up once, and return the response with its head read."""
+    """Send a request in one piece, so that the server wakes up once, and return the response with its head read.
+
+    The timeout of the socket limits the whole response.
+    """
     headers = {"Host": host, "Accept": "application/json", **headers}
     if body:
         headers["Content-Length"] = str(len(body))
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     sock.sendall(f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode("latin-1") + body)
-    response = http.client.HTTPResponse(sock, method=method)
+    response = http.client.HTTPResponse(_Reader(sock), method=method)  # type: ignore[arg-type]
     try:
         response.begin()
     except BaseException:
@@ -223,13 +228,29 @@ def prove(sock: socket.socket, path: str, host: str, token: str) -> None:
         )
 
 
-def _read(response: http.client.HTTPResponse, sock: socket.socket, deadline: float) -> bytes:
-    """Return the body of a response; a timeout of the socket alone would restart with each part."""
+class _Reader(io.RawIOBase):
+    """The file that http.client reads from a socket, with a deadline: the socket's timeout restarts with each part."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock, self._deadline = sock, time.monotonic() + (sock.gettimeout() or 0)
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        return io.BufferedReader(self)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self._sock.settimeout(_left(self._deadline))
+        return self._sock.recv_into(buffer)
+
+
+def _read(response: http.client.HTTPResponse) -> bytes:
+    """Return the body of a response."""
     content = bytearray()
     has_length = response.length is not None
     while (response.length or 0) <= MAX_ANSWER_BYTES >= len(content) and (part := response.read1(_PART_BYTES)):
         content += part
-        sock.settimeout(_left(deadline))
     if max(response.length or 0, len(content)) > MAX_ANSWER_BYTES:
         raise Untaken(
             f"the server answered with more than {MAX_ANSWER_BYTES:,} bytes, and whether anything was kept is not "
