@@ -133,9 +133,13 @@ def _mark_agents_like(transaction: Transaction, project_id: int, person: str) ->
     look = _look(person.partition(":")[2])
     for number, name in transaction.all(agents, {"project": project_id}):
         if _look(name) == look:
-            marked = {"id": number, "name": f"{name}{AGENT_MARK}", "folded": f"{fold(name)}{AGENT_MARK}"}
-            marked["seq"] = transaction.next_seq(project_id)
-            transaction.run("UPDATE agents SET name = :name, folded = :folded, seq = :seq WHERE id = :id", marked)
+            marked = f"{name}{AGENT_MARK}"
+            while find_name(transaction, "agents", project_id, marked) is not None:  # another agent chose that name
+                marked += AGENT_MARK
+            transaction.run(
+                "UPDATE agents SET name = :name, folded = :folded, seq = :seq WHERE id = :id",
+                {"id": number, "name": marked, "folded": fold(marked), "seq": transaction.next_seq(project_id)},
+            )
             transaction.forget()
 
 
@@ -350,7 +354,7 @@ def find_layer(transaction: Transaction, project_id: int, name: str | None) -> i
 
 
 def find_name(transaction: Transaction, table: str, project_id: int, name: str) -> int | None:
-    """Return the number of a tag, scope, category or layer, or None if there is no such name."""
+    """Return the number of a tag, scope, category, layer or agent of exactly this name, or None."""
     row = transaction.one(
         f"SELECT id FROM {table} WHERE project_id = :project AND folded = :folded",
         {"project": project_id, "folded": fold(name)},
