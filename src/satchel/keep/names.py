@@ -183,17 +183,16 @@ def check_author_name(name: str, field: str = "agent") -> None:
 
     Only new names are checked, so that those already stored stay readable.
     """
-    alike = fold(name)
     bare = name.partition(":")[2] if is_persons(name) else name
     if not name.isascii():
-        from satchel.base.confusables import mixed_scripts, odd_sign, skeleton  # most names are ASCII
+        from satchel.base.confusables import mixed_scripts, odd_sign  # most names are ASCII
 
         sign = odd_sign(name)
         if sign is not None:
             raise InvalidInput(f"{field} {name!r} holds U+{ord(sign):04X}", "Use letters and digits of one script")
         if scripts := mixed_scripts(bare):
             raise InvalidInput(f"{field} {name!r} mixes {' and '.join(scripts).lower()}", "Use letters of one script")
-        alike = skeleton(name)
+    alike = alike_form(name)
     bare_alike = alike.partition(":")[2] if is_persons(name) else alike
     if any(_plain(word).partition(":")[0] == HUMAN for word in bare_alike.split()):
         raise InvalidInput(
@@ -205,12 +204,17 @@ def check_author_name(name: str, field: str = "agent") -> None:
         raise InvalidInput(f"{field} {name!r} is reserved, or looks like a name that is", "Choose another name")
 
 
-def _look(name: str) -> str:
+def alike_form(name: str) -> str:
+    """Return the form that names share which look alike, whatever their script and case."""
     if name.isascii():
-        return _plain(fold(name))
-    from satchel.base.confusables import skeleton
+        return fold(name)
+    from satchel.base.confusables import skeleton  # most names are ASCII
 
-    return _plain(skeleton(name))
+    return skeleton(name)
+
+
+def _look(name: str) -> str:
+    return _plain(alike_form(name))
 
 
 def _plain(text: str) -> str:
