@@ -9,8 +9,9 @@ from functools import lru_cache
 from satchel.base.errors import InvalidInput, nearest, unknown_name
 from satchel.base.records import dataclass
 from satchel.base.text import check_name, fold
-from satchel.base.vocabulary import AGENT_MARK, AGENT_OF_NAME, HUMAN, IMPORTED_MARK, LAYERS
+from satchel.base.vocabulary import AGENT_MARK, HUMAN, IMPORTED_MARK, LAYERS
 from satchel.keep import projects
+from satchel.keep.agent_rows import find_agent_row
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions import standing
 from satchel.redaction import finds_secret
@@ -108,14 +109,6 @@ def ensure_agent(
         )
     agent = transaction.memo[key] = int(row[0]), str(row[1])
     return agent
-
-
-def find_agent_row(transaction: Transaction, project_id: int, name: str) -> Row | None:
-    """Return the number, name and ``has_acted`` of an agent or person; an agent is found without its mark too."""
-    return transaction.one(
-        f"SELECT id, name, has_acted {AGENT_OF_NAME}",
-        {"project": project_id, "folded": fold(name), "marked": f"{fold(name)}{AGENT_MARK}"},
-    )
 
 
 def marked_name(transaction: Transaction, project_id: int, name: str) -> str:
