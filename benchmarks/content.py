@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from satchel.base.clock import Clock, system_clock
 from satchel.client import Satchel, open_satchel
@@ -52,6 +53,17 @@ class Note:
     def entry(self) -> NewEntry:
         """Return it as the library takes it."""
         return NewEntry(self.type, self.content, self.task_id, self.loop_id, self.file, self.line)
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments that write it, of the library and of the tool."""
+        return {
+            "type": self.type,
+            "content": self.content,
+            "task_id": self.task_id,
+            "loop_id": self.loop_id,
+            "file": self.file,
+            "line": self.line,
+        }
 
 
 @cache

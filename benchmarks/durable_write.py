@@ -26,15 +26,7 @@ def run(bench: Bench) -> Section:
         ready = prepared(fresh)
 
         def write(number: int) -> None:
-            note = fresh[number]
-            satchel.entries.write(
-                note.type,
-                note.content,
-                task_id=note.task_id,
-                loop_id=note.loop_id,
-                file=note.file,
-                line=note.line,
-            )
+            satchel.entries.write(**fresh[number].arguments())
 
         bench.progress.say(f"writing {rounds:,} notes into each")
         taken = interleave(

@@ -118,9 +118,7 @@ def _satchel_racer(file: Path, seconds: float, barrier: Barrier, results: Queue[
 
         def write(number: int) -> None:
             note = made[number % len(made)]
-            satchel.entries.write(
-                note.type, note.content, task_id=note.task_id, loop_id=note.loop_id, file=note.file, line=note.line
-            )
+            satchel.entries.write(**note.arguments())
 
         results.put(_count(write, SatchelError, seconds, barrier))
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks import fairness
 from benchmarks.bare import BareStore, prepared
-from benchmarks.content import Note, notes, open_filled
+from benchmarks.content import notes, open_filled
 from benchmarks.harness import Bench, Figure, Samples, Section, interleave, timed
 from benchmarks.hosts import starter
 from benchmarks.raw_client import RawClient
@@ -55,17 +55,6 @@ def _mcp(file: Path, folder: Path) -> RawClient:
     return RawClient([satchel_command(), "mcp", "--toolsets", "all", *where], clean_environment(), folder)
 
 
-def _fields(note: Note) -> dict[str, object]:
-    return {
-        "type": note.type,
-        "content": note.content,
-        "task_id": note.task_id,
-        "loop_id": note.loop_id,
-        "file": note.file,
-        "line": note.line,
-    }
-
-
 def _writes(bench: Bench, folder: Path) -> list[Figure]:
     rounds = bench.choose(400, 30)
     first, *fresh = notes(rounds + 1, "library")
@@ -73,7 +62,7 @@ def _writes(bench: Bench, folder: Path) -> list[Figure]:
         satchel.entries.write(first.type, first.content)
         began = time.process_time()
         for note in fresh:
-            satchel.entries.write(**_fields(note))  # type: ignore[arg-type] # by name
+            satchel.entries.write(**note.arguments())
         took = (time.process_time() - began) / rounds * 1_000
     return [
         *(_written(folder, size, rounds) for size in (1_000, bench.choose(10_000, 1_500))),
@@ -90,7 +79,7 @@ def _written(folder: Path, size: int, rounds: int) -> Figure:
         bare.fill(notes(size))
         taken = interleave(
             {
-                "ours": lambda number: client.call("write_context", _fields(fresh[number])),
+                "ours": lambda number: client.call("write_context", fresh[number].arguments()),
                 "bare": lambda number: bare.write(ready[number]),
             },
             rounds,
@@ -115,11 +104,11 @@ def _writers(bench: Bench, folder: Path) -> list[Figure]:
 
 def _caller(call: Callable[[str, Mapping[str, object]], object], number: int, each: int) -> Callable[[], None]:
     made = notes(each + 1, f"client {number}")
-    call("write_context", _fields(made[each]))
+    call("write_context", made[each].arguments())
 
     def write_all() -> None:
         for note in made[:each]:
-            call("write_context", _fields(note))
+            call("write_context", note.arguments())
 
     return write_all
 
@@ -244,8 +233,8 @@ def _server(bench: Bench, folder: Path) -> list[Figure]:
         own = JsonClient(served.port, served.token())
         taken = interleave(
             {
-                "http": lambda number: own.call("write_context", _fields(fresh[2 * number])),
-                "stdio": lambda number: stdio.call("write_context", _fields(fresh[2 * number + 1])),
+                "http": lambda number: own.call("write_context", fresh[2 * number].arguments()),
+                "stdio": lambda number: stdio.call("write_context", fresh[2 * number + 1].arguments()),
             },
             rounds,
             20,

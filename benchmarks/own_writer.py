@@ -28,9 +28,7 @@ def main() -> None:
             sys.stdin.readline()
             for note in made:
                 began = time.perf_counter()
-                satchel.entries.write(
-                    note.type, note.content, task_id=note.task_id, loop_id=note.loop_id, file=note.file, line=note.line
-                )
+                satchel.entries.write(**note.arguments())
                 waits.append((time.perf_counter() - began) * 1_000)
             print(json.dumps(waits), flush=True)
 

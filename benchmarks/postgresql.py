@@ -130,9 +130,7 @@ def _brief(satchel: Satchel, number: int) -> object:
 
 
 def _write(satchel: Satchel, note: Note) -> None:
-    satchel.entries.write(
-        note.type, note.content, task_id=note.task_id, loop_id=note.loop_id, file=note.file, line=note.line
-    )
+    satchel.entries.write(**note.arguments())
 
 
 def _p10(samples: Samples) -> float:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from benchmarks.content import Note, notes, open_filled
+from benchmarks.content import notes, open_filled
 from benchmarks.harness import ROOT, Bench, Figure, Samples, Section, interleave, timed
 from benchmarks.raw_client import RawClient
 from benchmarks.start_up import clean_environment, satchel_command
@@ -85,7 +85,7 @@ def _round_trips(
                 "read 20": lambda _: ours.call("read_context", _PAGE),
                 "echo": lambda number: theirs.call("echo", {"text": fresh[number].content}),
                 "read 1": lambda _: ours.call("read_context", {"limit": 1}),
-                "write": lambda number: ours.call("write_context", _arguments(fresh[number])),
+                "write": lambda number: ours.call("write_context", fresh[number].arguments()),
             },
             rounds,
             warm_up=20,
@@ -103,14 +103,3 @@ def _round_trips(
             Figure("most memory ever (VmHWM)", memory[0][1], "MB", None, memory[1][1], "SDK echo", at_most=30),
         )
     return figures
-
-
-def _arguments(note: Note) -> dict[str, object]:
-    return {
-        "type": note.type,
-        "content": note.content,
-        "task_id": note.task_id,
-        "loop_id": note.loop_id,
-        "file": note.file,
-        "line": note.line,
-    }

@@ -132,6 +132,14 @@ def test_an_agent_named_like_a_person_is_marked_whoever_came_first(satchel: Satc
     assert satchel.messages.inbox(agent=name).total == 0
 
 
+def test_an_agent_that_chose_the_marked_name_does_not_keep_a_person_out(satchel: Satchel) -> None:
+    for agent in ("ann", "ann (agent)"):
+        satchel.entries.write("discovery", f"of {agent}", agent=agent)
+    assert satchel.entries.write("discovery", "mine", agent="human:ann").agent == "human:ann"
+    names_of = {entry.content: entry.agent for entry in satchel.entries.read().items}
+    assert names_of == {"of ann": "ann (agent) (agent)", "of ann (agent)": "ann (agent)", "mine": "human:ann"}
+
+
 def test_a_name_that_looks_like_a_persons_is_marked(satchel: Satchel) -> None:
     satchel.entries.write("discovery", "mine", agent="human:carl")
     assert satchel.entries.write("discovery", "x", agent="car1").agent == "car1 (agent)"

@@ -202,11 +202,11 @@ def parse_value(key: Key, value: object) -> Value:
 
 
 def check_setting(name: str, text: str, *, of_project: bool = False) -> tuple[Key, Value]:
-    """Return a key and its value from text.
+    """Return a key and its value, parsed from text.
 
     Raises:
-        InvalidInput: there is no such key, or the value is none of it.
-        Refused: a project's file may not set the key so.
+        InvalidInput: there is no such key, or the key does not allow the value.
+        Refused: a project's file may not set the key to this value.
     """
     key = key_named(name)
     value = parse_value(key, read_text(key, text))

@@ -110,9 +110,9 @@ class Setting:
     source: str
 
 
-def _key(default: Value, help: str, **more: Any) -> Any:  # noqa: A002 -- as in Key
+def _key(default: Value, text: str, **more: Any) -> Any:
     # the annotation of the attribute says the type, its name the key: see KEYS
-    return {"default": default, "help": help, **more}
+    return {"default": default, "help": text, **more}
 
 
 def _tokens(default: int, when: str) -> Any:
@@ -343,7 +343,8 @@ class Config:
         Raises:
             InvalidInput: no such key exists.
         """
-        return next(setting for setting in self.settings if setting.key is key_named(name))
+        key = key_named(name)
+        return next(setting for setting in self.settings if setting.key is key)
 
 
 _TYPES: dict[str, ValueType] = {"str": str, "int": int, "float": float, "bool": bool, "tuple": tuple}
@@ -355,7 +356,7 @@ KEYS: tuple[Key, ...] = tuple(
 
 
 def key_named(name: str) -> Key:
-    """Return the key of a name, or refuse an unknown one."""
+    """Return the key of this name, or refuse an unknown one."""
     for key in KEYS:
         if key.name == name:
             return key

@@ -52,9 +52,6 @@ AGENT_MARK = " (agent)"
 IMPORTED_MARK = " (imported)"
 """What the author of an imported item ends with that is said to be a person's."""
 
-AGENT_OF_NAME = "FROM agents WHERE project_id = :project AND folded IN (:folded, :marked) ORDER BY folded LIMIT 1"
-"""SQL that finds an agent by its name, with or without the mark."""
-
 MAIN_RUN = "main"
 """The default run, created on first use."""
 

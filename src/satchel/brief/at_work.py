@@ -57,13 +57,12 @@ def _reader_id(rows: Rows, project_id: int, agent: str | None, session: str | No
         )
         if row is not None:
             return int(row[0])
-    from satchel.base.text import fold
-    from satchel.base.vocabulary import AGENT_MARK, AGENT_OF_NAME, HUMAN
+    from satchel.base.vocabulary import HUMAN
+    from satchel.keep.agent_rows import find_agent_row
 
     # a person without a record reads the messages to all persons
     for name in (person(), HUMAN) if agent is None else (agent,):
-        values = {"project": project_id, "folded": fold(name), "marked": f"{fold(name)}{AGENT_MARK}"}
-        row = rows.one(f"SELECT id {AGENT_OF_NAME}", values)
+        row = find_agent_row(rows, project_id, name)
         if row is not None:
             return int(row[0])
     return -1

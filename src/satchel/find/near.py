@@ -102,7 +102,7 @@ def most_similar(
         Near(100 - percent, item, other, is_opposite)
         for percent, item, other in percentages
         if percent >= THRESHOLD
-        and not ((is_opposite := are_opposed(text, other)) and not with_opposites)
+        and (not (is_opposite := are_opposed(text, other)) or with_opposites)
         and not _have_own_marks(text, other)
     ]
     return tuple(sorted(similar)[:_MAX_NAMED])

@@ -9,8 +9,9 @@ from functools import lru_cache
 from satchel.base.errors import InvalidInput, nearest, unknown_name
 from satchel.base.records import dataclass
 from satchel.base.text import check_name, fold
-from satchel.base.vocabulary import AGENT_MARK, AGENT_OF_NAME, HUMAN, IMPORTED_MARK, LAYERS
+from satchel.base.vocabulary import AGENT_MARK, HUMAN, IMPORTED_MARK, LAYERS
 from satchel.keep import projects
+from satchel.keep.agent_rows import find_agent_row
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions import standing
 from satchel.redaction import finds_secret
@@ -110,14 +111,6 @@ def ensure_agent(
     return agent
 
 
-def find_agent_row(transaction: Transaction, project_id: int, name: str) -> Row | None:
-    """Return the number, name and ``has_acted`` of an agent or person; an agent is found without its mark too."""
-    return transaction.one(
-        f"SELECT id, name, has_acted {AGENT_OF_NAME}",
-        {"project": project_id, "folded": fold(name), "marked": f"{fold(name)}{AGENT_MARK}"},
-    )
-
-
 def marked_name(transaction: Transaction, project_id: int, name: str) -> str:
     """Return a name, with the mark of an agent if it looks like that of a person who acts here, as people see it."""
     if is_persons(name):
@@ -133,9 +126,13 @@ def _mark_agents_like(transaction: Transaction, project_id: int, person: str) ->
     look = _look(person.partition(":")[2])
     for number, name in transaction.all(agents, {"project": project_id}):
         if _look(name) == look:
-            marked = {"id": number, "name": f"{name}{AGENT_MARK}", "folded": f"{fold(name)}{AGENT_MARK}"}
-            marked["seq"] = transaction.next_seq(project_id)
-            transaction.run("UPDATE agents SET name = :name, folded = :folded, seq = :seq WHERE id = :id", marked)
+            marked = f"{name}{AGENT_MARK}"
+            while find_name(transaction, "agents", project_id, marked) is not None:  # another agent chose that name
+                marked += AGENT_MARK
+            transaction.run(
+                "UPDATE agents SET name = :name, folded = :folded, seq = :seq WHERE id = :id",
+                {"id": number, "name": marked, "folded": fold(marked), "seq": transaction.next_seq(project_id)},
+            )
             transaction.forget()
 
 
@@ -179,17 +176,16 @@ def check_author_name(name: str, field: str = "agent") -> None:
 
     Only new names are checked, so that those already stored stay readable.
     """
-    alike = fold(name)
     bare = name.partition(":")[2] if is_persons(name) else name
     if not name.isascii():
-        from satchel.base.confusables import mixed_scripts, odd_sign, skeleton  # most names are ASCII
+        from satchel.base.confusables import mixed_scripts, odd_sign  # most names are ASCII
 
         sign = odd_sign(name)
         if sign is not None:
             raise InvalidInput(f"{field} {name!r} holds U+{ord(sign):04X}", "Use letters and digits of one script")
         if scripts := mixed_scripts(bare):
             raise InvalidInput(f"{field} {name!r} mixes {' and '.join(scripts).lower()}", "Use letters of one script")
-        alike = skeleton(name)
+    alike = alike_form(name)
     bare_alike = alike.partition(":")[2] if is_persons(name) else alike
     if any(_plain(word).partition(":")[0] == HUMAN for word in bare_alike.split()):
         raise InvalidInput(
@@ -201,12 +197,17 @@ def check_author_name(name: str, field: str = "agent") -> None:
         raise InvalidInput(f"{field} {name!r} is reserved, or looks like a name that is", "Choose another name")
 
 
-def _look(name: str) -> str:
+def alike_form(name: str) -> str:
+    """Return the form that names share which look alike, whatever their script and case."""
     if name.isascii():
-        return _plain(fold(name))
-    from satchel.base.confusables import skeleton
+        return fold(name)
+    from satchel.base.confusables import skeleton  # most names are ASCII
 
-    return _plain(skeleton(name))
+    return skeleton(name)
+
+
+def _look(name: str) -> str:
+    return _plain(alike_form(name))
 
 
 def _plain(text: str) -> str:
@@ -350,7 +351,7 @@ def find_layer(transaction: Transaction, project_id: int, name: str | None) -> i
 
 
 def find_name(transaction: Transaction, table: str, project_id: int, name: str) -> int | None:
-    """Return the number of a tag, scope, category or layer, or None if there is no such name."""
+    """Return the number of a tag, scope, category, layer or agent of exactly this name, or None."""
     row = transaction.one(
         f"SELECT id FROM {table} WHERE project_id = :project AND folded = :folded",
         {"project": project_id, "folded": fold(name)},

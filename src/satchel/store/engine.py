@@ -92,7 +92,7 @@ class Engine(Protocol):
     def look(self) -> AbstractContextManager[Transaction]:
         """Open a read for a caller that is about to write, as fast as the engine has one.
 
-        Each statement may see a later state than the one before, and the memo may be older than both.
+        Each statement may see a later state than the one before; the memo may be older than either.
         """
 
     def write(self, wait_ms: int | None = None) -> AbstractContextManager[Transaction]:

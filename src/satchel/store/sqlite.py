@@ -162,7 +162,7 @@ class SqliteEngine:
 
     @contextmanager
     def look(self) -> Iterator[SqliteTransaction]:
-        """Open a read transaction for a caller that is about to write, on the writer's connection if that is idle.
+        """Open a read for a caller that is about to write, on the writer's connection if that is idle.
 
         It still holds the pages that it wrote last, while another reader reads its pages again after every write. If
         another thread uses the writer, this reads as :meth:`read` does; a thread that begins to write waits for it.

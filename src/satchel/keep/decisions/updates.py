@@ -10,7 +10,7 @@ from satchel.base.clock import moment_text, year_of
 from satchel.base.errors import Conflict, InvalidInput, nearest
 from satchel.base.paging import check_whole
 from satchel.base.records import NamedTuple, dataclass, replace
-from satchel.base.text import fold, shortened
+from satchel.base.text import shortened
 from satchel.find import likeness, near
 from satchel.find.kind import Kind
 from satchel.keep.decisions import records, tables
@@ -18,7 +18,15 @@ from satchel.keep.decisions import state as states
 from satchel.keep.decisions.state import ACTIVE, DEPRECATED, DRAFT, Current, NumberedName, State
 from satchel.keep.fields import metadata_in
 from satchel.keep.globs import check_globs
-from satchel.keep.names import PERSONS, check_identifier, check_names, ensure_layer, ensure_name, is_persons
+from satchel.keep.names import (
+    PERSONS,
+    alike_form,
+    check_identifier,
+    check_names,
+    ensure_layer,
+    ensure_name,
+    is_persons,
+)
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content, named_secret
 from satchel.store.transaction import Transaction, set_of
@@ -203,17 +211,9 @@ def _persons_alike(transaction: Transaction, project_id: int, key: str) -> Curre
         f"SELECT id, key FROM decisions WHERE project_id = :project AND agent_id IN {PERSONS} ORDER BY id",
         {"project": project_id},
     )
-    alike = _alike(key) if rows else ""
-    number = next((number for number, other in rows if _alike(other) == alike), None)
+    alike = alike_form(key) if rows else ""
+    number = next((number for number, other in rows if alike_form(other) == alike), None)
     return None if number is None else states.load_number(transaction, project_id, number)
-
-
-def _alike(key: str) -> str:
-    if key.isascii():
-        return fold(key)
-    from satchel.base.confusables import skeleton  # most keys are ASCII
-
-    return skeleton(key)
 
 
 def _propose(

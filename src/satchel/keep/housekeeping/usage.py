@@ -1,4 +1,4 @@
-"""What a project uses: the names of tags, scopes, layers and categories, and what each agent did, by day."""
+"""Counts of how often a project's tags, scopes, layers and categories are used, and of what agents did, by day."""
 
 from __future__ import annotations
 

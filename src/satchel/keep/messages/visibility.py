@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from satchel.base.records import dataclass
 from satchel.base.vocabulary import HUMAN, PRIORITIES
+from satchel.keep.agent_rows import find_agent_row
 from satchel.keep.messages import presence
 from satchel.keep.messages.presence import PERSONS
 from satchel.keep.messages.records import MESSAGE_TYPES
-from satchel.keep.names import find_agent_row, is_persons
+from satchel.keep.names import is_persons
 from satchel.store.transaction import Transaction, set_of
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,6 @@ from satchel.keep.kind import Line, LineKind, Part, Rows
 if TYPE_CHECKING:
     from satchel.keep.moving.reading import Reading
 
-
-DOCUMENTED = (Kind.CONSTRAINT, Kind.DECISION, Kind.ENTRY)
-"""The kinds of items that texts of documents become."""
 
 EVERYTHING = 0
 SOLUTION, FILES, CORRECTION, HOOK, PROPOSAL, ACTION = 20, 21, 22, 23, 24, 25
@@ -79,9 +77,13 @@ def _expiry(number: int, table: str) -> str:
 
 
 _EXPIRING = (Kind.MESSAGE.number, Kind.FILE_CHANGE.number, Kind.ERROR_PATTERN.number, SOLUTION)
-_UIDS = " ".join(
-    f"WHEN {number} THEN (SELECT n.uid FROM {table} n WHERE n.id = s.item_id)" for number, table in _TABLES.items()
-)
+
+
+def _uid_by_kind(numbers: Iterable[int]) -> str:
+    cases = (f"WHEN {one} THEN (SELECT n.uid FROM {_TABLES[one]} n WHERE n.id = s.item_id)" for one in numbers)
+    return f"CASE s.kind {' '.join(cases)} END"
+
+
 _EXPIRIES = " ".join(f"WHEN {number} THEN ({_expiry(number, _TABLES[number])})" for number in _EXPIRING)
 
 # marks of items that are gone, and of failures of hooks and actions, which are events, stay behind
@@ -89,7 +91,7 @@ _MARKS = f"""(
     SELECT * FROM (
         SELECT row_number() OVER (ORDER BY s.person_id, s.kind, s.item_id) AS id, a.uid, s.project_id, s.person_id,
             CASE s.item_id WHEN {NOBODY} THEN {NOBODY} ELSE s.kind END AS kind, s.item_id,
-            CASE s.kind {_UIDS} END AS item, CASE s.kind {_EXPIRIES} ELSE {_FOREVER} END AS expires_at,
+            {_uid_by_kind(_TABLES)} AS item, CASE s.kind {_EXPIRIES} ELSE {_FOREVER} END AS expires_at,
             s.seq, s.created_at
         FROM seen s JOIN agents a ON a.id = s.person_id WHERE s.kind IN ({", ".join(map(str, _OF.values()))})
     ) x WHERE item_id <= 0 OR item IS NOT NULL
@@ -175,16 +177,17 @@ TEXT_KIND = LineKind(
 )
 
 
-_REJECTED = 0
-_DOCUMENTED = {"rejected": _REJECTED, **{kind.name.lower(): kind.number for kind in DOCUMENTED}}
-_ITEM_UIDS = " ".join(
-    f"WHEN {kind.number} THEN (SELECT n.uid FROM {kind.table} n WHERE n.id = d.item_id)" for kind in DOCUMENTED
-)
+_OUTCOMES = {
+    "rejected": 0,
+    **{kind.name.lower(): kind.number for kind in (Kind.CONSTRAINT, Kind.DECISION, Kind.ENTRY)},
+}
+"""What texts of documents became: the kind of an item, or rejected."""
+
 _DOCUMENT_TEXTS = f"""(
     SELECT * FROM (
-        SELECT row_number() OVER (ORDER BY d.project_id, d.path, d.digest) AS id, d.digest AS uid,
-            CASE d.kind {_ITEM_UIDS} END AS item, d.*
-        FROM document_texts d
+        SELECT row_number() OVER (ORDER BY s.project_id, s.path, s.digest) AS id, s.digest AS uid,
+            {_uid_by_kind(number for number in _OUTCOMES.values() if number)} AS item, s.*
+        FROM document_texts s
     ) x WHERE item_id = 0 OR item IS NOT NULL
 )"""
 
@@ -203,7 +206,7 @@ DOCUMENT_KIND = LineKind(
         Field("path", fields.TEXT, required=True),
         Field("line", fields.WHOLE, required=True),
         Field("clients", fields.TEXT),
-        Field("of", fields.choice(_DOCUMENTED), "kind", required=True),
+        Field("of", fields.choice(_OUTCOMES), "kind", required=True),
         Field("item", Codec("the uid of an item", bytes.hex, _item, is_number=True), "item_id", "i.item", default=0),
         Field("seq", fields.WHOLE, required=True),
         fields.name_field("agent", fields.AGENT, "agents", "agent_id"),
