@@ -64,8 +64,7 @@ class Reading(NamedTuple):
 
     branch: str | None
     documents: tuple[Document, ...]
-    skipped: tuple[tuple[str, str], ...]
-    unread: frozenset[str]
+    skipped: dict[str, str]
 
 
 def read_documents(workplace: Workplace, root: str, configured: str | None) -> Reading:
@@ -86,7 +85,7 @@ def read_documents(workplace: Workplace, root: str, configured: str | None) -> R
     reader = _Reader(workplace, root, files)
     documents = reader.read()
     branch = place.branch if is_here else place.default
-    return Reading(branch, documents, tuple(reader.skipped.items()), frozenset(reader.skipped))
+    return Reading(branch, documents, reader.skipped)
 
 
 def is_document(path: str) -> bool:
@@ -214,7 +213,8 @@ class _Reader:
 
 def _scope(path: str) -> str:
     """Return the folder that a document below the top is about, with a slash, or nothing."""
-    folder = posixpath.dirname(path.partition("/.cursor/rules/")[0] + "/x") if "/.cursor/rules/" in path else ""
+    above, cursor, _ = path.partition("/.cursor/rules/")
+    folder = above if cursor else ""
     if posixpath.basename(path) in _NAMES and path != ".claude/CLAUDE.md":
         folder = posixpath.dirname(path)
     return f"{folder}/" if folder else ""
