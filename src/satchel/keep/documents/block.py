@@ -15,6 +15,7 @@ from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.corrections.log import CONFIRMED
 from satchel.keep.decisions.state import value_of
+from satchel.keep.documents.clients import INSTRUCTION_FILES
 from satchel.keep.documents.splitting import BEGIN, CONFLICT, END, markers
 from satchel.keep.globs import globs_in
 from satchel.keep.moving.lines import lines_of
@@ -42,7 +43,6 @@ RULES = "## Rules and decisions of this project"
 
 _ABOUT = "`satchel share --agents-md` writes this list; change it in Satchel."
 
-_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md")
 _IMPORT = re.compile(r"(?:^|\s)@(?:\./)?([\w.-]+\.md)\b")
 _MOST_BYTES = 1 << 20
 
@@ -297,9 +297,9 @@ def instructions_file(root: Path) -> Path:
         InvalidInput: files import each other, so that none is the one.
     """
     imported: dict[str, set[str]] = {}
-    for name in _FILES:
+    for name in INSTRUCTION_FILES:
         for target in _leads_to(root / name):
-            if target in _FILES and target != name:
+            if target in INSTRUCTION_FILES and target != name:
                 imported.setdefault(target, set()).add(name)
     ends = [name for name in imported if not any(name in importers for importers in imported.values())]
     if imported and len(ends) != 1:
@@ -314,7 +314,7 @@ def instructions_notes(root: Path, target: Path) -> list[str]:
     """Return the files of instructions that do not lead to the one that has the block, each with what to add."""
     return [
         f"{name} does not import {target.name}: add a line @{target.name} to it"
-        for name in _FILES
+        for name in INSTRUCTION_FILES
         if (root / name).exists() and root / name != target and target.name not in _leads_to(root / name)
     ]
 
