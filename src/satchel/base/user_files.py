@@ -1,4 +1,6 @@
-"""Configuration files on disk: atomic writes that follow links only in the home folder."""
+"""Files of the user that Satchel edits (configuration, AGENTS.md): atomic writes that follow links only in the home
+folder.
+"""
 
 from __future__ import annotations
 

@@ -47,10 +47,10 @@ HUMAN = "human"
 """The author of a person's items; in the control room ``human:NAME``."""
 
 AGENT_MARK = " (agent)"
-"""What the name of an agent ends with that would look like a person's, as people see it."""
+"""The end, as people see it, of an agent's name that would look like a person's."""
 
 IMPORTED_MARK = " (imported)"
-"""What the author of an imported item ends with that is said to be a person's."""
+"""The end of the author of an imported item whose line names a person as its author."""
 
 MAIN_RUN = "main"
 """The default run, created on first use."""

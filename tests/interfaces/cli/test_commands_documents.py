@@ -29,7 +29,7 @@ def documents(folder: Path) -> Path:
 def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A terminal at which a person presses these keys in turn, and edits a text to "edited"."""
     given: list[str] = []
-    monkeypatch.setattr(import_docs, "_is_terminal", lambda: True)
+    monkeypatch.setattr(import_docs, "is_terminal", lambda: True)
     monkeypatch.setattr(click, "prompt", lambda *_, **__: given.pop(0))
     monkeypatch.setattr(click, "edit", lambda filename: Path(filename).write_text("edited\n"))
     return given

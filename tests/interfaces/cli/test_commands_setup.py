@@ -38,7 +38,7 @@ def home(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def answers(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """A terminal at which somebody answers questions in turn; what is left was not asked."""
     given: list[bool] = []
-    monkeypatch.setattr(setup, "_is_terminal", lambda: True)
+    monkeypatch.setattr(setup, "is_terminal", lambda: True)
 
     def confirm(text: str, *, default: bool) -> bool:
         click.echo(f"{text} [{'Y/n' if default else 'y/N'}]")

@@ -275,7 +275,7 @@ def test_a_server_that_cannot_be_reached_is_written_only_on_demand(
     assert "--offline" in err
     assert everything(home) == {}
     answers = [False, True]
-    monkeypatch.setattr(setup, "_is_terminal", lambda: True)
+    monkeypatch.setattr(setup, "is_terminal", lambda: True)
     monkeypatch.setattr(click, "confirm", lambda _, **__: answers.pop(0))
     assert cli(*asked, stdin=TOKEN.encode())[0] == 19
     assert cli(*asked, stdin=TOKEN.encode())[0] == 0
@@ -292,7 +292,7 @@ def test_a_server_whose_store_is_not_well_is_said(cli: Cli, home: Path, server: 
 
 
 def test_on_a_terminal_the_token_is_asked_for(cli: Cli, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(setup, "_is_terminal", lambda: True)
+    monkeypatch.setattr(setup, "is_terminal", lambda: True)
     monkeypatch.setattr(setup_remote, "_prompted", lambda: TOKEN)
     monkeypatch.setattr(click, "confirm", lambda *_, **__: True)
     assert cli("setup", "--url", URL, "--offline")[0] == 0

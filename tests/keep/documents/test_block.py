@@ -99,6 +99,10 @@ def test_a_marker_in_a_rule_does_not_end_the_block(satchel: Satchel, top: Path) 
             f"<<<<<<< x\nmine\n{_OLD}=======\ntheirs\n{_OLD}>>>>>>> y\n",
             f"{_BLOCK}<<<<<<< x\nmine\n=======\ntheirs\n>>>>>>> y\n",
         ),
+        (
+            f"<<<<<<< x\nMine\n========\n{_OLD}=======\nTheirs\n--\n{_OLD}>>>>>>> y\n",
+            f"{_BLOCK}<<<<<<< x\nMine\n========\n=======\nTheirs\n--\n>>>>>>> y\n",
+        ),
         (f"<<<<<<< x\n1\n=======\n2\n>>>>>>> y\n{_OLD}", f"<<<<<<< x\n1\n=======\n2\n>>>>>>> y\n{_BLOCK}"),
         (f"a\r\n\r\n{BEGIN}\r\nold\r\n{END}\r\n", f"a\r\n\r\n{_BLOCK}".replace("\r\n", "\n").replace("\n", "\r\n")),
         (f"{_OLD}a\n{_OLD}", f"{_BLOCK}a\n"),

@@ -57,6 +57,11 @@ def require_person_here(action: str) -> None:
     require_person(Caller(COMMAND, os.environ), action, remedy, lambda: local_person(os.environ))
 
 
+def is_terminal() -> bool:
+    """Return whether a person can be asked: both input and output are a terminal."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 def leave_trace(what: str) -> None:
     """Record in this folder's project, if any, an action that only persons may do or that ends a protection."""
     from contextlib import suppress

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 
 from satchel.base.errors import InvalidInput, Refused
 from satchel.base.records import dataclass
 from satchel.interfaces.setup.parts import Found, State
 from satchel.keep.documents import block
+from satchel.keep.documents.block import with_block
 from satchel.keep.documents.splitting import BEGIN, END, markers
 
 
@@ -59,47 +59,31 @@ class Block:
     other: str
 
     def found(self, text: str) -> Found:
-        """Say whether the block is there as it should be."""
-        span = self._span(text)
-        if span is None:
+        """Check whether the block is there and current."""
+        current = self._current(text)
+        if not current:
             return Found(State.MISSING)
-        current = _unix(text[slice(*span)])
         return Found(State.CURRENT) if current == self._whole(current) else Found(State.STALE, "another text")
 
     def put(self, text: str) -> str:
         """Return the text with the block, at its end unless it stands elsewhere already."""
-        newline = "\r\n" if "\r\n" in text else "\n"
-        span = self._span(text)
-        current = "" if span is None else _unix(text[slice(*span)])
-        whole = self._whole(current).replace("\n", newline)
-        # where the file had no final newline the block has none, so that without the block it is as it was
-        if text[: None if span is None else span[1]][-1:] not in {"", "\n"}:
-            whole = whole.removesuffix(newline)
-        if span is not None:
-            return text[: span[0]] + whole + text[span[1] :]
-        gap = "" if not text else newline if text.endswith("\n") else newline * 2
-        return f"{text}{gap}{whole}"
+        return with_block(text, self._whole(self._current(text)))
 
     def take(self, text: str) -> str:
         """Return the text without the block and the blank line before it."""
-        span = self._span(text)
-        if span is None:
-            return text
-        before, after = text[: span[0]], text[span[1] :]
-        if not after.partition("\n")[0].strip():
-            before = re.sub(r"(?:\A|(?<=\n))\r?\n\Z", "", before)
-        return before + after if text[: span[1]].endswith("\n") else re.sub(r"\r?\n\Z", "", before)
+        return with_block(text, "") if self._current(text) else text
 
     def _whole(self, current: str) -> str:
         at = current.find(f"\n{self.other}\n")
         other = "" if at < 0 else current[at : current.rindex(END)]
         return f"{BEGIN}\n{self.body}\n{other}{END}\n"
 
-    def _span(self, text: str) -> tuple[int, int] | None:
+    def _current(self, text: str) -> str:
+        """Return the block as it is in a text, with Unix line ends and a final newline; empty if there is none."""
         lines = text.splitlines(keepends=True)
         marks = markers(lines)
         if not marks:
-            return None
+            return ""
         if [*marks.values()] != [BEGIN, END]:
             numbers = ", ".join(str(place + 1) for place in marks)
             raise InvalidInput(
@@ -107,12 +91,7 @@ class Block:
                 "Remove or add such lines until they do, then try again",
             )
         first, last = marks
-        return len("".join(lines[:first])), len("".join(lines[: last + 1]))
-
-
-def _unix(text: str) -> str:
-    text = text.replace("\r\n", "\n")
-    return text if text.endswith("\n") else f"{text}\n"
+        return "".join(lines[first : last + 1]).replace("\r\n", "\n").removesuffix("\n") + "\n"
 
 
 TextPart = OwnText | Block

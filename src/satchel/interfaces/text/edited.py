@@ -13,8 +13,9 @@ from satchel.find.likeness import words_of
 from satchel.find.near import THRESHOLD, are_distinct, are_opposed, share_of_shorter
 from satchel.keep.constraints import DEFAULT_CATEGORY, DEFAULT_PRIORITY, Constraint
 from satchel.keep.decisions.records import Decision
+from satchel.keep.preferences import UNCONFIRMED
 
-_UNCONFIRMED, _FOR_ME, _PATHS, _BECAUSE, _NEW = "unconfirmed", "for me", "paths:", "Because: ", "new"
+_FOR_ME, _PATHS, _BECAUSE, _NEW = "for me", "paths:", "Because: ", "new"
 _ESCAPED = re.compile(r"^(?=\\*(?:## |<!--))", re.MULTILINE)
 _COMMENT = re.compile(r"^<!--.*?-->[ \t]*$", re.MULTILINE | re.DOTALL)
 
@@ -123,7 +124,7 @@ def rule_of(item: EditedItem) -> RuleText:
     for part in parts:
         if part.startswith(_PATHS):
             paths = tuple(filter(None, map(str.strip, part.removeprefix(_PATHS).split(","))))
-        elif part not in {_UNCONFIRMED, _FOR_ME}:
+        elif part not in {UNCONFIRMED, _FOR_ME}:
             names.append(part)
     if len(names) > 2:
         raise _wrong(item.line, f"has {names[2]!r} too much", "Give `## ID | PRIORITY | CATEGORY | paths: GLOB, ...`")
@@ -133,7 +134,7 @@ def rule_of(item: EditedItem) -> RuleText:
             wrong = unknown_name("priority", priority, PRIORITIES)
             raise _wrong(item.line, f"has an {wrong.problem}", wrong.remedy or "")
         category = names[1] if len(names) == 2 else category
-    return RuleText(item.body, priority, category, paths, _UNCONFIRMED in parts, _FOR_ME in parts)
+    return RuleText(item.body, priority, category, paths, UNCONFIRMED in parts, _FOR_ME in parts)
 
 
 def decision_of(item: EditedItem) -> DecisionText:
@@ -167,7 +168,7 @@ def _item(ref: str, title: str, body: str) -> str:
 
 def _rule_parts(rule: RuleText) -> tuple[str, str]:
     parts = [rule.priority, rule.category, *([f"{_PATHS} {', '.join(rule.paths)}"] if rule.paths else [])]
-    parts += [_UNCONFIRMED] * rule.unconfirmed + [_FOR_ME] * rule.for_me
+    parts += [UNCONFIRMED] * rule.unconfirmed + [_FOR_ME] * rule.for_me
     return "".join(f" | {part}" for part in parts), rule.text
 
 

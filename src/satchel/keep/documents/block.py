@@ -15,7 +15,8 @@ from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.corrections.log import CONFIRMED
 from satchel.keep.decisions.state import value_of
-from satchel.keep.documents.splitting import BEGIN, END, markers
+from satchel.keep.documents.clients import INSTRUCTION_FILES
+from satchel.keep.documents.splitting import BEGIN, CONFLICT, END, markers
 from satchel.keep.globs import globs_in
 from satchel.keep.moving.lines import lines_of
 from satchel.keep.names import PERSONS
@@ -42,7 +43,6 @@ RULES = "## Rules and decisions of this project"
 
 _ABOUT = "`satchel share --agents-md` writes this list; change it in Satchel."
 
-_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md")
 _IMPORT = re.compile(r"(?:^|\s)@(?:\./)?([\w.-]+\.md)\b")
 _MOST_BYTES = 1 << 20
 
@@ -124,7 +124,7 @@ def _present(text: str) -> str:
     lines = text.replace("\r\n", "\n").split("\n")
     places = list(markers(lines))[:2]
     lines = [BEGIN, INSTRUCTIONS, END, ""] if len(places) < 2 else [*lines[places[0] : places[1] + 1], ""]
-    return "\n".join(line for line in lines if line[:7] not in {sign * 7 for sign in "<|=>"})
+    return "\n".join(line for line in lines if not CONFLICT.match(line))
 
 
 def _part(lines: list[str]) -> list[str]:
@@ -136,12 +136,7 @@ def _lines(workplace: Workplace, file: str) -> tuple[list[str], int]:
     with projects.reading(workplace) as (transaction, project):
         values = {"project": project.id, "file": file}
         numbers = [number for (number,) in transaction.all(_rules(), values)]
-        # a rule that awaits its person's confirmation, or is the preference of one, is nobody else's
-        rules = [
-            line
-            for line in lines_of(transaction, project.id, "constraint", numbers).values()
-            if not line.get("unconfirmed") and line.get("for") is None
-        ]
+        rules = lines_of(transaction, project.id, "constraint", numbers).values()
         decisions = transaction.all(_decisions(), values)
     # the most urgent first; numbers differ between clones
     ranked = [(-PRIORITIES.index(line["priority"]), _entry(line["text"], line.get("paths", ()))) for line in rules]
@@ -221,10 +216,11 @@ def with_block(text: str, block: str) -> str:
 
 
 class _Side:
-    """One side of a conflict: its lines outside of the block."""
+    """One side of a conflict: git's line above it, and its lines outside of the block."""
 
-    def __init__(self, begin: int | None) -> None:
+    def __init__(self, begin: int | None, marker: str = "") -> None:
         self.begin = begin
+        self.marker = marker
         self.has_dropped = False
         self.kept: list[str] = []
 
@@ -249,20 +245,21 @@ def _without_block(lines: Sequence[str]) -> tuple[list[str], int | None]:
     sides: list[_Side] = []
     marks = markers(lines)
     for at, line in enumerate(lines):
-        mark = line[:7] if line[7:8] in {"", " ", "\n", "\r"} else ""
-        if not sides and mark == "<" * 7:
-            sides, hunk = [_Side(begin)], [line]
-        elif sides and mark in {"|" * 7, "=" * 7}:
-            sides.append(_Side(begin))
+        sign = line[0] if CONFLICT.match(line) else ""
+        if not sides and sign == "<":
+            sides, hunk = [_Side(begin, line)], [line]
+        elif sides and sign in {"|", "="}:
+            sides.append(_Side(begin, line))
             hunk.append(line)
-        elif sides and mark == ">" * 7:
+        elif sides and sign == ">":
             hunk.append(line)
             if len({side.begin is None for side in sides}) > 1:
                 raise Conflict("git's conflict markers cut through the block", "Resolve this conflict in an editor")
             if any(side.has_dropped for side in sides):
                 place = len(kept) if place is None else place
                 ours, theirs = sides[0].kept, sides[-1].kept
-                kept += ours if ours == theirs else _marked(hunk, sides)
+                conflict = [part for side in sides for part in (side.marker, *side.kept)]
+                kept += ours if ours == theirs else [*conflict, line]
             elif begin is None:
                 kept += hunk
             begin = sides[0].begin
@@ -283,11 +280,6 @@ def _without_block(lines: Sequence[str]) -> tuple[list[str], int | None]:
     return kept, place
 
 
-def _marked(hunk: list[str], sides: list[_Side]) -> list[str]:
-    marks = [line for line in hunk if line[:7] in {sign * 7 for sign in "<|=>"}]
-    return [part for mark, side in zip(marks, sides, strict=False) for part in (mark, *side.kept)] + marks[-1:]
-
-
 def _broken(place: int, mark: str, does: str) -> InvalidInput:
     return InvalidInput(
         f"line {place + 1} is {mark!r}, but no line {does} that block",
@@ -305,9 +297,9 @@ def instructions_file(root: Path) -> Path:
         InvalidInput: files import each other, so that none is the one.
     """
     imported: dict[str, set[str]] = {}
-    for name in _FILES:
+    for name in INSTRUCTION_FILES:
         for target in _leads_to(root / name):
-            if target in _FILES and target != name:
+            if target in INSTRUCTION_FILES and target != name:
                 imported.setdefault(target, set()).add(name)
     ends = [name for name in imported if not any(name in importers for importers in imported.values())]
     if imported and len(ends) != 1:
@@ -322,7 +314,7 @@ def instructions_notes(root: Path, target: Path) -> list[str]:
     """Return the files of instructions that do not lead to the one that has the block, each with what to add."""
     return [
         f"{name} does not import {target.name}: add a line @{target.name} to it"
-        for name in _FILES
+        for name in INSTRUCTION_FILES
         if (root / name).exists() and root / name != target and target.name not in _leads_to(root / name)
     ]
 

@@ -6,6 +6,9 @@ from collections.abc import Iterable
 
 from satchel.store.transaction import Transaction
 
+INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md")
+"""The names of files with instructions for agents."""
+
 LOADED: dict[str, tuple[str, ...]] = {
     "claude": ("CLAUDE.md", ".claude/CLAUDE.md"),
     "codex": ("AGENTS.md",),

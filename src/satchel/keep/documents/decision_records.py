@@ -38,10 +38,10 @@ def read_record(path: str, front: str, text: str, first: int) -> Piece | str:
     if _OVER.search(status) or not _ACCEPTED.match(status):
         return f"it is a decision record that is {status.strip().split(chr(10))[0].strip('*_ ')[:40].lower()}"
     names = ("decision outcome", "decision", "outcome")
-    found = next((sections[name] for name in names if sections.get(name, (0, ""))[1]), None)
-    if title is None or found is None:
+    outcome = next((sections[name] for name in names if sections.get(name, (0, ""))[1]), None)
+    if title is None or outcome is None:
         return "it is a decision record without a title or a decision"
-    start, value = found
+    start, value = outcome
     about = ("context and problem statement", "context", "problem statement")
     reason = next((sections[name][1] for name in about if name in sections), "")
     line = first + text.count("\n", 0, start)

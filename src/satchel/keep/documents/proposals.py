@@ -79,13 +79,18 @@ _MARKS = (
 
 
 class Text(NamedTuple):
-    """A text of the documents: where it stands first, and all its places."""
+    """A text of the documents: where it stands first, all its places, and the paths by which clients come to them."""
 
     document: Document
     piece: Piece
     digest: str
     places: tuple[tuple[str, int], ...]
-    clients: str
+    loaded_as: frozenset[str]
+
+    @property
+    def clients(self) -> str:
+        """Return the names of the clients that load it by themselves, as the table stores them."""
+        return clients_loading(self.loaded_as)
 
 
 class Comparison(NamedTuple):
@@ -98,14 +103,14 @@ class Comparison(NamedTuple):
     outdated: list[TextState]
 
 
-def texts_of(reading: Reading, skipped: list[tuple[str, str]]) -> dict[str, Text]:
+def texts_of(documents: Iterable[Document], skipped: dict[str, str]) -> dict[str, Text]:
     """Return the texts of all documents by digest; ``skipped`` gets the records that hold no decision in force."""
     texts: dict[str, Text] = {}
-    for document in reading.documents:
+    for document in documents:
         if IS_RECORD(document.path):
             record = read_record(document.path, document.front, document.text, document.first)
             if isinstance(record, str):
-                skipped.append((document.path, record))
+                skipped[document.path] = record
                 continue
             pieces = [record]
         else:
@@ -115,12 +120,10 @@ def texts_of(reading: Reading, skipped: list[tuple[str, str]]) -> dict[str, Text
             place = (document.path, piece.line)
             before = texts.get(digest)
             if before is None:
-                clients = clients_loading(document.loaded_as)
-                texts[digest] = Text(document, piece, digest, (place,), clients)
+                texts[digest] = Text(document, piece, digest, (place,), document.loaded_as)
             elif document.path not in dict(before.places):
-                names = {*before.clients.split(), *clients_loading(document.loaded_as).split()}
-                clients = f" {' '.join(sorted(names))} " if names else ""
-                texts[digest] = before._replace(places=(*before.places, place), clients=clients)
+                loaded_as = before.loaded_as | document.loaded_as
+                texts[digest] = before._replace(places=(*before.places, place), loaded_as=loaded_as)
     return texts
 
 
@@ -133,7 +136,7 @@ def compare(transaction: Transaction, project_id: int, reading: Reading, texts: 
     stored = {_words(text) for (text,) in transaction.all(_RULES, {"project": project_id})}
     known = [text for text in fresh if text.piece.kind == RULE and _words(text.piece.text) in stored]
     fresh = [text for text in fresh if text not in known]
-    unread = {one.digest for one in states if one.path in reading.unread}
+    unread = {one.digest for one in states if one.path in reading.skipped}
     lost = [one for digest, one in decided.items() if digest not in texts and digest not in unread]
     lines = _live_lines(transaction, project_id, lost)
     live = {one: line for one in lost if (line := lines.get((one.kind, one.item))) is not None}
@@ -150,7 +153,7 @@ def compare(transaction: Transaction, project_id: int, reading: Reading, texts: 
             proposals.append(_removal(one, line))
     moved, outdated = _moves(states, texts, decided)
     outdated += [one for one in states if one.item and one.digest not in texts and (one.kind, one.item) not in lines]
-    outdated = [one for one in outdated if one.path not in reading.unread]
+    outdated = [one for one in outdated if one.path not in reading.skipped]
     in_step = len(known) + sum(digest in texts for digest in decided)
     return Comparison(proposals, in_step, sum(digest in texts for digest in rejected), moved, outdated)
 

@@ -10,6 +10,7 @@ from satchel.base import git_trees
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.git_trees import TreeFile
 from satchel.base.records import NamedTuple
+from satchel.keep.documents.clients import INSTRUCTION_FILES
 from satchel.keep.documents.decision_records import IS_RECORD
 from satchel.keep.documents.splitting import ONLY_IMPORTS
 from satchel.keep.globs import check_globs
@@ -20,7 +21,6 @@ from satchel.keep.shared.repository import tip_of
 FIRST_DOCUMENTS = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cursor/rules", ".github/copilot-instructions.md")
 """Documents that show that a project has rules for agents."""
 
-_NAMES = frozenset(("AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md"))
 _OTHERS = re.compile(
     r"(?:docs/|\.github/)?CONTRIBUTING\.md|NOTES\.md|\.claude/CLAUDE\.md|\.github/copilot-instructions\.md"
     r"|(?:.*/)?\.cursor/rules/.*\.mdc|\.github/instructions/.*\.md"
@@ -64,8 +64,7 @@ class Reading(NamedTuple):
 
     branch: str | None
     documents: tuple[Document, ...]
-    skipped: tuple[tuple[str, str], ...]
-    unread: frozenset[str]
+    skipped: dict[str, str]
 
 
 def read_documents(workplace: Workplace, root: str, configured: str | None) -> Reading:
@@ -86,14 +85,14 @@ def read_documents(workplace: Workplace, root: str, configured: str | None) -> R
     reader = _Reader(workplace, root, files)
     documents = reader.read()
     branch = place.branch if is_here else place.default
-    return Reading(branch, documents, tuple(reader.skipped.items()), frozenset(reader.skipped))
+    return Reading(branch, documents, reader.skipped)
 
 
 def is_document(path: str) -> bool:
     """Return whether a path is that of a document for agents or of a decision record."""
     if _OTHERS.fullmatch(path):
         return True
-    is_named = posixpath.basename(path) in _NAMES or bool(IS_RECORD(path))
+    is_named = posixpath.basename(path) in INSTRUCTION_FILES or bool(IS_RECORD(path))
     return is_named and _FOREIGN.search(path) is None
 
 
@@ -214,8 +213,9 @@ class _Reader:
 
 def _scope(path: str) -> str:
     """Return the folder that a document below the top is about, with a slash, or nothing."""
-    folder = posixpath.dirname(path.partition("/.cursor/rules/")[0] + "/x") if "/.cursor/rules/" in path else ""
-    if posixpath.basename(path) in _NAMES and path != ".claude/CLAUDE.md":
+    above, cursor, _ = path.partition("/.cursor/rules/")
+    folder = above if cursor else ""
+    if posixpath.basename(path) in INSTRUCTION_FILES and path != ".claude/CLAUDE.md":
         folder = posixpath.dirname(path)
     return f"{folder}/" if folder else ""
 

@@ -53,6 +53,8 @@ class Proposal:
         before: what that item says, or None.
         also: other documents that say the same.
         digest: identifies the text.
+        key, reason: of a decision, else empty.
+        clients: those that load the text by themselves, as the table stores them.
     """
 
     path: str
@@ -116,6 +118,7 @@ class Decided:
         items: the decided ones, each with the short id of its item, or None.
         failed: those that could not be stored, with the reason.
         left_out: proposals that were left out, since only a person who names them accepts them.
+        notes: what was removed from a text before it was stored.
     """
 
     accepted: bool

@@ -14,7 +14,7 @@ from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.corrections import log
 from satchel.keep.corrections.log import Corrector
-from satchel.keep.documents.proposals import KIND_OF, Comparison, Text, compare, texts_of
+from satchel.keep.documents.proposals import KIND_OF, Text, compare, texts_of
 from satchel.keep.documents.reading import Reading, read_documents
 from satchel.keep.documents.records import DECISION, NOTE, REMOVED, RULE, Decided, Proposal, Review
 from satchel.keep.documents.states import SOURCE, TextState, delete_states, load_states, save_states
@@ -57,7 +57,14 @@ class Documents:
         work = self._workplace
         with projects.reading(work) as (transaction, project):
             compared = compare(transaction, project.id, reading, texts)
-        return _review(reading, compared, skipped)
+        return Review(
+            reading.branch,
+            tuple(one.path for one in reading.documents),
+            tuple(compared.proposals),
+            compared.in_step,
+            compared.rejected,
+            tuple(skipped.items()),
+        )
 
     def accept(
         self,
@@ -129,27 +136,16 @@ class Documents:
                 record_passage(transaction, work, project.id, what, now)
         return replace(decided, left_out=tuple(left_out))
 
-    def _read(self) -> tuple[Reading, dict[str, Text], list[tuple[str, str]]]:
+    def _read(self) -> tuple[Reading, dict[str, Text], dict[str, str]]:
         root = self._workplace.files_root
         if root is None:
             raise Refused("this store belongs to no folder, so there are no documents", "Work in a project")
         reading = read_documents(self._workplace, root, self._branch)
-        skipped = [*reading.skipped]
-        return reading, texts_of(reading, skipped), skipped
+        skipped = dict(reading.skipped)  # a record without a decision in force was read: it removes its item
+        return reading, texts_of(reading.documents, skipped), skipped
 
     def _require_person(self, verb: str) -> None:
         require_person(self._workplace, f"{verb} proposals from documents", _ASK, agent=self._workplace.agent)
-
-
-def _review(reading: Reading, compared: Comparison, skipped: Sequence[tuple[str, str]]) -> Review:
-    return Review(
-        reading.branch,
-        tuple(one.path for one in reading.documents),
-        tuple(compared.proposals),
-        compared.in_step,
-        compared.rejected,
-        tuple(skipped),
-    )
 
 
 def _select(proposals: Sequence[Proposal], refs: Sequence[str]) -> tuple[list[Proposal], list[Proposal]]:

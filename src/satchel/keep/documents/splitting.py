@@ -16,7 +16,9 @@ _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*$")
 _BREAK = re.compile(r" {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$")
 _ITEM = re.compile(r"( {0,3})([-*+]|\d{1,9}[.)])([ \t]+|$)")
-_CONFLICT = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?: .*)?$")
+
+CONFLICT = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?: .*)?\r?$")
+"""A line that git writes around or between the sides of a conflict."""
 
 ONLY_IMPORTS = re.compile(r"\s*{0}(?:\s+{0})*\s*".format(r"(?:(?:[-*+]|\d{1,9}[.)])\s+|>\s*)*@\S+"))
 """A text that only imports other documents, which no item says."""
@@ -95,7 +97,7 @@ def blocks_of(text: str, first: int = 1) -> Iterator[Block]:
         start, line = at, lines[at]
         at += 1
         fence, heading, item = _FENCE.match(line), _HEADING.match(line), _ITEM.match(line)
-        if not line.strip() or _BREAK.match(line) or _CONFLICT.match(line):
+        if not line.strip() or _BREAK.match(line) or CONFLICT.match(line):
             continue
         if line.lstrip().startswith("<!--"):
             end = next((place for place in range(start, len(lines)) if "-->" in lines[place]), len(lines) - 1)
@@ -151,11 +153,11 @@ def _end_of_item(lines: list[str], at: int, indent: int, *, is_steps: bool) -> i
 
 
 def _ends_text(line: str) -> bool:
-    is_other = _HEADING.match(line) or _FENCE.match(line) or _ITEM.match(line) or _CONFLICT.match(line)
+    is_other = _HEADING.match(line) or _FENCE.match(line) or _ITEM.match(line) or CONFLICT.match(line)
     return bool(not line.strip() or is_other or line.lstrip().startswith("<!--"))
 
 
-def split(text: str, *, first: int = 1, headings: bool = True) -> list[Piece]:
+def split(text: str, *, first: int = 1) -> list[Piece]:
     """Return the parts of a Markdown text, each with the headings and the opening words above it."""
     pieces: list[Piece] = []
     above: list[tuple[int, str]] = []
@@ -181,7 +183,7 @@ def split(text: str, *, first: int = 1, headings: bool = True) -> list[Piece]:
             more = f"\n\n{block.text}"
             pieces[-1] = last._replace(text=last.text + more, source=last.source + more)
             continue
-        context = " > ".join(title for _, title in above) if headings else ""
+        context = " > ".join(title for _, title in above)
         pieces.append(_piece(block, context, lead if block.kind in {"item", "steps"} else None))
     return pieces
 

@@ -8,23 +8,21 @@ text in older versions. The format of the front matter is undocumented.
 from __future__ import annotations
 
 import re
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from satchel.base.errors import NotFound
-from satchel.keep.importing.values import arriving, contents_of, identity, note
+from satchel.keep.importing.markdown import read_text, split_front
+from satchel.keep.importing.values import arriving, identity, note
 from satchel.keep.kind import Line
 from satchel.keep.moving.records import Arriving, Trouble
 
 _TOOL = "claude"
 _INDEX = "MEMORY.md"
 _TYPES = {"feedback": "decision"}
-_FRONT = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _FIELD = re.compile(r"^\s*(name|description|type)\s*:\s*(.*?)\s*$", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,3} +(?=\S)", re.MULTILINE)
 _POINTER = re.compile(r"^\s*[-*] \[[^\]]*\]\([^)]*\.md\).*$", re.MULTILINE)
-_MAX_BYTES = 1 << 20
 
 
 def read_claude_memory(path: Path) -> Arriving:
@@ -41,21 +39,12 @@ def read_claude_memory(path: Path) -> Arriving:
 
 
 def _lines(file: Path, troubles: list[Trouble], *, is_note: bool) -> Iterator[tuple[str, str, Line]]:
-    status = file.lstat()
-    if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_BYTES:
-        reason = "it is larger than 1 MB" if stat.S_ISREG(status.st_mode) else "it is a link or no regular file"
-        troubles.append(Trouble("file", file.name, reason))
+    text = read_text(file, "file", file.name, troubles)
+    if text is None:
         return
-    try:
-        text = contents_of(file).decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        troubles.append(Trouble("file", file.name, f"byte {error.start + 1} is not UTF-8"))
-        return
-    at = status.st_mtime_ns // 1_000_000
-    front = _FRONT.match(text)
+    at = file.stat().st_mtime_ns // 1_000_000
     if is_note and file.name != _INDEX:
-        fields = {name: value.strip("\"'") for name, value in _FIELD.findall(front[1])} if front else {}
-        body = text[front.end() :].strip() if front else text.strip()
+        fields, body = split_front(text, _FIELD)
         description = fields.get("description", "")
         content = "\n\n".join(part for part in (description if description not in {"", "|", ">"} else "", body) if part)
         if content:

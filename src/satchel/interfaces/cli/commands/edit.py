@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ import click
 from satchel.base.errors import Conflict, InvalidInput, Refused, SatchelError
 from satchel.base.paging import MAX_LIMIT
 from satchel.client import Satchel
-from satchel.interfaces.cli.common import store_options
+from satchel.interfaces.cli.common import is_terminal, store_options
 from satchel.interfaces.cli.editor import edit_text, keep_text
 from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.text import edited
@@ -27,6 +26,7 @@ class _Kind(NamedTuple):
 
     Attributes:
         load: returns all items in force.
+        render: returns items as one text.
         shape: returns an item as it is edited.
         parse: returns what an item of the text describes.
         change: replaces an item.
@@ -101,9 +101,9 @@ def _edit(text: str, before: dict[str, Any], how: _Kind, kind: str) -> tuple[str
         try:
             return after, [(item, how.parse(item)) for item in edited.parse(after, before)]
         except InvalidInput as error:
-            if _is_terminal():
+            if is_terminal():
                 click.echo(f"{error.problem}. {error.remedy}", err=True)
-            if not (_is_terminal() and click.confirm("Edit again?", default=True)):
+            if not (is_terminal() and click.confirm("Edit again?", default=True)):
                 file = keep_text(after, kind)
                 raise InvalidInput(
                     f"{error.problem}; nothing was changed", f"{error.remedy}. Your text is kept in {file}"
@@ -117,15 +117,11 @@ def _confirm_removal(before: dict[str, Any], text: str, items: list[tuple[Edited
     if len(before) < 3 or removed * 2 <= len(before):
         return
     what = f"{removed} of {len(before)} {kind}"
-    if not (_is_terminal() and click.confirm(f"Remove {what}?", default=False, err=True)):
+    if not (is_terminal() and click.confirm(f"Remove {what}?", default=False, err=True)):
         raise Refused(
             f"this text removes {what}; nothing was changed",
             f"Add --yes to remove them. Your text is kept in {keep_text(text, kind)}",
         )
-
-
-def _is_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _changes(
@@ -167,29 +163,20 @@ def _pages(find: Callable[..., Any], **filters: object) -> list[Any]:
 def _change_rule(satchel: Satchel, old: Constraint, new: RuleText) -> str:
     if new._replace(unconfirmed=True) == edited.rule_text(old):
         return f"confirmed {satchel.corrections.confirm(old.ref).ref}"
-    added = satchel.constraints.add(
-        new.text,
-        priority=new.priority,
-        category=new.category,
-        paths=new.paths,
-        layer=old.layer,
-        tags=old.tags,
-        metadata=old.metadata,
-        supersedes=old.ref,
-        only_for="me" if new.for_me else None,
-    )
+    added = _new_rule(satchel, new, layer=old.layer, tags=old.tags, metadata=old.metadata, supersedes=old.ref)
     return _noted(f"replaced {old.ref} by {added.ref}", added)
 
 
 def _add_rule(satchel: Satchel, new: RuleText) -> str:
-    added = satchel.constraints.add(
-        new.text,
-        priority=new.priority,
-        category=new.category,
-        paths=new.paths,
-        only_for="me" if new.for_me else None,
-    )
+    added = _new_rule(satchel, new)
     return _noted(f"added {added.ref}", added)
+
+
+def _new_rule(satchel: Satchel, new: RuleText, **more: Any) -> Constraint:
+    only_for = "me" if new.for_me else None
+    return satchel.constraints.add(
+        new.text, priority=new.priority, category=new.category, paths=new.paths, only_for=only_for, **more
+    )
 
 
 def _end_rule(satchel: Satchel, old: Constraint) -> str:

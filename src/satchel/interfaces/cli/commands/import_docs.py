@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import click
 
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import ERROR_KINDS, InvalidInput
 from satchel.base.invisible import revealed
-from satchel.interfaces.cli.common import json_option, show_json, store_options, warn_notes
+from satchel.base.records import replace
+from satchel.interfaces.cli.common import is_terminal, json_option, show_json, store_options, warn_notes
 from satchel.interfaces.cli.editor import edit_text
 from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.text.parts import counted
@@ -25,7 +25,7 @@ _KEYS = {
     "k": "change between rule and note",
     "r": "reject",
     "s": "skip",
-    "all": "accept this and the rest, but what hides something",
+    "all": "accept this and the rest, except what needs a closer look",
     "q": "stop here",
 }
 
@@ -62,11 +62,9 @@ def command(
       satchel import docs --accept
       satchel import docs --reject CONTRIBUTING.md AGENTS.md:12
     """
-    from satchel.base.errors import ERROR_KINDS, InvalidInput
-
     if accept + reject + only_list > 1 or (refs and not (accept or reject)):
         raise InvalidInput("REF goes with either --accept or --reject", "Choose one")
-    asks = not (accept or reject or only_list or as_json) and _is_terminal()
+    asks = not (accept or reject or only_list or as_json) and is_terminal()
     with opened(db, project, read_only=not (accept or reject or asks)) as satchel:
         documents = satchel.documents
         if accept or reject:
@@ -85,10 +83,6 @@ def command(
             if review.proposals:
                 click.echo("\n`satchel import docs --accept` accepts them, `--reject REF` rejects one")
     return 0
-
-
-def _is_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _show_head(review: Review) -> None:
@@ -135,8 +129,6 @@ def _show_decided(decided: Decided) -> None:
 
 def ask(documents: Documents, review: Review) -> None:
     """Ask a person about one proposal after the other; each answer is stored at once."""
-    from satchel.base.records import replace
-
     _show_head(review)
     proposals = review.proposals
     keys = ", ".join(f"{key} {meaning}" for key, meaning in _KEYS.items())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import click
@@ -12,7 +11,7 @@ from satchel.base.errors import ERROR_KINDS, InvalidInput, NotFound, Refused, Sa
 from satchel.base.folders import current_folder, home_path
 from satchel.base.paths import StorePlace, locate_store
 from satchel.client import through_a_server
-from satchel.interfaces.cli.common import json_option, require_person_here, show_json
+from satchel.interfaces.cli.common import is_terminal, json_option, require_person_here, show_json
 from satchel.interfaces.cli.setup_remote import Remote
 from satchel.interfaces.setup.address import plan_no_address
 from satchel.interfaces.setup.all_data import AllData, delete
@@ -148,7 +147,7 @@ def command(
         return _check(selection, place, wish, note, as_json=as_json)
     if as_json and not selection and not (yes or dry_run):
         raise InvalidInput("setup with --json asks nobody", "Name the clients, or add --yes for all that are found")
-    asks = _is_terminal() and not (yes or as_json or dry_run)
+    asks = is_terminal() and not (yes or as_json or dry_run)
     was_named = bool(selection)
     selection = selection or _clients_here(place, may_be_none=remote.writes_address)
     was_named = was_named or not selection
@@ -225,7 +224,7 @@ def _guard_left(root: Path) -> list[str]:
 
 
 def _is_deletion_agreed(data: AllData, *, as_json: bool) -> bool:
-    if as_json or not _is_terminal():
+    if as_json or not is_terminal():
         raise InvalidInput("nothing was deleted, since nobody can be asked", "Add --yes, or see --dry-run first")
     for path in data.paths:
         click.echo(f"would delete {path}")
@@ -264,10 +263,6 @@ def _clients_here(place: Place, *, may_be_none: bool) -> list[Client]:
             f"Name one ({', '.join(CLIENTS)}), or see `satchel setup --print`",
         )
     return clients
-
-
-def _is_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _with_permissions(clients: list[Client], wish: Wish, plan: Plan) -> Wish:
