@@ -31,7 +31,7 @@ def show_entries(page: EntryPage) -> None:
     from satchel.interfaces.text.tables import show_lines
 
     run = "" if page.run_id is None else f" of run {page.run_id}"
-    show_lines(page, f"entries{run}", [entry_line(entry, page.run_id, _readable(entry)) for entry in page.entries])
+    show_lines(page, f"entries{run}", [entry_line(entry, page.run_id, readable(entry)) for entry in page.entries])
 
 
 def entry_line(entry: Entry, run_id: str | None = None, content: str | None = None) -> Line:
@@ -113,7 +113,7 @@ def _advice(entries: Sequence[Entry]) -> list[str]:
     return ["an entry of type decision is a note; set_decision sets what binds the project"] if has_decision else []
 
 
-def _readable(entry: Entry) -> str:
+def readable(entry: Entry) -> str:
     """Return the content of an entry, of a structured one field by field."""
     from satchel.keep.entries.records import STRUCTURED_TYPES
 
