@@ -9,7 +9,7 @@ from satchel.keep.names import is_persons
 
 _MAX_CHARS = 80
 _PLAIN = re.compile(r"(?![A-Za-z]{1,2}\d+\*)[^\s\"'<>:;,()\[\]{}|`…]+")
-"""What begins like ``c1*`` could pass for an id with the mark of a person."""
+"""A name that needs no quotes; one that begins like ``c1*`` could pass for an id with the mark of a person."""
 _QUOTED_OR_WORD = re.compile(r'"(?:[^"\\]|\\.)*"\S*|\S+')
 _ELLIPSIS = "…"
 _REASON = "(because:"
@@ -48,7 +48,7 @@ def value_text(value: str | float) -> str:
 
 
 def reason_text(reason: str | None) -> str:
-    """Return the reason of a decision as it follows the value; empty if there is none."""
+    """Return the suffix that gives a decision's reason after its value; empty if it has none."""
     return f" {_REASON} {reason})" if reason else ""
 
 

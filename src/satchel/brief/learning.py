@@ -51,8 +51,8 @@ def follower(workplace: Workplace) -> AfterWrite:
     """Return a function that runs after an entry, in its transaction.
 
     A scratchpad or verdict that reports success records fixes (:mod:`satchel.brief.fixes`). A scratchpad that leaves
-    its loop stuck says so. A verdict that passed lowers the packages on failures and investigations of its task; of one
-    that failed the author of the change that it names is told.
+    its loop stuck says so. A verdict that passed lowers the packages on failures and investigations of its task; one
+    that failed notifies the author of the change that it names.
     """
 
     def follow(transaction: Transaction, writer: Writer, number: int, entry: Prepared) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import UNKNOWN, reading
 from satchel.keep.sessions.records import Actor
 from satchel.store.engine import Engine
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row, Transaction, set_of
 
 if TYPE_CHECKING:
     from satchel.brief.news import News
@@ -235,16 +235,17 @@ def _bound(transaction: Transaction, work: Workplace, project_id: int, actor: Ac
     from satchel.keep.deliveries import was_delivered
 
     bound = binding.find(transaction, work, project_id, paths).items
-    fresh: list[str] = []
+    seen: set[tuple[Kind, int]] = set()
     for kind in {one.kind for one in bound}:
         is_delivered, values = was_delivered(project_id, actor, kind, "c.id")
         author = "created_by" if kind is Kind.CONSTRAINT else "agent_id"
-        known = transaction.all(
-            f"SELECT c.id FROM {kind.table} c WHERE c.project_id = :project AND (c.{author} = :own OR {is_delivered})",
+        numbers = set_of(one.item for one in bound if one.kind is kind)
+        rows = transaction.all(
+            f"SELECT c.id FROM {kind.table} c WHERE c.id IN {numbers} AND (c.{author} = :own OR {is_delivered})",
             {**values, "own": actor.number},
         )
-        shown = {number for (number,) in known}
-        fresh += [_bound_text(one) for one in bound if one.kind is kind and one.item not in shown]
+        seen.update((kind, number) for (number,) in rows)
+    fresh = [_bound_text(one) for one in bound if (one.kind, one.item) not in seen]
     return [f"binding here: {', '.join(fresh[:_MAX_BOUND])}{' and more' * (len(fresh) > _MAX_BOUND)}"] if fresh else []
 
 

@@ -136,6 +136,22 @@ def find(
     return Bindings(items, sum(place not in bound for place in range(checked, len(rows))))
 
 
+def matching_paths(transaction: Transaction, project_id: int, path: str) -> dict[Kind, list[int]]:
+    """Return the numbers of the rules and decisions of any status whose paths match a file, or are in a folder."""
+    folder = path.removesuffix("**")
+
+    def is_of(glob: str) -> bool:
+        return globs.matches(glob, folder) or (folder != path and glob.startswith(folder))
+
+    numbers: dict[Kind, list[int]] = {}
+    for kind in (Kind.CONSTRAINT, Kind.DECISION):
+        rows = transaction.all(
+            f"SELECT id, paths FROM {kind.table} WHERE project_id = :project AND paths <> '[]'", {"project": project_id}
+        )
+        numbers[kind] = [number for number, column in rows if any(map(is_of, globs.globs_in(column)))]
+    return numbers
+
+
 def _comparisons(
     rows: Sequence[Row], files: Sequence[str], code: str, check: Callable[[], None]
 ) -> Iterator[tuple[int, tuple[str, str, bool]]]:

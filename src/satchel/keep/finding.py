@@ -19,7 +19,7 @@ from satchel.find.query import SYNTAXES, Query, parse
 from satchel.find.scopes import Scope
 from satchel.find.search import Ranking
 from satchel.find.snippets import Snipper, Snippet
-from satchel.keep import citations, kept, names, projects, runs
+from satchel.keep import binding, citations, kept, names, projects, runs
 from satchel.keep.citations import Citation
 from satchel.keep.entries.sightings import seen_with
 from satchel.keep.kinds import KINDS, read_ref, texts_of
@@ -161,7 +161,8 @@ class Finding(Service):
             like: the short id of an item, to find more like it, instead of text.
             syntax: natural, or operators for AND, OR, NOT or -, prefix*, phrases and parentheses.
             run_id: only this run; None searches all runs, and so does ``*``.
-            kinds, types, author, task_id, loop_id, file: only items of these.
+            kinds, types, author, task_id, loop_id, file: only items of these; rules and decisions are of the files that
+                their paths match.
             status: live, superseded (by another, or retracted), or all; superseded items rank below live ones then.
             limit: 0 to 500; 0 gives the total alone.
             offset: how many to skip.
@@ -210,8 +211,8 @@ class Finding(Service):
                     note = f"no other item holds a telling word of {(like or '').strip()}"
                 return FoundPage((), 0, offset, limit, (note,))
             writers = () if author is None else find_authors(transaction, work, project.id, author)
-            folder, values = ("", {}) if file is None or not is_folder(file) else inside(file, "d.file")
-            where = [folder]
+            on_file, values = ("", {}) if file is None else _on_file(transaction, project.id, file)
+            where = [on_file]
             by = () if author is None else writers or (UNKNOWN,)
             for column, one_of in (("agent_id", by), ("task_id", (task_id,)), ("loop_id", (loop_id,))):
                 if one_of and one_of[0] is not None:
@@ -223,13 +224,11 @@ class Finding(Service):
                 run = None if is_seen else run
             where.append(chosen.where("d.created_at").removeprefix(" AND "))
             values |= chosen.values
-            exact = None if folder else file
             scope = Scope(
                 project.id,
                 run,
                 selected,
                 wanted,
-                file=exact,
                 status=status,
                 now=work.clock(),
                 condition=" AND ".join(filter(None, where)),
@@ -291,6 +290,15 @@ class Finding(Service):
         """
         loaders = [(kind, partial(kept.load_documents, thing)) for kind, thing in KINDS.items()]
         return rebuilding.rebuild(self._workplace.engine, loaders, progress)
+
+
+def _on_file(transaction: Transaction, project_id: int, file: str) -> tuple[str, dict[str, object]]:
+    condition, values = inside(file, "d.file") if is_folder(file) else ("d.file = :file", dict[str, object](file=file))
+    parts = [condition]
+    for kind, numbers in binding.matching_paths(transaction, project_id, file).items():
+        if numbers:
+            parts.append(f"d.kind = {kind.number} AND d.item_id IN {set_of(numbers)}")
+    return f"({' OR '.join(parts)})", values
 
 
 def _written_with(

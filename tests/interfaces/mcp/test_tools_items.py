@@ -63,6 +63,14 @@ def test_every_kind_is_shown_with_all_that_it_has(ask: Asker) -> None:
     ]
 
 
+def test_a_bug_is_opened_field_by_field_by_its_id_and_on_its_file(ask: Asker) -> None:
+    bug = {"description": "the key is read\ntwice", "severity": "high"}
+    ask.text("write_context", type="bug", content=bug, file="src/a.py", agent="ann")
+    fields = ["description: the key is read", " twice", " severity: high"]
+    for ref in ("e2", "file:src/a.py"):
+        assert "\n " + "\n".join(fields) in ask.text("get_items", ids=[ref])
+
+
 def test_json_is_each_record_with_its_id_and_kind(ask: Asker) -> None:
     answered = ask.fields("get_items", ids=[*EVERY, "e9"], agent="ben")
     assert [(one["id"], one["kind"]) for one in answered["items"]] == list(

@@ -60,6 +60,31 @@ def test_since_takes_only_what_was_written_from_then_on(story: Story, form: str)
     assert set(story.found("login logout", since=moment + 1)) == {"logout"}
 
 
+@pytest.mark.parametrize("query", [None, "tokens"])
+@pytest.mark.parametrize(
+    ("file", "matching"),
+    [
+        ("src/auth.py", {"src/auth.py", "src/**", "*.py"}),
+        ("src/other.py", {"src/**", "*.py"}),
+        ("src/", {"src/auth.py", "src/**"}),
+        ("docs/", set()),
+    ],
+)
+def test_rules_and_decisions_are_of_the_files_that_their_paths_match(
+    satchel: Satchel, query: str | None, file: str, matching: set[str]
+) -> None:
+    refs: dict[str, set[str]] = {}
+    for glob in ("src/auth.py", "src/**", "*.py", "lib/a.py"):
+        rule = satchel.constraints.add(f"tokens are checked in {glob}", category="security", paths=[glob])
+        decision = satchel.decisions.set(glob, "tokens are short", paths=[glob])
+        refs[glob] = {rule.ref, decision.ref}
+    satchel.constraints.add("tokens are checked everywhere", category="security")
+    note = satchel.entries.write("discovery", "tokens", file="src/auth.py").ref
+    results = {one.ref for one in satchel.finding.search(query, file=file).results}
+    assert results - {note} == {ref for glob in matching for ref in refs[glob]}
+    assert (note in results) == (file in {"src/", "src/auth.py"})
+
+
 def test_a_task_is_kept_to(satchel: Satchel) -> None:
     for task in ("T1", "T2", None):
         satchel.entries.write("discovery", "gamma", task_id=task)

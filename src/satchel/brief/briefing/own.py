@@ -1,4 +1,4 @@
-"""What the reader's window has already, own notes and what its client loads, and its unanswered questions."""
+"""Items that the reader's window already has: its own notes and what its client loads; and its open questions."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class Own:
 
     Attributes:
         name: the agent's.
-        in_window: those written in its present window, and what its client loads by itself: the seq by kind number and
-            item id.
+        in_window: those written in its present window, and items that its client loads: the seq by kind number and item
+            id.
         written: all of them, by kind number.
     """
 

@@ -65,7 +65,7 @@ def entries(context: BriefingContext) -> Source:
         orders=(*own, ("c.created_at DESC, c.id DESC", "")),
         priority=f"CASE WHEN c.type = {BUG} THEN {HIGH} ELSE {MEDIUM} END",
         load=loading(_COLUMNS, _SOURCE, _entry),
-        # notes take at most half of the budget, and beside a query the best matches are known before they are loaded
+        # with a query half as many do: they are ranked before they are loaded
         tokens=16 if context.has_query else 8,
         match_where=f"{_LIVE}{match_filter}",
         counts_matches=True,

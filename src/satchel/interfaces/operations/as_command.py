@@ -162,7 +162,7 @@ def _run(
         if operation.streams:
             run = partial(operation.streams, satchel, quiet=as_json)
         act = partial(_act, operation, run, arguments)
-        answer = _act_as_agreed(operation, act, as_json=as_json, yes=yes, dry_run=dry_run)
+        answer = _run_after_confirm(operation, act, as_json=as_json, yes=yes, dry_run=dry_run)
         answer = answer if detail is None else with_whole_texts(operation, detail, answer)
         done(satchel)
         cost = _cost(satchel, operation, answer) if with_tokens else None
@@ -242,7 +242,9 @@ def _move_words(parameters: Mapping[str, Parameter], values: dict[str, Any]) -> 
             values[name], values[after] = None, (value, *values[after])
 
 
-def _act_as_agreed(operation: Operation, act: Callable[..., Any], *, as_json: bool, yes: bool, dry_run: bool) -> Any:
+def _run_after_confirm(
+    operation: Operation, act: Callable[..., Any], *, as_json: bool, yes: bool, dry_run: bool
+) -> Any:
     """Run an operation; of one that asks return the preview unless it is confirmed."""
     if operation.asks is None:
         return act()

@@ -31,7 +31,7 @@ def show_entries(page: EntryPage) -> None:
     from satchel.interfaces.text.tables import show_lines
 
     run = "" if page.run_id is None else f" of run {page.run_id}"
-    show_lines(page, f"entries{run}", [entry_line(entry, page.run_id, _readable(entry)) for entry in page.entries])
+    show_lines(page, f"entries{run}", [entry_line(entry, page.run_id, readable(entry)) for entry in page.entries])
 
 
 def entry_line(entry: Entry, run_id: str | None = None, content: str | None = None) -> Line:
@@ -66,7 +66,7 @@ def written_text(entries: Sequence[Entry]) -> str:
     stored = ", ".join(f"{entry.ref} {entry.type}{_place(entry)}" for entry in entries)
     run = "" if first.run_id == MAIN_RUN else f" in run {value_text(first.run_id)}"
     author = f" by {value_text(first.agent)}" if first.agent else ", author unnamed"
-    lines = [f"saved {stored}{run}{author}; {_shown_in(entries)}"]
+    lines = [f"saved {stored}{run}{author}; {_audience(entries)}"]
     about_all = set(first.notes).intersection(*(entry.notes for entry in entries))
     for entry in entries:
         for note in entry.notes:
@@ -96,8 +96,8 @@ def _place(entry: Entry) -> str:
     return "" if entry.file is None else f" {place_text(entry.file, entry.line, entry.last_line)}"
 
 
-def _shown_in(entries: Sequence[Entry]) -> str:
-    """Return where others meet the first of some new entries."""
+def _audience(entries: Sequence[Entry]) -> str:
+    """Return to whom the first of some new entries is shown, and where."""
     entry = entries[0]
     of_work = "task" if entry.task_id else "loop" if entry.loop_id else ""
     if entry.type == "scratchpad":
@@ -113,7 +113,7 @@ def _advice(entries: Sequence[Entry]) -> list[str]:
     return ["an entry of type decision is a note; set_decision sets what binds the project"] if has_decision else []
 
 
-def _readable(entry: Entry) -> str:
+def readable(entry: Entry) -> str:
     """Return the content of an entry, of a structured one field by field."""
     from satchel.keep.entries.records import STRUCTURED_TYPES
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from satchel.base.paging import Page
-from satchel.interfaces.text.entries import entry_line
+from satchel.interfaces.text.entries import entry_line, readable
 from satchel.interfaces.text.files import checked_text
 from satchel.interfaces.text.lists import When, single_lines
 from satchel.interfaces.text.parts import counted, json_line
@@ -23,5 +23,5 @@ def view_lines(view: FileView, when: When) -> list[str]:
     missing = [] if view.bound else ["no rule or decision binds it"]
     lines.append("; ".join([*missing, f"{counted(total, 'note') if total else 'no notes'} on it{rest}"]))
     for entry in view.entries:
-        lines += single_lines(entry_line(entry), when)
+        lines += single_lines(entry_line(entry, content=readable(entry)), when)
     return lines

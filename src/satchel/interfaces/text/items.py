@@ -7,7 +7,7 @@ from typing import Any
 
 from satchel.base.clock import iso, year_of
 from satchel.interfaces.text.decisions import decision_line, history_text
-from satchel.interfaces.text.entries import entry_line
+from satchel.interfaces.text.entries import entry_line, readable
 from satchel.interfaces.text.errors import pattern_lines, solution_line
 from satchel.interfaces.text.file_views import view_lines
 from satchel.interfaces.text.files import change_line
@@ -29,7 +29,7 @@ _LOOK_BACK = 200
 """The largest distance from a cut back to the end of a line or a word."""
 
 _LINES: Mapping[str, Callable[[Any, str | None, When], list[str]]] = {
-    "entry": lambda entry, _, when: single_lines(entry_line(entry), when),
+    "entry": lambda entry, _, when: single_lines(entry_line(entry, content=readable(entry)), when),
     "decision": lambda decision, _, when: single_lines(decision_line(decision), when),
     "constraint": lambda constraint, _, when: single_lines(constraint_line(constraint), when),
     "decision_history": lambda history, _, when: history_text(history, when).splitlines(),

@@ -88,7 +88,7 @@ def message_line(message: Message, reader: str | None, now: int | None = None) -
             *(("payload",) if has_payload else ()),
             *(("new",) if is_new else ()),
             *((f"gone in {span_in_words(remaining)}",) if remaining < _SOON_MS else ()),
-            *(() if message.answer_by is None or message.answered_by else (_wanted(message, now),)),
+            *(() if message.answer_by is None or message.answered_by else (_answer_due(message, now),)),
         ),
         moment=message.created_at,
         after=(
@@ -99,8 +99,7 @@ def message_line(message: Message, reader: str | None, now: int | None = None) -
     )
 
 
-def _wanted(message: Message, now: int | None) -> str:
-    """Say until when an answer is needed."""
+def _answer_due(message: Message, now: int | None) -> str:
     assert message.answer_by is not None
     left = message.answer_by - (message.created_at if now is None else now)
     return f"answer needed within {span_in_words(left)}" if left > 0 else f"answer overdue by {span_in_words(-left)}"

@@ -237,7 +237,7 @@ class Corrections(Service):
             if last.action == CONFIRMED:
                 if getattr(record, "stated_by", None) is not None and last.agent is not None:
                     constraints.confirm(
-                        transaction, project_id, last.item, unconfirmed=not _persons_confirming(transaction, last)
+                        transaction, project_id, last.item, unconfirmed=not _has_other_person(transaction, last)
                     )
             else:
                 if not by.may_end(record.ref, _author(record)):
@@ -413,10 +413,10 @@ def _author(record: Any) -> str | None:
     return author
 
 
-def _persons_confirming(transaction: Transaction, but: Correction) -> bool:
-    # whether a person confirmed an item besides one confirmation
-    stand = log.of_item(transaction, but.kind, but.item)
-    return any(one.action == CONFIRMED and is_persons(one.agent) and one.id != but.id for one in stand)
+def _has_other_person(transaction: Transaction, confirmation: Correction) -> bool:
+    # whether a person confirmed the item by another confirmation
+    stand = log.of_item(transaction, confirmation.kind, confirmation.item)
+    return any(one.action == CONFIRMED and is_persons(one.agent) and one.id != confirmation.id for one in stand)
 
 
 def _is_critical(record: Any) -> bool:

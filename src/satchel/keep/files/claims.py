@@ -277,12 +277,11 @@ def grant(
     numbers = []
     for seq, (place, existed) in enumerate(wanted.items(), first):
         renewed = own.get(place)
+        values |= {"exclusive": int(place not in shared), "seq": seq}
         if renewed is None:
             row = {
                 **values,
-                "exclusive": int(place not in shared),
                 "uid": os.urandom(16),
-                "seq": seq,
                 "project_id": project_id,
                 "path": place.path,
                 "is_key": int(place.is_key),
@@ -304,13 +303,7 @@ def grant(
                     reason = COALESCE(:reason, reason), session_id = COALESCE(:session_id, session_id)
                 WHERE id = :id
                 """,
-                {
-                    **values,
-                    "exclusive": int(place not in shared),
-                    "seq": seq,
-                    "now": now,
-                    "id": renewed.claim.id,
-                },
+                {**values, "now": now, "id": renewed.claim.id},
             )
     rows = transaction.all(f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.id IN {set_of(numbers)}")
     granted = {row[0]: _claim(row) for row in rows}

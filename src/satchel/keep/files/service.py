@@ -311,13 +311,11 @@ class Files(Service):
             texts = dict(
                 zip(as_on_disk(transaction, project.id, work.files_root, list(each)), each.values(), strict=True)
             )
-            recorded = tuple(
-                made
-                for place, lease in {**freed, **expired}.items()
-                for one in (texts.get(place, text),)
-                if one is not None
-                for made in self._record_ended(transaction, project.id, holder, place, lease, one.text)
-            )
+            recorded = []
+            for place, lease in {**freed, **expired}.items():
+                if (one := texts.get(place, text)) is not None:
+                    made = self._record_ended(transaction, project.id, holder, place, lease, one.text)
+                    recorded += [] if made is None else [made]
             claims.forget(transaction, expired.values())
             pending: tuple[PendingClaim, ...] = ()
             if is_anyone_waiting(transaction, project.id) or is_anyone_refused(transaction, project.id):
@@ -345,22 +343,22 @@ class Files(Service):
             tuple(map(self._display_path, freed)),
             tuple(self._display_path(place) for place in missing if place not in expired),
             pending,
-            recorded,
+            tuple(recorded),
             notes,
         )
 
     def _record_ended(
         self, transaction: Transaction, project_id: int, holder: Actor, place: Place, lease: Lease, description: str
-    ) -> tuple[FileChange, ...]:
+    ) -> FileChange | None:
         # whether a file existed when claimed and exists now tells the kind of change
         is_now = is_there(self._workplace, place)
         is_unseen = is_remote(self._workplace) or caller_elsewhere() is not None
         if is_now is None and is_unseen and not (place.is_key or place.is_folder):
             is_now = True  # the caller reported an edit, and did not say how the file is
         if is_now is None or (not is_now and lease.existed is False):
-            return ()
+            return None
         change = "deleted" if not is_now else "created" if lease.existed is False else "modified"
-        return (self._insert(transaction, project_id, holder, place, change, description),)
+        return self._insert(transaction, project_id, holder, place, change, description)
 
     def _display_path(self, place: Place) -> str:
         work = self._workplace
