@@ -204,11 +204,13 @@ class Released:
         path: the claimed path.
         agent: its holder.
         message: the short id of the message to them.
+        ending: the number for restoring the claim within 10 minutes.
     """
 
     path: str
     agent: str
     message: str
+    ending: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,20 +221,74 @@ class Span:
     ended_at: int
 
 
+MARKS = ("commit", "tests", "decision", "error", "message", "refusal")
+"""The kinds of marks on a timeline: a commit, a test run that passed, a decision, a report of an error, a message and
+a refused claim."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One or more things of one kind that a session did within 5 minutes.
+
+    Attributes:
+        kind: one of :data:`MARKS`.
+        at: of the first, in milliseconds UTC.
+        text: of the last, in one line.
+        ref: the short id of the last; None of a commit, a test run or a refusal.
+        count: how many.
+    """
+
+    kind: str
+    at: int
+    text: str
+    ref: str | None
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimBar:
+    """The time of a claim, from its beginning to its end.
+
+    Attributes:
+        worktree: the linked worktree, an absolute path; None is the main one, and for keys.
+        began_at, ended_at: in milliseconds UTC; ``ended_at`` is None while it holds.
+        expires_at: when it expires, or would have.
+        end: held, released, expired, or ended (by another person).
+        ended_by: the person who ended it, or None.
+        extended_at: when its holder has extended it.
+    """
+
+    path: str
+    worktree: str | None
+    began_at: int
+    ended_at: int | None
+    expires_at: int
+    end: str
+    exclusive: bool = True
+    automatic: bool = False
+    reason: str | None = None
+    ended_by: str | None = None
+    extended_at: tuple[int, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class SessionDay:
-    """The times at which a session was at work.
+    """The times at which a session was at work, and what it did.
 
     Attributes:
         uid: of the session, in hexadecimal.
         agent: its agent, or None.
         spans: in order, none touching another.
+        marks: in order of time; at most 2,000 of each kind in the project are read, the newest.
+        claims: in order of their beginning, with those that end, or ended, within the day.
     """
 
     uid: str
     agent: str | None
     client: str | None
     spans: tuple[Span, ...]
+    marks: tuple[Mark, ...] = ()
+    claims: tuple[ClaimBar, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

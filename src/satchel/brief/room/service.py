@@ -37,6 +37,7 @@ from satchel.keep.names import check_agent, check_person, ensure_agent, is_perso
 from satchel.keep.sessions.actors import acting, persons_gate, record_passage, require_person
 from satchel.keep.sessions.team import find_team
 from satchel.keep.strategies import Strategy
+from satchel.store.transaction import Transaction
 
 _MAX_SEQ = 2**62
 
@@ -174,7 +175,7 @@ class Room(Reading):
                 expected_revision=expected_revision,
             )
             author = None if actor.number is None or actor.name is None else (actor.number, actor.name)
-            setter = decisions.Setter(work, project.id, author, now, by.passes)
+            setter = decisions.Setter(work, project.id, author, now, by.passes, actor.session)
             done = decisions.upsert(transaction, setter, decisions.prepare(new, work))
             if done.overtaken is not None:
                 announcer(work)(transaction, done.overtaken)
@@ -315,18 +316,46 @@ class Room(Reading):
         with projects.writing(work) as (transaction, project, now):
             number, name = ensure_agent(transaction, project.id, by, now)
             ended = claiming.release_by_person(transaction, project.id, session, path, expires_at, now, name)
-            message = updates.post(
-                transaction,
-                project.id,
-                sender_id=number,
-                to_id=ended.number,
-                type="warning",
-                priority="medium",
-                text=f"I released your claim on {ended.path}",
-                now=now,
-                retention=work.retention,
-            )
-        return Released(ended.path, ended.agent, Kind.MESSAGE.ref(message))
+            message = self._tell(transaction, number, ended, f"I released your claim on {ended.path}", now)
+        return Released(ended.path, ended.agent, Kind.MESSAGE.ref(message), ended.ending)
+
+    def restore_claim(self, ending: int, *, person: str | None = None) -> Released:
+        """Restore a claim that a person ended in the last 10 minutes; its holder is told.
+
+        Args:
+            ending: from the answer that ended it.
+            person: who restores it, as for :meth:`needs`.
+
+        Raises:
+            Conflict: it is too late, or someone has claimed the place since.
+            NotFound: no person has ended a claim with this number.
+            Refused: the caller is not a person.
+        """
+        work, by = self._workplace, self._person(person)
+        check_whole("ending", ending, _MAX_SEQ)
+        require_person(work, "restore a claim", "Claim the file")
+        with projects.writing(work) as (transaction, project, now):
+            number, _ = ensure_agent(transaction, project.id, by, now)
+            restored = claiming.restore_ended(transaction, project.id, ending, now)
+            message = self._tell(transaction, number, restored, f"Your claim on {restored.path} is yours again", now)
+        return Released(restored.path, restored.agent, Kind.MESSAGE.ref(message), ending)
+
+    def _tell(
+        self, transaction: Transaction, sender: int, claim: claiming.ReleasedByPerson, text: str, now: int
+    ) -> int:
+        work = self._workplace
+        project = projects.find(transaction, work)
+        return updates.post(
+            transaction,
+            project.id,
+            sender_id=sender,
+            to_id=claim.number,
+            type="warning",
+            priority="medium",
+            text=text,
+            now=now,
+            retention=work.retention,
+        )
 
     def _person(self, person: str | None) -> str:
         default = self._workplace.agent

@@ -71,6 +71,12 @@ OPERATIONS = (
         writes=True,
     ),
     _for_programs(
+        services.room.restore_claim,
+        Parameter("ending", int, required=True, about="The number from the answer that ended the claim"),
+        _PERSON,
+        writes=True,
+    ),
+    _for_programs(
         services.room.accept_proposal,
         Parameter("ref", required=True, about="The ref of the need"),
         _PERSON,
