@@ -154,7 +154,7 @@ def sent_by(look: Look, most: int) -> SentMessages:
             shortened(text, LINE_CHARS),
             tuple(receipts.get(number, ())),
             *answer_of.get(number, nothing),
-            sent_at=at,
+            at,
         )
         for number, to, text, at in rows
     )
