@@ -45,8 +45,8 @@ def notify(work: Workplace) -> int:
             return 0
         now = work.clock()
         wanted = needs.find(looking.begin(transaction, project.id, work.person(), now)).items
-    if fresh := [one for one in wanted if one.kind in KINDS]:
-        fresh = _claim(work, project.id, fresh, now)
+    told = [one for one in wanted if one.kind in KINDS]
+    fresh = _claim(work, project.id, told, now) if told else []
     if len(fresh) < _MOST:
         known[project.id] = cursor
     for need in fresh:
@@ -61,7 +61,7 @@ def _claim(work: Workplace, project_id: int, wanted: list[Need], now: int) -> li
             "DELETE FROM notified WHERE project_id = :project AND created_at < :before",
             {"project": project_id, "before": now - events.KEPT_DAYS * DAY_MS},
         )
-        fresh = []
+        fresh: list[Need] = []
         for need in wanted:
             if len(fresh) < _MOST and transaction.all(
                 """
