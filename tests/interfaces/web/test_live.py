@@ -14,7 +14,7 @@ from http_serving import FixedTokens, Served, served
 from room_browsing import Browser
 from room_world import SOON_MS, of_chromium
 from satchel import Satchel, open_satchel
-from satchel.brief.room.touched import TOUCHED_BY
+from satchel.brief.room.looking import TOUCHED_BY
 from satchel.interfaces.http.settings import Settings, StreamLimits
 from satchel.interfaces.web.logins import Logins
 from satchel.keep import following

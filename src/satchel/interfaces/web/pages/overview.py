@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound
-from satchel.brief.room.touched import TOUCHED_BY
+from satchel.brief.room.looking import TOUCHED_BY
 from satchel.interfaces.web.request import Action, ActionResult, Notice, Page, PageRequest, View
 
 SECTIONS = {
