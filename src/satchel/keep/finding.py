@@ -21,7 +21,7 @@ from satchel.find.search import Ranking
 from satchel.find.snippets import Snipper, Snippet
 from satchel.keep import binding, citations, kept, names, projects, runs
 from satchel.keep.citations import Citation
-from satchel.keep.entries.sightings import seen_with
+from satchel.keep.entries.repeats import seen_with
 from satchel.keep.kinds import KINDS, read_ref, texts_of
 from satchel.keep.listing import hidden_note
 from satchel.keep.meanings import meaning_for

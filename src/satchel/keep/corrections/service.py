@@ -13,9 +13,8 @@ from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import Kind
 from satchel.keep import constraints, events, kept, pins, projects, replacing
 from satchel.keep.constraints import CONSTRAINT, Constraint
-from satchel.keep.corrections import changes, log
-from satchel.keep.corrections.changes import Change
-from satchel.keep.corrections.log import CONFIRMED, RETRACTED, SUPERSEDED, Correction, Corrector
+from satchel.keep.corrections import log
+from satchel.keep.corrections.log import CONFIRMED, RETRACTED, SUPERSEDED, Change, Correction, Corrector
 from satchel.keep.corrections.records import Confirmed, Ended, Retracted, Undone
 from satchel.keep.decisions import state as decisions
 from satchel.keep.decisions.records import Decision
@@ -264,11 +263,11 @@ class Corrections(Service):
         agent = check_agent(self._workplace, agent)
         with self._workplace.engine.write() as transaction:
             project_id, by, name = self._begin(transaction, agent, doing="undoing")
-            last, change = log.last_of(transaction, project_id, by), changes.last_of(transaction, project_id, by)
+            last, change = log.last_of(transaction, project_id, by), log.last_change(transaction, project_id, by)
             if last is None and change is None:
                 raise NotFound("there is nothing to undo here", "What you write, set, pin or correct can be undone")
             if change is not None and (last is None or change.made_at > last.created_at):
-                if change.action != changes.SET:
+                if change.action != log.SET:
                     return self._undo_write(transaction, project_id, change, by, name)
                 current = decisions.load_number(transaction, project_id, change.item)
                 assert current is not None
@@ -281,7 +280,7 @@ class Corrections(Service):
         self, transaction: Transaction, project_id: int, change: Change, by: Corrector, name: str | None
     ) -> Undone:
         ref = change.kind.ref(change.item)
-        if change.action == changes.PINNED:
+        if change.action == log.PINNED:
             pins.forget(transaction, project_id, change.kind, change.item)
             _log_event(transaction, project_id, events.UNPINNED, by, (change.kind, change.item))
             text = kept.texts(KINDS[change.kind], transaction, [change.item]).get(change.item, "")
@@ -291,21 +290,21 @@ class Corrections(Service):
         if not kind.is_live(record):
             ended = log.end_reason(transaction, change.kind, change.item)
             raise Conflict(f"{ref}, which you wrote last, is no longer valid: {ended}", "Nothing was changed")
-        from satchel.keep.documents.undoing import reopen  # imported here: only undo needs it
+        from satchel.keep.documents.states import reopen  # imported here: only undo needs it
 
         if not reopen(self._workplace, transaction, project_id, (change.kind, change.item), change.made_at):
             _end_written(transaction, project_id, change, by, name)
             return Undone(ref, kind_name(change.kind), change.action, None, shortened(kind.text(record)))
         _log_event(transaction, project_id, events.TAKEN_BACK, by, (change.kind, change.item))
         record = _load(transaction, project_id, change.kind, change.item)
-        return Undone(ref, kind_name(change.kind), changes.SET, None, shortened(kind.text(record)))
+        return Undone(ref, kind_name(change.kind), log.SET, None, shortened(kind.text(record)))
 
     def _restore(self, change: Change, key: str, agent: str | None, by: Corrector) -> Undone:
-        from satchel.keep.documents.undoing import reopen
+        from satchel.keep.documents.states import reopen
 
         def taken_back(transaction: Transaction, project_id: int, now: Decision) -> None:
             # recorded in the same transaction, so that a concurrent undo cannot undo this one
-            changes.record_taken_back(transaction, project_id, change._replace(revision=now.revision), by)
+            log.record_taken_back(transaction, project_id, change._replace(revision=now.revision), by)
             reopen(self._workplace, transaction, project_id, (change.kind, change.item), change.made_at)
 
         service = Decisions(
@@ -358,7 +357,7 @@ class Corrections(Service):
                     f"{log.end_reason(transaction, last.kind, heir.id)}",
                     "Correct the current item",
                 )
-            _end_written(transaction, project_id, Change(changes.WRITTEN, last.kind, heir.id, by.now), by, name)
+            _end_written(transaction, project_id, Change(log.WRITTEN, last.kind, heir.id, by.now), by, name)
         kind.revive(transaction, project_id, last.item)
 
 
@@ -368,7 +367,7 @@ def _end_written(transaction: Transaction, project_id: int, change: Change, by: 
     # recorded without an author, so that the next undo does not undo this one
     nobody = by._replace(agent=None, session=None)
     log.record(transaction, project_id, RETRACTED, (change.kind, change.item), nobody, reason=reason)
-    changes.record_taken_back(transaction, project_id, change, by)
+    log.record_taken_back(transaction, project_id, change, by)
 
 
 def _log_event(transaction: Transaction, project_id: int, kind: int, by: Corrector, item: tuple[Kind, int]) -> None:

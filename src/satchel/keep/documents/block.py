@@ -15,8 +15,8 @@ from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.corrections.log import CONFIRMED
 from satchel.keep.decisions.state import value_of
-from satchel.keep.documents.clients import INSTRUCTION_FILES
 from satchel.keep.documents.splitting import BEGIN, CONFLICT, END, markers
+from satchel.keep.documents.states import INSTRUCTION_FILES
 from satchel.keep.globs import globs_in
 from satchel.keep.moving.lines import lines_of
 from satchel.keep.names import PERSONS

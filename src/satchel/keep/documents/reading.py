@@ -10,9 +10,8 @@ from satchel.base import git_trees
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.git_trees import TreeFile
 from satchel.base.records import NamedTuple
-from satchel.keep.documents.clients import INSTRUCTION_FILES
-from satchel.keep.documents.decision_records import IS_RECORD
-from satchel.keep.documents.splitting import ONLY_IMPORTS
+from satchel.keep.documents.splitting import IS_RECORD, ONLY_IMPORTS
+from satchel.keep.documents.states import INSTRUCTION_FILES
 from satchel.keep.globs import check_globs
 from satchel.keep.projects import Workplace
 from satchel.keep.shared.folder import MAX_BYTES, place_of, size_problem

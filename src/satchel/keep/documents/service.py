@@ -18,7 +18,7 @@ from satchel.keep.documents.proposals import KIND_OF, Text, compare, texts_of
 from satchel.keep.documents.reading import Reading, read_documents
 from satchel.keep.documents.records import DECISION, NOTE, REMOVED, RULE, Decided, Proposal, Review
 from satchel.keep.documents.states import SOURCE, TextState, delete_states, load_states, save_states
-from satchel.keep.importing.values import identity
+from satchel.keep.importing.tables import identity
 from satchel.keep.kind import Line
 from satchel.keep.kinds import read_ref
 from satchel.keep.moving.lines import lines_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.find.kind import Kind
 from satchel.keep import fields, replacing
-from satchel.keep.entries import queries, sightings
+from satchel.keep.entries import queries, repeats
 from satchel.keep.entries import updates as entry_writing
 from satchel.keep.entries.records import CODEBASE_ANALYSIS, ENTRY_TYPES, STRUCTURED_TYPES
 from satchel.keep.fields import Codec, Field
@@ -38,9 +38,7 @@ def _parse_content(line: Line) -> None:
 def _entry_derived(_: Reading, row: dict[str, Any]) -> None:
     if row["file"] is None:
         row["line"] = row["last_line"] = None
-    row["said"] = sightings.key_of(
-        row["type"], row["content"], row["file"], row["line"], row["loop_id"], row["agent_id"]
-    )
+    row["said"] = repeats.key_of(row["type"], row["content"], row["file"], row["line"], row["loop_id"], row["agent_id"])
 
 
 def _one_analysis(reading: Reading, row: dict[str, Any], uid: bytes) -> None:

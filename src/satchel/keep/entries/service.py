@@ -26,7 +26,7 @@ from satchel.keep.entries.records import (
     Writer,
     entry_of,
 )
-from satchel.keep.entries.sightings import Sightings, record, with_names
+from satchel.keep.entries.repeats import Sightings, count_sighting, with_names
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import acting, is_by_person, persons_gate
@@ -34,9 +34,8 @@ from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from satchel.keep.citations import Cited, Citing
-    from satchel.keep.entries.near_notes import Matches
-    from satchel.keep.entries.queries import EntryFilters
-    from satchel.keep.entries.state import RunState
+    from satchel.keep.entries.queries import EntryFilters, RunState
+    from satchel.keep.entries.repeats import Matches
     from satchel.keep.entries.updates import Cite
 
 MAX_BATCH = 500
@@ -73,7 +72,7 @@ class Entries:
         self, entries: Sequence[NewEntry], *, run_id: str | None = None, agent: str | None = None
     ) -> tuple[Entry, ...]:
         """Write several entries in one transaction, all or none."""
-        from satchel.keep.entries import near_notes, updates
+        from satchel.keep.entries import repeats, updates
 
         work = self._workplace
         if not 1 <= len(entries) <= MAX_BATCH:
@@ -96,8 +95,8 @@ class Entries:
             )
             transaction.expect(context=len(prepared), documents=len(prepared))
             if matches.project_id != project.id:
-                matches = near_notes.NO_MATCHES  # the project was replaced meanwhile
-            reached = near_notes.ask_reached(transaction, project.id, matches)
+                matches = repeats.NO_MATCHES  # the project was replaced meanwhile
+            reached = repeats.ask_reached(transaction, project.id, matches)
             repeated = Sightings(transaction, writer, prepared)
             duplicates = {} if self._find_duplicates is None else self._find_duplicates(transaction, writer, prepared)
             delivered = {
@@ -115,7 +114,7 @@ class Entries:
                 number: self._follow(transaction, writer, number, entry)
                 for (number, _, _), entry in zip(written, fresh, strict=True)
             }
-            near_notes.record(transaction, project.id, matches, reached)
+            repeats.record_bands(transaction, project.id, matches, reached)
             numbers = {place: number for place, (number, _, _) in zip(places, written, strict=True)}
             for place, first in repeated.first.items():
                 delivered[place] = _count_repeat(transaction, writer, numbers[first], prepared[place])
@@ -182,11 +181,11 @@ class Entries:
 
     def load_state(self, run_id: str | None = None) -> RunState:
         """Load what an orchestrator needs to continue: the newest 500 entries of each type, oldest first."""
-        from satchel.keep.entries import state
+        from satchel.keep.entries.queries import load_state
 
         with projects.reading(self._workplace) as (transaction, project):
             run = runs.choose(transaction, self._workplace, project.id, run_id)
-            return state.load(transaction, project.id, run)
+            return load_state(transaction, project.id, run)
 
     def _follow(self, transaction: Transaction, writer: Writer, number: int, entry: Prepared) -> tuple[str, ...]:
         return () if self._after_write is None else self._after_write(transaction, writer, number, entry)
@@ -229,12 +228,12 @@ class _Citer:
 
 def _find_near_duplicates(work: Workplace, prepared: Sequence[Prepared]) -> Matches:
     # outside the write lock; batches are not compared
-    from satchel.keep.entries import near_notes
+    from satchel.keep.entries import repeats
 
     if len(prepared) > 1:
-        return near_notes.NO_MATCHES
+        return repeats.NO_MATCHES
     with work.engine.look() as transaction:
-        return near_notes.find_matches(transaction, projects.known_id(transaction, work), prepared[0])
+        return repeats.find_matches(transaction, projects.known_id(transaction, work), prepared[0])
 
 
 def _last_task(entries: Sequence[Prepared]) -> str | None:
@@ -242,7 +241,7 @@ def _last_task(entries: Sequence[Prepared]) -> str | None:
 
 
 def _count_repeat(transaction: Transaction, writer: Writer, number: int, entry: Prepared) -> Entry:
-    counted = record(transaction, writer, number, entry)
+    counted = count_sighting(transaction, writer, number, entry)
     (stored,) = with_names(transaction, (_load(transaction, number, ()),))
     suffix = f": {stored.seen_text}" if counted else ", and was delivered to you: nothing was written"
     return replace(stored, notes=(*entry.notes, f"{stored.ref} already says this{suffix}"))

@@ -12,7 +12,7 @@ from satchel.find import documents
 from satchel.find.kind import Kind
 from satchel.keep import replacing
 from satchel.keep.corrections import log
-from satchel.keep.entries import near_notes, records
+from satchel.keep.entries import records, repeats
 from satchel.keep.names import PERSONS, check_identifier
 from satchel.keep.paths import check_lines
 from satchel.keep.projects import Workplace
@@ -107,7 +107,7 @@ def insert(
 ) -> list[tuple[int, bytes, int]]:
     """Insert entries in order, with their documents and replacements.
 
-    ``keys`` are the results of :func:`satchel.keep.entries.sightings.key_of`.
+    ``keys`` are the results of :func:`satchel.keep.entries.repeats.key_of`.
     """
     project_id, run, agent, now = writer.project_id, writer.run, writer.agent, writer.now
     corrector = log.Corrector(agent, writer.session, writer.passes, now)
@@ -252,9 +252,9 @@ def labelled(kind: int, content: str) -> str:
     name = records.ENTRY_TYPES[kind - 1]
     if name not in records.STRUCTURED_TYPES:
         return content
-    from satchel.keep.entries import labels
+    from satchel.keep.entries import structured
 
-    return labels.labelled(name, content, without=("iteration", "done"))
+    return structured.labelled(name, content, without=("iteration", "done"))
 
 
 SHOWN = documents.Source(Kind.ENTRY, "type, content", labelled)
@@ -278,7 +278,7 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
     """Delete entries with their documents; items they replaced become replaced by their replacement, or live again."""
     for number in numbers:
         replacing.hand_on(transaction, project_id, Kind.ENTRY, number)
-        near_notes.forget(transaction, project_id, number)
+        repeats.forget_bands(transaction, project_id, number)
         transaction.run("DELETE FROM context WHERE id = :id", {"id": number})
     documents.remove(transaction, Kind.ENTRY, numbers)
     log.forget(transaction, Kind.ENTRY, numbers)

@@ -10,13 +10,11 @@ from satchel.base.errors import NotFound, SatchelError
 from satchel.base.text import check_encodable
 from satchel.find.index import index_of
 from satchel.keep import past_conversations, projects
-from satchel.keep.housekeeping import checks, clearing, derived, forgetting, statistics, usage, usefulness
+from satchel.keep.housekeeping import checks, clearing, statistics, usage
 from satchel.keep.housekeeping.checks import BeyondRepair, Check, Examination
-from satchel.keep.housekeeping.clearing import Cleared
-from satchel.keep.housekeeping.forgetting import Forgotten
+from satchel.keep.housekeeping.clearing import Cleared, Forgotten
 from satchel.keep.housekeeping.statistics import LayerSummary, Statistics
-from satchel.keep.housekeeping.usage import Activity, NamesInUse
-from satchel.keep.housekeeping.usefulness import MemoryUse
+from satchel.keep.housekeeping.usage import Activity, MemoryUse, NamesInUse
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import record_action, require_person
 from satchel.store.accepting import Accepted
@@ -53,7 +51,7 @@ class Housekeeping:
     def memory_use(self) -> MemoryUse:
         """Count how briefed items turned out: confirmed, corrected, followed by success, or none of these."""
         with projects.reading(self._workplace) as (transaction, project):
-            return usefulness.count(transaction, project.id, self._workplace.clock())
+            return usage.count_uses(transaction, project.id, self._workplace.clock())
 
     def names_in_use(self) -> NamesInUse:
         """Count the decisions and rules of each tag, scope, layer and category."""
@@ -141,7 +139,7 @@ class Housekeeping:
         Leftovers are deliveries and contents of conversations.
         """
         with self._engine.without_deadline(), self._engine.write() as transaction:
-            derived.delete_orphaned_deliveries(transaction)
+            checks.delete_orphaned_deliveries(transaction)
             past_conversations.remove_contents(transaction)
             index_of(transaction).optimize()
         return self._engine.upkeep.reclaim()
@@ -149,7 +147,7 @@ class Housekeeping:
     def recount(self) -> None:
         """Recalculate stored counts for every project of the store."""
         with self._engine.write() as transaction:
-            derived.recount(transaction)
+            checks.recount(transaction)
 
     def clear(
         self,
@@ -172,7 +170,7 @@ class Housekeeping:
 
     def forget(self, ref: str, *, dry_run: bool = False) -> Forgotten:
         """Delete one item permanently, such as a leaked secret: its rows, search text and space."""
-        return forgetting.forget(self._workplace, ref, dry_run=dry_run)
+        return clearing.forget(self._workplace, ref, dry_run=dry_run)
 
     def whereabouts(self, origin: str) -> Check:
         """Report the default identity, the store, how it was found (``origin``) and why it is trusted."""

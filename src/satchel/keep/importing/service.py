@@ -13,10 +13,10 @@ from satchel.keep.projects import Service
 READERS = {
     "sqlew": "sqlew:read_sqlew",
     "bazinga": "bazinga:read_bazinga",
-    "server-memory": "server_memory:read_server_memory",
-    "claude": "claude_memory:read_claude_memory",
-    "claude-mem": "claude_mem:read_claude_mem",
-    "basic-memory": "basic_memory:read_basic_memory",
+    "server-memory": "memories:read_server_memory",
+    "claude": "memories:read_claude_memory",
+    "claude-mem": "memories:read_claude_mem",
+    "basic-memory": "memories:read_basic_memory",
 }
 """The reader of each tool: module and function."""
 

@@ -19,8 +19,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 
 from satchel.base.errors import InvalidInput
-from satchel.keep.importing.tables import ForeignTables, Reading, Row, columns
-from satchel.keep.importing.values import Unreadable, described, number_of
+from satchel.keep.importing.tables import ForeignTables, Reading, Row, Unreadable, columns, described, number_of
 from satchel.keep.names import check_identifier
 from satchel.store.foreign import ForeignDatabase, Value
 
