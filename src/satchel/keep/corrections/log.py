@@ -20,9 +20,7 @@ SUPERSEDED, RETRACTED, CONFIRMED = 1, 2, 3
 
 
 class Corrector(NamedTuple):
-    """The author of a correction: numbers of agent and session, or None, whether it may change what a person wrote, as
-    :func:`satchel.keep.sessions.actors.persons_gate` tells, and the time.
-    """
+    """The author of a correction; ``passes`` tells whether it may change what a person wrote."""
 
     agent: int | None
     session: int | None
@@ -30,7 +28,6 @@ class Corrector(NamedTuple):
     now: int
 
     def may_end(self, ref: str, author: str | None, *, is_critical: bool = False) -> bool:
-        """Return whether it may replace or retract an item of an author."""
         return not (is_critical or is_persons(author)) or self.passes(ref)
 
 
@@ -61,10 +58,7 @@ def record(
     heir: int | None = None,
     reason: str | None = None,
 ) -> int:
-    """Record a correction of an item, and return its number.
-
-    ``heir`` is the replacement's number; it inherits the item's pin.
-    """
+    """Record a correction of an item, and return its number; the replacement ``heir`` inherits the item's pin."""
     if heir is not None:
         transaction.run(
             """
@@ -118,7 +112,6 @@ def last_of(transaction: Transaction, project_id: int, by: Corrector) -> Correct
 
 
 def mark_undone(transaction: Transaction, project_id: int, number: int, now: int) -> None:
-    """Record that a correction was undone."""
     transaction.run(
         "UPDATE corrections SET undone_at = :now, seq = :seq WHERE id = :id",
         {"now": now, "id": number, "seq": transaction.next_seq(project_id)},
@@ -126,7 +119,6 @@ def mark_undone(transaction: Transaction, project_id: int, number: int, now: int
 
 
 def forget(transaction: Transaction, kind: Kind, numbers: Sequence[int]) -> None:
-    """Delete the corrections of deleted items."""
     if numbers:
         these = set_of(numbers)
         where = f"item_kind = {kind.number} AND (item_id IN {these} OR heir_id IN {these})"
@@ -145,19 +137,16 @@ def history_notes(transaction: Transaction, kind: Kind, number: int) -> tuple[st
 
 
 def confirmers(transaction: Transaction, kind: Kind, number: int) -> tuple[str, ...]:
-    """Return the names of the agents that confirmed an item, in order."""
     stand = of_item(transaction, kind, number)
     return tuple(one.agent for one in stand if one.action == CONFIRMED and one.agent is not None)
 
 
 def end_reason(transaction: Transaction, kind: Kind, number: int) -> str:
-    """Describe how an item was replaced or retracted."""
     stand = [one for one in of_item(transaction, kind, number) if one.action != CONFIRMED]
     return describe(stand[-1]) if stand else "who ended it is not recorded"
 
 
 def describe(one: Correction) -> str:
-    """Describe a replacement or retraction: by whom and why."""
     who = "" if one.agent is None else f" by {one.agent}"
     if one.heir is not None:
         return f"replaced{who}, see {one.kind.ref(one.heir)}"
@@ -165,7 +154,6 @@ def describe(one: Correction) -> str:
 
 
 def replaced_note(kind: Kind, old: int | None) -> tuple[str, ...]:
-    """Return a note for the author of a replacement, if there is one."""
     return () if old is None else (f"{kind.ref(old)} is replaced: searches show it only if status asks for it",)
 
 
@@ -199,14 +187,6 @@ def check_replaceable(transaction: Transaction, project_id: int, item: tuple[Kin
 
 
 class _Replaceable(NamedTuple):
-    """SQL and names of a kind whose items can be replaced.
-
-    Attributes:
-        name: the kind's name for agents.
-        remedy: the advice if there is no such item.
-        is_critical: the condition that an item ``i`` is a critical rule.
-    """
-
     name: str
     remedy: str
     is_critical: str = "1 = 0"
@@ -236,9 +216,7 @@ _ENDED = f"c.action <> {CONFIRMED} AND c.undone_at IS NULL"
 
 
 def examine(transaction: Transaction) -> tuple[int, int, list[str]]:
-    """Check the log: return the number of corrections, how many refer to missing items, and the short ids of items
-    that are live although they were replaced or retracted.
-    """
+    """Return the number of corrections, how many refer to missing items, and ended items that are still live."""
     row = transaction.one(f"SELECT count(*), (SELECT count(*) FROM corrections c WHERE {_DANGLING}) FROM corrections")
     assert row is not None
     revived = [
@@ -270,12 +248,7 @@ _AUTHORS = {Kind.ENTRY: "agent_id", Kind.CONSTRAINT: "created_by", Kind.STRATEGY
 
 
 class Change(NamedTuple):
-    """A change by a caller.
-
-    Attributes:
-        revision: the decision's revision after it; 0 for other kinds.
-        seq: the project's change counter, which orders changes of one millisecond.
-    """
+    """A change by a caller; ``seq`` orders changes of one millisecond."""
 
     action: str
     kind: Kind

@@ -41,16 +41,6 @@ _REQUEST, _HIGH = 3, 3
 
 @dataclass(frozen=True, slots=True)
 class _Correctable:
-    """Functions of a kind whose items can be corrected.
-
-    Attributes:
-        load: returns an item's record, or None.
-        text: returns its text.
-        is_live: returns whether it is live.
-        end: retracts an item of a project, by number, with reason, author and time.
-        revive: makes an item live again.
-    """
-
     load: Callable[[Transaction, int, int], Any]
     text: Callable[[Any], str]
     is_live: Callable[[Any], bool]
@@ -100,14 +90,6 @@ class Corrections(Service):
         A message is withdrawn, if it is the caller's own and unread. Decisions are changed, not retracted: an agent's
         call sends a message to the one who set it, or to a person.
 
-        Args:
-            ref: its short id.
-            reason: at most ``context.max_content_kib``.
-            agent: the author; None takes the default, which may be nobody.
-
-        Returns:
-            The item; ``already`` tells how it had been retracted or replaced before.
-
         Raises:
             NotFound: the project has no such item.
             InvalidInput, TooLarge: an argument is invalid, or the item's kind cannot be retracted.
@@ -140,15 +122,7 @@ class Corrections(Service):
         return Retracted(record.ref, kind_name(kind), record, short, notes=notes, correction=correction)
 
     def confirm(self, ref: str, evidence: str | None = None, *, agent: str | None = None) -> Confirmed:
-        """Record that an agent has checked that a note or rule is true; each agent counts once.
-
-        Args:
-            ref: its short id.
-            evidence: what shows it, such as a test; at most ``context.max_content_kib``.
-            agent: the confirming agent; None takes the default.
-
-        Returns:
-            All confirmations. One by the author or a repeated one is not counted, with a note.
+        """Record that an agent has checked that a note or rule is true; each agent counts once, its author never.
 
         Raises:
             NotFound: the project has no such item.
@@ -191,11 +165,7 @@ class Corrections(Service):
         return Confirmed(record.ref, kind_name(kind), names, short, notes, correction)
 
     def ended(self, ref: str) -> Ended | None:
-        """Return how a note, rule or strategy was replaced or retracted, or None.
-
-        Raises:
-            InvalidInput: the id is invalid, or of another kind.
-        """
+        """Return how a note, rule or strategy was replaced or retracted, or None."""
         kind, number = _parse_ref(ref, "replaced")
         with projects.reading(self._workplace) as (transaction, project):
             if _CORRECTABLE[kind].load(transaction, project.id, number) is None:
@@ -210,11 +180,8 @@ class Corrections(Service):
     def undo(self, *, correction: int | None = None, agent: str | None = None) -> Undone:
         """Undo the last correction of the caller's session, or without one of its agent or person.
 
-        A retracted or replaced item is live again; its replacement is retracted.
-
-        Args:
-            correction: the number that the last correction must have.
-            agent: the author, without a session; None takes the default.
+        A retracted or replaced item is live again; its replacement is retracted. ``correction`` is the number that the
+        last correction must have.
 
         Raises:
             NotFound: there is nothing to undo.
@@ -252,9 +219,6 @@ class Corrections(Service):
         """Undo the caller's last change: a correction, a write, a set decision or a pin.
 
         A written item is retracted. A decision returns to its previous revision; a new one is deprecated.
-
-        Args:
-            agent: the author, without a session; None takes the default.
 
         Raises:
             NotFound: there is nothing to undo.
@@ -378,7 +342,6 @@ _ACTIONS = {SUPERSEDED: "replaced", RETRACTED: "retracted", CONFIRMED: "confirme
 
 
 def kind_name(kind: Kind) -> str:
-    """Return a kind's name for people."""
     return KINDS[kind].name
 
 

@@ -20,12 +20,8 @@ class Piece(NamedTuple):
     """A part of a document that makes one item.
 
     Attributes:
-        line: its first line in the document, from 1.
-        kind: one of :data:`KINDS`.
-        text: what the item says: the part below its headings, or what a record decides.
-        source: the part as it stands in the document, hidden characters and comments included.
-        key: of a decision, else empty.
-        reason: of a decision.
+        text: the part below its headings, or the decision of a record.
+        source: the part as written, hidden characters and comments included.
     """
 
     line: int
@@ -41,20 +37,11 @@ class Proposal:
     """A change of the memory that a document proposes.
 
     Attributes:
-        path: the document, relative to the project.
-        line: the line in it; of a removed text its last known one.
-        why: :data:`NEW`, :data:`CHANGED` or :data:`REMOVED`.
-        kind: rule, decision or note.
-        text: what the item would say; of a removed text what it says.
-        source: the text as it stands in the document; empty if it was removed.
-        paths: globs of the files that it would bind.
-        marks: what needs a look: hidden characters, a comment, a secret, commands, network, tool calls.
-        item: the short id of the item that it changes or ends, or None.
-        before: what that item says, or None.
-        also: other documents that say the same.
-        digest: identifies the text.
-        key, reason: of a decision, else empty.
-        clients: those that load the text by themselves, as the table stores them.
+        line: the line in the document; of a removed text its last known one.
+        source: the text as written in the document; empty if it was removed.
+        item: the short id of the item that it changes or ends, or None, and ``before`` its text.
+        also: other documents with the same text.
+        clients: those that load the text themselves, as the table stores them.
     """
 
     path: str
@@ -79,7 +66,6 @@ class Proposal:
 
     @property
     def ref(self) -> str:
-        """Return what names it: its place, or of a removed text its item."""
         return self.place if self.source or self.item is None else self.item
 
     @property
@@ -93,9 +79,6 @@ class Review:
     """The documents of a project, and what they propose.
 
     Attributes:
-        branch: the branch that they were read from, or None.
-        documents: their paths.
-        proposals: in the order of the documents.
         in_step: how many texts are items already.
         rejected: how many texts a person rejected.
         skipped: what was not read, each with the reason.
@@ -111,14 +94,10 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """Result of a person's decision on proposals.
+    """Result of a person's decision on proposals, each with the short id of its item.
 
     Attributes:
-        accepted: whether they were accepted, else rejected.
-        items: the decided ones, each with the short id of its item, or None.
-        failed: those that could not be stored, with the reason.
-        left_out: proposals that were left out, since only a person who names them accepts them.
-        notes: what was removed from a text before it was stored.
+        left_out: proposals that only a person who names them accepts.
     """
 
     accepted: bool

@@ -94,15 +94,10 @@ class Documents:
         return self._decide(refs, {}, {}, is_accepted=False)
 
     def write_block(self, *, remove: bool = False, check: bool = False, dry_run: bool = False) -> Block:
-        """Write the block with rules and decisions that a person wrote or confirmed into AGENTS.md.
+        """Write the block with rules and decisions that a person wrote or confirmed into AGENTS.md, or ``remove`` it.
 
-        It has at most 2,000 tokens and stays the same, byte for byte, while nothing changes. What came from this file
-        is left out. After a merge conflict it is written again.
-
-        Args:
-            remove: take the block out instead.
-            check: only tell whether the file is as it would be written.
-            dry_run: write nothing.
+        It has at most 2,000 tokens and stays the same, byte for byte, while nothing changes. Items from this file are
+        left out. After a merge conflict it is written again.
 
         Raises:
             Refused: an agent asks, or the file is a link or cannot be written.
@@ -149,7 +144,7 @@ class Documents:
 
 
 def _select(proposals: Sequence[Proposal], refs: Sequence[str]) -> tuple[list[Proposal], list[Proposal]]:
-    """Return the named proposals, and those that have to be named; a place names a proposal, a path all of its file."""
+    # a place names a proposal, a path all of its file; without any, those that have to be named are left out
     if not refs:
         return [one for one in proposals if not one.needs_a_look], [one for one in proposals if one.needs_a_look]
     selection: dict[str, Proposal] = {}
@@ -162,8 +157,6 @@ def _select(proposals: Sequence[Proposal], refs: Sequence[str]) -> tuple[list[Pr
 
 
 class _Deciding:
-    """A person's decision on proposals, within a transaction."""
-
     def __init__(
         self,
         workplace: Workplace,

@@ -47,8 +47,6 @@ _LONGEST_LEAD = 300
 
 
 class Block(NamedTuple):
-    """A block of Markdown: its kind, lines and the number of the first one."""
-
     kind: str
     lines: tuple[str, ...]
     line: int
@@ -127,7 +125,7 @@ def blocks_of(text: str, first: int = 1) -> Iterator[Block]:
 
 
 def _end_of_item(lines: list[str], at: int, indent: int, *, is_steps: bool) -> int:
-    """Return the end of a list item, with what is indented below it; of numbered ones that of the whole list."""
+    # with what is indented below it; of numbered ones that of the whole list
     fence = None
     while at < len(lines):
         line = lines[at]
@@ -227,7 +225,6 @@ _ACCEPTED = re.compile(r"(?i)\W*accepted\b")
 
 
 def read_record(path: str, front: str, text: str, first: int) -> Piece | str:
-    """Return the decision that a record holds, or the reason that it holds none in force."""
     title = _TITLE.search(text)
     sections: dict[str, tuple[int, str]] = {}
     marks = list(_SECTION.finditer(text))

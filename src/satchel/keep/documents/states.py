@@ -18,13 +18,7 @@ SOURCE = "documents"
 
 
 class TextState(NamedTuple):
-    """A decided text.
-
-    Attributes:
-        clients: those that load it by themselves; None for an edited text.
-        kind, item, seq: what it became, and that item's last change then; 0 for a rejected text.
-        agent: the number of the person.
-    """
+    """A decided text; ``item`` is 0 for a rejected one, ``clients`` None for an edited one."""
 
     path: str
     digest: str
@@ -119,7 +113,6 @@ LOADED: dict[str, tuple[str, ...]] = {
 
 
 def clients_loading(paths: Iterable[str]) -> str:
-    """Return the names of the clients that load any of some documents, as the table stores them."""
     from fnmatch import fnmatchcase
 
     paths = tuple(paths)
@@ -128,7 +121,7 @@ def clients_loading(paths: Iterable[str]) -> str:
 
 
 def loaded_items(transaction: Transaction, project_id: int, session: int | None) -> dict[int, dict[int, int]]:
-    """Return the items that the client of a session loads by itself: the seq at acceptance, by kind and item number."""
+    """Return the seq at acceptance of the items that a session's client loads itself, by kind and item number."""
     items: dict[int, dict[int, int]] = {}
     if session is not None:
         rows = transaction.all(
@@ -148,8 +141,7 @@ def reopen(
 ) -> bool:
     """Propose again what was accepted for an item at a time, and return whether its former state was restored.
 
-    A note or rule gets the state that an accepted change replaced; an item that is new then has none, and decisions
-    have a history of their own.
+    New items have no former state, and decisions have a history of their own.
     """
     former = _restore(workplace, transaction, project_id, item, accepted_at)
     kind, number = item[0].number, item[1]

@@ -42,9 +42,7 @@ def _make(view: View, rows: Sequence[Row]) -> tuple[Entry, ...]:
 
 
 def completed(transaction: Transaction, root: str | None, entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Return entries with the authors of repeated ones, and the state of cited files below ``root``; None compares
-    none.
-    """
+    """Return entries with the authors of repeated ones, and the state of cited files; ``root`` None compares none."""
     entries = with_names(transaction, entries)
     on_files = [entry.id for entry in entries if entry.file is not None]
     if not on_files or root is None:
@@ -83,7 +81,6 @@ def _is_small(view: View) -> bool:
 
 
 def load(transaction: Transaction, project_id: int, number: int) -> Entry | None:
-    """Return an entry of any run, or None."""
     row = transaction.one(
         f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.project_id = :project AND c.id = :id",
         {"project": project_id, "id": number},
@@ -143,8 +140,6 @@ _LOADED = ("discovery", "error", "decision", "review_issue", "review_verdict", "
 
 @dataclass(frozen=True, slots=True)
 class StateNote:
-    """A discovery, an error or a decision."""
-
     ref: str
     run_id: str
     content: str
@@ -158,8 +153,6 @@ class StateNote:
 
 @dataclass(frozen=True, slots=True)
 class StateIssue:
-    """A live review issue with its place."""
-
     ref: str
     run_id: str
     issue: ReviewIssue
@@ -172,8 +165,6 @@ class StateIssue:
 
 @dataclass(frozen=True, slots=True)
 class StateVerdict:
-    """The live verdict of a task and loop."""
-
     ref: str
     run_id: str
     verdict: ReviewVerdict
@@ -197,11 +188,8 @@ class RunState:
     """Data that an orchestrator needs of one run or all, each list oldest first.
 
     Attributes:
-        run_id: None for all runs of the project.
         run: None if all runs are loaded, or ``main`` was not used yet.
-        codebase_analysis: the newest one.
         verdicts: the live verdict of each reviewed task and loop; ``verdict`` is the newest.
-        unreadable: rows that could not be read.
         left_out: pairs of entry type and number of older entries not loaded.
     """
 
@@ -218,12 +206,10 @@ class RunState:
 
     @property
     def verdict(self) -> StateVerdict | None:
-        """Return the newest live verdict, or None."""
         return self.verdicts[-1] if self.verdicts else None
 
 
 def load_state(transaction: Transaction, project_id: int, run: RunChoice | None) -> RunState:
-    """Load the newest entries of each type, oldest first; ``run`` None loads all runs."""
     notes: dict[str, list[StateNote]] = {name: [] for name in _LOADED[:3]}
     issues: list[StateIssue] = []
     verdicts: list[StateVerdict] = []

@@ -23,10 +23,7 @@ def key_of(
     loop_id: str | None,
     agent: int | None,
 ) -> int | None:
-    """Return the key shared by notes with the same text and place; None for types that are not compared.
-
-    An error's key includes its agent and loop: elsewhere it was a new occurrence.
-    """
+    # an error's key includes its agent and loop: elsewhere it was a new occurrence
     if type not in COMPARED_TYPES:
         return None
     words = content.casefold().split()
@@ -42,10 +39,10 @@ def key_of(
 
 
 class Sightings:
-    """Existing equivalents of several new notes; :meth:`read` finds them. Keys are places of the new notes.
+    """Existing equivalents of new notes by their places, once :meth:`read` has found them.
 
     Attributes:
-        keys: the result of :func:`key_of`.
+        keys: the results of :func:`key_of`.
         known: the equivalent live note.
         first: the place of an equivalent earlier new note.
         ended: the newest equivalent note that is no longer live.
@@ -70,7 +67,6 @@ class Sightings:
         )
 
     def read(self, excluded: Container[int]) -> None:
-        """Find the equivalents, except for the notes at the given places."""
         rows = self._rows.all() if self._rows else ()
         live = {note_key: number for number, note_key, is_live in reversed(rows) if is_live}
         over = {note_key: number for number, note_key, is_live in rows if not is_live}
@@ -164,7 +160,7 @@ _CAUGHT_UP = 500
 """Maximum number of notes, the newest, that get bands at once."""
 
 
-# the last note with recorded bands has a mark of its own
+# the last note with recorded bands is marked
 _MARKED = "FROM likenesses WHERE project_id = :project AND mark = :mark AND kind = :kind"
 _REACHED = f"SELECT COALESCE(max(item_id), 0) {_MARKED}"
 
@@ -190,20 +186,13 @@ def _candidates(recorded: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Near-duplicates found before a note is written.
-
-    Attributes:
-        project_id: the project of those notes; 0 if none was searched.
-        near: near-duplicate notes, each with its run.
-        late: bands of notes that have none recorded, by note number.
-    """
+    """Near-duplicates, each with its run, and the bands of notes that have none recorded."""
 
     project_id: int = 0
     near: tuple[tuple[int, str], ...] = ()
     late: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
     def notes(self, run: int) -> tuple[str, ...]:
-        """Return remarks on near-duplicates in a run."""
         return tuple(note for of_run, note in self.near if of_run == run)
 
 
@@ -258,10 +247,7 @@ def _reached(project_id: int) -> dict[str, object]:
 
 
 def record_bands(transaction: Transaction, project_id: int, matches: Matches, rows_reached: Rows | None) -> None:
-    """Record the bands of notes that have none, once there are enough.
-
-    ``rows_reached`` is the result of :func:`ask_reached`.
-    """
+    """Record the bands of notes that have none, once there are enough."""
     if rows_reached is None:
         return
     (reached,) = rows_reached.one() or (0,)
@@ -276,7 +262,6 @@ def record_bands(transaction: Transaction, project_id: int, matches: Matches, ro
 
 
 def forget_bands(transaction: Transaction, project_id: int, number: int) -> None:
-    """Delete the bands of a note about to be deleted."""
     rows = transaction.all(
         f"""
         SELECT content FROM context

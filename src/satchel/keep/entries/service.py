@@ -64,7 +64,6 @@ class Entries:
         run_id: str | None = None,
         agent: str | None = None,
     ) -> Entry:
-        """Write one entry; it is durable when this returns."""
         entry = NewEntry(type, content, task_id, loop_id, file, line, supersedes)
         return self.write_many([entry], run_id=run_id, agent=agent)[0]
 
@@ -95,7 +94,7 @@ class Entries:
             )
             transaction.expect(context=len(prepared), documents=len(prepared))
             if matches.project_id != project.id:
-                matches = repeats.NO_MATCHES  # the project was replaced meanwhile
+                matches = repeats.NO_MATCHES  # another process replaced the project
             reached = repeats.ask_reached(transaction, project.id, matches)
             repeated = Sightings(transaction, writer, prepared)
             duplicates = {} if self._find_duplicates is None else self._find_duplicates(transaction, writer, prepared)
@@ -155,9 +154,7 @@ class Entries:
         return lists.find(self._workplace, LISTING, EntryPage, filters)
 
     def prune(self, *, keep: int | None = None, run_id: str | None = None, dry_run: bool = False) -> PruneResult:
-        """Delete all but the newest ``keep`` entries of each type and loop of a run.
-
-        ``keep`` None is ``context.max_per_loop``, or 500 if it is not set.
+        """Delete all but the newest ``keep`` entries of each type and loop of a run; see ``context.max_per_loop``.
 
         The live analysis and the current review are never deleted, and what persons wrote only by a person.
         """
@@ -212,7 +209,7 @@ class Entries:
 
 
 class _Citer:
-    """Citations for the entries of one call; without files nothing is imported."""
+    # without files nothing is imported
 
     def __init__(self, root: str | None) -> None:
         self._root = root

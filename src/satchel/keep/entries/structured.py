@@ -98,8 +98,6 @@ _EXPECTED = {
 
 @dataclass(frozen=True, slots=True)
 class ReviewIssue:
-    """A reviewer's finding at the entry's place."""
-
     description: str
     issue_type: str | None = None
     suggestion: str | None = None
@@ -107,8 +105,6 @@ class ReviewIssue:
 
 @dataclass(frozen=True, slots=True)
 class ReviewVerdict:
-    """Result of a review."""
-
     passed: bool
     summary: str | None = None
     intent_satisfied: bool | None = None
@@ -116,8 +112,6 @@ class ReviewVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Scratchpad:
-    """Progress of one attempt, with its iteration number if there are several."""
-
     iteration: int | None = None
     done: bool | None = None
     test_status: str | None = None
@@ -128,8 +122,6 @@ class Scratchpad:
 
 @dataclass(frozen=True, slots=True)
 class CodebaseAnalysis:
-    """Description of a code base and its layout."""
-
     summary: str
     project_type: str | None = None
     tech_stack: tuple[str, ...] = ()
@@ -140,7 +132,6 @@ class CodebaseAnalysis:
 
 
 def parse_object(entry_type: str, content: object) -> dict[str, object]:
-    """Parse and check the content of a structured entry, an object or its JSON."""
     value = _parse_json(entry_type, content) if isinstance(content, str) else content
     if not isinstance(value, Mapping):
         raise InvalidInput(f"the content of a {entry_type} must be an object", _example(entry_type))
@@ -167,7 +158,7 @@ def parse_object(entry_type: str, content: object) -> dict[str, object]:
 
 
 def check_issue_type(content: str) -> None:
-    """Check the issue type of a new review_issue; stored ones may have others."""
+    # stored ones may have others
     issue_type = review_issue(content).issue_type
     if issue_type is not None and issue_type not in ISSUE_TYPES:
         raise InvalidInput(
@@ -177,14 +168,13 @@ def check_issue_type(content: str) -> None:
 
 
 def check_severity(content: str) -> None:
-    """Check the severity of a new bug; stored ones may have others."""
+    # stored ones may have others
     severity = parse_object("bug", content).get("severity")
     if severity is not None and severity not in PRIORITIES:
         raise unknown_name("severity", severity, PRIORITIES)
 
 
 def as_object(content: str | Mapping[str, object], field: str) -> str | Mapping[str, object]:
-    """Return a content as an object; plain text becomes its field."""
     is_plain = isinstance(content, str) and content.strip() and not content.lstrip().startswith("{")
     return {field: content} if is_plain else content
 
@@ -208,7 +198,6 @@ def hidden_note(content: str) -> tuple[str, ...]:
 
 
 def searchable_text(content: str) -> str:
-    """Return the texts in a structured entry's JSON, without names and punctuation."""
     try:
         return "\n".join(json_texts(json.loads(content)))
     except (ValueError, RecursionError):
@@ -242,7 +231,6 @@ def _remembering(read: Callable[[str], Record]) -> Callable[[str], Record]:
 
 
 def review_issue(content: str) -> ReviewIssue:
-    """Parse a stored review_issue."""
     fields = parse_object("review_issue", content)
     return ReviewIssue(
         description=str(fields["description"]),
@@ -253,7 +241,6 @@ def review_issue(content: str) -> ReviewIssue:
 
 @_remembering
 def review_verdict(content: str) -> ReviewVerdict:
-    """Parse a stored review_verdict."""
     fields = parse_object("review_verdict", content)
     intent = fields.get("intent_satisfied")
     return ReviewVerdict(bool(fields["passed"]), _text(fields, "summary"), None if intent is None else bool(intent))
@@ -261,7 +248,6 @@ def review_verdict(content: str) -> ReviewVerdict:
 
 @_remembering
 def scratchpad(content: str) -> Scratchpad:
-    """Parse a stored scratchpad."""
     fields = parse_object("scratchpad", content)
     done, iteration = fields.get("done"), fields.get("iteration")
     return Scratchpad(
@@ -275,7 +261,6 @@ def scratchpad(content: str) -> Scratchpad:
 
 
 def codebase_analysis(content: str) -> CodebaseAnalysis:
-    """Parse a stored codebase_analysis."""
     fields = parse_object("codebase_analysis", content)
     return CodebaseAnalysis(
         summary=str(fields["summary"]),
@@ -349,10 +334,7 @@ _UNLABELLED = frozenset({"description", "summary"})
 
 
 def labelled(entry_type: str, content: str, without: Collection[str] = ()) -> str:
-    """Return the text of a stored structured entry, state first; of a malformed one all its texts.
-
-    ``without`` names fields to leave out.
-    """
+    """Return the text of a stored structured entry, state first; of a malformed one all its texts."""
     try:
         fields = parse_object(entry_type, content)
     except InvalidInput:

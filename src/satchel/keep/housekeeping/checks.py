@@ -31,12 +31,7 @@ _KIND_OF_TABLE = {kind.table: kind for kind in Kind}
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Result of one check.
-
-    Attributes:
-        status: ok, warning or failed.
-        detail: the finding; unless ok, with a remedy.
-    """
+    """Result of one check: ok, warning or failed; unless ok, ``detail`` has a remedy."""
 
     name: str
     status: str
@@ -53,7 +48,6 @@ Examination = tuple[str, Callable[[Engine], Check]]
 
 
 def examine(engine: Engine, warnings: tuple[str, ...], further: tuple[Examination, ...] = ()) -> Iterator[Check]:
-    """Run all checks; see :meth:`satchel.keep.housekeeping.Housekeeping.doctor`."""
     if warnings:
         yield Check("configuration", "warning", "; ".join(warnings))
     else:
@@ -83,7 +77,6 @@ def examine(engine: Engine, warnings: tuple[str, ...], further: tuple[Examinatio
 
 
 def whereabouts(workplace: Workplace, origin: str) -> Check:
-    """Return the result of :meth:`satchel.keep.housekeeping.Housekeeping.whereabouts`."""
     engine = workplace.engine
     agent = "no agent is named" if workplace.agent is None else f"agent {workplace.agent}"
     run = "no run is chosen" if workplace.run_id is None else f"run {workplace.run_id}"
@@ -352,7 +345,6 @@ _OF_OTHERS = " UNION ALL ".join(
 
 
 def count_problems(transaction: Transaction) -> list[str]:
-    """Return the differences between decisions and their counts or copies."""
     problems: list[str] = []
     for what, (table, _, _) in _JUNCTIONS.items():
         row = transaction.one(
@@ -376,7 +368,6 @@ def count_problems(transaction: Transaction) -> list[str]:
 
 
 def recount(transaction: Transaction) -> None:
-    """Recalculate counts and copies from the decisions of the store."""
     for table, column, _ in _JUNCTIONS.values():
         transaction.run(
             f"""
@@ -410,10 +401,7 @@ def delete_sightings(transaction: Transaction, kind: Kind, number: int) -> None:
 
 
 def delete_orphaned_deliveries(transaction: Transaction) -> int:
-    """Delete the delivery records of deleted items in all projects, and return their number.
-
-    Bulk deletions leave them behind, since they are not looked up by item.
-    """
+    # bulk deletions leave them behind, since they are not looked up by item
     return transaction.execute(f"DELETE FROM deliveries WHERE {_ORPHANED}")
 
 

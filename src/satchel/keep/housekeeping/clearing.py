@@ -40,14 +40,7 @@ _PER_STEP = 500
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """Result of clearing or its preview.
-
-    Attributes:
-        messages: number deleted; ``file_changes`` likewise.
-        claims: number of expired ones; ``error_patterns`` likewise, with their solutions.
-        conversations: number deleted, with their turns.
-        done: False for a preview.
-    """
+    """Result of clearing or its preview: the number of deleted items of each kind."""
 
     messages: int
     file_changes: int
@@ -59,14 +52,6 @@ class Cleared:
 
 @dataclass(frozen=True, slots=True)
 class _Old:
-    """Condition for the old items of a kind.
-
-    Attributes:
-        declaration: loaded beforehand, since after a commit nothing may fail.
-        where: SQL on the kind's table ``t``.
-        values: its parameters.
-    """
-
     kind: Kind
     declaration: ItemKind[Any]
     where: str
@@ -99,7 +84,7 @@ def clear(
     dry_run: bool,
     progress: Progress | None,
 ) -> Cleared:
-    """Delete old items in many short transactions; see :meth:`satchel.keep.housekeeping.Housekeeping.clear`."""
+    # many short transactions, so that other writers wait only briefly
     for field, hours in (("messages_hours", messages_hours), ("file_changes_hours", file_changes_hours)):
         if hours is not None:
             check_whole(field, hours, MAX_HOURS)
@@ -185,14 +170,9 @@ class Forgotten:
     """Result of deleting an item permanently, or its preview.
 
     Attributes:
-        ref: its short id.
-        kind: such as entry, decision or solution.
-        text: its searchable text.
         still_in: backups, set-aside files and the shared file that still contain it.
         unreadable: backups that could not be opened.
-        wal_emptied: False if the space could not be reclaimed, or another process still reads old data, so that the
-            text may remain in the file, its WAL, or a database's tables.
-        done: False for a preview.
+        wal_emptied: False if the text may remain in the file, its WAL, or a database's tables.
         out_of_reach: places that Satchel cannot inspect and that may contain the text, or None.
     """
 
@@ -208,12 +188,6 @@ class Forgotten:
 
 @dataclass(frozen=True, slots=True)
 class _Leaving:
-    """An item about to be deleted.
-
-    Attributes:
-        delete: deletes it with its dependents.
-    """
-
     ref: str
     kind: str
     table: str
@@ -223,7 +197,6 @@ class _Leaving:
 
 
 def forget(workplace: Workplace, ref: str, *, dry_run: bool) -> Forgotten:
-    """Delete one item; see :meth:`satchel.keep.housekeeping.Housekeeping.forget`."""
     engine = workplace.engine
     if not dry_run:
         require_person(workplace, "forget items for good")

@@ -31,10 +31,7 @@ class Housekeeping:
         self._examinations = examinations
 
     def initialise(self, *, new: bool = False) -> Path | None:
-        """Create the store and project now instead of at the first write.
-
-        ``new`` starts an empty store if the last one is missing, empty or unusable.
-        """
+        """Create the store and project now; ``new`` starts an empty one if the last is missing, empty or unusable."""
         aside = self._engine.upkeep.make_room(self._is_usable) if new else None
         with projects.writing(self._workplace):
             return aside
@@ -43,7 +40,6 @@ class Housekeeping:
         return not any(isinstance(check, BeyondRepair) for check in self.doctor())
 
     def statistics(self) -> Statistics:
-        """Count the project's items."""
         with projects.reading(self._workplace) as (transaction, project):
             engine = None if self._workplace.is_confined else self._engine
             return statistics.count_up(transaction, engine, project, self._workplace.clock())
@@ -71,8 +67,7 @@ class Housekeeping:
     def backup(self, target: Path | None = None, progress: Progress | None = None) -> Backup:
         """Copy the store while it is in use; the copy is checked before it gets its name.
 
-        Raises:
-            Refused: the store is in a database; :meth:`dump_command` returns what backs it up.
+        Raises Refused for a store in a database: see :meth:`dump_command`.
         """
         if target is not None:
             check_encodable(target, "target")
@@ -109,9 +104,7 @@ class Housekeeping:
     def restore(self, source: Path, progress: Progress | None = None) -> Restored:
         """Put a backup in the place of the store, after saving that.
 
-        Raises:
-            Refused: the store is in a database; :meth:`load_command` returns what restores it. Or the caller is not a
-                person.
+        Raises Refused for a store in a database (see :meth:`load_command`), and to all but persons.
         """
         require_person(self._workplace, "restore a backup")
         restored = self._engine.upkeep.restore(source, progress)
@@ -134,10 +127,7 @@ class Housekeeping:
                     record_action(transaction, self._workplace, project.id, what, self._workplace.clock())
 
     def compact(self) -> Shrunk:
-        """Merge the search index, delete leftovers of deleted items, and reclaim the space.
-
-        Leftovers are deliveries and contents of conversations.
-        """
+        """Merge the search index, delete leftovers of deleted items and conversations, and reclaim the space."""
         with self._engine.without_deadline(), self._engine.write() as transaction:
             checks.delete_orphaned_deliveries(transaction)
             past_conversations.remove_contents(transaction)

@@ -26,12 +26,7 @@ _MOST_NAMES = 500
 
 @dataclass(frozen=True, slots=True)
 class NameUse:
-    """A name and where it is used.
-
-    Attributes:
-        kind: tag, scope, layer or category.
-        decisions: number of decisions of every status; ``rules``: of rules in force.
-    """
+    """A tag, scope, layer or category, with the decisions of every status and the rules in force that use it."""
 
     kind: str
     name: str
@@ -41,11 +36,7 @@ class NameUse:
 
 @dataclass(frozen=True, slots=True)
 class NamesInUse:
-    """The used names by kind, the most used first.
-
-    Attributes:
-        total: their number, including those beyond the limit.
-    """
+    """The used names by kind, the most used first; ``total`` counts those beyond the limit too."""
 
     names: tuple[NameUse, ...]
     total: int
@@ -53,15 +44,7 @@ class NamesInUse:
 
 @dataclass(frozen=True, slots=True)
 class AgentDay:
-    """What an agent did on a day, as far as it is stored.
-
-    Attributes:
-        began_at: midnight, in milliseconds UTC.
-        agent: its name; None for those without one.
-        writes: notes, decisions, rules, packages and strategies that it made.
-        claims: those that it made and still holds, and those that ended on that day.
-        solutions: solutions of errors.
-    """
+    """Activity of an agent on a day; ``claims`` are those that it still holds, and those that ended that day."""
 
     began_at: int
     agent: str | None
@@ -118,7 +101,6 @@ _ACTIVITY = f"""
 
 
 def count_names(transaction: Transaction, project: Project) -> NamesInUse:
-    """Count the decisions and rules of each name of a project."""
     names: list[NameUse] = []
     for kind, table, dimension, rules in _KINDS:
         decisions = (
@@ -139,7 +121,6 @@ def count_names(transaction: Transaction, project: Project) -> NamesInUse:
 
 
 def count_activity(transaction: Transaction, project: Project, now: int) -> Activity:
-    """Count what each agent did in the last days."""
     since = (now // DAY_MS - DAYS + 1) * DAY_MS
     names: dict[int, str] = dict(
         transaction.all("SELECT id, name FROM agents WHERE project_id = :project", {"project": project.id})
@@ -168,12 +149,9 @@ class ItemUse:
     """Outcome of one briefed item.
 
     Attributes:
-        ref: its short id.
-        delivered: number of context windows it was delivered to.
         confirmed: number of confirming agents; of a strategy, of reported successes.
         corrected: whether it was replaced or retracted after a delivery.
         succeeded: number of deliveries whose session, or else agent, finished or passed a review within a day.
-        text: the start of its text.
     """
 
     ref: str
@@ -186,15 +164,11 @@ class ItemUse:
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """Outcomes of briefed items.
+    """Outcomes of briefed items, with the most and the least useful ones.
 
     Attributes:
-        items: number of delivered items; ``deliveries``: of deliveries.
-        confirmed, corrected, succeeded: number of items with that outcome.
-        useful: the items most often confirmed or followed by success.
         unused: items delivered at least three times over a week or longer without any such outcome, most delivered
             first. Rules are excluded, since following one leaves no trace.
-        unused_total: number of all such items.
     """
 
     items: int
@@ -221,7 +195,6 @@ class _Count:
 
 
 def count_uses(transaction: Transaction, project_id: int, now: int) -> MemoryUse:
-    """Count the outcomes of a project's briefed items."""
     counts = _delivered(transaction, project_id)
     _correct(transaction, project_id, counts)
     there = dict(_texts(transaction, counts))

@@ -300,7 +300,7 @@ def _mem_line(table: str, fields: Fields, parts: Sequence[str | None], kind: str
 
 
 def _listed(text: str | None) -> list[str]:
-    # any other text than a JSON list is a list of itself
+    # any other text than a JSON list is a list of one
     try:
         listed = json.loads(text or "[]")
     except ValueError:

@@ -90,13 +90,7 @@ _RATIONALE = {
 
 
 class DecisionReader:
-    """Reader for decisions.
-
-    Attributes:
-        unchanged: number of history rows dropped because the next state was the same.
-        without_value: number of history rows without a value: sqlew 3.9 and later record none for numbers.
-        unknown: number of earlier states without a recorded layer, status, tags and scopes.
-    """
+    """Reader for decisions; it counts the history rows that it leaves out (unchanged, without_value) or completes."""
 
     def __init__(self, tables: SqlewTables) -> None:
         self._tables = tables

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from hashlib import blake2b
@@ -10,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from satchel.base.clock import iso
+from satchel.base.clock import iso, parse_time
 from satchel.base.errors import Conflict, InvalidInput, StoreForeign, unknown_name
 from satchel.base.records import dataclass, field
 from satchel.base.text import fold
@@ -51,14 +52,12 @@ def arriving(
 
 
 def number_of(value: Value) -> int | None:
-    """Return a whole number, or None for anything else."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, int) else None
 
 
 def described(value: Value) -> str:
-    """Return a description of a value, for reports."""
     if value is None:
         return "missing"
     return "no readable text" if isinstance(value, bytes) else repr(value)[:60]
@@ -76,7 +75,6 @@ def whole(value: Value, field: str, least: int = 0, most: int | None = None, def
 
 
 def text_of(value: Value, field: str) -> str:
-    """Return a non-blank text."""
     if isinstance(value, (int, float)):
         return str(value)
     if not isinstance(value, str):
@@ -86,8 +84,31 @@ def text_of(value: Value, field: str) -> str:
     return value
 
 
+def key_of(value: Value, field: str) -> str:
+    number = number_of(value)
+    return text_of(value if number is None else number, field).strip()
+
+
+def moment_of(value: Value, field: str) -> int:
+    # without an offset it is UTC, as SQLite writes it
+    try:
+        moment = parse_time(value, 0) if isinstance(value, str) and _DATE.match(value.strip()) else -1
+    except InvalidInput:
+        moment = -1
+    if moment < 0:
+        raise Unreadable(f"its {field} is {described(value)}, not a time in ISO 8601")
+    return moment
+
+
+def moment_or_none(row: Row, value: Value, field: str, instead: str) -> int | None:
+    try:
+        return moment_of(value, field)
+    except Unreadable as error:
+        row.problems.append(f"{error}; {instead}")
+        return None
+
+
 def optional_text(value: Value, field: str) -> str | None:
-    """Return a text, or None for a blank one."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     return text_of(value, field)
@@ -96,10 +117,7 @@ def optional_text(value: Value, field: str) -> str | None:
 def among(
     value: Value, field: str, choices: Collection[str], missing: str, other: str | None = None
 ) -> tuple[str, str | None]:
-    """Return one of the choices, and the problem with the value, if any.
-
-    ``missing`` replaces no value, ``other`` any unknown one.
-    """
+    """Return one of the choices, and the problem with the value, if any; ``missing`` replaces no value."""
     name = missing if value is None or value == "" else fold(value) if isinstance(value, str) else ""
     if name in choices:
         return name, None
@@ -110,26 +128,20 @@ def among(
 def count_of(
     value: Value, field: str, least: int, default: int | None = None, most: int = 2**31 - 1
 ) -> tuple[int, str | None]:
-    """Return a count within limits, and the problem with the value, if any."""
     number = number_of(value)
     count = (default or least) if number is None or number < least else min(number, most)
     return count, None if count == number else f"its {field} is {described(value)}; {count} here"
 
 
 _MAX_NAMED = 12
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 Fields = dict[str, Any]
 """The fields of one row, by name."""
 
 
 class ForeignTables(ABC):
-    """Tables of a database of another tool.
-
-    Attributes:
-        project: the project being read, if the database has projects.
-        owner: its id in the rows.
-        troubles: rows that could not be read so far.
-    """
+    """Tables of a database of another tool; ``owner`` is the id of the selected project in their rows."""
 
     def __init__(self, database: ForeignDatabase) -> None:
         self._database = database
@@ -138,15 +150,12 @@ class ForeignTables(ABC):
         self.troubles: list[Trouble] = []
 
     def name(self, table: str) -> str:
-        """Return a table's name in this database."""
         return table
 
     def row_name(self, column: str, value: Value) -> str:
-        """Return a row's identification for reports."""
         return f"{column} {value if isinstance(value, (int, str)) else described(value)}"[:120]
 
     def has(self, table: str, *columns: str) -> bool:
-        """Return whether a table has all of these columns."""
         columns_there = self._database.tables.get(self.name(table))
         return columns_there is not None and set(columns) <= set(columns_there)
 
@@ -165,7 +174,6 @@ class ForeignTables(ABC):
             yield tuple(None if name is None else next(values) for name in selected)
 
     def rows(self, table: str, *columns: str) -> Iterator[tuple[Value, ...]]:
-        """Return columns of the selected project's rows."""
         is_owned = self.owner is not None and self.has(table, "project_id")
         for owner, *values in self.all_rows(table, "project_id", *columns):
             if not is_owned or owner == self.owner:
@@ -199,10 +207,7 @@ class ForeignTables(ABC):
         self.project = names[self.owner]
 
     def read(self, declared: Mapping[str, Reading], table: str, key: str) -> list[Fields]:
-        """Read every row of a table as declared, field by field in order.
-
-        A row that cannot be read is reported and left out.
-        """
+        """Read every row of a table as declared, field by field; a row that cannot be read is reported and left out."""
         names = [name for reading in declared.values() for name in reading.columns]
         key_name = key.partition("|")[0]
         fields: list[Fields] = []
@@ -235,16 +240,13 @@ class ForeignTables(ABC):
     def arriving(
         self, source: Path, name: str, lines: Sequence[tuple[str, str, Line]], noted: Sequence[tuple[object, str]]
     ) -> Arriving:
-        """Return the lines as input of an import; see :func:`satchel.keep.importing.tables.arriving`."""
         return arriving(source, name, self.format, lines, self.troubles, noted, self.project, self.not_taken())
 
     def not_among(self, read: Collection[str]) -> tuple[tuple[str, int], ...]:
-        """Return the tables with rows that are not read, and their row counts."""
         counted = ((name, self._database.count(name)) for name in self._database.tables if name not in read)
         return tuple((name, rows) for name, rows in counted if rows)
 
     def not_of(self, tool: str, where: str, has: str) -> StoreForeign:
-        """Return the error for a database of another tool."""
         names = list(self._database.tables)
         listed = ", ".join(names[:_MAX_NAMED]) + (", ..." if len(names) > _MAX_NAMED else "")
         return StoreForeign(
@@ -255,13 +257,7 @@ class ForeignTables(ABC):
 
 @dataclass(slots=True)
 class Row:
-    """A row being read.
-
-    Attributes:
-        name: its identification for reports.
-        fields: the fields read so far.
-        problems: problems with values that were replaced or left out, reported once the row is imported.
-    """
+    """A row being read, with the fields so far, and problems that are reported once the row is imported."""
 
     tables: Any
     table: str
@@ -278,24 +274,17 @@ class Reading(NamedTuple):
 
 
 def columns(*names: str, read: Callable[..., object]) -> Reading:
-    """Declare a field made of several columns.
-
-    ``one|other`` takes the first that exists; ``read`` raises Unreadable to refuse the row.
-    """
+    """Declare a field of several columns; ``one|other`` takes the first that exists."""
     return Reading(names, read)
 
 
 def column(name: str, read: Callable[[Value, str], object]) -> Reading:
-    """Declare a field of one column.
-
-    ``one|other`` takes the first that exists; ``read`` receives the value and the first name.
-    """
+    """Declare a field of one column; ``one|other`` takes the first that exists."""
     field_name = name.partition("|")[0]
     return Reading((name,), lambda _, value: read(value, field_name))
 
 
 def optional(read: Callable[[Value, str], object]) -> Callable[[Value, str], object]:
-    """Wrap a reader so that a missing value becomes None."""
     return lambda value, field_name: None if value is None else read(value, field_name)
 
 

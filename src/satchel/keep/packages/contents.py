@@ -21,8 +21,6 @@ _ON_CALLERS_DISK = "is a file of your working tree, which the server does not se
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """The text of a file, or the reason it is missing; notes tell what was cleaned or redacted."""
-
     text: str | None
     reason: str | None = None
     notes: tuple[str, ...] = ()
@@ -123,5 +121,4 @@ def _says_secret(path: str, base: str, real: str) -> bool:
 
 
 def too_large(size: int, max_bytes: int) -> str:
-    """Return the message for a file that is too large."""
     return f"has {size:,} bytes, more than the {max_bytes:,} that are read"

@@ -37,7 +37,6 @@ HEARD_MS = 3_600_000
 
 
 def start(transaction: Transaction, workplace: Workplace, project_id: int, caller: Caller, now: int) -> State:
-    """Create the caller's session, as the successor of one that is over if there is one."""
     client = caller.own_client
     identity = caller.host_id if client is caller.client else host_id(client, caller.environ)
     is_remote = caller.is_remote
@@ -129,13 +128,11 @@ def touch(
 
 
 def forget_heard(transaction: Transaction, now: int) -> None:
-    """Delete the sentences of persons that sessions heard over an hour ago."""
     since = now - HEARD_MS
     transaction.run("UPDATE sessions SET heard = NULL, heard_at = NULL WHERE heard_at < :since", {"since": since})
 
 
 def change(transaction: Transaction, session: int, columns: dict[str, object]) -> None:
-    """Update columns of a session."""
     assigned = ", ".join(f'"{name}" = :{name}' for name in columns)
     transaction.run(f"UPDATE sessions SET {assigned} WHERE id = :id", {**columns, "id": session})
     if columns.keys() & _CACHED:
@@ -143,7 +140,6 @@ def change(transaction: Transaction, session: int, columns: dict[str, object]) -
 
 
 def add_host_id(transaction: Transaction, session: int, client: str, identity: str) -> None:
-    """Record a client's id for a session; it may have several."""
     transaction.run(
         """
         INSERT INTO session_hosts (host_id, session_id, client) VALUES (:identity, :session, :client)
@@ -217,7 +213,7 @@ def _predecessor(
         "of_tokens": OF_TOKENS,
     }
     for one in joining.load(transaction, where, values, _LOOKED_AT):
-        # a session without a chosen agent has the one of its first call
+        # a session without a chosen agent takes that of its first call
         fits = one.state.agent == agent if agent is not None else not one.state.is_chosen
         if fits and joining.is_gone(one, now):
             return one
@@ -262,7 +258,6 @@ _LEAST_SHARED = 70
 
 
 def remember_heard(transaction: Transaction, session: int, sentences: Sequence[str], now: int) -> None:
-    """Record sentences that the prompt hook saw."""
     from satchel.redaction import redact
 
     new = [(now, redact(one).text) for one in sentences]
