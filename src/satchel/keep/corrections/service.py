@@ -271,10 +271,7 @@ class Corrections(Service):
             log.record_taken_back(transaction, project_id, change._replace(revision=now.revision), by)
             reopen(self._workplace, transaction, project_id, (change.kind, change.item), change.made_at)
 
-        service = Decisions(
-            self._workplace,
-            on_set=taken_back,
-        )
+        service = Decisions(self._workplace, on_set=taken_back)
         try:
             restored = service.take_back(key, change.revision, agent=agent)
         except Conflict as error:

@@ -48,10 +48,7 @@ _FIELDS: dict[str, tuple[_Field, ...]] = {
         _Field("intent_satisfied", "flag"),
         _Field("change", "text"),
     ),
-    "bug": (
-        _Field("description", "text", required=True),
-        _Field("severity", "text"),
-    ),
+    "bug": (_Field("description", "text", required=True), _Field("severity", "text")),
     "scratchpad": (
         _Field("iteration", "whole"),
         _Field("done", "flag"),
@@ -88,12 +85,7 @@ ISSUE_TYPES = (
 
 _HIDDEN = "later attempts only see done=, attempted=, next_step="
 
-_EXPECTED = {
-    "text": "text",
-    "flag": "true or false",
-    "whole": "a whole number, 0 or more",
-    "texts": "a list of texts",
-}
+_EXPECTED = {"text": "text", "flag": "true or false", "whole": "a whole number, 0 or more", "texts": "a list of texts"}
 
 
 @dataclass(frozen=True, slots=True)

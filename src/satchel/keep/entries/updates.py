@@ -153,8 +153,7 @@ def _replaced_by(transaction: Transaction, project_id: int, run: int, entry: rec
     values = {"project": project_id, "run": run}
     if entry.type == records.CODEBASE_ANALYSIS:
         rows = transaction.all(
-            f"SELECT id FROM context WHERE {where} AND type = :type",
-            {**values, "type": records.CODEBASE_ANALYSIS},
+            f"SELECT id FROM context WHERE {where} AND type = :type", {**values, "type": records.CODEBASE_ANALYSIS}
         )
         return [row[0] for row in rows]
     same_review = f"{where} AND {_equals('task_id', entry.task_id)} AND {_equals('loop_id', entry.loop_id)}"

@@ -111,11 +111,7 @@ def _check_version(engine: Engine) -> Check:
         rows = transaction.all("SELECT max(version), (SELECT min_writer FROM store) FROM migrations")
     version, needed = rows[0]
     if needed > SCHEMA_VERSION:
-        return Check(
-            "store",
-            "warning",
-            f"schema {version} can be read but not written by this Satchel: upgrade it",
-        )
+        return Check("store", "warning", f"schema {version} can be read but not written by this Satchel: upgrade it")
     return Check("store", "ok", f"schema {version}, {engine.upkeep.version}")
 
 
@@ -206,9 +202,7 @@ def _guarded(name: str, examination: Callable[[Engine], Check], engine: Engine) 
         if engine.upkeep.newest_backup() is not None:
             return BeyondRepair(name, "failed", f"{error.problem}; {error.remedy}")
         return BeyondRepair(
-            name,
-            "failed",
-            f"{error.problem}; there is no usable backup: `satchel init --new` starts an empty store",
+            name, "failed", f"{error.problem}; there is no usable backup: `satchel init --new` starts an empty store"
         )
     except Untrusted as error:
         if engine.upkeep.is_acceptable():

@@ -254,8 +254,7 @@ def _item(transaction: Transaction, project: Project, ref: str) -> _Leaving:
     kind, number = read_ref(ref)
     thing = KINDS[kind]
     row = transaction.one(
-        f"SELECT uid FROM {kind.table} WHERE id = :id AND project_id = :project",
-        {"id": number, "project": project.id},
+        f"SELECT uid FROM {kind.table} WHERE id = :id AND project_id = :project", {"id": number, "project": project.id}
     )
     if row is None:
         raise NotFound(f"there is no {thing.name} {kind.ref(number)} in this project", "Lists show the ids")

@@ -150,12 +150,7 @@ class Housekeeping:
     ) -> Cleared:
         """Delete old messages, file changes and conversations of the project, and expired claims and errors."""
         return clearing.clear(
-            self._workplace,
-            messages_hours,
-            file_changes_hours,
-            conversations_days,
-            dry_run=dry_run,
-            progress=progress,
+            self._workplace, messages_hours, file_changes_hours, conversations_days, dry_run=dry_run, progress=progress
         )
 
     def forget(self, ref: str, *, dry_run: bool = False) -> Forgotten:

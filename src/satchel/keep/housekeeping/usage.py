@@ -114,8 +114,7 @@ def count_names(transaction: Transaction, project: Project) -> NamesInUse:
         )
         used = [NameUse(kind, name, int(of_decisions), of_rules) for name, of_decisions, of_rules in rows]
         names += sorted(
-            (one for one in used if one.decisions or one.rules),
-            key=lambda one: (-one.decisions - one.rules, one.name),
+            (one for one in used if one.decisions or one.rules), key=lambda one: (-one.decisions - one.rules, one.name)
         )
     return NamesInUse(tuple(names[:_MOST_NAMES]), len(names))
 

@@ -280,19 +280,13 @@ def _noted(tables: SqlewTables, reader: DecisionReader, messages: list[Fields]) 
     return (
         (tables.has_older_set, "the database also has tables of an older sqlew, which were skipped"),
         (not tables.has("agents"), "this sqlew records no agents, so imported items have no authors"),
-        (
-            reader.unchanged,
-            f"earlier states of decisions equal to the next state, dropped: {reader.unchanged}",
-        ),
+        (reader.unchanged, f"earlier states of decisions equal to the next state, dropped: {reader.unchanged}"),
         (
             reader.unknown,
             "earlier states stored with value, version, author and time only, imported as active without layer, "
             f"tags and scopes: {reader.unknown}",
         ),
-        (
-            reader.without_value,
-            f"earlier states of numbers without a recorded value, left out: {reader.without_value}",
-        ),
+        (reader.without_value, f"earlier states of numbers without a recorded value, left out: {reader.without_value}"),
         (silent, f"messages without a stored text, imported with their payload only: {silent}"),
         (announced, f"messages to all that were read; sqlew does not record by whom, so they stay unread: {announced}"),
     )

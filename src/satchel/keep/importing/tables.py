@@ -189,8 +189,7 @@ class ForeignTables(ABC):
         if not names:
             if wanted is not None:
                 raise InvalidInput(
-                    f"this database has no projects, so none is called {wanted!r}",
-                    "Leave the source project out",
+                    f"this database has no projects, so none is called {wanted!r}", "Leave the source project out"
                 )
             return
         candidates = [

@@ -162,8 +162,7 @@ def check_superseded(
 def check_author(package: Package, passes: Callable[[str], bool]) -> None:
     if names.is_persons(package.agent) and not passes(package.ref):
         raise Refused(
-            f"{package.ref} was written by a person: only a person can change it",
-            "Save a package of your own",
+            f"{package.ref} was written by a person: only a person can change it", "Save a package of your own"
         )
 
 

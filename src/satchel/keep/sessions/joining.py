@@ -11,13 +11,7 @@ from typing import TYPE_CHECKING
 from satchel.base import processes
 from satchel.base.processes import Process
 from satchel.base.records import NamedTuple
-from satchel.keep.sessions.clients import (
-    OF_TOKENS,
-    STATE,
-    VARIABLE,
-    State,
-    host_id,
-)
+from satchel.keep.sessions.clients import OF_TOKENS, STATE, VARIABLE, State, host_id
 from satchel.keep.sessions.presence import is_abandoned, local_process
 from satchel.store.asking import Asking, answering
 from satchel.store.transaction import Row, Transaction, set_of
