@@ -20,8 +20,8 @@ from satchel.keep.decisions import state as decisions
 from satchel.keep.decisions.records import Decision
 from satchel.keep.decisions.service import Decisions
 from satchel.keep.decisions.updates import decision
-from satchel.keep.entries import queries as entry_queries
 from satchel.keep.entries import updates as entries
+from satchel.keep.entries.kind import ENTRY
 from satchel.keep.entries.records import ENTRY_TYPES
 from satchel.keep.kinds import KINDS, read_ref
 from satchel.keep.messages import updates as messages
@@ -50,7 +50,7 @@ class _Correctable:
 
 _CORRECTABLE: Mapping[Kind, _Correctable] = {
     Kind.ENTRY: _Correctable(
-        entry_queries.load,
+        partial(kept.load, ENTRY),
         lambda entry: entries.labelled(ENTRY_TYPES.index(entry.type) + 1, entry.content),
         lambda entry: entry.superseded_by is None,
         lambda transaction, project_id, number, *_: replacing.retract(transaction, project_id, Kind.ENTRY, number),

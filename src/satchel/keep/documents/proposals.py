@@ -7,34 +7,24 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from satchel.base.invisible import revealed
-from satchel.base.records import NamedTuple
+from satchel.base.records import NamedTuple, dataclass
 from satchel.find.kind import Kind
 from satchel.keep.documents.reading import Document, Reading
-from satchel.keep.documents.records import (
-    CHANGED,
-    COMMANDS,
-    COMMENT,
-    DECISION,
-    HIDDEN,
-    NETWORK,
-    NEW,
-    NOTE,
-    REMOVED,
-    RULE,
-    SECRET,
-    SECRETS,
-    TOOLS,
-    UNSEEN,
-    Piece,
-    Proposal,
-)
-from satchel.keep.documents.splitting import IS_RECORD, read_record, split
+from satchel.keep.documents.splitting import DECISION, IS_RECORD, NOTE, RULE, Piece, read_record, split
 from satchel.keep.documents.states import TextState, clients_loading, digest_of, load_states
 from satchel.keep.kind import Line
 from satchel.keep.moving.lines import lines_of
 from satchel.keep.preferences import BIND_ALL
 from satchel.redaction import redact
 from satchel.store.transaction import Transaction
+
+NEW, CHANGED, REMOVED = "new", "changed", "removed"
+"""Why something is proposed."""
+
+HIDDEN, UNSEEN, COMMENT, SECRET = "hidden characters", "what a rendered page hides", "a comment", "a secret"
+COMMANDS, NETWORK, SECRETS, TOOLS = "commands", "network", "secrets", "tool calls"
+NEEDS_A_LOOK = frozenset((HIDDEN, UNSEEN, COMMENT, SECRET))
+"""Marks of proposals that are accepted one by one only."""
 
 KIND_OF = {RULE: Kind.CONSTRAINT, DECISION: Kind.DECISION, NOTE: Kind.ENTRY}
 _NAME_OF = {kind.number: name for name, kind in KIND_OF.items()}
@@ -74,6 +64,48 @@ _MARKS = (
         re.compile(r"(?i)\bmcp__\w+|\b(?:call|invoke|use|run)\b[^.\n]{0,60}\btools?\b|\btools?\b[^.\n]{0,40}\bcall"),
     ),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A change of the memory that a document proposes.
+
+    Attributes:
+        line: the line in the document; of a removed text its last known one.
+        source: the text as written in the document; empty if it was removed.
+        item: the short id of the item that it changes or ends, or None, and ``before`` its text.
+        also: other documents with the same text.
+        clients: those that load the text themselves, as the table stores them.
+    """
+
+    path: str
+    line: int
+    why: str
+    kind: str
+    text: str
+    source: str
+    digest: str
+    key: str = ""
+    reason: str = ""
+    paths: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+    item: str | None = None
+    before: str | None = None
+    also: tuple[str, ...] = ()
+    clients: str = ""
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}:{self.line}"
+
+    @property
+    def ref(self) -> str:
+        return self.place if self.source or self.item is None else self.item
+
+    @property
+    def needs_a_look(self) -> bool:
+        """Return whether only a person who names it accepts it."""
+        return not NEEDS_A_LOOK.isdisjoint(self.marks)
 
 
 class Text(NamedTuple):

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from satchel.base.clock import iso
 from satchel.base.errors import InvalidInput, NotFound, Refused
-from satchel.base.records import replace
+from satchel.base.records import dataclass, replace
 from satchel.base.vocabulary import MAIN_RUN
 from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.corrections import log
 from satchel.keep.corrections.log import Corrector
-from satchel.keep.documents.proposals import KIND_OF, Text, compare, texts_of
+from satchel.keep.documents.proposals import KIND_OF, REMOVED, Proposal, Text, compare, texts_of
 from satchel.keep.documents.reading import Reading, read_documents
-from satchel.keep.documents.records import DECISION, NOTE, REMOVED, RULE, Decided, Proposal, Review
+from satchel.keep.documents.splitting import DECISION, NOTE, RULE
 from satchel.keep.documents.states import SOURCE, TextState, delete_states, load_states, save_states
 from satchel.keep.importing.tables import identity
 from satchel.keep.kind import Line
@@ -36,6 +36,39 @@ if TYPE_CHECKING:
 _CATEGORY = "conventions"
 _URGENT = ("MUST", "NEVER", "ALWAYS", "IMPORTANT", "CRITICAL", "FORBIDDEN")
 _ASK = "Ask your user to run `satchel import docs` in a terminal"
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """The documents of a project, and what they propose.
+
+    Attributes:
+        in_step: how many texts are items already.
+        rejected: how many texts a person rejected.
+        skipped: what was not read, each with the reason.
+    """
+
+    branch: str | None
+    documents: tuple[str, ...]
+    proposals: tuple[Proposal, ...]
+    in_step: int
+    rejected: int
+    skipped: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """Result of a person's decision on proposals, each with the short id of its item.
+
+    Attributes:
+        left_out: proposals that only a person who names them accepts.
+    """
+
+    accepted: bool
+    items: tuple[tuple[Proposal, str | None], ...]
+    failed: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[Proposal, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class Documents:

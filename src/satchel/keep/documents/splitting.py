@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from satchel.base.records import NamedTuple
-from satchel.keep.documents.records import DECISION, NOTE, RULE, Piece
+
+RULE, DECISION, NOTE = "rule", "decision", "note"
+"""The kinds of items that documents make."""
 
 BEGIN, END = "<!-- satchel: begin -->", "<!-- satchel: end -->"
 """The lines around the block of Satchel, which is no part of the document."""
@@ -44,6 +46,22 @@ _OF_RULES = re.compile(
 
 _LONGEST_LEAD = 300
 """Longer words above a list are a part of their own, and are not repeated with each item."""
+
+
+class Piece(NamedTuple):
+    """A part of a document that makes one item.
+
+    Attributes:
+        text: the part below its headings, or the decision of a record.
+        source: the part as written, hidden characters and comments included.
+    """
+
+    line: int
+    kind: str
+    text: str
+    source: str
+    key: str = ""
+    reason: str = ""
 
 
 class Block(NamedTuple):

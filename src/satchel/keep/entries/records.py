@@ -9,7 +9,7 @@ from satchel.base.paging import KeptPage
 from satchel.base.records import dataclass
 from satchel.base.vocabulary import number_of
 from satchel.find.kind import Kind
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from satchel.keep.citations import Citation, Cited
@@ -90,14 +90,14 @@ class Entry:
     loop_id: str | None
     file: str | None
     line: int | None
+    last_line: int | None
     agent: str | None
     superseded_by: int | None
     created_at: int
+    seen: int | None = None
     score: float | None = None
     notes: tuple[str, ...] = ()
-    last_line: int | None = None
     citation: Citation | None = None
-    seen: int | None = None
     seen_by: tuple[str, ...] = ()
 
     @property
@@ -183,22 +183,6 @@ class PruneResult:
     @property
     def total(self) -> int:
         return sum(count for _, count in self.removed)
-
-
-COLUMNS = """
-    c.id, c.uid, c.seq, r.run_id, c.type, c.content, c.task_id, c.loop_id, c.file, c.line, a.name, c.superseded_by,
-    c.created_at, c.last_line, c.seen
-"""
-"""Columns of :data:`SOURCE` for :func:`entry_of`."""
-
-# LEFT JOIN: the planner must not start with the runs
-SOURCE = "context c LEFT JOIN runs r ON r.id = c.run_id LEFT JOIN agents a ON a.id = c.agent_id"
-
-
-def entry_of(row: Row, score: float | None = None) -> Entry:
-    number, uid, seq, run_id, kind, *rest = row[:13]
-    rest += [score, (), row[13], None, row[14]]
-    return Entry(number, uid.hex(), seq, run_id, ENTRY_TYPES[kind - 1], *rest)
 
 
 def type_number(name: object) -> int:

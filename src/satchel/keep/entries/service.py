@@ -12,10 +12,8 @@ from satchel.find.kind import Kind
 from satchel.keep import projects, runs
 from satchel.keep.corrections.log import replaced_note
 from satchel.keep.entries.records import (
-    COLUMNS,
     DEFAULT_KEEP,
     ENTRY_TYPES,
-    SOURCE,
     AfterWrite,
     Entry,
     EntryPage,
@@ -24,7 +22,6 @@ from satchel.keep.entries.records import (
     Prepared,
     PruneResult,
     Writer,
-    entry_of,
 )
 from satchel.keep.entries.repeats import Sightings, count_sighting, with_names
 from satchel.keep.names import check_agent
@@ -99,7 +96,7 @@ class Entries:
             repeated = Sightings(transaction, writer, prepared)
             duplicates = {} if self._find_duplicates is None else self._find_duplicates(transaction, writer, prepared)
             delivered = {
-                place: _load(transaction, one.entry, (one.note,))
+                place: _load(transaction, project.id, one.entry, (one.note,))
                 for place, one in duplicates.items()
                 if one.entry is not None
             }
@@ -125,23 +122,11 @@ class Entries:
             if place in repeated.ended:
                 ref = Kind.ENTRY.ref(repeated.ended[place])
                 near = (f"{ref} said the same but is no longer valid, so this was saved as a new note", *near)
+            notes = (*entry.notes, *replaced_note(Kind.ENTRY, entry.supersedes), *run.notes, *near, *followed[number])
             delivered[place] = Entry(
-                number,
-                uid.hex(),
-                seq,
-                run.run_id,
-                ENTRY_TYPES[entry.type - 1],
-                entry.content,
-                entry.task_id,
-                entry.loop_id,
-                entry.file,
-                entry.line,
-                actor.name,
-                None,
-                now,
-                None,
-                (*entry.notes, *replaced_note(Kind.ENTRY, entry.supersedes), *run.notes, *near, *followed[number]),
-                entry.last_line,
+                *(number, uid.hex(), seq, run.run_id, ENTRY_TYPES[entry.type - 1], entry.content, entry.task_id),
+                *(entry.loop_id, entry.file, entry.line, entry.last_line, actor.name, None, now),
+                notes=notes,
             )
         return tuple(delivered[place] for place in range(len(prepared)))
 
@@ -239,12 +224,15 @@ def _last_task(entries: Sequence[Prepared]) -> str | None:
 
 def _count_repeat(transaction: Transaction, writer: Writer, number: int, entry: Prepared) -> Entry:
     counted = count_sighting(transaction, writer, number, entry)
-    (stored,) = with_names(transaction, (_load(transaction, number, ()),))
+    (stored,) = with_names(transaction, (_load(transaction, writer.project_id, number, ()),))
     suffix = f": {stored.seen_text}" if counted else ", and was delivered to you: nothing was written"
     return replace(stored, notes=(*entry.notes, f"{stored.ref} already says this{suffix}"))
 
 
-def _load(transaction: Transaction, number: int, notes: tuple[str, ...]) -> Entry:
-    row = transaction.one(f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.id = :id", {"id": number})
-    assert row is not None
-    return replace(entry_of(row), notes=notes)
+def _load(transaction: Transaction, project_id: int, number: int, notes: tuple[str, ...]) -> Entry:
+    from satchel.keep import kept  # imported here: few writes repeat a note
+    from satchel.keep.entries.kind import ENTRY
+
+    entry = kept.load(ENTRY, transaction, project_id, number, notes)
+    assert entry is not None
+    return entry
