@@ -158,7 +158,6 @@ def one_line(error: object) -> str:
 
 
 def _lacks_objects(connection: apsw.Connection) -> bool:
-    """Return whether the schema differs from the migrations: then a missing name is not a bug in Satchel."""
     from satchel.store import contents
 
     with suppress(apsw.Error):
@@ -174,7 +173,6 @@ def _system_error(connection: apsw.Connection | None) -> int:
 
 
 def _may_open_more() -> bool:
-    """Return whether the process may open as many files as a connection needs; an error of opening does not tell."""
     opened: list[int] = []
     try:
         while len(opened) < _FILES_OF_A_CONNECTION:

@@ -47,14 +47,6 @@ class SqliteEngine:
     Nothing is opened or created before the first transaction, and reading never creates a file. Safe to share between
     threads; a forked child opens new connections.
 
-    Args:
-        access: the file and how to open it.
-        read_only: refuse every write, even if the file could be written.
-        migrates: whether a store of an older version is migrated; None migrates if it may be written.
-        clock: stamps migrations.
-        backups_keep: number of automatic backups to keep.
-        trust: decides whether to trust the file; None trusts every file.
-
     Attributes:
         commits: number of transactions that this engine committed.
     """
@@ -229,7 +221,6 @@ class SqliteEngine:
             write_lock.release()
 
     def _take_idle_writer(self, write_lock: threading.Lock) -> apsw.Connection | None:
-        """Return the writer's connection with its lock held; None, without the lock, if it is busy or outdated."""
         writer = self._writer
         if writer is None or not write_lock.acquire(blocking=False):
             return None
@@ -242,11 +233,6 @@ class SqliteEngine:
         return writer if is_current else None
 
     def _commit(self, connection: apsw.Connection) -> None:
-        """Commit; when this returns the transaction is kept, else it is not, or the outcome is unknown.
-
-        Raises:
-            IoError: the disk failed to make the commit durable and then to undo it.
-        """
         try:
             connection.execute("COMMIT")
         except apsw.IOError as error:
@@ -271,7 +257,6 @@ class SqliteEngine:
         return self._running.connections()
 
     def _give_up(self, connection: apsw.Connection) -> None:
-        """Roll back; close a connection that cannot, which has the same effect."""
         try:
             opening.roll_back(connection)
         except apsw.Error:
@@ -347,7 +332,6 @@ class SqliteEngine:
             self._write_lock.release()
 
     def _drop_connections(self) -> None:
-        """Close idle connections; readers in use are closed when they return, since their generation is over."""
         if not self._side_files.may_checkpoint():  # the last connection to close does so by itself
             for connection in filter(None, (self._writer, *self._readers)):
                 connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -365,7 +349,6 @@ class SqliteEngine:
             writer.close()
 
     def _leave_side_files(self) -> None:
-        """Save what deleted files hold, and close the connections of all engines to the store, which share them."""
         if self._writer is not None and self._side_files.may_checkpoint():
             with suppress(apsw.Error):
                 self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)
@@ -417,7 +400,6 @@ class SqliteEngine:
         raise translated from error
 
     def _memo_for(self, connection: apsw.Connection) -> dict[Hashable, Any]:
-        """Return the memo, emptied if anyone else has written since; then check again that writing is allowed."""
         if connection.data_version() != self._memo_version:
             self._memo.clear()
             migrations.check_writable(connection, self.file)
@@ -478,7 +460,6 @@ class SqliteEngine:
         return self._writer
 
     def _make_ready(self, identity: tuple[int, int] | None, *, locked: bool = False) -> None:
-        """Drop the connections to a file that was replaced, check the present file, and migrate it."""
         if not locked:
             with self._write_lock:
                 return self._make_ready(identity, locked=True)
@@ -510,7 +491,6 @@ class SqliteEngine:
         return None
 
     def _check_missing(self) -> None:
-        """Refuse to replace a missing or empty file by a new store if there was one here."""
         # the rest of the WAL must not be written into an emptied file when the connections are closed
         for connection in filter(None, (self._writer, *self._readers)):
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -529,5 +509,4 @@ class SqliteEngine:
 
 
 def _identity(file: Path, *, even_empty: bool = False) -> tuple[int, int] | None:
-    """Return the device and inode of a file; None if it is missing, or empty."""
     return identity_of(status_of(file), even_empty=even_empty)
