@@ -20,7 +20,7 @@ import psycopg
 from satchel.base.errors import Busy, Interrupted, SatchelError
 from satchel.base.machine import caller_elsewhere
 from satchel.store import forks
-from satchel.store.failures import newer
+from satchel.store.failures import busy, newer
 from satchel.store.postgres.database import Database, explain, one_line, unknown_outcome
 from satchel.store.postgres.transaction import Counter, PostgresTransaction, Statement, StoreConnection
 from satchel.store.running import Tracked
@@ -154,10 +154,7 @@ class Writers:
                 self._leave(self._open)
             raise
         if not self._has_come(turn):
-            raise Busy(
-                f"other threads kept {self._database.location} busy for longer than the wait",
-                "Nothing was written; try again, or raise store.lock_wait_ms",
-            )
+            raise busy(self._database.location)
         batch, self._open = self._open, None
         try:
             if batch is not None and self._is_alone:
