@@ -19,8 +19,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 
-from satchel.base.contained import is_inside, why_unreadable
 from satchel.base.errors import InvalidInput, NotFound, Refused, TooLarge, nearest
+from satchel.base.file_checks import is_inside, why_unreadable
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.consult.ignoring import list_files

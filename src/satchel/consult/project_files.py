@@ -8,8 +8,8 @@ import stat
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from satchel.base.contained import open_inside, why_unreadable
 from satchel.base.errors import Refused
+from satchel.base.file_checks import open_inside, why_unreadable
 from satchel.consult.gathering import DEFAULT_LIMITS, gather, too_large
 from satchel.consult.records import Content, FoundFile, Gathering, HeldBack, IsCancelled, Stat, digest_of
 from satchel.redaction import first_secret

@@ -39,7 +39,7 @@ from satchel.keep.entries import repeats
 from satchel.keep.following import Cursor
 from satchel.remote.calls import SERVED
 from satchel.store import kept_calls
-from satchel.store.postgres.address import Address
+from satchel.store.postgres import Address
 from store.postgres.places import new_place
 
 WORDS = ("token", "cache", "retry", "parser", "index", "deadlock", "unicode")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from satchel.base.errors import InvalidInput
-from satchel.base.weekdays import after_weekdays, before_weekdays, check_zone
+from satchel.base.retention import move_on_weekdays, zone_named
 
 HOUR = 3_600_000
 ZONES = (
@@ -60,26 +60,26 @@ _span = pytest.mark.parametrize(
 
 @_span
 def test_so_many_hours_of_weekdays_end_when_they_have_passed(zone: str, start: str, hours: int, end: str) -> None:
-    assert after_weekdays(at(start), hours * HOUR, zone) == at(end)
+    assert move_on_weekdays(at(start), hours * HOUR, zone, 1) == at(end)
 
 
 @_span
 def test_so_many_hours_of_weekdays_began_when_they_had_yet_to_pass(zone: str, start: str, hours: int, end: str) -> None:
-    assert before_weekdays(at(end), hours * HOUR, zone) == at(start)
+    assert move_on_weekdays(at(end), hours * HOUR, zone, -1) == at(start)
 
 
 def test_what_begins_on_a_weekend_counts_from_monday() -> None:
-    assert after_weekdays(at("2026-11-21T10:00+00:00"), 5 * HOUR, "UTC") == at("2026-11-23T05:00+00:00")
+    assert move_on_weekdays(at("2026-11-21T10:00+00:00"), 5 * HOUR, "UTC", 1) == at("2026-11-23T05:00+00:00")
 
 
 def test_on_a_weekend_time_is_counted_back_from_the_end_of_friday() -> None:
-    assert before_weekdays(at("2026-11-22T10:00+00:00"), 5 * HOUR, "UTC") == at("2026-11-20T19:00+00:00")
+    assert move_on_weekdays(at("2026-11-22T10:00+00:00"), 5 * HOUR, "UTC", -1) == at("2026-11-20T19:00+00:00")
 
 
 def test_the_zone_says_what_is_a_weekend() -> None:
     friday_evening = at("2026-11-20T22:00+00:00")
-    assert after_weekdays(friday_evening, HOUR, "UTC") == at("2026-11-20T23:00+00:00")
-    assert after_weekdays(friday_evening, HOUR, "Asia/Tokyo") == at("2026-11-23T01:00+09:00")
+    assert move_on_weekdays(friday_evening, HOUR, "UTC", 1) == at("2026-11-20T23:00+00:00")
+    assert move_on_weekdays(friday_evening, HOUR, "Asia/Tokyo", 1) == at("2026-11-23T01:00+09:00")
 
 
 @settings(max_examples=examples(60), deadline=None)
@@ -96,17 +96,17 @@ def test_counting_the_quarters_of_an_hour_one_by_one_gives_the_same(zone: str, q
     while left:
         left -= moment.astimezone(local).weekday() < 5
         moment += timedelta(minutes=15)
-    assert after_weekdays(began, hours * HOUR, zone) == round(moment.timestamp() * 1_000)
+    assert move_on_weekdays(began, hours * HOUR, zone, 1) == round(moment.timestamp() * 1_000)
 
 
 @pytest.mark.parametrize("zone", ZONES)
 def test_a_zone_that_is_known_is_returned(zone: str) -> None:
-    assert check_zone(zone, "zone") == zone
+    zone_named(zone, "zone")
 
 
 @pytest.mark.parametrize("zone", ["Mars/Base", "", "Europe", "../Berlin", "/etc/localtime", "a\0b", "\ud800", "CEST"])
 def test_what_is_no_zone_is_refused_by_name_with_an_example(zone: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        check_zone(zone, "retention.zone")
+        zone_named(zone, "retention.zone")
     assert refused.value.problem == f"retention.zone {zone!r} is not a time zone known on this machine"
     assert "Europe/Berlin" in (refused.value.remedy or "")
