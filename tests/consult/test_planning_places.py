@@ -9,8 +9,16 @@ import pytest
 from consulting import COUNTER, Desk, desk_with, named
 from satchel import Interrupted
 from satchel.base.tokens import TokenCounter
-from satchel.consult.conversation_records import list_placements
-from satchel.consult.records import INLINE_SHARE, Content, FoundFile, Gathering, HeldBack, TurnRequest, Window
+from satchel.consult.records import (
+    INLINE_SHARE,
+    Content,
+    FoundFile,
+    Gathering,
+    HeldBack,
+    TurnRequest,
+    Window,
+    list_placements,
+)
 from satchel.consult.window import room
 
 ASK = TurnRequest("s", "Why?", 0)

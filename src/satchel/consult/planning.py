@@ -7,8 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter
 from satchel.consult.changes import is_surely_held, telling_time, unified_diff
-from satchel.consult.fences import ANY_MARK, fenced
-from satchel.consult.prompts import Parts, Piece, render, tokens_of_past
+from satchel.consult.prompts import ANY_MARK, Parts, Piece, fenced, render, tokens_of_past
 from satchel.consult.records import (
     Content,
     ConversationState,
@@ -289,7 +288,6 @@ class _Draft:
         return notes
 
     def _places(self, path: str) -> bool:
-        """Whether a path has a place in the conversation, once the turn has succeeded."""
         return path in self.changed or path in self._state.files
 
     def _meet(self, path: str, content: Content) -> None:
@@ -298,7 +296,6 @@ class _Draft:
         self._new.append(NewFile(path, content, tokens, tokens + around))
 
     def _refresh(self, known: KnownFile, content: Content) -> None:
-        """Send what changed of a file in the prompt, or note that it is the same after all."""
         path = known.path
         if content.digest == known.digest and self._request.is_stable:
             self.changed[path] = known._replace(mtime_ns=self._telling_time(content))
@@ -321,7 +318,6 @@ class _Draft:
         self.changed[path] = self._known(path, content, tokens, known.first_turn, None)
 
     def _diff(self, known: KnownFile, content: Content, tokens: int) -> str | None:
-        """Return the diff from what the model holds, if that is known and the diff clearly shorter than the file."""
         old = None if known.digest is None else self._read_old(known.digest)
         if old is None or digest_of_text(old) != known.digest:
             return None
@@ -329,7 +325,6 @@ class _Draft:
         return diff if self._count(known.path, diff) <= CLEARLY_SHORTER * tokens else None
 
     def _search(self, known: KnownFile, content: Content) -> None:
-        """Take a file that overflowed before."""
         self.overflow[known.path] = content
         if known.digest is None:
             self._announced.add(known.path)
@@ -357,7 +352,6 @@ class _Draft:
 
 
 def _newest(past: Sequence[PastTurn], counter: TokenCounter, most: int) -> list[PastTurn]:
-    """Return the newest turns that may be said again within so many tokens, the oldest of them first."""
     recent: list[PastTurn] = []
     for one in reversed(past):
         most -= tokens_of_past(one, counter)
@@ -368,7 +362,6 @@ def _newest(past: Sequence[PastTurn], counter: TokenCounter, most: int) -> list[
 
 
 def _let_go(known: KnownFile) -> KnownFile:
-    """Return what is known of a file that the model is no longer told of: where it belongs."""
     return known._replace(mtime_ns=None, digest=None)
 
 

@@ -20,8 +20,7 @@ from consult.providers.chat_completions import Said
 from consult.providers.parrot import Parrot
 from satchel import open_satchel
 from satchel.base.clock import system_clock
-from satchel.consult.conversation_records import ConversationKey
-from satchel.consult.records import Placement
+from satchel.consult.records import ConversationKey, Placement
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,7 @@ import pytest
 
 from consult.answered_turns import known, take_turn
 from consult.providers.parrot import Parrot
-from satchel.consult.conversation_records import ConversationKey
-from satchel.consult.records import Placement
+from satchel.consult.records import ConversationKey, Placement
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Outcome, Registry
 from satchel.interfaces.mcp.tools import ALL_TOOLS
