@@ -83,7 +83,7 @@ def test_after_eight_searches_the_model_has_to_answer(pauses: Pauses) -> None:
     ("stop", "note"),
     [
         ("max_tokens", "the answer ends at the output limit and is not whole"),
-        ("refusal", "the provider refused to go on"),
+        ("refusal", "the provider refused to continue"),
     ],
 )
 def test_an_answer_that_is_not_whole_says_so(pauses: Pauses, stop: str, note: str) -> None:

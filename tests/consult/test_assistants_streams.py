@@ -193,7 +193,7 @@ def test_a_refusal_without_a_word_says_so(pauses: Pauses) -> None:
             base_url=provider.url,
             timing=quick(pauses),
         )
-        with pytest.raises(AssistantFailed, match="without a word: the provider refused to go on"):
+        with pytest.raises(AssistantFailed, match="without a word: the provider refused to continue"):
             helper.ask(Ask("Why?"))
 
 

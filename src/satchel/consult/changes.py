@@ -158,7 +158,7 @@ _NO_NEWLINE = "\\ No newline at end of file\n"
 
 
 def is_surely_held(known: KnownFile, found: FoundFile) -> bool:
-    """Tell whether a file is in the prompt with the content that it still has, without reading it."""
+    """Check by size and time alone whether the prompt has a file's current content."""
     return known.why is None and found.mtime_ns == known.mtime_ns and found.size == known.size
 
 

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What became of an answer that was to be kept."""
+    """Result of storing an answer."""
 
     ref: str | None
-    told: str
+    message: str
     notes: tuple[str, ...] = ()
     failure: SatchelError | None = None
 
@@ -79,7 +79,7 @@ class Consultation:
 
     @property
     def failure(self) -> SatchelError | None:
-        """Why the answer was not kept, where it was to be."""
+        """Reason why the answer was not stored."""
         return self.kept.failure if self.kept else None
 
     @property

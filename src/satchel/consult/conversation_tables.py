@@ -139,7 +139,7 @@ def write_turn(
 
 
 def load_past(transaction: Transaction, conversation_id: int) -> tuple[PastTurn, ...]:
-    """Return what was asked and answered in the turns of a conversation, in their order."""
+    """Return the questions and answers of a conversation, in their order."""
     rows = transaction.all(
         "SELECT n, question, answer FROM conversation_turns WHERE conversation_id = :conversation ORDER BY n",
         {"conversation": conversation_id},
@@ -235,7 +235,7 @@ def grant_lease(transaction: Transaction, conversation_id: int, holder: str, now
 
 
 def extend_lease(transaction: Transaction, conversation: Conversation, now: int, lease_ms: int) -> Lease:
-    """Let a lease end later than it would have, even if it has ended and nobody has come since."""
+    """Extend a lease, even an expired one that nobody took over."""
     held = conversation.lease
     lease = Lease(held.token, held.holder, held.since, now + lease_ms)
     if not transaction.execute(
@@ -273,7 +273,7 @@ def remove_unbegun(transaction: Transaction, project_id: int, now: int) -> None:
 
 
 def refused_lease(key: ConversationKey, lease: Lease) -> Conflict:
-    """Tell a call that is kept out who holds the conversation, since when and until when."""
+    """Return the error for a conversation that another call holds."""
     year = year_of(lease.until)
     return Conflict(
         f"the conversation {key.conversation!r} with {key.assistant} is held by {lease.holder} "
@@ -283,11 +283,11 @@ def refused_lease(key: ConversationKey, lease: Lease) -> Conflict:
 
 
 def lost_lease(key: ConversationKey) -> Conflict:
-    """Tell a call that its conversation has become another's."""
+    """Return the error for a call whose conversation was taken over."""
     return Conflict(
         f"the conversation {key.conversation!r} with {key.assistant} is held by this call no longer: "
         "it was taken over once the lease had ended, or was reset",
-        "Nothing of this turn was recorded; ask again, which continues from what is there now",
+        "Nothing of this turn was recorded; ask again to continue from its current state",
     )
 
 

@@ -47,7 +47,7 @@ _COLUMNS = f"""
 """
 _OF_KEY = "project_id = :project AND owner = :owner AND assistant = :assistant AND session_id = :session"
 HAS_TURNS = f"turns > 0 AND {past_conversations.GOES_ON}"
-"""What is there for readers."""
+"""Condition of the conversations that readers see."""
 
 
 class Conversations:
@@ -107,7 +107,7 @@ class Conversations:
             try:
                 self.release(conversation)
             except SatchelError as second:
-                error.add_note(f"the lease on the conversation was not released, it ends by itself: {second}")
+                error.add_note(f"the lease on the conversation was not released; it expires: {second}")
             raise
         self.release(conversation)
 
@@ -118,7 +118,7 @@ class Conversations:
             return conversation_tables.extend_lease(transaction, conversation, self.workplace.clock(), lease_ms)
 
     def release(self, conversation: Conversation) -> bool:
-        """Let others continue a conversation, as after a call that failed. Nothing else of it changes."""
+        """Release a conversation, as after a call that failed. Nothing else of it changes."""
         engine = self.workplace.engine
         with engine.read() as transaction:
             if not conversation_tables.holds_lease(transaction, conversation.id, conversation.lease):
@@ -231,7 +231,7 @@ class Conversations:
         return ConversationHistory(conversation, Page(turns[::-1], conversation.turns, offset, limit))
 
     def past(self, key: ConversationKey) -> tuple[PastTurn, ...]:
-        """Return what was asked and answered in every turn, the oldest first, whichever thread it was in."""
+        """Return the questions and answers of all turns, of every thread, the oldest first."""
         key = check_key(key)
         with self.workplace.engine.read() as transaction:
             number = self._number(transaction, key)

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How often and how long to try."""
+    """Limits of retries."""
 
     attempts: int = 5
     first: float = 0.5
@@ -155,7 +155,7 @@ def is_too_long(code: str, message: str) -> bool:
 
 
 def too_long(said: str) -> AssistantFailed:
-    """Return the error for input that the provider finds too long."""
+    """Return the error for input that is too long for the provider."""
     return AssistantFailed(
         said, "Continue with another conversation, or configure the model's true window", reason="too_long"
     )

@@ -41,7 +41,7 @@ _UNSAYABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one turn may look at.
+    """Limits of one turn's files.
 
     Attributes:
         files: how many files, those that are held back included.

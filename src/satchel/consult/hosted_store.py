@@ -117,7 +117,7 @@ class Cleaner:
 def cleaning(
     open_client: OpenClient, timing: Timing, patience: Patience, files: int, is_cancelled: IsCancelled
 ) -> Iterator[Cleaner]:
-    """Hand out what cleans up, with a client of its own."""
+    """Yield a cleaner with a separate client."""
     total = timing.cleanup + files * _CLEANUP_SECONDS_PER_FILE
     with Wire(timing, is_cancelled, total) as wire, closing(open_client(wire)) as client:
         yield Cleaner(client, wire, patience)
@@ -178,7 +178,7 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """How far the provider is with a batch: its name for it, and how many files can be searched."""
+    """Progress of a batch: its id, and how many files can be searched."""
 
     id: str
     is_under_way: bool

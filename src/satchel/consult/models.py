@@ -35,7 +35,7 @@ def _chance() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """How long each part of a call may take, in seconds, and the clock it is measured with.
+    """Time limits of a call in seconds, and its clock.
 
     Attributes:
         connect: to reach the provider.
@@ -61,7 +61,7 @@ class Timing:
 
 
 class StoreLog(Protocol):
-    """Where hosted vector stores are recorded before they are made; see :mod:`satchel.consult.vector_stores`."""
+    """Log of hosted vector stores, written before they are made; see :mod:`satchel.consult.vector_stores`."""
 
     def announce(self, provider: str) -> VectorStore:
         """Record a store that is about to be made."""
@@ -75,14 +75,14 @@ class StoreLog(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A past turn: what was asked and what was answered."""
+    """A past turn."""
 
     prompt: str
     answer: str
 
 
 def noop(_: str = "") -> None:
-    """Take what nobody listens to."""
+    """Ignore a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What an assistant answered."""
+    """Answer of an assistant."""
 
     text: str
     provider_ref: str | None = None
@@ -142,15 +142,15 @@ class Assistant(Protocol):
 
     @property
     def name(self) -> str:
-        """What conversations know it by, as in ``openai:gpt-6-astra``."""
+        """Name in conversations, as in ``openai:gpt-6-astra``."""
 
     @property
     def address(self) -> str:
-        """Where it is asked: scheme, host, port and path, and no more of what may hold a password or a key."""
+        """Address with scheme, host, port and path, without passwords and keys."""
 
     @property
     def window(self) -> Window:
-        """How much it can hold."""
+        """Capacity."""
 
     @property
     def keeps_history(self) -> bool:
@@ -158,7 +158,7 @@ class Assistant(Protocol):
 
     @property
     def sweeper(self) -> Sweeper | None:
-        """What deletes the stores that earlier calls left at the provider; None where none are made there."""
+        """Deleter of stores that earlier calls left; None where the provider has none."""
 
     def ask(self, ask: Ask) -> Reply:
         """Answer one turn."""
@@ -250,7 +250,7 @@ class Model:
 
     @property
     def full_name(self) -> str:
-        """What conversations know it by."""
+        """Name in conversations."""
         return f"{self.provider}:{self.name}"
 
 

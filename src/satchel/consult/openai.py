@@ -41,7 +41,7 @@ class OpenAICompatible(OwnHistoryAssistant[OpenAIClient]):
     own_url = ""
 
     def _open(self, wire: Wire) -> OpenAIClient:
-        return OpenAIClient(self.told, wire, base_url=self._base_url, key=self._key, variable=self._variable)
+        return OpenAIClient(self.label, wire, base_url=self._base_url, key=self._key, variable=self._variable)
 
     def _messages(self, ask: Ask) -> list[Any]:
         return [*messages_of(ask.history), {"role": "user", "content": ask.prompt}]
@@ -117,7 +117,7 @@ class _Calls:
         self.chars = 0
 
     def gather(self, deltas: Sequence[Any]) -> None:
-        """Put pieces to what is there of their calls."""
+        """Append pieces to their calls."""
         for delta in deltas:
             name = (delta.function.name if delta.function else None) or ""
             place = self._place(delta.index, delta.id, name)
@@ -164,7 +164,7 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
 
     @property
     def sweeper(self) -> Sweeper:
-        """What deletes the hosted stores that earlier calls with the same key have left."""
+        """Deleter of the hosted stores that earlier calls with the same key left."""
         # a sweep with another key would find nothing, and take that for deleted
         digest = hashlib.sha256(f"{self._base_url} {self._key}".encode()).hexdigest()
         return Sweeper(f"{PROVIDER}-{digest[:_ACCOUNT_CHARS]}", self._remove)
@@ -196,13 +196,13 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
 
     def _ask(self, client: OpenAIClient, wire: Wire, ask: Ask, filled: Filled | None) -> Reply:
         ask.on_progress(f"asking {self.name}")
-        return converse(self.told, ask, wire, self._patience, lambda _: self._send(client, ask, filled))
+        return converse(self.label, ask, wire, self._patience, lambda _: self._send(client, ask, filled))
 
     def _remove(self, store: VectorStore, is_cancelled: IsCancelled) -> None:
         remove_store(store, self._open, self._timing, self._patience, is_cancelled)
 
     def _open(self, wire: Wire) -> OpenAIClient:
-        return OpenAIClient(self.told, wire, base_url=self._base_url, key=self._key, variable=self._variable)
+        return OpenAIClient(self.label, wire, base_url=self._base_url, key=self._key, variable=self._variable)
 
     def _send(self, client: OpenAIClient, ask: Ask, filled: Filled | None) -> Generator[str, None, Round]:
         options = without_nones(
@@ -239,10 +239,10 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
                 elif event.type == "response.failed":
                     error = event.response.error
                     raise failures.from_code(
-                        self.told, error.code if error else "", error.message if error else "it gave no reason"
+                        self.label, error.code if error else "", error.message if error else "it gave no reason"
                     )
                 elif event.type == "error":
-                    raise failures.from_code(self.told, event.code or "", event.message)
+                    raise failures.from_code(self.label, event.code or "", event.message)
                 else:
                     yield ""
             if final is None:

@@ -1,4 +1,4 @@
-"""What one turn of a conversation sends: the stable split, what changed since, and whether it fits."""
+"""Plan of one turn of a conversation: the stable split, changes since, and whether it fits."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LIST_SHARE = 0.04
 """Which share of the room each list of the file map may take."""
 
 _EARLIER_SHARE = 0.2
-"""Which share of the room may be taken by what is said again of turns that the provider has forgotten."""
+"""Share of the room for the discussion that the provider has forgotten and gets again."""
 
 _MAX_NAMED = 5
 
@@ -105,7 +105,7 @@ def plan_turn(
         excess = full - int(request.inline_share * for_files)
         if inline and excess > 0:
             give_back(inline, overflow, excess)
-        elif full <= most or not draft.say_less(full - most):
+        elif full <= most or not draft.drop_earlier(full - most):
             break
     least = tokens if state.turns == 0 else counter.count(request.instructions) + counter.count(request.briefing or "")
     warnings = check_fits(state.held_tokens, tokens, least, most, request.conversation, request.taken)
@@ -208,7 +208,7 @@ class _Draft:
             self._announced.add(found.path)
 
     def miss(self, paths: Iterable[str], held: Collection[str], is_gone: Callable[[str], bool]) -> None:
-        """Tell once of files that were not gathered because they cannot be: what else was not asked for stays."""
+        """Report removed and withheld files once; other files that were not gathered stay."""
         for path in paths:
             known = self._state.files[path]
             if known.digest is None:
@@ -247,8 +247,8 @@ class _Draft:
             earlier=self._earlier,
         )
 
-    def say_less(self, excess: int) -> bool:
-        """Leave out what was said first of what is said again, until enough tokens are free; whether there was any."""
+    def drop_earlier(self, excess: int) -> bool:
+        """Drop the oldest repeated turns until enough tokens are free; return whether there were any."""
         had_any = bool(self._earlier)
         while excess > 0 and self._earlier:
             excess -= tokens_of_past(self._earlier.pop(0), self._counter)
@@ -270,21 +270,21 @@ class _Draft:
             self.changed[new.path] = self._known(new.path, new.content, new.tokens, turn, why)
 
     def notes(self, overflow: Collection[NewFile]) -> list[str]:
-        """Say what the caller may not expect of the split."""
+        """Return notes on files that are not in the prompt."""
         notes: list[str] = []
         if overflow and self._state.has_overflowed:
             notes.append(
-                f"{_named([new.path for new in overflow])} can be searched, not read whole: "
+                f"{_shortened_list([new.path for new in overflow])} can be searched, not read whole: "
                 "files overflowed before, so that no room is left to promise"
             )
         elif overflow:
             notes.append(
-                f"{_named([new.path for new in overflow])} can be searched, not read whole: "
+                f"{_shortened_list([new.path for new in overflow])} can be searched, not read whole: "
                 "the part of the window that files may take is full"
             )
         outside = [path for path in sorted(self._request.priority) if path in self.overflow and self._places(path)]
         if outside:
-            notes.append(f"{_named(outside)} has priority but is not in the prompt: it did not fit when it was placed")
+            notes.append(f"{_shortened_list(outside)} has priority but is not in the prompt: it did not fit when it was placed")
         return notes
 
     def _places(self, path: str) -> bool:
@@ -369,6 +369,6 @@ def _piece(new: NewFile) -> Piece:
     return Piece(new.path, new.content.digest, new.content.text, is_diff=False, replaces=False, tokens=new.tokens)
 
 
-def _named(paths: list[str]) -> str:
+def _shortened_list(paths: list[str]) -> str:
     shown = ", ".join(paths[:_MAX_NAMED])
     return shown if len(paths) <= _MAX_NAMED else f"{shown} and {len(paths) - _MAX_NAMED} more"

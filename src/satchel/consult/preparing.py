@@ -63,7 +63,7 @@ class ProjectFiles:
         return gather(there, [self._root, *allow_roots], base=self._root, force=force, is_cancelled=is_cancelled)
 
     def is_gone(self, path: str) -> bool:
-        """Tell whether a path is there no more; one that cannot be looked at is not known to be gone."""
+        """Check whether a path was deleted; one that cannot be examined does not count as deleted."""
         if self._root is None:
             return False
         try:

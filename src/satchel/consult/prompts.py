@@ -45,7 +45,7 @@ def _digits(seed: bytes) -> Iterator[str]:
 
 
 def fenced(name: str, mark: str, body: str, **attributes: str) -> str:
-    """Put a text between two lines of its own, as it is."""
+    """Put a text between two delimiter lines, unchanged."""
     if body and not body.endswith("\n"):
         attributes["newline"] = "none"
         body = f"{body}\n"
@@ -89,7 +89,7 @@ _MAX_FOLDERS_DEEP = 8
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What one turn sends of one file."""
+    """Part of a turn about one file."""
 
     path: str
     digest: bytes
@@ -101,7 +101,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What one turn says; lists of paths in their order.
+    """Parts of one turn's text; lists of paths in their order.
 
     Attributes:
         is_opening: whether the model holds nothing of the conversation.
@@ -153,7 +153,7 @@ def render(parts: Parts, counter: TokenCounter, max_listed: int) -> str:
     for name, paths in (("removed", parts.removed), ("withheld", parts.withheld)):
         if paths:
             written.append(fenced(name, mark, "".join(f"{quoted(path)}\n" for path in paths)))
-    written += [part for past in parts.earlier for part in _said(past, mark)]
+    written += [part for past in parts.earlier for part in _repeated(past, mark)]
     written.append(fenced("request", mark, _line(parts.instructions)))
     return "".join(written)
 
@@ -171,14 +171,14 @@ def _texts(parts: Parts) -> Iterator[str]:
     yield "\n".join((*parts.searchable, *parts.removed, *parts.withheld))
 
 
-def _said(past: PastTurn, mark: str) -> tuple[str, ...]:
+def _repeated(past: PastTurn, mark: str) -> tuple[str, ...]:
     texts = (("asked", past.question), ("answered", past.answer))
     return tuple(fenced(name, mark, _line(text), turn=str(past.n)) for name, text in texts)
 
 
 def tokens_of_past(past: PastTurn, counter: TokenCounter) -> int:
-    """Count what it takes to say again what was asked and answered in a turn."""
-    return counter.count("".join(_said(past, ANY_MARK)))
+    """Count the tokens to repeat a turn's question and answer."""
+    return counter.count("".join(_repeated(past, ANY_MARK)))
 
 
 def _line(text: str) -> str:

@@ -59,7 +59,7 @@ class AnthropicMessages(OwnHistoryAssistant[AnthropicClient]):
     own_url = ANTHROPIC_URL
 
     def _open(self, wire: Wire) -> AnthropicClient:
-        return AnthropicClient(self.told, wire, key=self._key, base_url=self._base_url, variable=self._variable)
+        return AnthropicClient(self.label, wire, key=self._key, base_url=self._base_url, variable=self._variable)
 
     def _messages(self, ask: Ask) -> list[Any]:
         # what stands up to here comes again: with the next search, and as the beginning of the next turn
@@ -96,7 +96,7 @@ class AnthropicMessages(OwnHistoryAssistant[AnthropicClient]):
                 raise client.unfinished("no beginning of a message")
             final = stream.get_final_message()
             if final.stop_reason is None:
-                raise failures.cut(self.told)
+                raise failures.cut(self.label)
             return _anthropic_round(final)
 
     def _with_results(self, one: Round, results: Sequence[str]) -> list[Any]:
@@ -123,7 +123,7 @@ def _anthropic_round(final: Any) -> Round:
         # what comes from the cache whole leaves nothing that is counted as input
         input_tokens=sum(count or 0 for count in counts) or None,
         output_tokens=count_of(final.usage, "output_tokens"),
-        notes=("the provider refused to go on",) if final.stop_reason == "refusal" else (),
+        notes=("the provider refused to continue",) if final.stop_reason == "refusal" else (),
     )
 
 
@@ -165,7 +165,7 @@ class GeminiClient(SdkClient):
             )
 
     def failure(self, error: Any) -> AssistantFailed:
-        """Tell what one of the SDK's own errors means."""
+        """Translate one of the SDK's own errors."""
         status = error.code if isinstance(error.code, int) else 0
         message = str(error.message or error)
         if _WRONG_KEY in str(error.details):
@@ -183,7 +183,7 @@ class GeminiContents(OwnHistoryAssistant[GeminiClient]):
     own_url = GEMINI_URL
 
     def _open(self, wire: Wire) -> GeminiClient:
-        return GeminiClient(self.told, wire, key=self._key, base_url=self._base_url, variable=self._variable)
+        return GeminiClient(self.label, wire, key=self._key, base_url=self._base_url, variable=self._variable)
 
     def _messages(self, ask: Ask) -> list[Any]:
         contents: list[Any] = []
@@ -217,7 +217,7 @@ class GeminiContents(OwnHistoryAssistant[GeminiClient]):
                 blocked = chunk.prompt_feedback.block_reason if chunk.prompt_feedback else None
                 if blocked:
                     raise AssistantFailed(
-                        f"{self.told} blocked the question: {failures.shown(_value(blocked))}", reason="refused"
+                        f"{self.label} blocked the question: {failures.shown(_value(blocked))}", reason="refused"
                     )
                 for candidate in chunk.candidates or ():
                     has_begun = True
@@ -234,7 +234,7 @@ class GeminiContents(OwnHistoryAssistant[GeminiClient]):
             if not has_begun:
                 raise client.unfinished("no candidate in the answer")
             if reason is None:
-                raise failures.cut(self.told)
+                raise failures.cut(self.label)
         return Round(
             calls=tuple(calls),
             raw=tuple(parts),
@@ -307,7 +307,7 @@ PROVIDERS: Mapping[str, Provider] = {
 
 @dataclass(frozen=True, slots=True)
 class AssistantSettings:
-    """What is configured for assistants; None where it is not."""
+    """Configuration of assistants; None where unset."""
 
     base_url: str | None = None
     window: int | None = None

@@ -42,7 +42,7 @@ _DECISION = "decision:"
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """What an answer is to be kept as: a note of a type, or a decision of a key."""
+    """Target of an answer: a note of a type, or a decision of a key."""
 
     entry_type: str | None = None
     decision_key: str | None = None
@@ -53,7 +53,7 @@ REMEMBERED = Keeping(entry_type="discovery")
 
 
 def check_keeping(keep_as: str | None, *, dry_run: bool) -> Keeping | None:
-    """Read what an answer is to be kept as, before it is paid for."""
+    """Parse the target of an answer, before the answer is paid for."""
     if keep_as is None:
         return None
     if dry_run:
@@ -89,7 +89,7 @@ class AnswerKeeper:
         agent: str | None = None,
         max_bytes: int,
     ) -> Kept:
-        """Keep an answer with what it answers; a failure is told, not raised, since the answer is paid for."""
+        """Store an answer with its question; a failure is returned, not raised, since the answer is paid for."""
         asked = f"{assistant} on: {shortened(' '.join(instructions.split()))}"
         try:
             if keeping.decision_key is not None:
@@ -116,14 +116,14 @@ DEFAULT_CONVERSATION = "default"
 
 @dataclass(frozen=True, slots=True)
 class BriefingRequest:
-    """What a briefing is made for: see :meth:`satchel.brief.briefing.Briefings.brief`."""
+    """Options of a briefing: see :meth:`satchel.brief.briefing.Briefings.brief`."""
 
     role: str | None = None
     task_id: str | None = None
 
 
 class QuestionOptions(TypedDict, total=False):
-    """What a caller may say of a question beside its text.
+    """Options of a question.
 
     Keys:
         conversation: the caller's name for it.
@@ -348,7 +348,7 @@ def earlier_answer(
 def earlier_notes(earlier: EarlierAnswer | None) -> tuple[str, ...]:
     if earlier is None:
         return ()
-    return (f"nearly the same question about the same files has an answer, {earlier.told}: reuse returns it",)
+    return (f"nearly the same question about the same files has an answer, {earlier.description}: reuse returns it",)
 
 
 def _words(question: str) -> frozenset[str]:

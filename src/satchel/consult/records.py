@@ -23,7 +23,7 @@ def never() -> bool:
 
 
 def raise_if_cancelled(is_cancelled: IsCancelled) -> None:
-    """Go on, unless the call is cancelled."""
+    """Raise Interrupted if the call is cancelled."""
     if is_cancelled():
         raise Interrupted("the consultation was cancelled", "Nothing of it was recorded")
 
@@ -45,14 +45,14 @@ def digest_of_text(text: str) -> bytes:
 
 
 class Placement(Enum):
-    """Where a file of a conversation is: in the prompt, or in a vector store. Once decided, it never changes."""
+    """Place of a file of a conversation: the prompt or a vector store. It never changes."""
 
     INLINE = 1
     OVERFLOW = 2
 
 
 class Overflow(Enum):
-    """Why a file went into a vector store: it was too many beside others, too large alone, or came too late."""
+    """Reason for a file's overflow: no room next to others, too large alone, or too late."""
 
     NO_ROOM = 1
     TOO_LARGE = 2
@@ -61,7 +61,7 @@ class Overflow(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """What tells cheaply that a file is unchanged."""
+    """Cheap evidence that a file is unchanged."""
 
     size: int
     mtime_ns: int
@@ -91,7 +91,7 @@ class HeldBack:
 
 @dataclass(frozen=True, slots=True)
 class Gathering:
-    """What paths hold: files in the order of their paths, each once, and what is held back."""
+    """Files in the order of their paths, each once, and those that are held back."""
 
     files: tuple[FoundFile, ...]
     held_back: tuple[HeldBack, ...]
@@ -107,7 +107,7 @@ class Content:
 
 
 class KnownFile(NamedTuple):
-    """What a conversation knows of one file that was sent in it.
+    """State of one file in a conversation.
 
     Attributes:
         size: bytes of the content that ``digest`` is of.
@@ -129,7 +129,7 @@ class KnownFile(NamedTuple):
 
     @property
     def placement(self) -> Placement:
-        """Where it is."""
+        """Prompt or vector store."""
         return Placement.INLINE if self.why is None else Placement.OVERFLOW
 
 
@@ -139,7 +139,7 @@ known_file: Callable[[tuple[Any, ...]], KnownFile] = partial(tuple.__new__, Know
 
 @dataclass(frozen=True, slots=True)
 class PastTurn:
-    """What was asked in a turn, without the files that went with it, and what was answered; but for secrets."""
+    """Question and answer of a turn, without files and with secrets redacted."""
 
     n: int
     question: str
@@ -148,7 +148,7 @@ class PastTurn:
 
 @dataclass(frozen=True, slots=True)
 class ConversationState:
-    """What a conversation holds after its last successful turn.
+    """State of a conversation after its last successful turn.
 
     Attributes:
         turns: how many turns succeeded.
@@ -167,7 +167,8 @@ class ConversationState:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How much a model can hold."""
+    """Capacity of a model: `output` tokens are reserved for the answer, and `token_factor` of its tokens
+    stand for one of ours at most."""
 
     tokens: int
     output: int
@@ -185,7 +186,7 @@ ALONE_SHARE = 0.75
 
 @dataclass(frozen=True, slots=True)
 class TurnRequest:
-    """What one turn asks, beside the files of its context.
+    """Request of one turn, without the files of its context.
 
     Attributes:
         conversation: the caller's name for it.
@@ -218,7 +219,7 @@ class TurnRequest:
 
 @dataclass(frozen=True, slots=True)
 class TurnPlan:
-    """What one turn sends, decided before anything is sent.
+    """Plan of one turn, made before anything is sent.
 
     Attributes:
         question: what the caller asks.
@@ -289,7 +290,7 @@ class TurnResult:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What a successful turn left."""
+    """Result of committing a turn."""
 
     state: ConversationState
     notes: tuple[str, ...]
@@ -311,7 +312,7 @@ class Turn:
 
     @property
     def saved_tokens(self) -> int:
-        """What was not sent again."""
+        """Tokens that were not sent again."""
         return max(0, self.resent_tokens - self.sent_tokens)
 
 
@@ -325,8 +326,8 @@ class EarlierAnswer:
     answer: str
 
     @property
-    def told(self) -> str:
-        """Which one it is, in words."""
+    def description(self) -> str:
+        """Description of its turn and conversation."""
         return f"turn {self.turn} of conversation {self.conversation!r}, {moment_text(self.created_at)}"
 
 
@@ -361,7 +362,7 @@ class ListedConversation:
 
     @property
     def saved_tokens(self) -> int:
-        """What was not sent again."""
+        """Tokens that were not sent again."""
         return max(0, self.resent_tokens - self.sent_tokens)
 
 
@@ -375,7 +376,7 @@ class ConversationHistory:
 
 @dataclass(frozen=True, slots=True)
 class ForgottenConversation:
-    """What a reset forgot: so many turns, placements of files, and contents that nothing else needed."""
+    """Counts of what a reset deleted; contents are those that nothing else needed."""
 
     key: ConversationKey
     turns: int
@@ -389,17 +390,17 @@ def list_placements(files: Mapping[str, KnownFile]) -> tuple[tuple[ListedFile, .
     overflow: list[ListedFile] = []
     first = min((known.first_turn for known in files.values() if known.why is not None), default=0)
     for _, known in sorted(files.items()):
-        why = None if known.why is None else _told(known.why, known.first_turn, first)
+        why = None if known.why is None else _overflow_reason(known.why, known.first_turn, first)
         part = inline if why is None else overflow
         part.append(ListedFile(known.path, known.tokens, known.digest is None, why))
     return tuple(inline), tuple(overflow)
 
 
-def _told(why: Overflow, turn: int, first: int) -> str:
+def _overflow_reason(why: Overflow, turn: int, first: int) -> str:
     if why is Overflow.TOO_LARGE:
         return "larger alone than the part of the window that files may take"
     if why is Overflow.LATE:
         return f"new in turn {turn}, after others had overflowed in turn {first}"
     if turn == 1:
-        return "did not fit beside the files that go first"
+        return "did not fit next to the files that go first"
     return f"new in turn {turn}, when it did not fit any more"

@@ -247,7 +247,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What a model answered to one request."""
+    """Answer of a model to one request."""
 
     text: str = ""
     calls: tuple[Call, ...] = ()
@@ -373,13 +373,13 @@ class _WholeCharacters:
         self._half = ""
 
     def feed(self, piece: str) -> str:
-        """Return what can be told of the text so far."""
+        """Return the whole characters so far."""
         text = self._half + piece
         self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
         return _joined(text[: len(text) - len(self._half)])
 
     def rest(self) -> str:
-        """Return what is left when no more comes."""
+        """Return the rest at the end of the text."""
         return _joined(self._half)
 
 

@@ -1,4 +1,4 @@
-"""What adapters have in common: a client of the vendor's SDK for each call, and threads that we keep."""
+"""Base of the adapters: a client of the vendor's SDK for each call, and threads with a history of ours."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MAX_ID_CHARS = 1_000
 
 
 class SdkClient(ABC):
-    """What the clients of all vendors have in common: one for each call, and for what is cleaned up after it."""
+    """Base of the vendors' clients: one for each call, and one for cleaning up after it."""
 
     sdk: Any
 
@@ -43,7 +43,7 @@ class SdkClient(ABC):
 
     @abstractmethod
     def failure(self, error: Any) -> AssistantFailed:
-        """Tell what one of the SDK's own errors means."""
+        """Translate one of the SDK's own errors."""
 
     @contextmanager
     def explained(self) -> Iterator[None]:
@@ -61,13 +61,13 @@ class SdkClient(ABC):
             raise self.unfinished(error) from error
 
     def unfinished(self, error: BaseException | str, *, has_begun: bool = False) -> AssistantFailed:
-        """Tell what an answer means that has no end: it was cut, or is none."""
+        """Return the error for an answer without an end: cut, or not an answer at all."""
         if has_begun or self.wire.is_torn:
             return failures.cut(self.name)
         return failures.nonsense(self.name, error)
 
     def transport_failure(self, error: BaseException) -> AssistantFailed:
-        """Tell what an error of httpx means, whichever httpx the SDK uses."""
+        """Translate an error of httpx, whichever httpx the SDK uses."""
         kinds = {kind.__name__ for kind in type(error).__mro__}
         if kinds & {"ConnectError", "ConnectTimeout", "ProxyError"}:
             return self._not_connected(error)
@@ -106,7 +106,7 @@ class StainlessClient(SdkClient):
         self._module = module
 
     def failure(self, error: Any) -> AssistantFailed:
-        """Tell what one of the SDK's own errors means."""
+        """Translate one of the SDK's own errors."""
         module = self._module
         if isinstance(error, module.APIConnectionError):
             cause = error.__cause__
@@ -155,7 +155,7 @@ class OpenAIClient(StainlessClient):
             self.sdk._custom_headers = {}  # noqa: SLF001 -- the SDK reads the variable whatever it is given
 
     def failure(self, error: Any) -> AssistantFailed:
-        """Tell what one of the SDK's own errors means."""
+        """Translate one of the SDK's own errors."""
         code, message = self.said(error) if hasattr(error, "body") else ("", "")
         if code == _LOST_CODE or (getattr(error, "param", None) == "previous_response_id" and "not found" in message):
             return ThreadLost(
@@ -228,7 +228,7 @@ class SdkAssistant(ABC, Generic[ClientT]):
         self.window = model.window
         self.name = model.full_name
         self.address = public_address(base_url or self.own_url)
-        self.told = f"{self.name} at {self.address}"
+        self.label = f"{self.name} at {self.address}"
         self._key = key
         self._base_url = base_url
         self._timing = timing or Timing()
@@ -236,7 +236,7 @@ class SdkAssistant(ABC, Generic[ClientT]):
 
     @property
     def sweeper(self) -> Sweeper | None:
-        """What deletes what earlier calls left; see :class:`satchel.consult.models.Assistant`."""
+        """Deleter of stores that earlier calls left; see :class:`satchel.consult.models.Assistant`."""
         return None
 
     @abstractmethod
@@ -251,7 +251,7 @@ class SdkAssistant(ABC, Generic[ClientT]):
     def _calling(self, ask: Ask) -> Iterator[tuple[ClientT, Wire]]:
         limits = Limits.of(self.window.output)
         with (
-            Wire(self._timing, ask.is_cancelled, name=self.told, limits=limits) as wire,
+            Wire(self._timing, ask.is_cancelled, name=self.label, limits=limits) as wire,
             closing(self._open(wire)) as client,
         ):
             yield client, wire
@@ -288,11 +288,11 @@ class OwnHistoryAssistant(SdkAssistant[ClientT]):
                 messages.extend(self._with_results(one, results))
 
             ask.on_progress(f"asking {self.name}")
-            return converse(self.told, ask, wire, self._patience, send, search, remember)
+            return converse(self.label, ask, wire, self._patience, send, search, remember)
 
     @abstractmethod
     def _messages(self, ask: Ask) -> list[Any]:
-        """Return the thread as the provider wants it: what was said, and the new prompt."""
+        """Return the thread in the provider's form, the new prompt last."""
 
     @abstractmethod
     def _send(

@@ -69,7 +69,7 @@ _RENEWALS = 3
 _BRIEFING_PART = 4
 """Of the room of a small window, the part that a briefing may take."""
 
-_THREAD_LOST = "the provider had forgotten the thread: its files and what was said in it were sent again"
+_THREAD_LOST = "the provider had forgotten the thread: its files and discussion were sent again"
 _MAX_QUERY_CHARS = 1_000
 """Of a question that a briefing is made for; what stands first in it tells most."""
 
@@ -102,7 +102,7 @@ class Consulting:
 
     @cached_property
     def counter(self) -> TokenCounter:
-        """What counts the tokens of prompts and answers."""
+        """Counter of the tokens of prompts and answers."""
         return token_counter(self._config.tokens_encoding)
 
     def consult(
@@ -329,7 +329,7 @@ class Consulting:
     def _reused(
         self, question: Question, model: Assistant, state: ConversationState, plan: TurnPlan, earlier: EarlierAnswer
     ) -> Consultation:
-        whole = consultation_of(question, model, state, plan, notes=(f"nothing was sent: this is {earlier.told}",))
+        whole = consultation_of(question, model, state, plan, notes=(f"nothing was sent: this is {earlier.description}",))
         return replace(whole, answer=earlier.answer, sent_tokens=0, saved_tokens=plan.resent_tokens)
 
     def _keep(self, question: Question, model: Assistant, reply: Reply) -> Kept | None:

@@ -59,7 +59,7 @@ class VectorStore:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What a sweep did: how many stores are gone, and what could not be deleted, in words."""
+    """Result of a sweep: the number of deleted stores, and why others were not deleted."""
 
     deleted: int
     failures: tuple[str, ...]
@@ -75,7 +75,7 @@ is asked again and again whether to give up, which it does with :class:`Interrup
 
 @dataclass(frozen=True, slots=True)
 class Sweeper:
-    """Who deletes what was left at a provider."""
+    """Deleter of stores at a provider."""
 
     account: str
     remove: Remover

@@ -1,4 +1,4 @@
-"""What a conversation may hold: a running total that is compared with the model's window before anything is sent."""
+"""The limit of a conversation: its tokens are compared with the model's window before anything is sent."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NUMBERED = re.compile(r"(.+)-([1-9][0-9]{0,8})")
 
 
 class WindowFull(TooLarge):
-    """What the turn must send does not fit into what is left of the window; nothing was sent or recorded."""
+    """The turn does not fit into the rest of the window; nothing was sent or recorded."""
 
     def __init__(self, problem: str, continue_as: str) -> None:
         self.continue_as = continue_as

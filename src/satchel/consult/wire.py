@@ -75,7 +75,7 @@ _LONGEST_BLANK = 4
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one response may take.
+    """Limits of one response.
 
     Attributes:
         text: bytes of the answer's text in UTF-8.
@@ -116,7 +116,7 @@ def too_much(name: str, what: str) -> AssistantFailed:
 
 
 class Receiving(Protocol):
-    """What a response arrives on."""
+    """Connection of a response."""
 
     name: str
     limits: Limits
@@ -280,7 +280,7 @@ class Wire:
         return {"request": [self._follow], "response": [lambda response: guard(response, self)]}
 
     def check(self) -> None:
-        """Go on, unless the call is over."""
+        """Raise an error if the call is over."""
         raise_if_cancelled(self._is_cancelled)
         if self.left() <= 0:
             raise AssistantFailed(
@@ -290,7 +290,7 @@ class Wire:
             )
 
     def check_content(self, *, parts: int = 0, thoughts: int = 0, arguments: int = 0) -> None:
-        """Go on, unless an answer holds more than it may of what an SDK or an adapter gathers besides its text."""
+        """Raise an error if an answer has too many parts, thoughts or arguments, which SDKs gather next to its text."""
         limits = self.limits
         for count, most, what in (
             (parts, limits.parts, "parts"),
@@ -314,7 +314,7 @@ class Wire:
         return self._until - self.timing.clock()
 
     def pause(self, seconds: float) -> None:
-        """Wait, unless the call is over or ends meanwhile."""
+        """Wait, and raise an error if the call is over."""
         self.check()
         if self.timing.sleep is not None:
             self.timing.sleep(seconds)
@@ -337,7 +337,7 @@ class Wire:
         request.headers["accept-encoding"] = "identity"
 
     def take(self, opened: socket.socket) -> None:
-        """Take a socket that is to be shut when the call ends before its time."""
+        """Add a socket, to shut down when the call is cut."""
         with self._lock:
             self._sockets.append(opened)
             is_cut = self._is_cut
@@ -356,7 +356,7 @@ class Wire:
 
 
 class Connecting:
-    """How one request comes to its connection, as httpcore tells it; the connection may be to a proxy on the way."""
+    """Trace of one request's connection, perhaps to a proxy, as httpcore reports it."""
 
     __slots__ = ("_opened", "_spare", "_take", "_target", "proxy")
 

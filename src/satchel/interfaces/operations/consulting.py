@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from satchel.keep.common_filters import CommonFilters
 
 _TOLD_EVERY_CHARS = 400
-"""An answer that arrives is told of whenever so much of it is new."""
+"""Characters between two progress reports of an answer."""
 
 
 def answer_agent(call: Call[Satchel], /, *, format: str = "text", **request: Any) -> str:  # noqa: A002 -- on the wire

@@ -66,7 +66,7 @@ def rest_lines(done: Consultation) -> list[str]:
     if done.cited:
         lines.append(f"cited: {_paths_text(done.cited)}")
     lines += _held_back_lines(done.held_back)
-    lines += [] if done.kept is None else [done.kept.told]
+    lines += [] if done.kept is None else [done.kept.message]
     return [*lines, *note_lines(done.notes)]
 
 
