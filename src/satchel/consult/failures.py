@@ -1,15 +1,80 @@
-"""What went wrong at a provider, in our words: the same for every vendor.
-
-The name of an assistant, in every error, says its address too, as in ``openai:gpt-6-sol at https://api.openai.com/v1``.
-"""
+"""Failures at a provider in our words, the same for every vendor, and when to try again."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from satchel.base.errors import AssistantFailed, MissingExtra, Unavailable
-from satchel.consult.assistants.retrying import retry_after
+from satchel.base.records import dataclass
+from satchel.consult.wire import Wire
 from satchel.redaction import redact
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Limits of retries."""
+
+    attempts: int = 5
+    first: float = 0.5
+    longest: float = 8.0
+    longest_asked: float = 60.0
+
+    def pause(self, attempt: int, failure: AssistantFailed, chance: float) -> float | None:
+        """Return how many seconds to wait after a failed attempt; None to give up."""
+        if attempt >= self.attempts or not failure.is_passing:
+            return None
+        half = min(self.longest, self.first * float(2 ** (attempt - 1))) / 2
+        if failure.retry_after is None:
+            return half + chance * half
+        asked = failure.retry_after
+        return asked + chance * half if asked <= self.longest_asked else None
+
+
+def persist(
+    wire: Wire,
+    work: Callable[[], T],
+    patience: Patience,
+    may_repeat: Callable[[], bool] = lambda: True,
+) -> T:
+    """Do something with a provider, again if what kept it from succeeding passes."""
+    attempt = 0
+    while True:
+        attempt += 1
+        wire.check()
+        try:
+            return work()
+        except AssistantFailed as failure:
+            # a connection that we cut looks like one that the provider cut
+            wire.check()
+            pause = patience.pause(attempt, failure, wire.timing.chance()) if may_repeat() else None
+            if pause is None or pause >= wire.left():
+                raise
+        wire.pause(pause)
+
+
+def retry_after(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:
+    """Read how long a provider asks to wait, in seconds; None where it does not say.
+
+    Formats: ``retry-after-ms`` in milliseconds, else https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
+    """
+    for name, parts in (("retry-after-ms", 1_000), ("retry-after", 1)):
+        try:
+            seconds = float(headers[name]) / parts
+        except (KeyError, ValueError):
+            continue
+        if 0 <= seconds < float("inf"):
+            return seconds
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return max(0.0, parsedate_to_datetime(headers["retry-after"]).timestamp() - now())
+    except (KeyError, ValueError):
+        return None
+
 
 NONSENSE = (ValueError, TypeError, AttributeError, LookupError, RuntimeError, ArithmeticError)
 """What an SDK, or reading what it gives, raises over an answer that is not what the provider's protocol says."""
@@ -49,15 +114,7 @@ def shown(message: object) -> str:
 def from_status(
     name: str, variable: str, status: int, code: str, message: str, headers: Mapping[str, str]
 ) -> AssistantFailed:
-    """Return the error for an answer with an HTTP status that says no.
-
-    Args:
-        name: the assistant.
-        variable: the environment variable with its key.
-        code: the provider's own name for the error, or empty.
-        message: the provider's words.
-        headers: of the answer.
-    """
+    """Return the error for an answer with an HTTP status that says no."""
     said = f"{name} answered {status}: {shown(message)}"
     if status in {401, 403}:
         return AssistantFailed(
@@ -98,7 +155,7 @@ def is_too_long(code: str, message: str) -> bool:
 
 
 def too_long(said: str) -> AssistantFailed:
-    """Return the error for input that the provider finds too long."""
+    """Return the error for input that is too long for the provider."""
     return AssistantFailed(
         said, "Continue with another conversation, or configure the model's true window", reason="too_long"
     )
@@ -123,11 +180,7 @@ def untrusted(name: str, why: str) -> AssistantFailed:
 
 
 def behind_proxy(name: str, proxy: str, error: BaseException, *, is_passing: bool) -> AssistantFailed:
-    """Return the error for a proxy that cannot be reached, or lets nobody through.
-
-    Args:
-        proxy: its host and port.
-    """
+    """Return the error for a proxy that cannot be reached, or lets nobody through."""
     return AssistantFailed(
         f"{name} cannot be reached through the proxy {proxy}: {shown(error)}",
         "Check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY in the environment; NO_PROXY names what needs no proxy",
@@ -181,11 +234,7 @@ def nonsense(name: str, error: BaseException | str) -> AssistantFailed:
 
 
 def empty(name: str, *, is_cut: bool, notes: tuple[str, ...] = ()) -> AssistantFailed:
-    """Return the error for an answer without a word in it.
-
-    Args:
-        notes: what the provider says of how it ended.
-    """
+    """Return the error for an answer without a word in it."""
     if is_cut:
         return AssistantFailed(
             f"{name} used up its output limit before it said a word", "Configure a higher output limit", reason="empty"

@@ -1,4 +1,4 @@
-"""A vector store at OpenAI that lives as long as one call.
+"""A vector store at OpenAI that lives as long as one call, and its removal.
 
 It is recorded before it is made, and deleted with its files however the call ends. Whatever may have been made without
 our learning its id is found by its name, which nothing else bears; what even that misses expires by itself.
@@ -10,29 +10,142 @@ https://developers.openai.com/api/reference (files, vector stores and their file
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing, contextmanager
 from itertools import islice
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from satchel.base.errors import AssistantFailed, SatchelError
 from satchel.base.records import dataclass
-from satchel.consult.assistants import failing
-from satchel.consult.assistants.openai_client import OpenAIClient
-from satchel.consult.assistants.protocol import StoreLog, Timing
-from satchel.consult.assistants.retrying import Patience, persist
-from satchel.consult.assistants.sdk_client import id_of
-from satchel.consult.assistants.wire import Wire
-from satchel.consult.records import Content, HeldBack
-from satchel.consult.vector_stores.removing import OpenClient, cleaning, several_at_once, tag_of
+from satchel.consult import failures
+from satchel.consult.failures import Patience, persist
+from satchel.consult.models import StoreLog, Timing
+from satchel.consult.records import Content, HeldBack, IsCancelled
+from satchel.consult.sdk import OpenAIClient, id_of
+from satchel.consult.wire import Wire
 
 if TYPE_CHECKING:
     from openai.types.vector_stores import VectorStoreFile, VectorStoreFileBatch
 
-    from satchel.consult.sweeping import VectorStore
+    from satchel.consult.vector_stores import VectorStore
+
 
 T = TypeVar("T")
+R = TypeVar("R")
+
+_AT_ONCE = 8
+_TAG_CHARS = 20
+_CLEANUP_SECONDS_PER_FILE = 0.05
+_CLOCK_SKEW_SECONDS = 600
+
+OpenClient = Callable[[Wire], OpenAIClient]
+
+
+def tag_of(name: str) -> str:
+    """Return what the names of all files of a store begin with."""
+    return f"{name[:_TAG_CHARS]}--"
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaner:
+    """Finds and deletes what is at the provider, for a bounded time; what fails in passing is tried again."""
+
+    client: OpenAIClient
+    wire: Wire
+    patience: Patience
+
+    def stores_named(self, name: str) -> list[str]:
+        """Return the ids of all stores with a name."""
+        return self._do(
+            lambda: [store.id for store in self.client.sdk.vector_stores.list(limit=100) if store.name == name]
+        )
+
+    def files_of(self, store: VectorStore) -> set[str]:
+        """Return the ids of all files that were uploaded for a store."""
+        tag, since = tag_of(store.name), store.created_at / 1_000 - _CLOCK_SKEW_SECONDS
+
+        def find() -> set[str]:
+            ids: set[str] = set()
+            for file in self.client.sdk.files.list(purpose="assistants", order="desc", limit=1_000):
+                if file.created_at < since:
+                    break
+                if file.filename.startswith(tag):
+                    ids.add(file.id)
+            return ids
+
+        return self._do(find)
+
+    def delete_stores(self, stores: Iterable[str]) -> None:
+        """Delete stores by their ids; one that is gone already is no failure."""
+        for number in dict.fromkeys(stores):
+            self._delete(self.client.sdk.vector_stores.delete, number)
+
+    def delete_files(self, files: Iterable[str]) -> None:
+        """Delete files by their ids, several at once; one that is gone already is no failure."""
+
+        def delete(number: str) -> None:
+            self._delete(self.client.sdk.files.delete, number)
+
+        with closing(several_at_once(delete, sorted(files))) as deleted:
+            for _ in deleted:
+                pass
+
+    def _delete(self, delete: Callable[[str], Any], number: str) -> None:
+        def attempt() -> None:
+            # a page of some proxy is no proof
+            if delete(number).deleted is not True:
+                raise ValueError(f"{number} was not deleted")
+
+        try:
+            self._do(attempt)
+        except AssistantFailed as failure:
+            # what is gone already is what was asked for
+            if failure.reason != "not_found":
+                raise
+
+    def _do(self, work: Callable[[], T]) -> T:
+        def attempt() -> T:
+            with self.client.explained():
+                return work()
+
+        return persist(self.wire, attempt, self.patience)
+
+
+@contextmanager
+def cleaning(
+    open_client: OpenClient, timing: Timing, patience: Patience, files: int, is_cancelled: IsCancelled
+) -> Iterator[Cleaner]:
+    """Yield a cleaner with a separate client."""
+    total = timing.cleanup + files * _CLEANUP_SECONDS_PER_FILE
+    with Wire(timing, is_cancelled, total) as wire, closing(open_client(wire)) as client:
+        yield Cleaner(client, wire, patience)
+
+
+def remove_store(
+    store: VectorStore, open_client: OpenClient, timing: Timing, patience: Patience, is_cancelled: IsCancelled
+) -> None:
+    """Delete what a call has left: a store by its id or its name, and the files that were uploaded for it."""
+    with cleaning(open_client, timing, patience, 0, is_cancelled) as cleaner:
+        stores = [] if store.external_id is None else [store.external_id]
+        cleaner.delete_stores([*stores, *cleaner.stores_named(store.name)])
+        cleaner.delete_files(cleaner.files_of(store))
+
+
+def several_at_once(work: Callable[[T], R], items: Sequence[T]) -> Generator[R, None, None]:
+    """Do something with each item, several at once; yield the results as they come, and stop at the first failure.
+
+    Nothing is under way any more once it has ended, or is closed.
+    """
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="satchel-store") as pool:
+        waiting = [pool.submit(work, item) for item in items]
+        try:
+            for future in as_completed(waiting):
+                yield future.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
 
 MAX_FILES = 100_000_000
 BATCH_FILES = 2_000
@@ -56,13 +169,7 @@ _FAULTS_OF_FILES = frozenset({"not_taken", "not_indexed"})
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A store that can be searched.
-
-    Attributes:
-        external_id: the provider's name for it; None where there was nothing to put into one.
-        paths: of its files, by the provider's names for them.
-        dropped: files that it did not take, by path.
-    """
+    """A store that can be searched."""
 
     external_id: str | None
     paths: Mapping[str, str]
@@ -71,7 +178,7 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """How far the provider is with a batch: its name for it, and how many files can be searched."""
+    """Progress of a batch: its id, and how many files can be searched."""
 
     id: str
     is_under_way: bool
@@ -92,14 +199,6 @@ class HostedStore:
         patience: Patience,
         on_progress: Callable[[str], None],
     ) -> None:
-        """Prepare a store; nothing is recorded or made yet.
-
-        Args:
-            client: of the call, on its wire.
-            open_client: makes another one, for cleaning up after a call that was cut.
-            log: where the store is recorded.
-            provider: the account, for the record.
-        """
         self._client = client
         self._wire = wire
         self._open_client = open_client
@@ -134,15 +233,7 @@ class HostedStore:
             )
 
     def fill(self, contents: Mapping[str, Content]) -> Filled:
-        """Make the store with files in it, and wait until they can be searched.
-
-        Args:
-            contents: by path; beyond what a store takes the last in order of their paths are dropped.
-
-        Raises:
-            AssistantFailed: the provider failed, was too slow, or took none of the files.
-            Interrupted: the call was cancelled.
-        """
+        """Make the store with files in it, and wait until they can be searched."""
         taken = self._checked(contents)
         if not taken:
             return Filled(None, {}, tuple(self._dropped))
@@ -183,11 +274,6 @@ class HostedStore:
         return taken
 
     def _upload(self, files: Sequence[tuple[str, bytes]], tag: str, before: int, total: int) -> None:
-        """Upload as many files as may be within a minute, and wait for the rest of it if there are more.
-
-        Args:
-            before: how many of all files came before these.
-        """
         began = self._timing.clock()
 
         def upload(one: tuple[str, bytes]) -> HeldBack | None:
@@ -223,7 +309,6 @@ class HostedStore:
             self._wire.pause(rest)
 
     def _add(self, external_id: str, files: Sequence[str]) -> None:
-        """Add one batch and wait for it; files of it that fail are dropped."""
         batches = self._client.sdk.vector_stores.file_batches
         batch = self._do(lambda: _seen(batches.create(external_id, file_ids=list(files))))
         number = batch.id
@@ -250,21 +335,18 @@ class HostedStore:
         )
         for file in files:
             if file not in indexed:
-                detail = failing.shown(failed.get(file, "the provider did not index it"))
+                detail = failures.shown(failed.get(file, "the provider did not index it"))
                 self._dropped.append(HeldBack(self._paths[file], "not_indexed", detail))
 
     def _listed(
         self, external_id: str, batch: str, status: Literal["completed", "failed"], most: int
     ) -> Iterator[VectorStoreFile]:
-        """Return the files of a batch with a status, and no more than it has: a list may be without end."""
         pages = self._client.sdk.vector_stores.file_batches.list_files(
             batch, vector_store_id=external_id, filter=status, limit=100
         )
         return islice(pages, most)
 
     def _do(self, work: Callable[[], T]) -> T:
-        """Do something at the provider, again if it fails in passing; remember when it may be done though it failed."""
-
         def attempt() -> T:
             try:
                 with self._client.explained():
@@ -294,17 +376,14 @@ class HostedStore:
 
 
 def _max_telling(dropped: Sequence[HeldBack]) -> str:
-    """Return why files were dropped: a fault that the provider found in one says more than that others are empty."""
     return next((held.detail for held in dropped if held.reason in _FAULTS_OF_FILES), dropped[0].detail)
 
 
 def _seen(batch: VectorStoreFileBatch) -> _Batch:
-    """Read what an endpoint says of a batch, which the SDK does not check."""
     return _Batch(id_of(batch.id), batch.status == "in_progress", int(batch.file_counts.completed))
 
 
 def _upload_name(tag: str, path: str) -> str:
-    """Return the name of a file at the provider, which keeps no folders and takes only some endings."""
     flat = path.strip("/").replace("/", "--")[-_NAME_CHARS:]
     ending = flat[flat.rfind(".") :].lower() if "." in flat else ""
     return f"{tag}{flat}" if ending in ACCEPTED else f"{tag}{flat}.txt"

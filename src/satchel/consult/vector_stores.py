@@ -2,6 +2,7 @@
 
 A store lives as long as one call. The call announces it, says when it was made, and says when it was deleted; what is
 still recorded once its time has passed is swept by whichever call comes next.
+
 """
 
 from __future__ import annotations
@@ -44,17 +45,7 @@ _STATES = {_ANNOUNCED: "announced", _MADE: "made", _LEAVING: "leaving"}
 
 @dataclass(frozen=True, slots=True)
 class VectorStore:
-    """A vector store at a provider, as it is recorded here.
-
-    Attributes:
-        name: what the provider is told to call it; no other store has the same.
-        provider: the account that it is made in, as the assistant's adapter names it.
-        external_id: the provider's name for it; None until it is known.
-        conversation_id: the number of the conversation it was made for; None when that was reset.
-        state: announced, made, or leaving once a sweep has tried to delete it.
-        attempts: how often that was tried.
-        expires_at: when it is swept, or tried again, in milliseconds UTC.
-    """
+    """A vector store at a provider, as it is recorded here."""
 
     name: str
     provider: str
@@ -68,7 +59,7 @@ class VectorStore:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What a sweep did: how many stores are gone, and what could not be deleted, in words."""
+    """Result of a sweep: the number of deleted stores, and why others were not deleted."""
 
     deleted: int
     failures: tuple[str, ...]
@@ -84,12 +75,7 @@ is asked again and again whether to give up, which it does with :class:`Interrup
 
 @dataclass(frozen=True, slots=True)
 class Sweeper:
-    """Who deletes what was left at a provider.
-
-    Attributes:
-        account: the account that it can delete from, as stores are recorded under it.
-        remove: deletes one store.
-    """
+    """Deleter of stores at a provider."""
 
     account: str
     remove: Remover
@@ -99,16 +85,7 @@ class VectorStores(Service):
     """The vector stores that a project has at providers, or may have."""
 
     def announce(self, provider: str, conversation_id: int | None = None, life_ms: int = LIFE_MS) -> VectorStore:
-        """Record a store before it is made; this is durable when it returns.
-
-        Args:
-            provider: the account that it will be made in.
-            conversation_id: the number of the conversation it is for.
-            life_ms: after what time without a word it counts as left over; 1 to 86,400,000.
-
-        Returns:
-            The record, whose name the provider has to be told.
-        """
+        """Record a store before it is made; this is durable when it returns."""
         check_whole("life_ms", life_ms, LONGEST_LIFE_MS, smallest=1)
         provider, work = names.check_identifier(provider, "provider"), self._workplace
         with work.engine.write() as transaction:
@@ -134,10 +111,6 @@ class VectorStores(Service):
         """Record the provider's name for a store, once known; again, to say that it is still in use.
 
         A store that was swept in the meantime, before it was there, is recorded again.
-
-        Args:
-            store: as it was announced.
-            life_ms: as for :meth:`announce`, from now.
         """
         check_whole("life_ms", life_ms, LONGEST_LIFE_MS, smallest=1)
         work = self._workplace
@@ -166,11 +139,7 @@ class VectorStores(Service):
             transaction.run("DELETE FROM vector_stores WHERE uid = :uid", {"uid": _uid(store)})
 
     def recorded(self, provider: str | None = None) -> tuple[VectorStore, ...]:
-        """Return the stores that are in use, or left over, the oldest first.
-
-        Args:
-            provider: only those of this account.
-        """
+        """Return the stores that are in use, or left over, the oldest first."""
         work = self._workplace
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
@@ -188,13 +157,6 @@ class VectorStores(Service):
         """Delete at a provider what earlier calls left there.
 
         What cannot be deleted is tried again after a pause, of five minutes first, then twice as long each time.
-
-        Args:
-            most: how many at most.
-            is_cancelled: asked several times a second, from another thread too.
-
-        Raises:
-            Interrupted: the caller cancelled; what was not deleted stays recorded.
         """
         deleted, failures = 0, []
         for _ in range(most):
@@ -214,7 +176,6 @@ class VectorStores(Service):
         return Swept(deleted, tuple(failures))
 
     def _claim(self, provider: str) -> VectorStore | None:
-        """Return the store that was left over first, after keeping other sweeps from it for a while."""
         work = self._workplace
         due = f"""
             SELECT {_COLUMNS} FROM vector_stores
