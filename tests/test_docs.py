@@ -225,6 +225,16 @@ def test_the_readme_names_the_tools_and_about_the_tokens_of_their_listing() -> N
     assert said == pytest.approx(counted, rel=0.03)
 
 
+def test_decisions_are_few_short_and_in_the_index() -> None:
+    folder = ROOT / "docs" / "decisions"
+    pages = sorted(folder.glob("0*.md"))
+    assert len(pages) <= 30
+    assert [page.name for page in pages if len(page.read_text(encoding="utf-8").splitlines()) > 40] == []
+    index = re.findall(r"^\| \[\d{4}\]\((.+?)\) \| (.+) \|$", (folder / "README.md").read_text(), re.MULTILINE)
+    titles = [(page.name, page.read_text(encoding="utf-8").splitlines()[0].split(" ", 2)[2]) for page in pages]
+    assert index == titles
+
+
 @pytest.mark.parametrize("page", ["README.md", *(f"docs/{path.name}" for path in ROOT.glob("docs/*.md"))])
 def test_a_page_is_short(page: str) -> None:
     assert len((ROOT / page).read_text(encoding="utf-8").splitlines()) <= MOST_LINES.get(page, 120)
