@@ -50,7 +50,8 @@ class Need:
         run: the run that ``end_run`` ends, or that proposes a strategy.
         remedy: advice beyond the actions, in one sentence, or None.
         key: its identity while it waits, whatever else changes.
-        held_path: the claimed path, maybe a folder around the place, and ``held_until`` its end, in milliseconds UTC.
+        held_path: the claimed path, maybe a folder around the place, from ``held_began_at``
+            to ``held_until``, in milliseconds UTC.
     """
 
     kind: str
@@ -69,6 +70,7 @@ class Need:
     key: str = ""
     held_path: str | None = None
     held_until: int | None = None
+    held_began_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,23 +311,25 @@ class Where:
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
-    """A claim on a file or an edit of it by one of two workers.
+class Party:
+    """A session, or an agent without one, in a conflict over a file.
 
     Attributes:
-        kind: claim or edit.
-        path: canonical; ``dir/**`` for a folder; or a key.
+        kind: claim, edit, waiting (for a claim) or refused (a claim, and not at work on something else since).
+        path: what it claims, edited or wants: canonical; ``dir/**`` for a folder; or a key.
         session: the uid of the session, in hexadecimal; None without one.
+        branch: the session's branch, or None.
         worktree: the linked worktree, an absolute path; None is the main one.
         exclusive: of a claim whether nobody else may claim what it covers.
-        began_at: when it was claimed, or last edited, in milliseconds UTC.
-        expires_at: the end of the claim; None of an edit.
+        began_at: since when it claims, waits or was refused, or when it last edited, in milliseconds UTC.
+        expires_at: the end of the claim; None of anything else.
     """
 
     kind: str
     path: str
     agent: str | None
     session: str | None
+    branch: str | None
     worktree: str | None
     exclusive: bool
     began_at: int
@@ -333,32 +337,53 @@ class Touch:
 
 
 @dataclass(frozen=True, slots=True)
-class Collision:
-    """Two workers on the same file.
+class FileConflict:
+    """A file, folder or key that several work on or want.
 
     Attributes:
-        path: the narrower of their two paths.
-        first, second: their claims or else last edits, the earlier first.
-        same_tree: whether both are in one worktree.
+        path: the narrowest of their paths.
+        same_tree: whether two of them are in one worktree; otherwise their branches will meet at a merge.
+        parties: two or more, the earliest first.
     """
 
     path: str
-    first: Touch
-    second: Touch
     same_tree: bool
+    parties: tuple[Party, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Collisions:
-    """Collisions, the latest first.
+class ItemVersion:
+    """A version of a decision or rule; ``session`` is a uid in hexadecimal, ``at`` in milliseconds UTC."""
+
+    text: str
+    agent: str
+    session: str | None
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class ItemConflict:
+    """A decision or rule that two sessions or agents have set in the last day, with the last two versions."""
+
+    ref: str
+    title: str
+    first: ItemVersion
+    second: ItemVersion
+
+
+@dataclass(frozen=True, slots=True)
+class Conflicts:
+    """Conflicts over files: those in one worktree first, then the latest; and over decisions and rules.
 
     Attributes:
-        items: at most 50 of ``total``, which counts at most 1,000.
+        files: at most 50 of ``total``.
+        decided: decisions, then rules, the latest first, at most 20 of each.
         asked_at: in milliseconds UTC.
     """
 
-    items: tuple[Collision, ...]
+    files: tuple[FileConflict, ...]
     total: int
+    decided: tuple[ItemConflict, ...]
     asked_at: int
 
 
@@ -375,5 +400,5 @@ class Status:
     person: str
     needs: Needs
     team: Team
-    collisions: Collisions
+    conflicts: Conflicts
     since: Since

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.paging import check_whole
 from satchel.brief.decision_change_notice import announcer
-from satchel.brief.room import collisions, looking, needs, seen, since, states, where
+from satchel.brief.room import conflicts, looking, needs, seen, since, states, threads, where
 from satchel.brief.room.reading import Reading
 from satchel.brief.room.records import (
-    Collisions,
+    Conflicts,
     MarkedSeen,
     Needs,
     Promoted,
@@ -21,6 +21,7 @@ from satchel.brief.room.records import (
     Status,
     Where,
 )
+from satchel.brief.room.threads import SentMessages
 from satchel.find.kind import Kind
 from satchel.keep import events, following, projects, replacing
 from satchel.keep.corrections import log
@@ -242,7 +243,7 @@ class Room(Reading):
             return done
 
     def status(self, person: str | None = None) -> Status:
-        """Return needs, agents at work, collisions and changes in one snapshot.
+        """Return needs, agents at work, conflicts and changes in one snapshot.
 
         Args:
             person: as for :meth:`needs`.
@@ -259,7 +260,7 @@ class Room(Reading):
                 name,
                 needs.find(look),
                 find_team(transaction, project.id, None, now, states.find, is_all=False),
-                collisions.find(transaction, project.id, now),
+                conflicts.find(look),
                 since.find(look, project.seq),
             )
 
@@ -271,11 +272,28 @@ class Room(Reading):
             own = None if caller is None else caller.find(transaction, project.id)
             return where.find(transaction, project.id, None if own is None else own.id, now)
 
-    def collisions(self) -> Collisions:
-        """Return the files that two sessions claim or have edited in the last hour."""
+    def conflicts(self) -> Conflicts:
+        """Return the files that two sessions claim, want or have edited in the last hour, and the decisions and rules
+        that two have changed in the last day.
+        """
         work = self._workplace
         with projects.reading(work) as (transaction, project):
-            return collisions.find(transaction, project.id, work.clock())
+            return conflicts.find(looking.begin(transaction, project.id, self._person(None), work.clock()))
+
+    def sent(self, *, limit: int = 20, person: str | None = None) -> SentMessages:
+        """Return the messages that a person sent, with who got and read them and the answer, the latest first.
+
+        Args:
+            limit: 1 to 100.
+            person: as for :meth:`needs`.
+
+        Raises:
+            InvalidInput: not a person, or another number.
+        """
+        check_whole("limit", limit, 100, smallest=1)
+        name, work = self._person(person), self._workplace
+        with projects.reading(work) as (transaction, project):
+            return threads.sent_by(looking.begin(transaction, project.id, name, work.clock()), limit)
 
     def answer(self, ref: str, message: str, *, answered_by: str | None = None, person: str | None = None) -> Message:
         """Answer a message, unless somebody has answered it since it was read.

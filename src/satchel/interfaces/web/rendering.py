@@ -31,13 +31,21 @@ SHORT, WHOLE, ROOM = 1_200, 40_000, 80_000
 
 _LIMITS = {
     "MOST_SESSIONS": 20,
-    "MOST_COLLISIONS": 6,
+    "MOST_CONFLICTS": 6,
     "LINE": 120,
 }
 """Limits of the overview, so that a full one has less than 120 KB with all that it loads: sessions, conflicts, and
 characters of a line. The JSON has everything."""
 
-_CLIENTS = {"claude-code": "Claude Code", "codex-mcp-client": "Codex", "gemini-cli-mcp-client": "Gemini CLI"}
+_CLIENTS = {
+    "claude": "Claude Code",
+    "claude-code": "Claude Code",
+    "codex": "Codex",
+    "codex-mcp-client": "Codex",
+    "gemini": "Gemini CLI",
+    "gemini-cli-mcp-client": "Gemini CLI",
+    "qwen": "Qwen Code",
+}
 """The names of clients that are not what they call themselves."""
 
 _REF = re.compile(r"[a-z][0-9]{1,18}")

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from satchel.base.errors import InvalidInput, Refused, SatchelError
+from satchel.base.errors import InvalidInput, NotFound, Refused, SatchelError
 from satchel.interfaces.http import events, logs
 from satchel.interfaces.http.failing import confined, internal, refusal_of
 from satchel.interfaces.text.json import fields_of
@@ -79,7 +79,7 @@ def routes(serving: Serving, guard: PageGuard) -> list[BaseRoute]:
 
     below = "/p/{project}"
     login_page = LoginPage(serving, guard)
-    every = [
+    every: list[BaseRoute] = [
         Route(LOGIN_PATH, login_page.page, methods=["GET"]),
         Route(LOGIN_PATH, login_page.trade, methods=["POST"]),
         Route("/logout", log_out, methods=["POST"]),
@@ -97,7 +97,15 @@ def routes(serving: Serving, guard: PageGuard) -> list[BaseRoute]:
         every.append(Route(below + path, _moved(target), methods=["GET"]))
     every += [Route(below + path, act(action), methods=["POST"]) for path, action in pages.ACTIONS.items()]
     # last, since a project's address with .json matches it too
-    return [*every, Route(below, _with_slash, methods=["GET"])]
+    every += [
+        Route(below, _with_slash, methods=["GET"]),
+        Route(f"{below}/{{rest:path}}", page(_nothing), methods=["GET"]),
+    ]
+    return every
+
+
+def _nothing(request: PageRequest) -> Page:
+    raise NotFound(f"there is no page {request.path['rest'][:80]!r}", "Search, or open one from the navigation")
 
 
 def _json_path(path: str) -> str:

@@ -1,4 +1,4 @@
-"""What the overview shows of a status: needs as rows, conflicts by file, and the sentence at its head."""
+"""What the overview shows of a status: needs as rows, and the sentence at its head."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from satchel.base.records import NamedTuple
-from satchel.brief.room.records import Collisions, Need, Needs
+from satchel.brief.room.records import FileConflict, Need, Needs
 from satchel.keep.persons import shown_name
-from satchel.keep.sessions.team import STATES, Team
+from satchel.keep.sessions.team import STATES, Team, TeamSession
 
 _CHIPS = {
     "stuck": ("stuck", "Stuck"),
@@ -53,26 +53,6 @@ class NeedRow(NamedTuple):
     title: str
     facts: tuple[str, ...]
     more: tuple[Need, ...] = ()
-
-
-class Party(NamedTuple):
-    """Who holds, wants or edited a file, and since when."""
-
-    agent: str
-    session: str | None
-    what: str
-    branch: str
-    at: int
-    is_end: bool
-
-
-class Conflict(NamedTuple):
-    """A file that several agents claim, want or edit: in one tree, or on two branches."""
-
-    path: str
-    same_tree: bool
-    parties: tuple[Party, ...]
-    claim: str
 
 
 class Part(NamedTuple):
@@ -132,42 +112,12 @@ def _row(need: Need, more: tuple[Need, ...]) -> NeedRow:
     return NeedRow(need, css, word, title, tuple(filter(None, facts)), more)
 
 
-def conflicts(collisions: Collisions, needs: Needs, team: Team) -> list[Conflict]:
-    """Return the conflicts by file, those in one tree first."""
-    branches = {one.uid: one.branch or "" for one in team.sessions}
-    parties: dict[str, dict[str, Party]] = {}
-    red: set[str] = set()
-    claims: dict[str, str] = {}
-    for one in collisions.items:
-        for touch in (one.first, one.second):
-            what = "claimed it" if touch.kind == "claim" else "edited it"
-            branch = "" if one.same_tree else branches.get(touch.session or "", "")
-            party = Party(
-                touch.agent or "someone", touch.session, what, branch, touch.expires_at or touch.began_at,
-                touch.expires_at is not None,
-            )  # fmt: skip
-            parties.setdefault(one.path, {})[party.agent] = party
-            if touch.kind == "claim" and touch.session:
-                claims.setdefault(one.path, touch.session)
-        if one.same_tree:
-            red.add(one.path)
-    for need in needs.items:
-        if need.kind not in ("waiting", "refusal") or not need.place or need.began_at is None:
-            continue
-        red.add(need.place)
-        below = parties.setdefault(need.place, {})
-        if need.holder and need.held_until:
-            holder = Party(need.holder, need.holder_session, "claimed it", "", need.held_until, is_end=True)
-            below.setdefault(need.holder, holder)
-        what = "was refused" if need.kind == "refusal" else "waits for it since"
-        below[need.agent or "someone"] = Party(need.agent or "someone", need.session, what, "", need.began_at, False)
-    blocks = (
-        Conflict(path, path in red, tuple(below.values()), claims.get(path, "")) for path, below in parties.items()
-    )
-    return sorted(blocks, key=lambda one: not one.same_tree)
+def in_order(sessions: Iterable[TeamSession]) -> list[TeamSession]:
+    """Return sessions in the order of their states, those that have ended last."""
+    return sorted(sessions, key=lambda one: (one.state.name == "ended", STATES.index(one.state.name), -one.seen_at))
 
 
-def headline(team: Team, rows: Iterable[NeedRow], blocks: Sequence[Conflict]) -> tuple[list[Part], list[Part]]:
+def headline(team: Team, rows: Iterable[NeedRow], blocks: Sequence[FileConflict]) -> tuple[list[Part], list[Part]]:
     """Return the parts about agents, and those about what needs the person; a count of zero has none."""
     states = Counter(one.state.name for one in team.sessions)
     order = ("working", *(one for one in STATES if one not in ("working", "ended")))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from satchel.base.records import NamedTuple
 from satchel.brief.room.records import ClaimBar, Mark, SessionDay, Where
 from satchel.interfaces.web.rendering import clock
+from satchel.interfaces.web.rows import in_order
 from satchel.keep.persons import shown_name
 from satchel.keep.sessions.team import TeamSession
 
@@ -66,7 +67,7 @@ def chosen_hours(values: Mapping[str, str]) -> int:
 def of_team(where: Where, hours: int) -> Timeline:
     """Return a lane for each session, in the order of the table."""
     window = _Window(where.team.asked_at, hours)
-    sessions = {one.uid: one for one in where.team.sessions}
+    sessions = {one.uid: one for one in in_order(where.team.sessions)}
     days = {day.uid: day for day in where.timeline}
     drawn = [days[uid] for uid in sessions if uid in days][:_MOST_LANES]
     lanes = (_lane(window, day, sessions[day.uid], "", window.points(day.marks)) for day in drawn)

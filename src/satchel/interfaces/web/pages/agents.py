@@ -6,13 +6,27 @@ from collections import Counter
 from collections.abc import Mapping
 
 from satchel.base.errors import NotFound
-from satchel.interfaces.web import timeline
+from satchel.interfaces.web import rows, timeline
 from satchel.interfaces.web.pages.memory import title_of
 from satchel.interfaces.web.request import Page, PageRequest, View
 from satchel.keep.persons import shown_name
-from satchel.keep.sessions.team import STATES, TeamSession
+from satchel.keep.sessions.team import TeamSession
 
-_ATTEMPTS, _MESSAGES = 8, 8
+_ATTEMPTS, _MESSAGES, _BRIEFINGS = 8, 8, 8
+
+
+_MOMENTS = {
+    "briefing": "Asked for it",
+    "start": "Session start",
+    "resume": "Session resumed",
+    "compaction": "After compaction",
+    "clear": "After clearing",
+    "edit": "At an edit",
+    "prompt": "With a prompt",
+    "command": "At a command",
+    "subagent": "Subagent",
+    "plan": "At a plan",
+}
 
 
 def agents(request: PageRequest) -> Page:
@@ -21,7 +35,7 @@ def agents(request: PageRequest) -> Page:
     team = where.team
     states = Counter(one.state.name for one in team.sessions)
     context = {
-        "sessions": sorted(team.sessions, key=lambda one: (one.state.name == "ended", STATES.index(one.state.name))),
+        "sessions": rows.in_order(team.sessions),
         "states": [(states[one], one) for one in ("working", "stuck", "waiting", "silent", "ended") if states[one]],
         "earlier": team.earlier,
         "timeline": timeline.of_team(where, timeline.chosen_hours(request.values)),
@@ -42,19 +56,29 @@ def agent(request: PageRequest) -> Page:
     threads = reader.room.threads(agent=name, limit=_MESSAGES) if name else None
     messages = [entry.message for thread in threads.items for entry in thread.messages] if threads else []
     messages.sort(key=lambda message: -message.created_at)
+    briefings, trees = reader.room.briefings(uid, limit=_BRIEFINGS), reader.room.worktrees()
     shown = shown_name(name or one.client or "No name yet")
     context = {
         "one": one,
         "name": name,
         "sentence": _sentence(shown, one.state.name, one.state.reason),
         "attempts": attempts.items if attempts else (),
+        "moments": _MOMENTS,
         "titles": {pad.ref: title_of(pad) for pad in attempts.items} if attempts else {},
         "waiting": _waiting(request, one),
+        "briefings": briefings.items,
+        "uncommitted": next((tree for tree in trees.items if tree.worktree == one.worktree), None),
         "messages": messages[:_MESSAGES],
         "timeline": timeline.of_session(where, one, timeline.chosen_hours(request.values)),
         "now": where.team.asked_at,
     }
-    data = {"session": one, "attempts": attempts, "messages": messages[:_MESSAGES]}
+    data = {
+        "session": one,
+        "briefings": briefings,
+        "worktrees": trees,
+        "attempts": attempts,
+        "messages": messages[:_MESSAGES],
+    }
     return Page(shown, "agent.html", context, data, request.project, "/agents")
 
 

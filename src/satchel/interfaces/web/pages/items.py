@@ -12,7 +12,7 @@ from satchel.base.paging import Page as Part
 from satchel.base.records import NamedTuple
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.web.difference import Line, compare
-from satchel.interfaces.web.pages.memory import NAMES, row_of, title_of
+from satchel.interfaces.web.pages.memory import KEPT, NAMES, flags_of, row_of, title_of
 from satchel.interfaces.web.rendering import ROOM, WHOLE, brief, fit
 from satchel.interfaces.web.request import (
     WITHDRAWN,
@@ -57,7 +57,7 @@ _LABELS = {
 }
 """The labels of fields that are not their names."""
 
-_HIDDEN = frozenset({"id", "uid", "seq", "hash", "score", "notes", "ttl_days", "kind"})
+_HIDDEN = frozenset({"id", "uid", "seq", "hash", "score", "notes", "ttl_days", "kind", "solutions", "rationale"})
 """Fields without meaning to a person; the JSON has them."""
 
 _LISTS = {
@@ -109,7 +109,7 @@ def item(request: PageRequest) -> Page:
         "item": one,
         "kind": NAMES.get(one.kind, (one.kind, one.kind)),
         "title": title,
-        "row": row_of(request, one),
+        "row": row_of(request, one, None if one.kind == _SOLUTION else flags_of(request, [one.ref]).get(one.ref)),
         "has_text": has_text,
         "text": part,
         "why": str(getattr(one.record, "rationale", None) or ""),
@@ -379,7 +379,7 @@ def _text(value: object) -> str:
 
 def _related(request: PageRequest, one: Item) -> list[tuple[str, str, str]]:
     """Return the short id, kind and title of items like another."""
-    results = request.reader.finding.search(like=one.ref, limit=_MOST_RELATED).results
+    results = request.reader.finding.search(like=one.ref, kinds=KEPT, limit=_MOST_RELATED).results
     items = request.reader.items.read([other.ref for other in results]).items if results else ()
     return [(other.ref, NAMES.get(other.kind, (other.kind,))[0].lower(), title_of(other.record)) for other in items]
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 from satchel.base.errors import InvalidInput
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
+from satchel.brief.room.memory import Flags
 from satchel.find.snippets import Snippet
 from satchel.interfaces.web.request import Page, PageRequest, View, as_text, now, offset
 from satchel.keep.constraints import Constraint
 from satchel.keep.decisions.records import Decision
 from satchel.keep.entries.labels import labelled
-from satchel.keep.entries.records import ENTRY_TYPES, STRUCTURED_TYPES, Entry
+from satchel.keep.entries.records import STRUCTURED_TYPES, Entry
 from satchel.keep.finding import Found, FoundPage
 from satchel.keep.items import MAX_ITEMS, Item
 from satchel.keep.patterns.records import ErrorPattern
+from satchel.keep.persons import shown_name
 
 NAMES = {
     "constraint": ("Rule", "Rules"),
@@ -33,11 +35,12 @@ NAMES = {
 }
 """The names of one and of several items of a kind."""
 
-_KEPT = ("constraint", "decision", "error_pattern", "entry", "package", "strategy")
-_STATES = (("", "Current"), ("superseded", "Replaced or retracted"), ("all", "All"))
-_FILTERS = ("q", "kind", "status", "author", "file", "run", "task", "loop")
+KEPT = ("constraint", "decision", "error_pattern", "entry", "package", "strategy")
+_STATES = (("", "Current", "live"), ("superseded", "Replaced or retracted", "ended"), ("all", "All", ""))
+_MOST_LINKS = 8
+_FILTERS = ("q", "kind", "status", "author", "file", "run", "task", "loop", "progress")
 _PROGRESS = "scratchpad"
-_TITLE_CHARS = 160
+_TITLE_CHARS, _READ_AT_ONCE = 160, 100
 _SENTENCE = re.compile(r".+?(?:[.!?](?=\s)|\n|$)", re.DOTALL)
 _OPERATORS = re.compile(r'\b(?:AND|OR|NOT)\b|\w\*|[()"]')
 
@@ -77,12 +80,9 @@ def memory(request: PageRequest) -> Page:
     """Return the items of a project, the newest first, or those that match a search, the best first."""
     values = {name: text for name in _FILTERS if (text := request.values.get(name, "").strip())}
     first, query = offset(request), values.get("q")
-    kinds = [values["kind"]] if "kind" in values else [*_KEPT, *(("message",) if query else ())]
-    notes = [one for one in ENTRY_TYPES if one != _PROGRESS]
+    kinds = [values["kind"]] if "kind" in values else [*KEPT, *(("message",) if query else ())]
     chosen: dict[str, Any] = {
         "kinds": kinds,
-        # progress notes are shown if they are asked for
-        "types": notes if kinds == ["entry"] and not {"q", "task", "loop"} & values.keys() else None,
         "status": values.get("status", "live"),
         "author": values.get("author"),
         "file": values.get("file"),
@@ -90,42 +90,49 @@ def memory(request: PageRequest) -> Page:
         "task_id": values.get("task"),
         "loop_id": values.get("loop"),
     }
-    results = _search(request, query, {**chosen, "limit": MAX_ITEMS, "offset": first})
+    # progress notes are shown if they are searched for, or asked for by what they have
+    hides = not {"q", "run", "task", "loop", "progress"} & values.keys()
+    results = _search(request, query, {**chosen, "limit": _READ_AT_ONCE if hides else MAX_ITEMS, "offset": first})
+    shown = [(number, one) for number, one in enumerate(results.results, 1) if not hides or one.type != _PROGRESS]
+    shown = shown[:MAX_ITEMS]
+    last = first + (shown[-1][0] if len(shown) == MAX_ITEMS else len(results.results))
 
     def at(**changes: object) -> str:
         merged = {name: value for name, value in (values | changes).items() if value not in ("", None, 0)}
         return f"{request.here}/memory" + (f"?{urlencode(merged)}" if merged else "")
 
-    counted = [(kind, _search(request, query, {**chosen, "kinds": [kind], "limit": 0}).total) for kind in _KEPT]
-    every = sum(count for _, count in counted)
-    current = values.get("kind", "")
-    facets = [
+    facets, own = request.reader.room.facets(), {name: values.get(name, "") for name in _FILTERS}
+    states = {one.name: one.count for one in facets.states}
+    kinds_of = {one.name: one.count for one in facets.kinds}
+
+    def links(name: str, options: Iterable[tuple[str, str, int | None]]) -> list[Link]:
+        chosen_one = [Link(own[name], "", True)] if own[name] and own[name] not in {one[0] for one in options} else []
+        some = [Link(word, at(**{name: value}), own[name] == value, count) for value, word, count in options if word]
+        return [one._replace(address=at(**{name: ""})) if one.is_current else one for one in [*chosen_one, *some]]
+
+    groups = [
         (
             "Kind",
-            [
-                Link("All", at(kind="", offset=0), not current, every),
-                *(Link(NAMES[kind][1], at(kind=kind), kind == current, count) for kind, count in counted),
-            ],
+            links("kind", [("", "All", facets.total), *((kind, NAMES[kind][1], kinds_of.get(kind)) for kind in KEPT)]),
         ),
-        ("State", [Link(word, at(status=state), state == values.get("status", "")) for state, word in _STATES]),
+        ("State", links("status", [(state, word, states.get(name)) for state, word, name in _STATES])),
+        ("File", links("file", [(one.name, one.name, one.count) for one in facets.files[:_MOST_LINKS]])),
+        ("Author", links("author", [(one.name, one.name, one.count) for one in facets.authors[:_MOST_LINKS]])),
+        *((name.capitalize(), links(name, [])) for name in ("run", "task", "loop") if own[name]),
     ]
-    chosen_links = [
-        Link(f"{name}: {values[name]}", at(**{name: ""}), True)
-        for name in ("author", "file", "run", "task", "loop")
-        if name in values
-    ]
-    if chosen_links:
-        facets.append(("Chosen", chosen_links))
     context = {
-        "rows": _rows(request, results),
+        "rows": _rows(request, [one for _, one in shown]),
         "names": NAMES,
         "results": results,
-        "every": every,
-        "facets": facets,
+        "facets": [group for group in groups if group[1]],
+        "total": facets.total,
+        "counts": states,
+        "progress": facets.progress,
+        "hides": hides,
         "values": values,
         "query": query or "",
-        "older": None if results.next_offset is None else at(offset=results.next_offset),
-        "newer": at(offset=max(0, first - MAX_ITEMS)) if first else None,
+        "older": at(offset=last) if last < results.total else None,
+        "newer": at() if first else None,
         "anywhere": at(kind="", author="", file="", status="all"),
         "now": now(request),
     }
@@ -149,7 +156,7 @@ def title_of(record: Any) -> str:
     return _sentence(as_text(record)) if package is None else title_of(package)
 
 
-def row_of(request: PageRequest, item: Item, found: Found | None = None) -> ItemRow:
+def row_of(request: PageRequest, item: Item, flags: Flags | None = None, found: Found | None = None) -> ItemRow:
     """Return the row of an item."""
     record: Any = item.record
     agent = getattr(record, "agent", None) or getattr(record, "sender", None)
@@ -176,7 +183,7 @@ def row_of(request: PageRequest, item: Item, found: Found | None = None) -> Item
             facts.append(f"fix: {shortened(record.solutions[0].text, _TITLE_CHARS)}")
     elif isinstance(record, (Entry, Constraint)):
         citation = getattr(record, "citation", None)
-        is_stale = citation is not None and citation.is_stale
+        is_stale = (flags is not None and flags.is_stale) or (citation is not None and citation.is_stale)
         if is_stale:
             chip = ("stale", "May be stale")
         if isinstance(record, Constraint):
@@ -186,6 +193,14 @@ def row_of(request: PageRequest, item: Item, found: Found | None = None) -> Item
         is_own = agent == request.login.author
         if not is_own:
             action = ("Still true" if is_stale else "Confirm", f"/items/{item.ref}/confirm", {})
+    if flags is not None:
+        facts += [f"confirmed by {shown_name(flags.confirmed_by[0])}"] if flags.confirmed_by else []
+        facts += ["in every briefing"] if flags.is_pinned else []
+        facts += (
+            [f"used in {flags.sessions} {'session' if flags.sessions == 1 else 'sessions'}"] if flags.sessions else []
+        )
+        if request.login.author in flags.confirmed_by:
+            action = None
     at = next((at for name in ("last_seen", "updated_at", "created_at") if (at := getattr(record, name, None))), None)
     line = getattr(record, "line", None)
     file = getattr(record, "file", None) or ""
@@ -203,6 +218,11 @@ def row_of(request: PageRequest, item: Item, found: Found | None = None) -> Item
     )
 
 
+def flags_of(request: PageRequest, refs: Sequence[str]) -> dict[str, Flags]:
+    """Return whether items are stale, confirmed, pinned and used, by short id."""
+    return {one.ref: one for one in request.reader.room.flags(refs).items}
+
+
 def _search(request: PageRequest, query: str | None, arguments: dict[str, Any]) -> FoundPage:
     search = request.reader.finding.search
     if query and _OPERATORS.search(query):
@@ -213,11 +233,13 @@ def _search(request: PageRequest, query: str | None, arguments: dict[str, Any]) 
     return search(query, **arguments)
 
 
-def _rows(request: PageRequest, results: FoundPage) -> list[ItemRow]:
-    if not results.results:
+def _rows(request: PageRequest, results: Sequence[Found]) -> list[ItemRow]:
+    if not results:
         return []
-    items = {one.ref: one for one in request.reader.items.read([one.ref for one in results.results]).items}
-    return [row_of(request, items[one.ref], one) for one in results.results if one.ref in items]
+    refs = [one.ref for one in results]
+    items = {one.ref: one for one in request.reader.items.read(refs).items}
+    flags = flags_of(request, refs)
+    return [row_of(request, items[one.ref], flags.get(one.ref), one) for one in results if one.ref in items]
 
 
 def _sentence(text: str) -> str:

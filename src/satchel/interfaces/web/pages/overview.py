@@ -9,6 +9,8 @@ from satchel.brief.room.records import Since
 from satchel.interfaces.web import rows, timeline
 from satchel.interfaces.web.request import Action, ActionResult, Notice, Page, PageRequest, View
 
+_MOST_SENT = 3
+
 
 def start(request: PageRequest) -> Page:
     """Return the page of all projects."""
@@ -22,12 +24,12 @@ def overview(request: PageRequest) -> Page:
     project, room = request.project, request.satchel.room
     # read first, so that the event stream reports everything that comes later
     cursor = room.reached().cursor
-    needs, since, where, collisions = room.needs(), room.since(), room.where(), room.collisions()
+    needs, since, where, conflicts = room.needs(), room.since(), room.where(), room.conflicts()
     team = where.team
     urgent, rest, rest_names = rows.need_rows(needs)
-    blocks = rows.conflicts(collisions, needs, team)
-    agent_parts, need_parts = rows.headline(team, [*urgent, *rest], blocks)
-    active = [one for one in team.sessions if one.state.name != "ended"]
+    agent_parts, need_parts = rows.headline(team, [*urgent, *rest], conflicts.files)
+    active = [one for one in rows.in_order(team.sessions) if one.state.name != "ended"]
+    sent = room.sent(limit=_MOST_SENT)
     is_new = not team.total and not team.earlier and not needs.total
     context = {
         "is_new": is_new,
@@ -37,12 +39,12 @@ def overview(request: PageRequest) -> Page:
         "urgent": urgent,
         "rest": rest,
         "rest_names": rest_names,
-        "conflicts": blocks,
+        "conflicts": conflicts,
         "agent_parts": agent_parts,
         "need_parts": need_parts,
         "active": active,
         "ended": team.total - len(active),
-        "sent": (),
+        "sent": sent.items,
         "timeline": timeline.of_team(where, timeline.chosen_hours(request.values)),
         "now": needs.asked_at,
         "cursor": cursor,
@@ -54,7 +56,8 @@ def overview(request: PageRequest) -> Page:
         "needs": needs,
         "since": since,
         "where": where,
-        "collisions": collisions,
+        "conflicts": conflicts,
+        "sent": sent,
     }
     return Page(project.name, "overview.html", context, data, project, "/", (needs.total, new_count(since)))
 

@@ -31,7 +31,12 @@ _MOST_RULES = 200
 def proposals(request: PageRequest) -> Page:
     """Return everything that waits for a person to accept or reject it, with its full text."""
     run, satchel = request.values.get("run", ""), request.projects.beside_files(request.project, request.login)
-    strategies = request.reader.learning.strategies(run or None)
+    try:
+        strategies = request.reader.learning.strategies(run or None)
+    except NotFound:
+        if run:
+            raise
+        strategies = ()  # no run has ended yet
     rules = [one for one in request.reader.constraints.find(limit=_MOST_RULES) if one.unconfirmed]
     standing = None if satchel is None else satchel.shared.standing()
     shared = () if satchel is None or standing is None or not standing.waiting else satchel.shared.diff().items
