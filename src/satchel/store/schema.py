@@ -187,6 +187,15 @@ _SESSIONS = (
         for table in ("agent_messages", "decisions", "decision_history")
     ),
     # refusals, ends and extensions of claims, and progress: what a timeline draws, see satchel.brief.room.where
+    # need: what a person's command was started for
+    """
+    CREATE TABLE notified (
+        project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+        need TEXT NOT NULL,
+        created_at BIGINT NOT NULL,
+        PRIMARY KEY (project_id, need)
+    ) WITHOUT ROWID
+    """,
     "CREATE INDEX events_drawn ON events (project_id, created_at) WHERE kind IN (2, 3, 4, 17, 20)",
 )
 

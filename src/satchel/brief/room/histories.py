@@ -256,7 +256,7 @@ def briefings(transaction: Transaction, project_id: int, session: str | None, mo
         seqs |= {(kind.number, number): seq for number, seq in there}
         shown = kept.shown_texts(KINDS[kind], transaction, [number for number, _ in there])
         texts |= {(kind.number, number): shortened(text, LINE_CHARS) for number, text in shown.items()}
-    items = tuple(
+    briefed = tuple(
         PastBriefing(
             one.agent,
             None if one.session is None else one.session.hex(),
@@ -272,7 +272,7 @@ def briefings(transaction: Transaction, project_id: int, session: str | None, mo
         )
         for one in past
     )
-    return PastBriefings(items, now)
+    return PastBriefings(briefed, now)
 
 
 def has_item(transaction: Transaction, project_id: int, kind: Kind, number: int) -> bool:

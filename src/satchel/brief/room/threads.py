@@ -145,8 +145,10 @@ def sent_by(look: Look, most: int) -> SentMessages:
         WHERE m.reply_to IN {numbers} AND m.from_agent_id IS DISTINCT FROM :me ORDER BY m.id DESC
         """
     ) if rows else []  # fmt: skip
-    answer_of = {to: (Kind.MESSAGE.ref(number), agent, at) for to, number, agent, at in answers}
-    nothing = (None, None, None)
+    answer_of: dict[int, tuple[str | None, str | None, int | None]] = {
+        to: (Kind.MESSAGE.ref(number), agent, at) for to, number, agent, at in answers
+    }
+    nothing: tuple[str | None, str | None, int | None] = (None, None, None)
     sent = tuple(
         SentMessage(
             Kind.MESSAGE.ref(number),
@@ -154,7 +156,7 @@ def sent_by(look: Look, most: int) -> SentMessages:
             shortened(text, LINE_CHARS),
             tuple(receipts.get(number, ())),
             *answer_of.get(number, nothing),
-            sent_at=at,
+            at,
         )
         for number, to, text, at in rows
     )
