@@ -1,81 +1,80 @@
-"""Decisions, and the revisions of one; setting one, promoting a note to one, and undoing both."""
+"""Writing of notes, rules and decisions: the forms, and the actions with their undoing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import zip_longest
 from typing import TypeVar
 
 from satchel.base.errors import Conflict, NotFound
-from satchel.base.paging import Page as Part
-from satchel.base.records import NamedTuple
-from satchel.base.vocabulary import LAYERS
-from satchel.interfaces.web.listing import PER_PAGE, QUERY, Field, arguments, choices, list_page, offset
-from satchel.interfaces.web.request import Action, ActionResult, Notice, Page, PageRequest, View, edit_conflict
-from satchel.keep.decisions.records import STATUSES, Decision, DecisionState, Value
+from satchel.interfaces.web.request import (
+    WITHDRAWN,
+    Action,
+    ActionResult,
+    Notice,
+    Page,
+    PageRequest,
+    View,
+    edit_conflict,
+    form_page,
+)
+from satchel.keep.constraints import DEFAULT_CATEGORY, DEFAULT_PRIORITY
+from satchel.keep.decisions.records import Decision, Value
+from satchel.keep.messages.service import EVERYONE
 
 Result = TypeVar("Result")
 
-_FIELDS = (
-    QUERY,
-    Field("status", "Status", choices(STATUSES, "any")),
-    Field("layer", "Layer", choices(LAYERS, "any")),
-    Field("tag", "Tag"),
-    Field("scope", "Scope"),
-    Field("author", "Set by"),
-)
-_STATES = 10
-"""Revisions on a page."""
-
 _KEY = ("the key is missing", "Enter a key, such as auth.method")
 
-State = Decision | DecisionState
+
+def new(request: PageRequest) -> Page:
+    """Return the form for a new message, note, rule or decision."""
+    forms = {
+        "message": ("New message", "/messages", "Send", {"to": EVERYONE, "text": "", "message_type": "info"}),
+        "note": ("New note", "/notes", "Save note", {"text": "", "type": "discovery", "task_id": "", "file": ""}),
+        "rule": ("New rule", "/rules", "Add rule", {"text": "", "category": DEFAULT_CATEGORY, "priority": ""}),
+        "decision": ("New decision", "/decisions", "Decide", {"key": "", "value": "", "rationale": "", "status": ""}),
+    }
+    defaults = {"priority": DEFAULT_PRIORITY, "status": "active", "revision": 0}
+    kind = request.values.get("kind", "message")
+    title, path, button, fields = forms.get(kind, forms["message"])
+    fields = {name: value or str(defaults.get(name, "")) for name, value in fields.items()}
+    fields |= {name: request.values[name] for name in fields if request.values.get(name)}
+    if path == "/decisions":
+        fields["revision"] = "0"
+    if path == "/messages":
+        fields["priority"] = DEFAULT_PRIORITY
+    return form_page(request, title, path, button, fields, choices={"status": ["active", "draft"]})
 
 
-class Revision(NamedTuple):
-    """One revision of a decision.
-
-    Attributes:
-        value: the new value; None where it stayed.
-        rationale: the new reason; None where the old one stayed.
-        set_at: milliseconds UTC.
-        fields: the name, the old and the new text of whatever else changed.
-    """
-
-    number: int
-    agent: str | None
-    value: str | None
-    rationale: str | None
-    set_at: int
-    fields: tuple[tuple[str, str, str], ...]
-
-
-def decisions(request: PageRequest) -> Page:
-    """Return the decisions, the newest first."""
-    filters = arguments(request, _FIELDS, tag="tags", scope="scopes")
-    part = request.reader.decisions.find(**filters, limit=PER_PAGE, offset=offset(request))
-    return list_page(request, "Decisions", "decisions.html", "/decisions", _FIELDS, part)
-
-
-def decision(request: PageRequest) -> Page:
-    """Return a decision with its revisions, the latest first."""
-    item = request.reader.items.read([request.path["ref"]]).items[0]
-    if not isinstance(item.record, Decision):
-        raise NotFound(f"{item.ref} is not a decision", "Open one from the list of decisions")
-    first = offset(request)
-    # one state more than is shown, to compare the last one with; the current state is not in the history
-    limit, skipped = (_STATES + 1, first - 1) if first else (_STATES, 0)
-    details = request.reader.decisions.get(item.record.key, limit=limit, offset=skipped)
-    current, history = details.decision, details.history
-    states: list[State] = [*([] if first else [current]), *history.items]
-    revisions = tuple(
-        _revision(state, before)
-        for state, before in zip_longest(states[:_STATES], states[1 : _STATES + 1])
-        if state is not None
+def write(request: PageRequest) -> ActionResult:
+    """Write a note, unless another has the same text."""
+    note = request.satchel.entries.write(
+        request.values.get("type") or "discovery",
+        request.values.get("text", ""),
+        task_id=request.optional("task_id"),
+        file=request.optional("file"),
     )
-    part = Part(revisions, history.total + 1, first, _STATES)
-    path, more = f"/decisions/{current.ref}", {"decision": current, "item": item}
-    return list_page(request, current.key, "decision.html", path, (), part, details, **more)
+    page = request.item_page(note.ref)
+    if note.seen is not None:
+        return ActionResult("written-before", note.ref, page)
+    return ActionResult("written", note.ref, page, WITHDRAWN)
+
+
+def add_rule(request: PageRequest) -> ActionResult:
+    """Add a rule."""
+    rule = request.satchel.constraints.add(
+        request.values.get("text", ""),
+        category=request.optional("category") or DEFAULT_CATEGORY,
+        priority=request.values.get("priority") or DEFAULT_PRIORITY,
+    )
+    return ActionResult("rule-added", rule.ref, request.item_page(rule.ref), WITHDRAWN)
+
+
+def add_fix(request: PageRequest) -> ActionResult:
+    """Add a fix to an error."""
+    ref = request.path["ref"]
+    request.satchel.patterns.solve(ref, request.text("text", "the fix is missing", "Enter what solves the error"))
+    return ActionResult("solved", ref, request.item_page(ref))
 
 
 def decide(request: PageRequest) -> ActionResult:
@@ -93,10 +92,16 @@ def decide(request: PageRequest) -> ActionResult:
             expected_revision=revision,
         ),
     )
-    page = request.item_page(decision.ref)
-    if before is not None and decision.revision == before.revision:
-        return ActionResult("decided-before", decision.ref, page)
-    return ActionResult("decided", decision.ref, page, {"revision": decision.revision})
+    return _decided(request, decision, before)
+
+
+def approve(request: PageRequest) -> ActionResult:
+    """Make a draft of a decision active."""
+    before = request.reader.items.read([request.path["ref"]]).items[0].record
+    if not isinstance(before, Decision):
+        raise NotFound(f"{request.path['ref']} is not a decision", "Approve a draft, such as d12")
+    decision = request.satchel.decisions.set(before.key, status="active", expected_revision=before.revision)
+    return _decided(request, decision, before)
 
 
 def promote(request: PageRequest) -> ActionResult:
@@ -132,14 +137,22 @@ def take_back_promotion(request: PageRequest) -> ActionResult:
     return ActionResult("note-restored", undone.note, request.item_page(undone.note))
 
 
-PAGES: Mapping[str, View] = {"/decisions": decisions, "/decisions/{ref}": decision}
+PAGES: Mapping[str, View] = {"/new": new}
 ACTIONS: Mapping[str, Action] = {
+    "/notes": write,
+    "/rules": add_rule,
     "/decisions": decide,
+    "/items/{ref}/approve": approve,
+    "/items/{ref}/fix": add_fix,
     "/items/{ref}/promote": promote,
     "/items/{ref}/take-back": take_back,
     "/items/{ref}/take-back-promotion": take_back_promotion,
 }
 NOTICES: Mapping[str, Notice] = {
+    "written": Notice("Saved", "/items/{ref}/retract"),
+    "written-before": Notice("This note exists already; nothing was written"),
+    "rule-added": Notice("The rule is in force", "/items/{ref}/retract"),
+    "solved": Notice("The fix was added"),
     "decided": Notice("Decided", "/items/{ref}/take-back"),
     "decided-before": Notice("Already decided like this; nothing was changed"),
     "promoted": Notice("The note is now a decision", "/items/{ref}/take-back-promotion"),
@@ -148,22 +161,11 @@ NOTICES: Mapping[str, Notice] = {
 }
 
 
-def _revision(state: State, before: State | None) -> Revision:
-    set_at = state.updated_at if isinstance(state, Decision) else state.set_at
-    if before is None:
-        return Revision(state.revision, state.agent, str(state.value), state.rationale, set_at, ())
-    fields = tuple(
-        (name, old, new)
-        for name in ("status", "version", "layer", "tags", "scopes", "paths")
-        if (old := _text(getattr(before, name))) != (new := _text(getattr(state, name)))
-    )
-    value = None if state.value == before.value else str(state.value)
-    rationale = None if state.rationale == before.rationale else state.rationale
-    return Revision(state.revision, state.agent, value, rationale, set_at, fields)
-
-
-def _text(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, (tuple, list)) else "" if value is None else str(value)
+def _decided(request: PageRequest, decision: Decision, before: Decision | None) -> ActionResult:
+    page = request.item_page(decision.ref)
+    if before is not None and decision.revision == before.revision:
+        return ActionResult("decided-before", decision.ref, page)
+    return ActionResult("decided", decision.ref, page, {"revision": decision.revision})
 
 
 def _set_unchanged(request: PageRequest, path: str, work: Callable[[int | None], Result]) -> Result:
