@@ -50,7 +50,6 @@ def main() -> None:
 
 
 def _start_in_utf8(arguments: list[str]) -> None:
-    """Start the program again in Python's UTF-8 mode if the arguments are UTF-8, which the locale is not."""
     try:
         for one in arguments:
             os.fsencode(one).decode("utf-8")

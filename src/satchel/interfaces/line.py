@@ -18,11 +18,7 @@ SECONDS = 0.4
 
 
 def environment(arguments: Sequence[str], environ: Mapping[str, str]) -> Mapping[str, str] | None:
-    """Return the environment that says what a command line does; None for a command line that only click can read.
-
-    Args:
-        arguments: what stands behind ``satchel who``.
-    """
+    """Return the environment that says what a command line does; None for a command line that only click can read."""
     if arguments == ["--line"]:
         return environ
     from satchel.interfaces.cli.options import DB, PROJECT, Option, read
@@ -35,11 +31,7 @@ def environment(arguments: Sequence[str], environ: Mapping[str, str]) -> Mapping
 
 
 def run(environ: Mapping[str, str]) -> int:
-    """Print the line for the current folder; nothing where nothing goes on, and whatever goes wrong.
-
-    Returns:
-        0.
-    """
+    """Print the line for the current folder; nothing where nothing goes on, and whatever goes wrong."""
     _thread.start_new_thread(_end_late, ())
     try:
         counts = _count(environ)

@@ -110,19 +110,7 @@ class Calls:
         cites: bool = False,
         **named: Any,
     ) -> Any:
-        """Call a service method or an operation, and return its answer.
-
-        Args:
-            name: the method or operation.
-            asks_notice: the parameters of the notice to request; None requests none.
-            facts: by parameter name, the facts to collect about the files in it.
-            cites: whether the answer tells if cited files have changed.
-
-        Raises:
-            AnswerLost: it was saved, and its answer was lost.
-            Unreachable: the server cannot be reached; the error tells whether anything may have been saved.
-            SatchelError: an error of the server.
-        """
+        """Call a service method or an operation, and return its answer."""
         named.pop("progress", None)  # a server does not report progress
         deadline = time.monotonic() + (self._standing.seconds or SECONDS)
         request: dict[str, Any] = {
@@ -152,7 +140,6 @@ class Calls:
         return (cites and name == "get_briefing") or (not self._has_compared and (cites or kind == SERVER))
 
     def _compare(self, request: Mapping[str, Any], deadline: float) -> list[Fact]:
-        """Return the current state of this machine and tree for the facts that the server has recorded."""
         self._has_compared = True
         recorded = self._exchange(RECORDED, {**request, "arguments": [], "named": {}}, deadline)
         half = (time.monotonic() + deadline) / 2
@@ -169,11 +156,7 @@ class Calls:
         return self._connection.token_id
 
     def take_side(self, name: str) -> Any:
-        """Return and clear the ``notice`` or ``receipt`` of this thread's last answer.
-
-        Returns:
-            :data:`NOTHING` if there was none.
-        """
+        """Return and clear the ``notice`` or ``receipt`` of this thread's last answer."""
         return getattr(self._side, "beside", {}).pop(name, NOTHING)
 
     def close(self) -> None:
@@ -195,10 +178,6 @@ class Calls:
             raise AnswerLost(f"{_DONE}: {error.problem}", _READ_BACK) from None
 
     def _exchange(self, name: str, request: Mapping[str, Any], deadline: float) -> dict[str, Any]:
-        """Send a request until it is answered; its key ensures that it runs once.
-
-        After a lost answer, only an answer that knows the key is accepted.
-        """
         lost: str | None = None
         pauses = iter(_PAUSES if self._standing.seconds is None else ())
         while True:
@@ -234,7 +213,6 @@ class Calls:
             raise _unknown(f"{lost}; then the server said: {error.problem}") from None
 
     def _stop(self) -> threading.Event:
-        """Return the event that is set when this thread's call is cancelled."""
         return getattr(self._side, "stop", None) or threading.Event()
 
     def interrupter(self) -> Callable[[], None]:
@@ -279,16 +257,6 @@ class Calls:
 
 
 def _read(reply: Reply, lost: str | None) -> dict[str, Any]:
-    """Return the server's answer; raise it if it is an error.
-
-    Args:
-        lost: why an earlier answer to the same call was lost; None if none was.
-
-    Raises:
-        Lost: a proxy, or a stopping server, does not know the result of the call.
-        Unreachable: it is not a Satchel server, or does not know the result of a lost call.
-        SatchelError: an error of the server.
-    """
     fields, is_cut, kind = None, False, plain(reply.content_type)[:80]
     try:
         fields = _plain(json.loads(reply.body))
@@ -323,7 +291,6 @@ def _plain(value: Any) -> Any:
 
 
 def _is_answer(fields: Mapping[str, Any]) -> bool:
-    """Return whether this is a Satchel server's answer to a call."""
     return fields.get("kept") is True or ("answer" in fields and fields.get("kept") is False)
 
 

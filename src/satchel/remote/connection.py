@@ -39,11 +39,7 @@ class Reply(NamedTuple):
 
 
 class Lost(Exception):
-    """A request that was at least partly sent without a complete response, so its result is unknown.
-
-    Args:
-        is_at_once: whether it may be retried at once: the connection was an old one, which servers close.
-    """
+    """A request that was at least partly sent without a complete response, so its result is unknown."""
 
     def __init__(self, problem: str, *, is_at_once: bool = False) -> None:
         super().__init__(problem)
@@ -55,12 +51,7 @@ class Untaken(Unreachable):
 
 
 class Connection:
-    """Connections to one server. Thread-safe.
-
-    Args:
-        url: its address, as in ``https://satchel.example``.
-        token: the access token, sent over plain HTTP only where the other end has proven that it knows it.
-    """
+    """Connections to one server. Thread-safe."""
 
     def __init__(self, url: str, token: str) -> None:
         self.url = url
@@ -76,17 +67,7 @@ class Connection:
         return identify(self._token)[0]
 
     def post(self, path: str, body: bytes, content_type: str, seconds: float) -> Reply:
-        """Send one request, without retries, and return the response.
-
-        Args:
-            path: relative to the server's address.
-            seconds: the time limit for the whole response.
-
-        Raises:
-            SatchelError: nothing was sent; Unreachable where nobody answers, or not the server of the token.
-            Untaken: it was sent, and the response is too large.
-            Lost: it was sent, and no complete response came.
-        """
+        """Send one request, without retries, and return the response."""
         deadline = time.monotonic() + seconds
         sock = self._take_idle()
         is_fresh = sock is None
@@ -154,11 +135,7 @@ class Connection:
 
 
 def connect(parts: SplitResult, seconds: float) -> socket.socket:
-    """Return a connection to the server of an address, over TLS for https; `seconds` limit each wait.
-
-    Raises:
-        OSError, UnicodeError: nobody answers there.
-    """
+    """Return a connection to the server of an address, over TLS for https; `seconds` limit each wait."""
     is_secure = parts.scheme == "https"
     sock = socket.create_connection((parts.hostname or "", parts.port or (443 if is_secure else 80)), seconds)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -187,19 +164,7 @@ def ask(
 
 
 def prove(sock: socket.socket, path: str, host: str, token: str) -> None:
-    """Check that the server of a connection knows a token, without sending the token.
-
-    Args:
-        sock: an open connection, which stays open.
-        path: what precedes the path of every request to the server.
-        host: the ``Host`` header.
-        token: the token.
-
-    Raises:
-        Unreachable: what answers has not proven it.
-        SatchelError: the error of the server, which does not know the token or accepts no requests.
-        OSError: the connection failed; as does http.client.HTTPException.
-    """
+    """Check that the server of a connection knows a token, without sending the token."""
     token_id, key = identify(token)
     nonce = os.urandom(16).hex()
     fields = None
@@ -229,8 +194,6 @@ def prove(sock: socket.socket, path: str, host: str, token: str) -> None:
 
 
 class _Reader(io.RawIOBase):
-    """The file that http.client reads from a socket, with a deadline: the socket's timeout restarts with each part."""
-
     def __init__(self, sock: socket.socket) -> None:
         self._sock, self._deadline = sock, time.monotonic() + (sock.gettimeout() or 0)
 
@@ -246,7 +209,6 @@ class _Reader(io.RawIOBase):
 
 
 def _read(response: http.client.HTTPResponse) -> bytes:
-    """Return the body of a response."""
     content = bytearray()
     has_length = response.length is not None
     while (response.length or 0) <= MAX_ANSWER_BYTES >= len(content) and (part := response.read1(_PART_BYTES)):
@@ -279,7 +241,6 @@ def _can_be_read(sock: socket.socket) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    """Return a short reason for a failed connection."""
     if isinstance(error, TimeoutError):
         return "no answer in time"
     if isinstance(error, (http.client.IncompleteRead, http.client.RemoteDisconnected)):

@@ -87,14 +87,6 @@ def server_for(environ: Mapping[str, str], folder: Path) -> Server | None:
 
     ``SATCHEL_URL`` and ``SATCHEL_TOKEN`` override the user's file, where the table of the project overrides the general
     one. A token is used only with the address from the same place. A store in ``SATCHEL_DB`` overrides the user's file.
-
-    Args:
-        environ: environment variables; an empty one counts as not set.
-        folder: the folder that the program works in.
-
-    Raises:
-        InvalidInput: the address is not valid, both ``SATCHEL_URL`` and ``SATCHEL_DB`` are set, or there is no token.
-        Refused: the address would send the token unencrypted, or others can read the token file.
     """
     named, db = environ.get(URL), environ.get("SATCHEL_DB")
     if named == LOCAL or (db and not named):
@@ -125,11 +117,7 @@ def server_for(environ: Mapping[str, str], folder: Path) -> Server | None:
 
 
 def configured_for(folder: Path) -> Configured:
-    """Return the server settings in the user's file for a folder; only their types are checked.
-
-    Raises:
-        InvalidInput: the file cannot be read, or a key has the wrong type.
-    """
+    """Return the server settings in the user's file for a folder; only their types are checked."""
     from pathlib import Path
 
     from satchel.base.config_files import read_file
@@ -167,16 +155,7 @@ def configured_for(folder: Path) -> Configured:
 
 
 def checked_url(text: str, *, insecure: bool = False) -> str:
-    """Return the address of a server, without a slash or ``/mcp`` at its end.
-
-    Args:
-        text: the address, as in ``https://satchel.example.org``.
-        insecure: whether http to another machine is allowed.
-
-    Raises:
-        InvalidInput: it is not the address of a server.
-        Refused: the token would go to another machine unencrypted.
-    """
+    """Return the address of a server, without a slash or ``/mcp`` at its end."""
     from urllib.parse import urlsplit
 
     right = "Give it as in https://satchel.example.org"
@@ -216,15 +195,7 @@ def checked_url(text: str, *, insecure: bool = False) -> str:
 
 
 def checked_token(text: str, source: str) -> str:
-    """Return a token, trimmed.
-
-    Args:
-        text: the token.
-        source: its origin, for the error; the token itself is never repeated.
-
-    Raises:
-        InvalidInput: it cannot be a token.
-    """
+    """Return a token, trimmed."""
     token = text.strip()
     if not re.fullmatch(_PRINTABLE, token):
         raise InvalidInput(
@@ -235,15 +206,7 @@ def checked_token(text: str, source: str) -> str:
 
 
 def read_token(name: str) -> str:
-    """Return the token in a file, which must be readable only by its owner.
-
-    Args:
-        name: the file; a relative name is resolved from the folder of the user's configuration.
-
-    Raises:
-        InvalidInput: the file is missing, unreadable, or has no token.
-        Refused: it is not a regular file, belongs to another user, or is readable by others.
-    """
+    """Return the token in a file, which must be readable only by its owner."""
     path = token_path(name)
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     try:
@@ -292,7 +255,6 @@ def _table(value: object, name: str) -> dict[str, object]:
 
 
 def _roots(folder: Path) -> Iterator[Path]:
-    """Yield the folders whose tables apply to a folder, nearest first, up to the top of its repository."""
     from satchel.base.paths import worktree_of
 
     folder = folder.resolve()

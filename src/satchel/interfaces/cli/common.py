@@ -80,12 +80,7 @@ def shown_by(*, lists_messages: bool) -> str | None:
 
 
 def tell(satchel: Satchel, files: Sequence[str] = (), *, lists_messages: bool = False) -> None:
-    """Print the notice for the acting agent, if any, to stderr.
-
-    Args:
-        files: canonical paths in the answer.
-        lists_messages: the answer shows the waiting messages.
-    """
+    """Print the notice for the acting agent, if any, to stderr."""
     done(satchel)
     try:
         notice = satchel.notices.line(files=files, shown_by=shown_by(lists_messages=lists_messages))
@@ -102,14 +97,7 @@ def warn_notes(notes: Sequence[str]) -> None:
 
 
 def given_or_read(text: str | None, name: str) -> str:
-    """Return a text argument; if it is missing or a dash, read standard input.
-
-    Args:
-        name: the name of the text, for the error.
-
-    Raises:
-        InvalidInput: it is missing, and standard input is a terminal.
-    """
+    """Return a text argument; if it is missing or a dash, read standard input."""
     if text is not None and text != "-":
         return text
     if sys.stdin.isatty():

@@ -12,11 +12,7 @@ from satchel.base.errors import InvalidInput
 
 
 def edit_text(text: str, name: str) -> str | None:
-    """Return a text as the person's editor leaves it; None if it is the same.
-
-    Raises:
-        InvalidInput: the editor failed, or what it left is no text; the remedy names the file that keeps it.
-    """
+    """Return a text as the person's editor leaves it; None if it is the same."""
     text = text if text.endswith("\n") else f"{text}\n"
     file = keep_text(text, name)
     before = file.read_bytes()

@@ -46,15 +46,7 @@ class Remote:
         return self.url is not None
 
     def check_options(self, *, is_removal: bool, mode: str | None) -> None:
-        """Refuse options that exclude each other.
-
-        Args:
-            is_removal: whether the command removes something.
-            mode: the option that changes the command's action, or None.
-
-        Raises:
-            InvalidInput: they exclude each other.
-        """
+        """Refuse options that exclude each other."""
         of_token = [name for name, value in (("--token", self.token), ("--token-file", self.token_file)) if value]
         others = [*of_token, *("--" + name for name in ("everywhere", "offline") if getattr(self, name))]
         if self.url is None:
@@ -76,20 +68,11 @@ class Remote:
             raise InvalidInput(f"{others[0]} does not go with --print", "Leave it out")
 
     def checked_url(self) -> str | None:
-        """Return the validated address, or None.
-
-        Raises:
-            InvalidInput: it is not the address of a server.
-            Refused: the token would go to another machine unencrypted.
-        """
+        """Return the validated address, or None."""
         return None if self.url is None else checked_url(self.url, insecure=configured_for(current_folder()).insecure)
 
     def project_of(self, store: StorePlace | None) -> Path | None:
-        """Return the root of the project to configure; None for all.
-
-        Raises:
-            Refused: this folder is not in a project.
-        """
+        """Return the root of the project to configure; None for all."""
         if self.everywhere:
             return None
         if store is None or store.root is None:
@@ -97,18 +80,7 @@ class Remote:
         return store.root
 
     def plan(self, store: StorePlace | None, *, asks: bool, is_dry: bool) -> Plan:
-        """Check the server, and plan the changes to the user's configuration.
-
-        Args:
-            store: the location of the project's store.
-            asks: whether a person can answer questions.
-            is_dry: whether this is a dry run, which does not contact the server.
-
-        Raises:
-            InvalidInput: there is no token, or the address is not a Satchel server.
-            Refused: the server rejects the token.
-            Unreachable: the server cannot be reached.
-        """
+        """Check the server, and plan the changes to the user's configuration."""
         url = self.checked_url()
         if url is None:
             return _NOTHING
@@ -124,7 +96,6 @@ class Remote:
         return plan_address(Address(url, token, project), reply)
 
     def _token(self, url: str, *, asks: bool) -> str:
-        """Return the token from the options, the previous one, or the answer to a prompt."""
         if self.token_file is not None:
             try:
                 with Path(self.token_file).expanduser().open(encoding="ascii", errors="replace") as stream:

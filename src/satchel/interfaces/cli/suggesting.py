@@ -26,7 +26,6 @@ class SuggestingGroup(click.Group):
 
 
 def _suggestions(name: str, names: list[str], ctx: click.Context) -> list[str]:
-    """Return the likely commands for an unknown name, by spelling or meaning, those of the same group first."""
     import difflib
 
     from satchel.interfaces.cli.guesses import GUESSES

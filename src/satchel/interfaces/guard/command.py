@@ -30,11 +30,7 @@ _SHOWN = 5
 
 
 def run(environ: Mapping[str, str] = os.environ) -> int:
-    """Look at what is staged in the worktree of the current folder.
-
-    Returns:
-        0, or :data:`STOPPED`.
-    """
+    """Look at what is staged in the worktree of the current folder."""
     try:
         staged = staged_files(environ)
         if staged is None:
@@ -84,7 +80,6 @@ def _look_for_claims(staged: Staged, environ: Mapping[str, str]) -> int:
 
 
 def _check(staged: Staged, environ: Mapping[str, str]) -> CommitCheck | None:
-    """Return what is claimed of the files; None where nothing is, or claims are not looked at."""
     from satchel.keep.files.presence import is_anything_claimed
     from satchel.remote.where import may_have_server
     from satchel.store.glance import NeedsFullOpen, glance
@@ -122,7 +117,6 @@ def _check(staged: Staged, environ: Mapping[str, str]) -> CommitCheck | None:
 
 
 def _tell(checked: CommitCheck) -> int:
-    """Say what is claimed; return the status."""
     from satchel.base.clock import until_text
     from satchel.base.text import quoted_line
 
@@ -147,14 +141,11 @@ def _tell(checked: CommitCheck) -> int:
 
 
 class _Watch:
-    """Lets the commit go on when looking for claims takes too long."""
-
     def __init__(self) -> None:
         self._is_over = False
         _thread.start_new_thread(self._wait, ())
 
     def end(self) -> None:
-        """Stop watching."""
         self._is_over = True
 
     def _wait(self) -> None:
@@ -173,6 +164,5 @@ def _say(line: str) -> None:
 
 
 def _shown(name: str) -> str:
-    """Return a file's name without what a terminal would obey."""
     shown = name.encode(sys.getfilesystemencoding(), "surrogateescape").decode("utf-8", "backslashreplace")
     return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in shown)

@@ -62,12 +62,7 @@ class Hook:
 
 
 def find_hook(here: Path) -> Hook:
-    """Return the pre-commit hook of the repository of a folder.
-
-    Raises:
-        NotFound: git finds no repository there, or is missing.
-        Refused: hooks are switched off, or the file is one that must not be read.
-    """
+    """Return the pre-commit hook of the repository of a folder."""
     folder = ask_git(str(here), ["rev-parse", "--git-common-dir"], _SECONDS)
     if folder is None and which("git") is None:
         raise NotFound("git is not on the PATH", "Install git, or add it to the PATH")
@@ -100,22 +95,14 @@ def find_hook(here: Path) -> Hook:
 
 
 def script(launcher: str | None) -> str:
-    """Return the hook's text.
-
-    Args:
-        launcher: the absolute path of the installed command; None is the one that PATH finds, if any does.
-    """
+    """Return the hook's text."""
     on_path = "satchel=$(command -v satchel) || exit 0"
     find = on_path if launcher is None else f'satchel={shlex.quote(launcher)}; [ -x "$satchel" ] || {on_path}'
     return f'{_MADE}{find}\n"$satchel" guard run\n[ $? -ne {STOPPED} ]\n'
 
 
 def check_installable(hook: Hook) -> None:
-    """Refuse to write where git runs a hook that somebody else wrote, or hooks in another folder.
-
-    Raises:
-        Refused: with the line to paste.
-    """
+    """Refuse to write where git runs a hook that somebody else wrote, or hooks in another folder."""
     if hook.configured is not None:
         raise Refused(
             f"core.hooksPath is {hook.configured}: the hooks there are not this clone's alone",
@@ -129,7 +116,6 @@ def check_installable(hook: Hook) -> None:
 
 
 def _hooks_path(here: Path) -> str | None:
-    """Return the last value of ``core.hooksPath``, which counts."""
     arguments = ["config", "-z", "--show-scope", "--path", "--get-all", "core.hooksPath"]
     fields = os.fsdecode(ask_git(str(here), arguments, _SECONDS) or b"").split("\0")
     values = [value for scope, value in zip(fields[::2], fields[1::2], strict=False) if scope != _FROM_US]

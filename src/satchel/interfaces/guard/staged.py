@@ -32,11 +32,7 @@ class Staged:
 
 
 def staged_files(environ: Mapping[str, str]) -> Staged | None:
-    """Return what is staged in the worktree of the current folder; None where git does not say.
-
-    Args:
-        environ: names the index that the commit is made of, as git tells its hooks.
-    """
+    """Return what is staged in the worktree of the current folder; None where git does not say."""
     here = os.getcwd()  # noqa: PTH109 -- pathlib is not needed before a store is
     top = top_of(here) or here
     reading, writing = os.pipe()

@@ -59,10 +59,6 @@ WORKING_TIMES = Times(1_500, 150)
 class Limit:
     """A limit that ends the process when its time is over, whatever it does.
 
-    Args:
-        hook: the client and event, for the record.
-        clock_ms: by the clock, from now on; None is the time of what it does, and the longest until that is known.
-
     Attributes:
         folder: where it is called, for the record.
     """
@@ -108,7 +104,6 @@ class Limit:
         return min(self._left_ms()) <= 0
 
     def _left_ms(self) -> tuple[float, float]:
-        """Return what is left of the processor's time, and by the clock but for what printing takes."""
         now = time.process_time()
         if self._looked_up_from is None:
             self._looked_up_from = now
@@ -127,14 +122,7 @@ class Limit:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one hook.
-
-    Args:
-        arguments: what stands behind ``satchel hook``.
-
-    Returns:
-        0, but for a person who calls it in a way that means nothing.
-    """
+    """Run one hook."""
     if len(arguments) != 2 or arguments[0] not in events.CLIENTS:
         return _misused(arguments)
     client, name = arguments
@@ -170,9 +158,6 @@ def working_folder(event: HookEvent, environ: Mapping[str, str], here: str) -> s
 
     A clone or submodule inside the project is elsewhere too, since the session is the project's; a linked worktree of
     it is not.
-
-    Args:
-        here: the current folder.
     """
     project = environ.get("CLAUDE_PROJECT_DIR") or environ.get("GEMINI_PROJECT_DIR")
     cwd = event.cwd if event.cwd is not None and os.path.isdir(event.cwd) else here  # noqa: PTH112
@@ -203,11 +188,7 @@ def moment_of(event: HookEvent) -> Moment | None:
 
 
 def open_for(event: HookEvent, folder: str, environ: Mapping[str, str]) -> Satchel | None:
-    """Open the store that an event belongs to; None where there is none.
-
-    Raises:
-        SatchelError: the store is not to be believed, or cannot be read.
-    """
+    """Open the store that an event belongs to; None where there is none."""
     from satchel.keep.sessions.caller import HOOK_WAIT_MS, Caller
     from satchel.remote.opening import open_anywhere
 
@@ -265,7 +246,6 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
 
 
 def _act_elsewhere(event: HookEvent, folder: str, limit: Limit, satchel: Satchel | None) -> str | None:
-    """Check and record edits of files of other projects there; return the text, or None if the edit was stopped."""
     texts = []
     for place, part in _edits_elsewhere(event, folder, None if satchel is None else satchel.workplace.root):
         from satchel.base.errors import SatchelError
@@ -289,7 +269,6 @@ def _act_elsewhere(event: HookEvent, folder: str, limit: Limit, satchel: Satchel
 
 
 def _edits_elsewhere(event: HookEvent, folder: str, root: str | None) -> Iterator[tuple[str, HookEvent]]:
-    """Yield the edits of files of other projects, with the top of each; ``root`` is that of the folder's project."""
     if event.tool is None or event.happening not in {events.BEFORE_EDIT, events.AFTER_EDIT}:
         return
     own, by_top = state.project_of(folder), dict[str, list[int]]()
@@ -309,7 +288,6 @@ def _edits_elsewhere(event: HookEvent, folder: str, root: str | None) -> Iterato
 def _work(
     event: HookEvent, folder: str, limit: Limit, satchel: Satchel, late: Sequence[str], debt: str, text: str
 ) -> bool:
-    """Do what an event at work asks for, and what is late; return whether everything was done."""
     from satchel.interfaces.hooks import owing, working
 
     opening = owing.late_text(event, satchel, late, limit.deadline, limit.is_short) if late else ""
@@ -324,7 +302,6 @@ def _work(
 
 
 def _brief(event: HookEvent, folder: str, limit: Limit, satchel: Satchel) -> bool:
-    """Brief an agent, or end its session; return whether everything was done."""
     from satchel.interfaces.hooks import owing
 
     state.keep_last(f"{event.client}-{event.name}", _kept(event, folder))
@@ -353,7 +330,6 @@ def _brief(event: HookEvent, folder: str, limit: Limit, satchel: Satchel) -> boo
 
 
 def _tell_of_fault(event: HookEvent, limit: Limit) -> None:
-    """Let the store know what went wrong, where it can be opened and written; else it is told later."""
     from satchel.interfaces.hooks import telling
 
     with suppress(Exception):
@@ -364,19 +340,15 @@ def _tell_of_fault(event: HookEvent, limit: Limit) -> None:
 
 
 def _kept(event: HookEvent, folder: str) -> dict[str, object]:
-    """Return what is kept of an event: of what a tool does the files alone, since the rest may hold any secret."""
+    # of what a tool does only the files are stored: the rest may hold a secret
     from satchel.redaction import finds_secret, redact
 
     files = () if event.tool is None else (event.tool.edits or event.tool.reads)[:_MOST_KEPT]
     fields = {key: redact(value).text if isinstance(value, str) else value for key, value in event._asdict().items()}
-    return fields | {
-        "cwd": folder,
-        "tool": [one for one in files if finds_secret(one.path) is None],
-    }
+    return fields | {"cwd": folder, "tool": [one for one in files if finds_secret(one.path) is None]}
 
 
 def _export(event: HookEvent, session: str, environ: Mapping[str, str]) -> None:
-    """Let the commands that an agent runs know their session, where the client has a file for that."""
     file = environ.get("CLAUDE_ENV_FILE")
     if file and event.client == "claude" and event.happening != events.SUBAGENT:
         descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -387,7 +359,6 @@ def _export(event: HookEvent, session: str, environ: Mapping[str, str]) -> None:
 
 
 def _read() -> bytes:
-    """Return what stands on standard input up to the end of one JSON object or of the input, whichever comes first."""
     import select
 
     data, read = bytearray(), 0
@@ -412,13 +383,12 @@ def _print(text: str) -> None:
 
 
 def _deadline_in(environ: Mapping[str, str]) -> float | None:
-    """Return the time by the clock that the environment allows, which counts before any file can be read."""
     value = environ.get(_DEADLINE_VARIABLE, "")
     return float(value) if value.isdecimal() else None
 
 
 def _misused(arguments: Sequence[str]) -> int:
-    """Say how it is used to a person; a client is told nothing, since it might show that as a failure."""
+    # a client gets no message, since it might show that as a failure
     if sys.stdin is not None and sys.stdin.isatty():
         print(f"{USAGE}\nCLIENT is one of {', '.join(events.CLIENTS)}", file=sys.stderr)  # noqa: T201
         return 2

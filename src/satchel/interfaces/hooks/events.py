@@ -43,12 +43,7 @@ MAX_BYTES = 4 * 1024 * 1024
 _MAX_FIELD_CHARS = 4_096
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
-_HAPPENINGS = {
-    "sessionstart": START,
-    "subagentstart": SUBAGENT,
-    "sessionend": END,
-    "sessioncompacted": COMPACTION,
-}
+_HAPPENINGS = {"sessionstart": START, "subagentstart": SUBAGENT, "sessionend": END, "sessioncompacted": COMPACTION}
 _PROMPT_EVENTS = frozenset(
     {"userpromptsubmit", "beforeagent", "userpromptsubmitted", "beforesubmitprompt", "chatmessage"}
 )
@@ -179,15 +174,7 @@ class HookEvent(NamedTuple):
 
 
 def parse(data: bytes, client: str, name: str) -> HookEvent:
-    """Return the event that a hook was given.
-
-    Args:
-        data: what stands on its standard input; nothing at all is an event without fields.
-        client, name: what the hook's command says: for clients that do not say it themselves.
-
-    Raises:
-        NotAnEventError: it is no JSON object, or too large.
-    """
+    """Return the event that a hook was given."""
     if len(data) > MAX_BYTES:
         raise NotAnEventError(f"the event is larger than {MAX_BYTES // 1024 // 1024} MiB")
     try:
@@ -267,7 +254,6 @@ def is_whole(data: bytes) -> bool:
 
 
 def _first_value(data: bytes) -> object:
-    """Return the first value of a JSON text, or an empty object; invalid characters are replaced."""
     text = data.decode("utf-8-sig", "replace").lstrip()
     return json.JSONDecoder().raw_decode(text)[0] if text else {}
 
@@ -286,7 +272,6 @@ def _digest(prompt: str) -> str:
 
 
 def _at_tool(tool: ToolCall | None, when: str) -> str:
-    """Return what an event of a tool means here."""
     if tool is None:
         return ""
     if tool.command is not None:
@@ -303,12 +288,7 @@ def _at_tool(tool: ToolCall | None, when: str) -> str:
 
 
 def answer(event: HookEvent, text: str, session: str | None = None, line: str = "") -> str:
-    """Return what a hook prints so that its client gives a text to the model.
-
-    Args:
-        session: the uid of the session, for clients that take variables from a hook.
-        line: for the person, of a client that shows one.
-    """
+    """Return what a hook prints so that its client gives a text to the model."""
     text = neutral(text)
     if event.client == "cursor":
         return _json({"additional_context": text, **({"env": {"SATCHEL_SESSION": session}} if session else {})})
@@ -364,7 +344,6 @@ def _client(fields: Mapping[str, object], client: str) -> str:
 
 
 def _text(fields: Mapping[str, object], *names: str) -> str | None:
-    """Return the first field of these that holds a text, cut where it is absurdly long."""
     for name in names:
         value = fields.get(name)
         if isinstance(value, str) and value.strip():

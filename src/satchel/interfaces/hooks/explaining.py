@@ -30,14 +30,7 @@ _NOT_KEPT = {
 
 
 def explain(client: str, name: str) -> int:
-    """Print what a hook would put in now, and why; nothing is recorded.
-
-    Args:
-        client, name: whose hook, and of which event.
-
-    Returns:
-        0, or 2 where there is no such hook.
-    """
+    """Print what a hook would put in now, and why; nothing is recorded."""
     if client not in events.CLIENTS:
         print(f"no client {client!r}; there are {', '.join(events.CLIENTS)}", file=sys.stderr)  # noqa: T201
         return 2
@@ -62,7 +55,6 @@ def explain(client: str, name: str) -> int:
 
 
 def _event(kept: dict[str, object]) -> HookEvent:
-    """Return an event as it was kept."""
     files = tuple(Edit(*one) for one in kept.get("tool") or ())  # type: ignore[attr-defined]
     return HookEvent(**kept | {"tool": ToolCall(files, files)})  # type: ignore[arg-type]
 
@@ -105,7 +97,6 @@ def _explained(event: HookEvent, folder: str) -> list[str]:
 
 
 def _at_prompt(event: HookEvent, satchel: Satchel) -> list[str]:
-    """Return what would be put in at a prompt in a new window, with how well each item is met."""
     lines = [_budget(satchel, "hooks.prompt")]
     looked = satchel.working.look(event.prompt, Deadline(_DEADLINE_MS).has_passed)
     lines += [
@@ -118,7 +109,6 @@ def _at_prompt(event: HookEvent, satchel: Satchel) -> list[str]:
 
 
 def _at_work(event: HookEvent, folder: str, satchel: Satchel) -> list[str]:
-    """Return what would be done and put in at an edit, a command or a stop, in a new window; nothing is recorded."""
     from satchel.brief.working.hook_context import tokens_of
     from satchel.interfaces.hooks.working import act
 

@@ -32,11 +32,7 @@ _LATE = "Satchel: an earlier hook ran out of time; this is what it had to say."
 
 
 def debt_of(event: HookEvent, folder: str) -> str:
-    """Return what is owed if the hook of an event does not get to its end; empty for nothing.
-
-    Args:
-        folder: the one that relative paths start from.
-    """
+    """Return what is owed if the hook of an event does not get to its end; empty for nothing."""
     if event.happening == events.PROMPT:
         from satchel.interfaces.hooks import prompts
         from satchel.redaction import redact

@@ -22,11 +22,7 @@ _FIELDS = ("prompt", "user_prompt", "userPrompt", "message", "text")
 
 
 def read(fields: Mapping[str, object]) -> str:
-    """Return what a person wrote, cut in its middle where it is long; empty where nobody wrote anything.
-
-    Args:
-        fields: those of the event.
-    """
+    """Return what a person wrote, cut in its middle where it is long; empty where nobody wrote anything."""
     given = next((fields[name] for name in _FIELDS if fields.get(name) is not None), "")
     text = ends(_text(given), _END_CHARS)
     text = _ADDED.sub(" ", text).strip()
@@ -34,17 +30,12 @@ def read(fields: Mapping[str, object]) -> str:
 
 
 def ends(text: str, chars: int) -> str:
-    """Return a text without its middle where it is long.
-
-    Args:
-        chars: so much is kept at its begin and as much at its end.
-    """
+    """Return a text without its middle where it is long."""
     text = text.strip() if len(text) <= 4 * chars else text
     return text if len(text) <= 2 * chars else f"{text[:chars]}\n{text[-chars:]}"
 
 
 def _text(value: object) -> str:
-    """Return the text of a prompt, also one in parts; the parts that are answers of tools are none."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):

@@ -100,10 +100,6 @@ def is_first(key: str, now: float | None = None) -> bool:
     """Whether an event is heard for the first time; from then on it was.
 
     Where that cannot be recorded it counts as the first: told twice is better than not at all.
-
-    Args:
-        key: what names the event.
-        now: seconds UTC since 1970; None is the system's clock.
     """
     now = _now() if now is None else now
     name = f"{key}\t".encode()
@@ -121,14 +117,7 @@ def is_first(key: str, now: float | None = None) -> bool:
 
 
 def owe(session: str, agent: str, folder: str, what: str) -> None:
-    """Remember what this process owes an agent until :func:`settle`: if it is ended before, the next hook does it.
-
-    Args:
-        session, agent: the client's ids of them; the agent of the session itself has none. Without an id of the session
-            nothing is remembered.
-        folder: any of the project, which alone is owed.
-        what: one line without tabs.
-    """
+    """Remember what this process owes an agent until :func:`settle`: if it is ended before, the next hook does it."""
     line = _owed_line(session, agent, folder, f"{os.getpid()}\t{what}\n")
     if session and len(line) <= MAX_DEBT_BYTES:
         with suppress(OSError), _locked(_OWED) as descriptor:
@@ -150,11 +139,7 @@ def owed(session: str, agent: str, folder: str) -> list[str]:
 
 
 def settle(session: str, agent: str, folder: str, whats: Sequence[str] | None = None) -> None:
-    """Forget what hooks owe an agent of a session in a project.
-
-    Args:
-        whats: what was done; None is all of it.
-    """
+    """Forget what hooks owe an agent of a session in a project."""
     with suppress(OSError):
         if whats == () or not os.path.getsize(state_folder() / _OWED):  # noqa: PTH202 -- on the path of every edit
             return
@@ -241,12 +226,7 @@ def failing(folder: str) -> list[Failing]:
 
 
 def settle_failing(told: Sequence[Failing], works: Sequence[Failing]) -> None:
-    """Remember what a store was told, if that is possible at all.
-
-    Args:
-        told: the faults that it knows of now.
-        works: those of hooks that work again.
-    """
+    """Remember what a store was told, if that is possible at all."""
     counts, gone = {one[:4]: one.times for one in told}, {one[:4] for one in works}
     with suppress(OSError), _locked(_FAILING) as descriptor:
         known = _failing(os.pread(descriptor, _MAX_BYTES, 0))
@@ -268,11 +248,7 @@ def _keep_failing(descriptor: int, known: list[Failing]) -> None:
 
 
 def faults(since: float) -> list[Fault]:
-    """Return what went wrong after a time, the last first.
-
-    Args:
-        since: seconds UTC since 1970.
-    """
+    """Return what went wrong after a time, the last first."""
     found = []
     with suppress(OSError):
         for line in _contents(state_folder() / _FAULTS).splitlines():
@@ -284,11 +260,7 @@ def faults(since: float) -> list[Fault]:
 
 
 def check_hooks(now: float | None = None) -> Check:
-    """Examine what hooks have recorded, as ``satchel doctor`` shows it.
-
-    Args:
-        now: seconds UTC since 1970; None is the system's clock.
-    """
+    """Examine what hooks have recorded, as ``satchel doctor`` shows it."""
     from satchel.base.clock import span_in_words
     from satchel.keep.housekeeping import Check
 
@@ -330,18 +302,7 @@ def paused_folders() -> list[str]:
 
 
 def pause(folder: str | None, *, on: bool) -> list[str]:
-    """Silence hooks, or let them speak again.
-
-    Args:
-        folder: the project's; None is all, which also ends every pause of a single project when it is switched off.
-        on: whether they are silenced.
-
-    Returns:
-        What is silenced now.
-
-    Raises:
-        OSError: it cannot be recorded.
-    """
+    """Silence hooks, or let them speak again."""
     one = _ALL if folder is None else folder
     now = [] if folder is None and not on else [other for other in paused_folders() if other != one]
     now += [one] * on
@@ -385,11 +346,6 @@ def _contents(file: Path) -> bytes:
 
 @contextmanager
 def _locked(name: str) -> Iterator[int]:
-    """Open a file of the state folder, made where there is none, and keep others from it.
-
-    Raises:
-        OSError: it cannot be opened, or others keep it for 50 ms.
-    """
     import fcntl
 
     folder = state_folder()

@@ -17,9 +17,6 @@ def tell(satchel: Satchel, folder: str, works: str | None = None) -> None:
     """Tell a store which hooks failed in a folder, and that one works again.
 
     A store that cannot be written is told another time.
-
-    Args:
-        works: the hook, by its client and event.
     """
     found = state.failing(folder)
     due = [one for one in found if one.is_due]

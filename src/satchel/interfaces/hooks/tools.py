@@ -114,12 +114,7 @@ class ToolCall(NamedTuple):
 
 
 def read(fields: Mapping[str, object], client: str, *, is_failure: bool) -> ToolCall | None:
-    """Return what an event says of a tool; None where it is none that matters here.
-
-    Args:
-        fields: those of the event.
-        is_failure: whether it says that the tool failed.
-    """
+    """Return what an event says of a tool; None where it is none that matters here."""
     name = "".join(filter(str.isalnum, str(_first(fields, "tool_name", "toolName", "tool") or "").lower()))
     given = _given(_first(fields, "tool_input", "toolArgs", "toolInput", "args"))
     number = _first(fields, "tool_use_id", "toolUseId", "toolCallId", "call_id")
@@ -145,12 +140,10 @@ def read(fields: Mapping[str, object], client: str, *, is_failure: bool) -> Tool
 
 
 def _given(value: object) -> dict[str, object]:
-    """Return the input of a tool; Copilot CLI gives a patch as a text alone."""
     return {"input": value} if isinstance(value, str) and _PATCH_BEGIN in value[:100] else _object(value)
 
 
 def _named(given: Mapping[str, object], name: str) -> Iterator[Edit]:
-    """Return the files that the input of an editing tool names."""
     if given.get("command") == "view":  # one tool of several for viewing and editing
         return
     change = DELETED if name.startswith("delete") else CREATED if name.startswith("create") else ""
@@ -165,7 +158,6 @@ def _named(given: Mapping[str, object], name: str) -> Iterator[Edit]:
 
 
 def _written(given: Mapping[str, object]) -> str:
-    """Return the texts in the input of an editing tool, as one."""
     inner = [one for value in given.values() if isinstance(value, list) for one in value if isinstance(one, dict)]
     texts = [
         value[:_TEXT_CHARS]
@@ -177,7 +169,6 @@ def _written(given: Mapping[str, object]) -> str:
 
 
 def _patch_in(given: Mapping[str, object]) -> str:
-    """Return the patch that stands in a tool's input, or nothing."""
     for value in given.values():
         for one in value if isinstance(value, list) else (value,):
             if isinstance(one, str) and _PATCH_BEGIN in one:
@@ -186,14 +177,12 @@ def _patch_in(given: Mapping[str, object]) -> str:
 
 
 def _is_patching(given: Mapping[str, object]) -> bool:
-    """Whether a command only hands a patch to the client's own tool."""
     command = given.get("command")
     first = command[0] if isinstance(command, list) and command else command
     return isinstance(first, str) and first.lstrip().startswith(("apply_patch", _PATCH_BEGIN))
 
 
 def _in_patch(patch: str) -> Iterator[Edit]:
-    """Return the files of a patch; of one that is moved, the old name is deleted and the new one created."""
     found: dict[str, str] = {}
     last = ""
     for line in patch.split("\n"):
@@ -244,7 +233,6 @@ def _command(
 
 
 def _ended(client: str, text: str, output: str, *, is_failure: bool) -> Command:
-    """Return a command of a client that writes how it ended below its output; elsewhere it has not ended."""
     ending = re.compile(_ENDINGS[client]).search(output, max(0, len(output) - 2 * _STATUS_CHARS))
     if ending is None:
         return Command(text, is_failure or None, None, output)
@@ -263,14 +251,12 @@ def _ended(client: str, text: str, output: str, *, is_failure: bool) -> Command:
 
 
 def _is_unfinished(given: Mapping[str, object], answer: object) -> bool:
-    """Whether a command runs on in the background, or a person has interrupted it: how it ends is not known."""
     asked = any(given.get(name) is True for name in ("run_in_background", "is_background", "isBackground"))
     was = isinstance(answer, dict) and (answer.get("interrupted") is True or bool(answer.get("backgroundTaskId")))
     return asked or was
 
 
 def _output(value: object, depth: int = 0) -> str:
-    """Return what a command printed, whatever its client wraps it in."""
     if depth > _MOST_WRAPPED:
         return ""
     if isinstance(value, str):
@@ -290,7 +276,6 @@ def _output(value: object, depth: int = 0) -> str:
 
 
 def _status(answer: object, depth: int = 0) -> int | None:
-    """Return the exit status that the answer of a tool has a field for."""
     if not isinstance(answer, dict) or depth > _MOST_WRAPPED:
         return None
     for name in ("exit_code", "exitCode", "returncode", "exit", "code"):
@@ -301,7 +286,6 @@ def _status(answer: object, depth: int = 0) -> int | None:
 
 
 def _object(value: object) -> dict[str, object]:
-    """Return an object, also one that is given as the JSON text of one; else an empty one."""
     if isinstance(value, str) and value[:1] == "{":
         try:
             value = json.loads(value)
@@ -315,7 +299,7 @@ def _first(fields: Mapping[str, object], *names: str) -> object:
 
 
 def _id(value: object) -> str | None:
-    """Return a plain id; anything else, such as a URL with a password, is not stored."""
+    # anything but a plain id, such as a URL with a password, is not stored
     is_plain = isinstance(value, str) and value.isascii() and value.replace("_", "").replace("-", "").isalnum()
     return str(value) if is_plain else None
 

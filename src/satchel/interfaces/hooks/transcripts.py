@@ -13,15 +13,7 @@ printed 3 MB took 68 KB, since it keeps the output in part."""
 
 
 def exit_status(path: str, call: str) -> int | None:
-    """Return the exit status of a command in Codex.
-
-    Args:
-        path: the session's record, a JSON object a line.
-        call: the id of the call that ran the command.
-
-    Returns:
-        None where the record does not say it, or cannot be read.
-    """
+    """Return the exit status of a command in Codex."""
     with suppress(OSError):
         for line in reversed(_end_of(path).splitlines()):
             if call.encode() in line and b'"exit_code"' in line:
@@ -33,11 +25,6 @@ def exit_status(path: str, call: str) -> int | None:
 
 
 def _end_of(path: str) -> bytes:
-    """Return the end of a file; nothing of what is no regular one.
-
-    Raises:
-        OSError: it cannot be read.
-    """
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
     try:
         found = os.fstat(descriptor)

@@ -31,14 +31,7 @@ def answer(
     *,
     opening: str = "",
 ) -> HookAnswer:
-    """Do what an event at work asks for, answer it, and return what that was.
-
-    Args:
-        folder: the one that the agent works in.
-        write: takes the answer to the client.
-        is_over: whether the time is over: what takes long makes do with what it has.
-        opening: what an earlier event had to say and could not, for one that may carry a text.
-    """
+    """Do what an event at work asks for, answer it, and return what that was."""
     said = act(event, folder, satchel.working, is_over)
     if not stop(event, said, write) and (text := "\n".join(filter(None, [opening, said.text]))):
         if opening and len(text) > _MAX_CHARS:
@@ -90,6 +83,5 @@ def act(event: HookEvent, folder: str, working: Working, is_over: Callable[[], b
 
 
 def _folder_of(event: HookEvent, folder: str) -> str:
-    """Return the folder that relative paths of an event start from: its own, where there is such one."""
     cwd = event.cwd
     return cwd if cwd is not None and os.path.isabs(cwd) and os.path.isdir(cwd) else folder  # noqa: PTH112, PTH117

@@ -21,18 +21,13 @@ _OF_INTERFACES = frozenset({DETAIL.name, "tokens"})
 
 
 def named_arguments(operation: Operation, arguments: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of an operation, by their names in the service.
-
-    Raises:
-        InvalidInput: one is unknown, missing or of the wrong type, or has no name.
-    """
+    """Return the arguments of an operation, by their names in the service."""
     if arguments:
         raise InvalidInput(f"{operation.name} takes its arguments by name", _VERSIONS)
     return check_arguments(_schema(operation), _plain(named), operation.name)
 
 
 def _plain(value: Any) -> Any:
-    """Return a value with lists for tuples, as JSON has it."""
     if isinstance(value, (list, tuple)):
         return [_plain(one) for one in value]
     if not isinstance(value, dict):
@@ -52,11 +47,7 @@ def _schema(operation: Operation) -> Schema:
 
 
 def check_fit(method: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]) -> None:
-    """Check arguments against the signature of a method and its annotations, as far as these can be read.
-
-    Raises:
-        InvalidInput: one is unknown, missing or of the wrong type.
-    """
+    """Check arguments against the signature of a method and its annotations, as far as these can be read."""
     taken = signature(method)
     try:
         bound = taken.bind(*arguments, **named).arguments

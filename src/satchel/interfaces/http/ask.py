@@ -23,11 +23,7 @@ class Ask(NamedTuple):
     fields: Mapping[str, Any]
 
     def member(self, name: str, kind: Any) -> Any:
-        """Return a member of the request, or an empty value if it is missing.
-
-        Raises:
-            InvalidInput: it has the wrong type.
-        """
+        """Return a member of the request, or an empty value if it is missing."""
         value = self.fields.get(name)
         if value is None:
             return kind()
@@ -36,11 +32,7 @@ class Ask(NamedTuple):
         return value
 
     def key(self) -> str:
-        """Return the program's key for the call, or an empty text.
-
-        Raises:
-            InvalidInput: it is malformed.
-        """
+        """Return the program's key for the call, or an empty text."""
         key = str(self.member("key", str))
         if len(key) > _MAX_KEY_CHARS or not key.isascii():
             raise malformed("key")
@@ -52,11 +44,7 @@ class Ask(NamedTuple):
         return blake2b(key.encode(), key=self.access.token.encode()[:64], digest_size=16).digest() if key else None
 
     def standing(self) -> Mapping[str, Any]:
-        """Return the project, run and agent that the program calls with.
-
-        Raises:
-            InvalidInput: it is malformed.
-        """
+        """Return the project, run and agent that the program calls with."""
         standing: dict[str, Any] = self.member("standing", dict)
         if not all(value is None or isinstance(value, (str, bool)) for value in standing.values()):
             raise malformed("standing")

@@ -54,21 +54,7 @@ class Calls:
         self._receipts: OrderedDict[tuple[str, str], Callable[[], object]] = OrderedDict()
 
     def run(self, access: Access, name: str, fields: Mapping[str, Any], started: Callable[[Satchel], object]) -> Reply:
-        """Run one call.
-
-        Args:
-            access: the rights of its token.
-            name: the operation or method to call.
-            fields: the call, as received.
-            started: called with the Satchel of the call, in the thread that runs it.
-
-        Returns:
-            ``answer`` with ``kept``, and a notice or receipt; or only ``kept``, if an earlier run of the call was saved
-            and its answer is lost; or ``error``, with ``kept`` telling whether anything was saved anyway.
-
-        Raises:
-            SatchelError: the call is refused, or earlier calls could not be read.
-        """
+        """Run one call."""
         ask = Ask(access, name, fields)
         if fields.get("wire") != wire.VERSION:
             raise Conflict(
@@ -82,7 +68,6 @@ class Calls:
         return self._answers.once((access.token, key), lambda: self._once(ask, started))
 
     def _once(self, ask: Ask, started: Callable[[Satchel], object]) -> Reply:
-        """Run a call that a previous server process may already have saved without answering."""
         if not ask.fields.get("again") or not self._was_kept(ask):
             return self._run(ask, started)
         if ask.name not in _BRIEFINGS:
@@ -138,14 +123,12 @@ class Calls:
             reset_elsewhere(before)
 
     def _facts(self, ask: Ask, standing: Mapping[str, Any]) -> Facts:
-        """Return the facts of the caller's machine, sent with this call or at the start of its session."""
         known_as = partial(self._stores.known_as, standing, ask.access)
         tree = (ask.access.token, *(str(standing.get(name)) for name in ("machine", "root", "worktree")))
         recorded = self._recorded_of.of(tree, read_facts(ask.member("recorded", list), known_as))
         return {**recorded, **read_facts(ask.member("facts", list), known_as)}
 
     def _placed(self, satchel: Satchel, ask: Ask, standing: Mapping[str, Any]) -> Satchel:
-        """Return a Satchel for the caller's working tree."""
         project = standing.get("project")
         if project is not None and project != ask.access.project:
             raise Refused(
@@ -195,7 +178,6 @@ class Calls:
         return reply
 
     def _caller(self, ask: Ask) -> Caller | None:
-        """Return the caller, the same object for all calls of one program, so that its session is looked up once."""
         sent = ask.member("caller", dict)
         if not sent:
             return None
@@ -229,7 +211,6 @@ class Calls:
         return caller
 
     def _receipt(self, ask: Ask, satchel: Satchel, arguments: list[Any], made: Any) -> str | None:
-        """Store the deliveries to record once the client has the text; return their receipt."""
         if ask.name == "moments.make":
             act: Callable[[], object] = partial(satchel.moments.record, arguments[0], made)
             is_needed = made.prepared is not None
@@ -275,7 +256,6 @@ def _service(satchel: Satchel, ask: Ask, arguments: list[Any], named: Mapping[st
 
 
 def _moment(sent: Any) -> Moment:
-    """Return the server's own moment for the one of a call."""
     for moment in MOMENTS:
         if isinstance(sent, Moment) and (sent.name, sent.opens_window) == (moment.name, moment.opens_window):
             return moment
@@ -283,7 +263,6 @@ def _moment(sent: Any) -> Moment:
 
 
 def _with_settings(config: Config, given: Mapping[str, Any]) -> Config:
-    """Return the configuration with the caller's own settings for sessions."""
     values: dict[str, Any] = {
         name.replace(".", "_"): parse_value(_SETTINGS[name], value)
         for name, value in given.items()

@@ -50,11 +50,7 @@ def operations() -> dict[str, Operation]:
 
 
 def operation_named(name: str) -> Operation:
-    """Return an operation by its name.
-
-    Raises:
-        NotFound: no operation has that name.
-    """
+    """Return an operation by its name."""
     operation = operations().get(name)
     if operation is None:
         close = nearest(name, operations())
@@ -76,21 +72,7 @@ def run_public(
     callers: Callers,
     header: str | None = None,
 ) -> Mapping[str, Any]:
-    """Run an operation and return its answer as JSON fields, with the notice.
-
-    Args:
-        stores: the stores of the server.
-        access: the rights of the token.
-        name: the operation's name.
-        values: its arguments, by the names that agents use.
-        started: called with the Satchel of the call, in the thread that runs it.
-        reads_only: refuse an operation that writes.
-        callers: the known callers.
-        header: the value of the session header.
-
-    Raises:
-        SatchelError: the call is refused, or fails.
-    """
+    """Run an operation and return its answer as JSON fields, with the notice."""
     operation = operation_named(name)
     refuse_unserved(operation)
     if reads_only and operation.writes:
@@ -127,11 +109,7 @@ def notice_beside(
 
 
 def refuse_unserved(operation: Operation) -> None:
-    """Refuse an operation that needs the caller's disk or keys.
-
-    Raises:
-        Refused: it does.
-    """
+    """Refuse an operation that needs the caller's disk or keys."""
     if operation.only_here:
         raise Refused(f"{operation.name} does not work over a server", operation.only_here)
 

@@ -21,16 +21,7 @@ def answer(
     files: Sequence[str | None] = (),
     taken: Sequence[str] = (),
 ) -> str:
-    """Render the answer to a completed call.
-
-    Args:
-        form: text or json.
-        text: renders the text.
-        fields: builds the JSON object.
-        agent: the agent that gets it; None is the default agent.
-        files: the files in the answer; the notice reports claims of others on them.
-        taken: the files that the agent is about to edit; the notice reports the notes that cite them.
-    """
+    """Render the answer to a completed call."""
     call.is_done = True
     # rendered before the notice, which reads the store too and may be requested only once
     work = call.service.workplace
@@ -48,10 +39,7 @@ def notice_for(
     try:
         with call.on_cancel(call.service.interrupter()):
             return call.service.notices.line(
-                agent=agent,
-                files=[file for file in files if file is not None],
-                shown_by="get_messages",
-                taken=taken,
+                agent=agent, files=[file for file in files if file is not None], shown_by="get_messages", taken=taken
             )
     except Exception as error:  # noqa: BLE001 - the answer stands without it, and what was written is written
         reason = call.hide(reason_of(error, "a notice"), getattr(error, "code", ""))

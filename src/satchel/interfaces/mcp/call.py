@@ -23,12 +23,6 @@ _NO_META: Mapping[str, Any] = MappingProxyType({})
 class Call(Generic[ServiceT]):
     """A running tool call.
 
-    Args:
-        service: the application object that handlers use.
-        meta: the request's ``_meta``.
-        notify: sends a notification to the caller; None if the transport cannot.
-        hide: given the text of an error and its code, removes what the caller must not read.
-
     Attributes:
         is_done: whether the work is done and only the answer is left to render. A later failure costs part of the
             answer, and is never reported as an error of the call.
@@ -69,14 +63,7 @@ class Call(Generic[ServiceT]):
         self.is_done = False
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Report progress, if the caller asked for it.
-
-        Args:
-            done: the amount done so far; a value not above the last one is dropped, since the protocol requires
-                progress to increase.
-            total: the whole amount, if known.
-            message: a description of the current step.
-        """
+        """Report progress, if the caller asked for it."""
         if self._notify is None or self._cancelled or self._finished or not done > self._done:
             return
         self._done = done
@@ -92,28 +79,12 @@ class Call(Generic[ServiceT]):
         return self._cancelled
 
     def check(self) -> None:
-        """Raise an error if the call was cancelled.
-
-        Raises:
-            Interrupted: it was.
-        """
+        """Raise an error if the call was cancelled."""
         if self._cancelled:
             raise Interrupted("the call was cancelled")
 
     def on_cancel(self, callback: Callable[[], object]) -> CancelHook:
-        """Register a callback that runs in another thread if the call is cancelled.
-
-        Args:
-            callback: something short that ends the handler's wait, such as ``connection.interrupt``; it must not use
-                the call.
-
-        Returns:
-            The hook, as a context manager: after its exit the callback is not running and never will, so it cannot
-            affect the next user of the connection. Without ``with`` it stays until the call ends.
-
-        Raises:
-            Interrupted: the call was cancelled already.
-        """
+        """Register a callback that runs in another thread if the call is cancelled."""
         with self._lock:
             self.check()
             self._callbacks.append(callback)

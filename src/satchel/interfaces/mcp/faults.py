@@ -11,11 +11,7 @@ INTERNAL_TEXT = "internal error; see the server's log"
 
 
 def reason_of(error: Exception, where: str) -> str:
-    """Return a short reason for a failure; log the traceback of an unexpected one.
-
-    Args:
-        where: the current activity, for the log.
-    """
+    """Return a short reason for a failure; log the traceback of an unexpected one."""
     if isinstance(error, SatchelError):
         return error.problem
     if isinstance(error, OSError) and error.strerror:
@@ -25,11 +21,7 @@ def reason_of(error: Exception, where: str) -> str:
 
 
 def log_fault(where: str) -> None:
-    """Write the exception being handled to stderr, with its traceback.
-
-    Args:
-        where: the current activity, as in ``tool search``.
-    """
+    """Write the exception being handled to stderr, with its traceback."""
     from contextlib import suppress
 
     with suppress(Exception):  # a client that closed stderr must still get its answer

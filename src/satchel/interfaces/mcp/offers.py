@@ -24,12 +24,7 @@ class Resource:
 
     def listing(self) -> dict[str, Any]:
         """Return the resource as in ``resources/list``."""
-        return {
-            "uri": self.uri,
-            "name": self.name,
-            "description": self.description,
-            "mimeType": self.mime_type,
-        }
+        return {"uri": self.uri, "name": self.name, "description": self.description, "mimeType": self.mime_type}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +51,7 @@ class ResourceTemplate:
         }
 
     def match(self, uri: str) -> dict[str, str] | None:
-        """Return the values with which the template gives this URI, or None.
-
-        Raises:
-            InvalidInput: a value's percent-encoding is not UTF-8.
-        """
+        """Return the values with which the template gives this URI, or None."""
         match = _pattern(self.uri_template).fullmatch(uri)
         if match is None:
             return None
@@ -115,11 +106,7 @@ class Prompt:
         return shown_as
 
     def fill(self, arguments: Mapping[str, object]) -> str:
-        """Check the arguments and render the message.
-
-        Raises:
-            InvalidInput: an argument is unknown, missing or not a string.
-        """
+        """Check the arguments and render the message."""
         schema = {
             "properties": {argument.name: {"type": "string"} for argument in self.arguments},
             "required": [argument.name for argument in self.arguments if argument.required],

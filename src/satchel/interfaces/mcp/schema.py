@@ -49,12 +49,7 @@ def excerpt(value: object) -> str:
 
 
 def check_schema(schema: Schema) -> None:
-    """Refuse a schema that declares more than :func:`check_arguments` enforces.
-
-    Raises:
-        ValueError: a keyword or type is outside the subset, or an object leaves ``additionalProperties``
-            open, or requires an undeclared property.
-    """
+    """Refuse a schema that declares more than :func:`check_arguments` enforces."""
     if extra := schema.keys() - _CHECKED - _NOTES:
         raise ValueError(f"schema keywords {sorted(extra)} are not checked by satchel.interfaces.mcp.schema")
     if unknown := [name for name in _types(schema) if name not in _WANTED]:
@@ -79,16 +74,6 @@ def check_arguments(
     it is a single word), a single value a list of one, a number or boolean its text, an integer ``3.0``, a text a
     number, a choice in upper case; null means missing unless the schema allows null. Text for a text parameter is never
     converted.
-
-    Args:
-        schema: the tool's parameters.
-        arguments: the arguments from the client.
-        what: the tool's name, for the error.
-        prefix: the prefix of argument names in errors, such as ``entries[1].``.
-        unlisted: parameters that are accepted but not suggested, since agents do not see them.
-
-    Raises:
-        InvalidInput: an argument is unknown, missing, of the wrong type or out of range.
     """
     return _check_object(schema, arguments, f"{what} argument", prefix, unlisted)
 
@@ -158,7 +143,6 @@ def _types(schema: Schema) -> tuple[str, ...]:
 
 
 def _as_declared(schema: Schema, types: tuple[str, ...], value: object) -> object:
-    """Return the value in one of the declared types, or the missing mark if it fits none."""
     match value:
         case None:
             return None if "null" in types else _MISSING

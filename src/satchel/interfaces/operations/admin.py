@@ -55,11 +55,7 @@ _SUMMARY = Operation(
     timed=True,
 )
 
-_MEMORY = Operation(
-    run=services.housekeeping.memory_use,
-    text=text.housekeeping.memory_text,
-    names_files=False,
-)
+_MEMORY = Operation(run=services.housekeeping.memory_use, text=text.housekeeping.memory_text, names_files=False)
 
 _COUNT_BY = Parameter(
     "by",
@@ -70,10 +66,7 @@ _COUNT_BY = Parameter(
 )
 
 _USAGE = Operation(
-    parameters=(_COUNT_BY.but(required=True),),
-    run=_by,
-    text=text.housekeeping.usage_text,
-    names_files=False,
+    parameters=(_COUNT_BY.but(required=True),), run=_by, text=text.housekeeping.usage_text, names_files=False
 )
 
 _PRUNE = Operation(

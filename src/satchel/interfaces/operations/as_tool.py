@@ -77,7 +77,6 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
 
 
 def _select(operation: Operation, others: Mapping[str, Operation], arguments: Mapping[str, Any]) -> Operation:
-    """Return the operation that the arguments select; refuse arguments of others, and missing ones."""
     choosing = next((name for name in others if name in arguments), None)
     target = operation if choosing is None else others[choosing]
     strangers = [name for name in arguments if name not in _names(target)]

@@ -16,17 +16,7 @@ def items_of(
     name: str,
     several: Sequence[Mapping[str, object]] | None,
 ) -> list[dict[str, Any]]:
-    """Return the checked items of a call: one from its fields, or several.
-
-    Args:
-        fields: the parameters of an item.
-        values: the fields of a single item; together with several, the defaults for all of them.
-        name: the name of the parameter for several items, and ``several`` its value.
-
-    Raises:
-        InvalidInput: a field that only a single item can have is combined with several, or an item is invalid; the
-            error names its position.
-    """
+    """Return the checked items of a call: one from its fields, or several."""
     if several is None and all(one.name in values for one in fields if one.required):
         return [dict(values)]
     # people pass one at a time, and agents' arguments were checked except for those that a batch makes optional

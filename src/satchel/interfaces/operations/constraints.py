@@ -38,14 +38,7 @@ def _person(name: str | None) -> str:
 
 BINDING = Operation(
     parameters=(
-        Parameter(
-            "file",
-            unlisted=True,
-            required=True,
-            option="FILE",
-            facts="lines",
-            or_words=True,
-        ),
+        Parameter("file", unlisted=True, required=True, option="FILE", facts="lines", or_words=True),
         *HISTORY_PAGE,
     ),
     run=services.constraints.binding,
@@ -115,12 +108,7 @@ OPERATIONS = (
             LAYER,
             TAGS,
             MATCH,
-            Parameter(
-                "status",
-                about="inactive: ended",
-                choices=("active", "inactive", "all"),
-                default="active",
-            ),
+            Parameter("status", about="inactive: ended", choices=("active", "inactive", "all"), default="active"),
             METADATA,
             AUTHOR.but(unlisted=True),
             *CHANGES,

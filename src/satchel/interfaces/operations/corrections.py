@@ -18,7 +18,6 @@ _ITEM = Parameter("id", required=True, option="ID", passed_as="ref")
 def _review(
     satchel: Satchel, ref: str, *, verdict: str, evidence: str | None = None, agent: str | None = None
 ) -> Confirmed | Retracted:
-    """Confirm or retract an item."""
     if verdict == "confirm":
         return satchel.corrections.confirm(ref, evidence, agent=agent)
     return satchel.corrections.retract(ref, evidence, agent=agent)
@@ -49,11 +48,7 @@ OPERATIONS = (
         help="Mark a note, rule or strategy as no longer true. It is kept but hidden from search; `satchel undo` "
         "restores it. For a decision that another agent set: ask that agent to change it.",
         examples=('retract c7 --reason "the gateway does it now"',),
-        parameters=(
-            _ITEM,
-            Parameter("reason", help="Why it is no longer true.", metavar="TEXT"),
-            AGENT_UNLISTED,
-        ),
+        parameters=(_ITEM, Parameter("reason", help="Why it is no longer true.", metavar="TEXT"), AGENT_UNLISTED),
         run=services.corrections.retract,
         writes=True,
         text=text.corrections.retracted_text,
@@ -62,11 +57,7 @@ OPERATIONS = (
         command=("confirm",),
         help="Confirm that a note or rule is right; each agent counts once.",
         examples=('confirm e14 --evidence "tests/test_auth.py passes" --agent builder',),
-        parameters=(
-            _ITEM,
-            Parameter("evidence", help="What shows that it is right.", metavar="TEXT"),
-            AGENT_UNLISTED,
-        ),
+        parameters=(_ITEM, Parameter("evidence", help="What shows that it is right.", metavar="TEXT"), AGENT_UNLISTED),
         run=services.corrections.confirm,
         writes=True,
         text=text.corrections.confirmed_text,

@@ -67,13 +67,9 @@ _DECISION = (
 
 
 def _set(
-    satchel: Satchel,
-    *,
-    decisions: list[dict[str, Any]] | None = None,
-    agent: str | None = None,
-    **decision: object,
+    satchel: Satchel, *, decisions: list[dict[str, Any]] | None = None, agent: str | None = None, **decision: object
 ) -> tuple[Decision, ...]:
-    """Set one decision, or several in one transaction. Omitted fields are not passed, so they stay unchanged."""
+    # omitted fields are not passed, so they stay unchanged
     from satchel.interfaces.operations.batches import items_of
     from satchel.keep.decisions import NewDecision
 
@@ -83,7 +79,6 @@ def _set(
 
 
 def _as_set(name: str, value: Any) -> Any:
-    """Return a field as the service takes it: an empty text clears it."""
     return None if value == "" and name in _CLEARABLE else value
 
 
@@ -134,12 +129,7 @@ OPERATIONS = (
                 "is_text", bool, help="Take VALUE as text even if it is a number.", option="--text", for_people=True
             ),
             Parameter(
-                "cleared",
-                list[str],
-                help="Empty this field.",
-                choices=_CLEARABLE,
-                option="--clear",
-                for_people=True,
+                "cleared", list[str], help="Empty this field.", choices=_CLEARABLE, option="--clear", for_people=True
             ),
             AGENT_UNLISTED,
         ),

@@ -228,14 +228,7 @@ class Operation(Declared):
         return any(one.name == AGENT for one in self.parameters)
 
     def bound(self, satchel: Satchel, notice: Mapping[str, object] | None = None) -> Callable[..., Any]:
-        """Return its implementation for an opened store, to be called with arguments by name.
-
-        Args:
-            notice: the parameters of the notice that a server sends with the answer.
-
-        Raises:
-            Unavailable: it works only on a local store, and a server has this one.
-        """
+        """Return its implementation for an opened store, to be called with arguments by name."""
         if satchel.remote is not None and not self.of_program:
             self.refuse_remote()
             facts = {one.passed_as or one.name: one.facts for one in self.parameters if one.facts}
@@ -243,11 +236,7 @@ class Operation(Declared):
         return self.run.of(satchel) if isinstance(self.run, Method) else partial(self.run, satchel)
 
     def refuse_remote(self) -> None:
-        """Refuse to run over a server if it works only on a local store.
-
-        Raises:
-            Unavailable: it does.
-        """
+        """Refuse to run over a server if it works only on a local store."""
         if self.only_here:
             raise Unavailable(f"{' '.join(self.command) or self.name} does not work over a server", self.only_here)
 
@@ -293,11 +282,7 @@ class Group(Declared):
 
 
 def schema_of(parameters: Iterable[Parameter], *, takes_less: bool = False) -> dict[str, Any]:
-    """Return the JSON schema of some parameters for agents.
-
-    Args:
-        takes_less: whether the required parameters depend on the others.
-    """
+    """Return the JSON schema of some parameters for agents."""
     visible = [parameter for parameter in parameters if not parameter.for_people]
     schema: dict[str, Any] = {"type": "object", "properties": {one.name: one.schema() for one in visible}}
     # a parameter that also comes in batches is not required

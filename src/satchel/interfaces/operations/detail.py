@@ -24,11 +24,7 @@ def with_whole_texts(operation: Operation, detail: str | None, answer: Any) -> A
 def text_maker(
     operation: Operation, detail: str | None, when: Callable[[int], str] | None = None
 ) -> Callable[[Any], str]:
-    """Import and return the function that renders the text of an answer.
-
-    Args:
-        when: renders a time; None renders it for agents.
-    """
+    """Import and return the function that renders the text of an answer."""
     if detail in {None, FULL, usual(operation)}:
         return load(operation.text)
     from satchel.interfaces.text.fitting import page_of

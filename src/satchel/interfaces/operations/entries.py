@@ -70,7 +70,6 @@ def _write(
     agent: str | None = None,
     **note: object,
 ) -> tuple[Entry, ...]:
-    """Save one note, or several in one transaction."""
     from satchel.interfaces.operations.batches import items_of
 
     new = [NewEntry(**one) for one in items_of("write_context", _NOTE, note, "entries", entries)]

@@ -27,7 +27,6 @@ GROUP = Group(
 def _outcome(
     satchel: Satchel, ref: str, *, solution: str | None = None, helped: bool = True, agent: str | None = None
 ) -> Solution | Strategy:
-    """Record whether a solution or strategy helped, or what fixed an error, depending on the letter of its short id."""
     is_id = _JUDGED.fullmatch(ref) is not None
     if solution is None:
         if not is_id:

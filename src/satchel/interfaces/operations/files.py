@@ -108,13 +108,7 @@ OPERATIONS = (
         help="Give claims back.",
         examples=('file release src/auth.py --description "refresh tokens" --agent builder',),
         parameters=(
-            Parameter(
-                "paths",
-                list[str],
-                about="Default: all of yours here",
-                option="PATHS...",
-                facts="claimed",
-            ),
+            Parameter("paths", list[str], about="Default: all of yours here", option="PATHS...", facts="claimed"),
             Parameter("all", bool, help="All of the agent's claims in this worktree, and of keys.", for_people=True),
             Parameter(
                 "description",
@@ -123,11 +117,7 @@ OPERATIONS = (
                 metavar="TEXT",
             ),
             Parameter(
-                "descriptions",
-                Object,
-                about="Or for each: {path: what you did there}",
-                option=None,
-                facts="claimed",
+                "descriptions", Object, about="Or for each: {path: what you did there}", option=None, facts="claimed"
             ),
             AGENT,
         ),
@@ -143,13 +133,7 @@ OPERATIONS = (
         "holds one; recent changes are hints. Without FILE all that you have claimed.",
         examples=("file check src/auth.py --agent builder && $EDITOR src/auth.py",),
         parameters=(
-            Parameter(
-                "paths",
-                list[str],
-                option="FILE...",
-                passed_as="files",
-                facts="claimed",
-            ),
+            Parameter("paths", list[str], option="FILE...", passed_as="files", facts="claimed"),
             Parameter(
                 "window_seconds",
                 int,

@@ -44,14 +44,8 @@ def _prepare(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read(
-    satchel: Satchel,
-    *,
-    detail: str | None = None,
-    wait_seconds: int = 0,
-    agent: str | None = None,
-    **filters: Any,
+    satchel: Satchel, *, detail: str | None = None, wait_seconds: int = 0, agent: str | None = None, **filters: Any
 ) -> MessagePage:
-    """List messages, and mark as read those that an agent sees in full, before its answer is cut."""
     from satchel.interfaces.text.fitting import fitting
     from satchel.interfaces.text.messages import messages_text
 
@@ -63,7 +57,6 @@ def _read(
 
 
 def _list_sent(satchel: Satchel, *, agent: str | None = None, **filters: Any) -> MessagePage:
-    """List the agent's own messages."""
     return satchel.messages.inbox(sender="me", agent=agent, **filters)
 
 

@@ -89,10 +89,7 @@ _SET_PRIORITY = Operation(
         ),
         Parameter("priority", choices=vocabulary.PRIORITIES, option="PRIORITY"),
         Parameter(
-            "event",
-            unlisted=True,
-            help="What happened, instead: changes the priority by rule.",
-            choices=_EVENTS,
+            "event", unlisted=True, help="What happened, instead: changes the priority by rule.", choices=_EVENTS
         ),
         AGENT_UNLISTED,
     ),
@@ -171,11 +168,7 @@ OPERATIONS = (
             Parameter("types", list[str], help="May be repeated.", choices=_TYPES, unlisted=True),
             MIN_PRIORITY.but(unlisted=True),
             TASK.but(help="Only those of this task, or of the whole run."),
-            Parameter(
-                "role",
-                unlisted=True,
-                help="Only those meant for this role, or for any.",
-            ),
+            Parameter("role", unlisted=True, help="Only those meant for this role, or for any."),
             AUTHOR.but(help="Only what this agent produced."),
             STATUS.but(unlisted=True),
             *CHANGES,

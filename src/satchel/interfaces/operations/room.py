@@ -38,10 +38,7 @@ OPERATIONS = (
         Parameter("limit", int, about="0 to 500"),
         Parameter("offset", int, about="How many to skip"),
     ),
-    _for_programs(
-        services.room.spending,
-        Parameter("days", int, about="Number of days, 1 to 90; default 14"),
-    ),
+    _for_programs(services.room.spending, Parameter("days", int, about="Number of days, 1 to 90; default 14")),
     _for_programs(
         services.room.see,
         Parameter(
@@ -83,16 +80,10 @@ OPERATIONS = (
         writes=True,
     ),
     _for_programs(
-        services.room.unsee,
-        Parameter("ref", required=True, about="What answers call id"),
-        _PERSON,
-        writes=True,
+        services.room.unsee, Parameter("ref", required=True, about="What answers call id"), _PERSON, writes=True
     ),
     _for_programs(
-        services.messages.mark_unread,
-        Parameter("refs", list[str], required=True, about="Messages"),
-        AGENT,
-        writes=True,
+        services.messages.mark_unread, Parameter("refs", list[str], required=True, about="Messages"), AGENT, writes=True
     ),
     _for_programs(
         services.room.promote,

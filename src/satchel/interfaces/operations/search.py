@@ -57,12 +57,7 @@ OPERATIONS = (
         examples=("search where do sessions expire",),
         parameters=(
             QUERY,
-            Parameter(
-                "like",
-                unlisted=True,
-                help="Find more like this item instead.",
-                metavar="ID",
-            ),
+            Parameter("like", unlisted=True, help="Find more like this item instead.", metavar="ID"),
             Parameter(
                 "syntax",
                 about="operators: AND OR NOT prefix* ( )",

@@ -42,15 +42,7 @@ class Address:
 
 
 def plan_address(address: Address, found: str | None = None) -> Plan:
-    """Plan the edits that make the local program use a server.
-
-    Args:
-        found: the server's health report; None if it was not contacted.
-
-    Raises:
-        InvalidInput: the user's configuration cannot be parsed.
-        Refused: setup must not change one of the files.
-    """
+    """Plan the edits that make the local program use a server."""
     file = _read(config_folder() / FILE_NAME)
     before = parse(file.text, Syntax.TOML)
     place, name = _place(address.project), f"{_TOKENS}/{_file_name(address)}"
@@ -58,9 +50,7 @@ def plan_address(address: Address, found: str | None = None) -> Plan:
     there = at(before, place)
     now = there if isinstance(there, Mapping) else {}
     text = edited(
-        file.text,
-        Syntax.TOML,
-        [Put((*place, key), value) for key, value in wanted.items() if now.get(key) != value],
+        file.text, Syntax.TOML, [Put((*place, key), value) for key, value in wanted.items() if now.get(key) != value]
     )
     secrets = [
         _private(_read(config_folder() / _TOKENS / ".gitignore"), _IGNORED),
@@ -84,12 +74,7 @@ def plan_address(address: Address, found: str | None = None) -> Plan:
 
 
 def plan_no_address(journal: Journal, url: str | None = None, project: Path | None = None) -> Plan:
-    """Plan the edits that remove the servers that setup has configured.
-
-    Args:
-        url: the address to remove; None removes every address that setup wrote, for any project.
-        project: with an address, the project's root; None if it applies to all projects.
-    """
+    """Plan the edits that remove the servers that setup has configured."""
     file = _read(config_folder() / FILE_NAME)
     before = parse(file.text, Syntax.TOML)
     named = [(place, name) for place, name in _named(before) if url is None or place == _place(project)]
@@ -135,7 +120,6 @@ def _file_name(address: Address) -> str:
 
 
 def _named(content: Content) -> list[tuple[Keys, str]]:
-    """Return the server tables that refer to a token file created by setup, each with the file's name."""
     projects = content.get("projects")
     places = [_place(None)]
     if isinstance(projects, Mapping):

@@ -58,7 +58,7 @@ def all_data() -> AllData:
 
 
 def _reason_to_leave(store: KnownStore) -> str | None:
-    """Return why a registered store is not deleted; its path may by now lead to somebody else's files."""
+    # a registered path may by now lead to somebody else's files
     file = store.file
     if store.owner is not None:
         return "it belongs to another user"
@@ -71,11 +71,7 @@ def _reason_to_leave(store: KnownStore) -> str | None:
 
 
 def delete(paths: Sequence[Path], home: Path) -> None:
-    """Delete files and folders, then the parent folders left empty, up to the home folder.
-
-    Raises:
-        Refused: one of them cannot be deleted.
-    """
+    """Delete files and folders, then the parent folders left empty, up to the home folder."""
     for path in paths:
         try:
             if path.is_dir() and not path.is_symlink():

@@ -55,11 +55,7 @@ def is_older(version: str, known: str) -> bool:
 
 
 def codex_hooks(client: Client, place: Place) -> list[Mapping[str, object]] | None:
-    """Return the hooks that Codex lists for the user's folder and the project, each with its ``trustStatus``.
-
-    Returns:
-        The rows of ``hooks/list`` from ``codex app-server``; None if Codex is missing or does not answer within 5 s.
-    """
+    """Return the hooks that Codex lists for the user's folder and the project, each with its ``trustStatus``."""
     program = program_of(client, place)
     if program is None or not client.folder_in(place).is_dir():
         return None
@@ -91,7 +87,6 @@ def _version_in(file: Path) -> str | None:
 def _output(
     program: Path, arguments: list[str], place: Place, messages: list[dict[str, object]] | None = None, until: str = ""
 ) -> str:
-    """Return the output of a program within the time limit, up to a line that contains ``until``."""
     try:
         process = subprocess.Popen(
             [str(program), *arguments],
@@ -129,7 +124,6 @@ def _output(
 
 
 def _leave(process: subprocess.Popen[bytes]) -> None:
-    """Close the program's input and wait for it to exit until the deadline."""
     for stream in (process.stdin, process.stdout):
         if stream is not None:
             with suppress(OSError):
@@ -138,7 +132,6 @@ def _leave(process: subprocess.Popen[bytes]) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill a program and its child processes."""
     try:
         if sys.platform == "win32":
             process.kill()

@@ -256,7 +256,6 @@ def _about_hooks(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
 
 
 def _asked(part: JsonPart | TextPart, text: str, target: Target) -> object:
-    """Return the URL that a client connects to although it could start the launcher; None if it has none."""
     if not isinstance(part, Server) or target.syntax is None:
         return None
     there = at(parse(text, target.syntax), (*part.place, NAME))

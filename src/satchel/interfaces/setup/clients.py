@@ -68,7 +68,6 @@ _ANYWHERE = frozenset({"gemini", "qwen"})
 
 
 def _matchers(*tools: Mapping[str, str]) -> dict[str, str]:
-    """Return each client's matcher for several kinds of tools."""
     names = {name: "|".join(one[name] for one in tools if name in one) for name in tools[0]}
     return {name: f"^({found})$" if name in _ANYWHERE else found for name, found in names.items()}
 

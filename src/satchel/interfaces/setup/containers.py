@@ -72,14 +72,7 @@ def is_on_own_line(text: str, container: Value, index: int) -> bool:
 def inserted(
     text: str, container: Value, write: Callable[[Layout], str], *, comment: re.Pattern[str], unit: str, spread: bool
 ) -> str:
-    """Return a text with an item added at the end of a container.
-
-    Args:
-        write: returns the item's text for a layout.
-        comment: the pattern of a comment.
-        unit: the whitespace that indents one level.
-        spread: whether the item gets a line of its own if the container is empty.
-    """
+    """Return a text with an item added at the end of a container."""
     if not _items(container):
         return _inserted_first(text, container, write, comment, unit, spread)
     newline, items = newline_of(text), _items(container)
@@ -117,12 +110,7 @@ def _inserted_first(
 
 
 def cut(text: str, container: Value, index: int, *, comment: re.Pattern[str]) -> str:
-    """Return a text without one item of a container; comments stay.
-
-    Args:
-        index: the item's index, from 0.
-        comment: the pattern of a comment.
-    """
+    """Return a text without one item of a container; comments stay."""
     items = _items(container)
     item = items[index]
     boundary = _boundary(container, index)
@@ -143,7 +131,6 @@ def cut(text: str, container: Value, index: int, *, comment: re.Pattern[str]) ->
 
 
 def _encoded(text: str, start: int, container: Value) -> int:
-    """Return how much of the whitespace after a container's only item was added with the item."""
     newline, tail = newline_of(text), text[start : container.end - 1]
     closing = newline + indent_at(text, container.start)
     if tail.startswith(closing) and not tail[len(closing) :].strip(" \t"):
@@ -156,13 +143,11 @@ def _items(container: Value) -> tuple[Item, ...]:
 
 
 def _boundary(container: Value, index: int) -> int:
-    """Return the start of the gap before an item."""
     before = _items(container)[index - 1].comma if index else container.start
     return container.start + 1 if before is None else before + 1
 
 
 def _last_comment(text: str, start: int, stop: int, comment: re.Pattern[str]) -> tuple[int, bool]:
-    """Return the end of a gap's last comment, or the gap's start, and whether the comment needs a line break."""
     end, is_line = start, False
     for found in comment.finditer(text, start, stop):
         end, is_line = found.end(), not found[0].startswith("/*")
@@ -170,7 +155,6 @@ def _last_comment(text: str, start: int, stop: int, comment: re.Pattern[str]) ->
 
 
 def _after_comments(text: str, start: int, comment: re.Pattern[str]) -> tuple[int, bool]:
-    """Return the end of the comments on the item's line, and whether the last one needs a line break to end it."""
     end, is_line = start, False
     while not is_line:
         blanks = _BLANKS.match(text, end)

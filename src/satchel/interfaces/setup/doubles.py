@@ -70,7 +70,6 @@ def doubles_of(client: Client, place: Place, wish: Wish) -> Iterator[Double]:
 
 
 def _elsewhere_in_claude(client: Client, place: Place) -> Iterator[Double]:
-    """Yield duplicates in the current project and in the user's settings for it."""
     if place.project is None:
         return
     servers = client.targets(place, Wish(NAME))[0]

@@ -64,19 +64,14 @@ class Server:
         return Found(State.CURRENT)
 
     def put(self, content: Content) -> list[Change]:
-        """Return the changes that make the entry current.
-
-        Raises:
-            Refused: an entry of this name belongs to something else.
-        """
+        """Return the changes that make the entry current."""
         path = (*self.place, NAME)
         there = at(content, path)
         if there is None:
             return [Put(path, self._wanted({}))]
         if not isinstance(there, Mapping) or not is_ours(there):
             raise Refused(
-                f"there is a server {NAME!r} that does not start Satchel",
-                "Rename or remove that entry, then try again",
+                f"there is a server {NAME!r} that does not start Satchel", "Rename or remove that entry, then try again"
             )
         stays = {key: value for key, value in there.items() if key not in _OF_ADDRESS} if asks_satchel(there) else there
         wanted = self._wanted(stays)

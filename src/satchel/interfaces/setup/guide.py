@@ -24,12 +24,7 @@ def found_in(text: str, target: Target) -> list[tuple[str, Found]]:
 def left_for_user(
     client: Client, place: Place, wish: Wish, text_of: Callable[[Target], str], *, is_changed: bool
 ) -> Iterator[str]:
-    """Yield what only the user can do, or what setup does only when it is asked to.
-
-    Args:
-        text_of: what a file holds, or will hold.
-        is_changed: whether setup changes a file of the client.
-    """
+    """Yield what only the user can do, or what setup does only when it is asked to."""
     name, title = client.name, client.title
     if wish.in_project:
         if name == "claude":
@@ -71,7 +66,6 @@ def reads_hooks_of_claude(place: Place, wish: Wish, text_of: Callable[[Target], 
 
 
 def _is_asked(client: Client, place: Place, wish: Wish, text_of: Callable[[Target], str]) -> bool:
-    """Whether a client asks its user before each tool although setup could let it do without."""
     for target in client.targets(place, replace(wish, allowed=frozenset(CLIENTS))):
         try:
             found = found_in(text_of(target), target)

@@ -40,15 +40,7 @@ _NAMES: dict[str, object] = {"true": True, "false": False, "null": None}
 
 
 class JsonText:
-    """A JSON text that holds an object, or nothing.
-
-    Args:
-        text: the text, without a byte order mark.
-        comments: whether comments and trailing commas are part of the syntax.
-
-    Raises:
-        InvalidInput: it is not valid, or what it holds is no object; the text names line and column.
-    """
+    """A JSON text that holds an object, or nothing."""
 
     def __init__(self, text: str, *, comments: bool) -> None:
         self._text = text
@@ -115,17 +107,11 @@ class JsonText:
         return (before if after else before.removesuffix(newline)) + after
 
     def _with_root(self, value: object) -> str:
-        """Return a text without an object, with one behind what is there; :meth:`prune` takes it out."""
         text, newline = self._text, newline_of(self._text)
         written = self._written(value, Layout(newline, "", "  "))
         return text + newline + written if text and not text.endswith("\n") else text + written + newline
 
     def _walk(self, path: Sequence[str]) -> list[tuple[int, Value]]:
-        """Return the values along a path, as far as they are there, each with its place in the one before.
-
-        Raises:
-            Refused: a key on the path stands twice.
-        """
         found = [(0, self._root)] if self._root is not None else []
         for depth, key in enumerate(path):
             places = [place for place, item in enumerate(found[-1][1].items or ()) if item.key == key]
@@ -151,14 +137,12 @@ class JsonText:
         return inserted(self._text, container, write, comment=self._comment, unit=self._unit(), spread=spread)
 
     def _layout(self, found: list[tuple[int, Value]]) -> Layout:
-        """Return how a value is written in the place of the last one of those found."""
         (_, parent), (place, value) = found[-2:]
         if is_on_own_line(self._text, parent, place):
             return Layout(newline_of(self._text), indent_at(self._text, value.start), self._unit())
         return Layout(None, "", "")
 
     def _unit(self) -> str:
-        """Return what indents one level: the indent of the first item, else two spaces."""
         root = self._root
         if root is None or not root.items or not is_on_own_line(self._text, root, 0):
             return "  "
@@ -166,7 +150,6 @@ class JsonText:
         return indent_at(self._text, root.items[0].start).removeprefix(outer) or "  "
 
     def _colon(self) -> str:
-        """Return the colon as the first item has it."""
         if self._root is None or not self._root.items:
             return ": "
         first = self._root.items[0]
@@ -185,8 +168,7 @@ class JsonText:
         return gap.end() if gap else position
 
     def _value(self, start: int, depth: int) -> tuple[Value, object]:
-        """Read a value, with its items; of a text without comments only of the outermost, since the decoder in C is
-        measured to be 30 times as fast."""
+        # without comments only the outermost value is read here: the decoder in C is much faster
         if self._is_plain and depth:
             data, end = _DECODER.raw_decode(self._text, start)
             return Value(start, end), data

@@ -18,14 +18,6 @@ def find_launcher(environ: Mapping[str, str], *, prefix: str | None = None, star
 
     A link on the path that leads to it comes first, since pipx and uv keep it where it is; then the command in the
     environment that runs.
-
-    Args:
-        environ: the environment, for PATH and the folders of caches.
-        prefix: the environment of Python that runs; None is this process's own.
-        started_as: what this process was started as; None is its own.
-
-    Raises:
-        Refused: this environment is a cache that is cleaned up, or has no command of that name.
     """
     root = Path(sys.prefix if prefix is None else prefix).absolute()
     if is_cached(root, environ):

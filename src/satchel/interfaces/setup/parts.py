@@ -47,14 +47,7 @@ class Hook(NamedTuple):
 
 
 def hook_command(launcher: str, client: str, event: str, *, is_guarded: bool) -> str:
-    """Return the shell command of a hook.
-
-    Args:
-        launcher: the command ``satchel``, by its path or its name.
-        client: the client's name.
-        event: the event's name, as the client says it.
-        is_guarded: whether the command may be absent, as on the machine of somebody who has cloned the project.
-    """
+    """Return the shell command of a hook."""
     call = f"{shlex.quote(launcher)} hook {client} {event}"
     return f"{_GUARD}{call}{_IN_ANY_CASE}" if is_guarded else call
 
@@ -138,7 +131,6 @@ class Hooks:
         ]
 
     def _compared(self, content: Content) -> tuple[list[Change], dict[str, Mapping[str, object]]]:
-        """Return the changes that are needed, and by event the elements that stay."""
         changes: list[Change] = []
         kept: dict[str, Mapping[str, object]] = {}
         for event, element, _ in self._ours(content):

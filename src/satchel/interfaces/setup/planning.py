@@ -80,14 +80,11 @@ _Step = Callable[[str, Target, JsonPart | TextPart], str]
 
 @dataclass(slots=True)
 class _Drafts:
-    """The texts of files while edits are put together; several clients may share a file."""
-
     files: dict[Path, ConfigFile] = field(default_factory=dict)
     texts: dict[Path, str] = field(default_factory=dict)
     targets: dict[Path, Target] = field(default_factory=dict)
 
     def change(self, target: Target, step: _Step) -> list[str]:
-        """Change the draft of a file, part by part; return the roles of the parts that this altered."""
         altered = []
         for part in reversed(target.parts) if step is _take else target.parts:
             before = self.text_of(target)
@@ -101,7 +98,6 @@ class _Drafts:
         return altered
 
     def text_of(self, target: Target) -> str:
-        """Return what a file will hold."""
         path = target.path
         if path not in self.files:
             self.files[path], self.targets[path] = user_files.read(path, target.below), target
@@ -109,21 +105,11 @@ class _Drafts:
         return self.texts[path]
 
     def changed(self) -> list[Path]:
-        """Return the files whose drafts differ from what they hold."""
         return [path for path, text in self.texts.items() if text != self.files[path].text]
 
 
 def plan_setup(clients: Iterable[Client], place: Place, wish: Wish, *, instructions: bool = False) -> Plan:
-    """Work out what is to be written so that clients start Satchel.
-
-    Args:
-        clients: those of :data:`CLIENTS` that are meant, in its order.
-        instructions: with the block for agents in the project's instructions.
-
-    Raises:
-        InvalidInput: a file cannot be parsed.
-        Refused: a file is not one that setup may change.
-    """
+    """Work out what is to be written so that clients start Satchel."""
     drafts, outcomes = _Drafts(), []
     for client in clients:
         plugin = plugin_of(client, place)
@@ -162,16 +148,6 @@ def plan_removal(
     """Work out what is to be written so that nothing of setup is left.
 
     A file that nobody else has changed since becomes what it was to the byte; out of others only our parts are taken.
-
-    Args:
-        clients: whose files are meant.
-        journal: what setup has noted of the files that it wrote.
-        in_project: the project's files instead of the user's.
-        instructions: with the block in the project's instructions.
-
-    Raises:
-        InvalidInput: a file with parts of setup cannot be parsed.
-        Refused: one is not a file that setup may change.
     """
     drafts, outcomes = _Drafts(), []
     known = journal.paths()
@@ -209,11 +185,7 @@ def joined(*plans: Plan) -> Plan:
 
 
 def carry_out(plan: Plan, journal: Journal) -> None:
-    """Write every edit of a plan, each atomically.
-
-    Raises:
-        SatchelError: a file was changed in the meantime or cannot be written; the text says what was written before.
-    """
+    """Write every edit of a plan, each atomically."""
     done: list[Path] = []
     for edit in plan.edits:
         try:
@@ -246,7 +218,6 @@ def _carry_out(edit: Edit, journal: Journal) -> None:
 
 
 def _taking(drafts: _Drafts, path: Path, journal: Journal) -> Edit:
-    """Return the edit of a file that parts of setup are taken out of."""
     file, text, target = drafts.files[path], drafts.texts[path], drafts.targets[path]
     original = journal.original(path)
     if original is not None:
@@ -274,7 +245,6 @@ def _take(text: str, target: Target, part: JsonPart | TextPart) -> str:
 
 
 def _replaced(drafts: _Drafts, target: Target) -> list[str]:
-    """Return what is said of parts that are put in the place of others."""
     try:
         found = found_in(drafts.text_of(target), target)
     except SatchelError:

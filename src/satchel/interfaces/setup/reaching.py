@@ -14,17 +14,7 @@ _NO_SERVER = "Check the address; it is that of a `satchel serve`, or of the prox
 
 
 def reach(url: str, token: str) -> str:
-    """Ask a server for its health with a token, and return a sentence about its answer.
-
-    Args:
-        url: the server's address, checked.
-        token: the token.
-
-    Raises:
-        Unreachable: nothing answers.
-        Refused: the server does not take the token.
-        InvalidInput: what answers is no server of Satchel.
-    """
+    """Ask a server for its health with a token, and return a sentence about its answer."""
     if url.startswith("http:"):
         _checked(url, *_asked(url, None))
     fields = _checked(url, *_asked(url, token))
@@ -37,7 +27,6 @@ def reach(url: str, token: str) -> str:
 
 
 def _checked(url: str, status: int, headers: dict[str, str], body: bytes) -> dict[str, object]:
-    """Return the fields of a server's health; raise an error for any other answer."""
     if status in {301, 302, 303, 307, 308}:
         raise InvalidInput(
             f"{url} leads elsewhere: {_printable(headers.get('location', 'it does not say where'))}",

@@ -179,7 +179,6 @@ def _lines(text: str) -> list[str]:
 
 
 def _plain(line: str) -> str:
-    """Return a line that may quote a file of somebody else's, without what a terminal would obey."""
     return "".join(char if char.isprintable() or char == "\t" else "\N{REPLACEMENT CHARACTER}" for char in line)
 
 

@@ -28,9 +28,6 @@ def trust_step(client: Client, place: Place, *, in_project: bool) -> str | None:
 
     Folders are looked at where an untrusted one keeps Satchel out without a word; whether hooks are trusted, only Codex
     itself can tell.
-
-    Args:
-        in_project: whether Satchel is set up in the project's files.
     """
     if place.project is None:
         return None
@@ -68,7 +65,6 @@ def _folder_step(client: Client, place: Place, project: Path) -> str | None:
 
 
 def _level(client: Client, rules: Mapping[str, object], project: Path) -> object:
-    """Return the level of the rule that counts for a folder; None where there is none."""
     here = os.path.realpath(project)
     best: tuple[tuple[int, bool], object] | None = None
     for rule, level in rules.items():
@@ -83,7 +79,6 @@ def _level(client: Client, rules: Mapping[str, object], project: Path) -> object
 
 
 def _approval_step(client: Client, place: Place, project: Path) -> str | None:
-    """Return what is left before Claude Code starts the server of ``.mcp.json``."""
     of_project = at(_own(place.home / ".claude.json", place), ("projects", str(project)))
     sources = [content_of(project / ".claude" / name) for name in ("settings.json", "settings.local.json")]
     sources += [_own(client.folder_in(place) / "settings.json", place)]

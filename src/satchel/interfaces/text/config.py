@@ -44,11 +44,7 @@ def safe_value(value: Value) -> Value:
 
 
 def server_fields(environ: Mapping[str, str], folder: Path) -> dict[str, str] | None:
-    """Return the server of a folder as JSON fields; None for a local store.
-
-    Returns:
-        The ``url``, the public id of the ``token`` and the ``source`` of the address, or the ``fault`` in its settings.
-    """
+    """Return the server of a folder as JSON fields; None for a local store."""
     try:
         server = server_for(environ, folder)
     except SatchelError as error:

@@ -35,12 +35,7 @@ def show_entries(page: EntryPage) -> None:
 
 
 def entry_line(entry: Entry, run_id: str | None = None, content: str | None = None) -> Line:
-    """Return the line of an entry, with its content below.
-
-    Args:
-        run_id: the run that the head of the list names.
-        content: replaces the content.
-    """
+    """Return the line of an entry, with its content below."""
     return Line(
         start=entry.ref,
         cells=(
@@ -97,7 +92,6 @@ def _place(entry: Entry) -> str:
 
 
 def _audience(entries: Sequence[Entry]) -> str:
-    """Return to whom the first of some new entries is shown, and where."""
     entry = entries[0]
     of_work = "task" if entry.task_id else "loop" if entry.loop_id else ""
     if entry.type == "scratchpad":

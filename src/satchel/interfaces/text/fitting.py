@@ -59,7 +59,6 @@ def fitting_fields(answer: Any, make: Callable[[Any], Mapping[str, object]]) -> 
 
 
 def _most(items: int, fits: Callable[[int], bool]) -> int:
-    """Return how many of some items fit, by halving."""
     low, high = 0, items
     while high - low > 1:
         middle = (low + high) // 2

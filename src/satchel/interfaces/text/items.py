@@ -88,7 +88,6 @@ def items_fields(opened: OpenedItems) -> dict[str, object]:
 
 
 def _top_level(opened: OpenedItems) -> list[Item]:
-    """Return the items without the solutions whose error is among them."""
     refs = {item.ref for item in opened.items}
     return [one for one in opened.items if not (isinstance(one.record, Solution) and one.record.pattern in refs)]
 
@@ -135,7 +134,6 @@ def _year(items: Sequence[Item]) -> str:
 
 
 def _end(body: str, begin: int) -> int:
-    """Return where to cut a text: after a line if one ends near, else after a space."""
     end = begin + MAX_CHARS
     if end >= len(body):
         return len(body)

@@ -78,11 +78,7 @@ _PAGE = frozenset({"items", "total", "offset", "limit", "seq", "order", "notes",
 
 
 def fields_of(value: Any, items: str = "") -> Any:
-    """Return any record as JSON: dataclasses as objects, pairs of a name and a count as members.
-
-    Args:
-        items: what the items are called where the value is a page or a tuple of them.
-    """
+    """Return any record as JSON: dataclasses as objects, pairs of a name and a count as members."""
     if hasattr(value, "next_offset"):
         return _page(value, items)
     if field_names(value) is not None and not isinstance(value, type):
@@ -97,7 +93,6 @@ def fields_of(value: Any, items: str = "") -> Any:
 
 
 def _page(page: Any, items: str) -> Fields:
-    """Return a page with what it says beside its items."""
     own = [name for name in field_names(page) or () if name not in {*_PAGE, items}]
     fields = {name: fields_of(getattr(page, name)) for name in own}
     fields[items] = [fields_of(one) for one in getattr(page, items if hasattr(page, items) else "items")]
@@ -134,7 +129,6 @@ def _record(record: Any) -> Fields:
 
 @lru_cache(maxsize=128)
 def _plan(kind: Any) -> tuple[tuple[tuple[str, str], ...], frozenset[str] | None]:
-    """Return what a record shows and from what, and what of it even if not set; None is all."""
     names = [name for name in field_names(kind) or () if name not in _HIDDEN.get(kind.__name__, ())]
     leaves_out = "uid" in names or kind.__name__ in _LEAN
     renamed_id = {"id": "ref"} if hasattr(kind, "ref") and "ref" not in names else {}
@@ -156,7 +150,6 @@ def _value(record: Any, name: str) -> Any:
 
 
 def _content(entry: Any) -> object:
-    """Return an entry's content: of a structured type as the object that it is."""
     from satchel.keep.entries.records import STRUCTURED_TYPES
 
     if entry.type not in STRUCTURED_TYPES:

@@ -79,15 +79,7 @@ class Line:
 
 
 def head_text(noun: str, page: Any, count: int, year: str = "", more: str = "", order: str = "") -> str:
-    """Return the head of a list.
-
-    Args:
-        noun: the name of an item.
-        count: the number of items that follow.
-        year: the year of the times; empty where none follow.
-        more: more about the items, directly after the noun.
-        order: the words for the order, if it is not that of the page.
-    """
+    """Return the head of a list."""
     head = [f"{shown_of(count, page.total, noun)}{more}"]
     if count:
         order = order or (_ORDERS[page.order] if isinstance(page, KeptPage) else "")
@@ -98,17 +90,7 @@ def head_text(noun: str, page: Any, count: int, year: str = "", more: str = "", 
 def list_text(
     noun: str, page: Any, lines: Sequence[Line], blanks: Sequence[str | None], more: str = "", order: str = ""
 ) -> str:
-    """Render a list.
-
-    Args:
-        noun: the name of an item.
-        page: the page of the lines.
-        lines: one for each item, in the page's order.
-        blanks: for each cell the text for a missing value where the head or a heading states one; None if it is
-            never missing.
-        more: more about the items, for the head.
-        order: the words for the order, if it is not that of the page.
-    """
+    """Render a list."""
     year = year_of(lines[0].moment) if lines else ""
     first = head_text(noun, page, len(lines), year, more, order)
     rest: list[str] = []
@@ -185,8 +167,6 @@ _Cells = tuple[str | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Lines under one heading, and the fields they have unless noted."""
-
     heading: str
     usual: _Cells
     lines: Sequence[Line]
@@ -194,8 +174,6 @@ class _Group:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """One arrangement of a list: the fields that the head states, the groups, and an estimate of the tokens."""
-
     usual: _Cells
     groups: Sequence[_Group]
     cost: int

@@ -14,14 +14,7 @@ from typing import Any
 from satchel.base.clock import moment_text, year_of
 from satchel.base.vocabulary import MAIN_RUN
 from satchel.find.kind import Kind
-from satchel.interfaces.text.lists import (
-    NO_AGENT,
-    Line,
-    agent_cell,
-    list_text,
-    names_text,
-    note_lines,
-)
+from satchel.interfaces.text.lists import NO_AGENT, Line, agent_cell, list_text, names_text, note_lines
 from satchel.interfaces.text.parts import content_lines, place_text, value_text
 from satchel.keep.packages import Consumption, Package, PackageContent, PackagePage
 
@@ -36,11 +29,7 @@ def packages_text(page: PackagePage) -> str:
 
 
 def package_line(package: Package, text: str | None, run_id: str | None = None) -> Line:
-    """Return the line of a package, with its summary and contents below.
-
-    Args:
-        run_id: the run that the head of the list names.
-    """
+    """Return the line of a package, with its summary and contents below."""
     after: list[str | tuple[str, int]] = []
     if package.updated_at != package.created_at:
         after.append(("changed", package.updated_at))

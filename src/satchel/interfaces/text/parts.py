@@ -60,11 +60,7 @@ def json_line(value: object) -> str:
 
 
 def content_lines(content: str, mark: str = "") -> list[str]:
-    """Return content with a space before every line, so that it cannot pass for anything else.
-
-    Args:
-        mark: what stands before the first space.
-    """
+    """Return content with a space before every line, so that it cannot pass for anything else."""
     for separator in "\u2028\u2029":  # some readers break lines here too
         content = content.replace(separator, f"{separator} ")
     return f"{mark} {content}".replace("\n", "\n ").split("\n")

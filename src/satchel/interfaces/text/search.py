@@ -11,12 +11,7 @@ from satchel.base.vocabulary import MAIN_RUN
 from satchel.find.kind import Kind
 from satchel.find.snippets import Snippet
 from satchel.interfaces.text.lists import NO_AGENT, Line, agent_cell, list_text
-from satchel.interfaces.text.parts import (
-    citation_marks,
-    content_lines,
-    place_text,
-    value_text,
-)
+from satchel.interfaces.text.parts import citation_marks, content_lines, place_text, value_text
 from satchel.keep.finding import Explanation, Found, FoundPage
 
 _USUAL_KIND, _CHANGE = "entry", "file_change"

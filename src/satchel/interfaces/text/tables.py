@@ -45,11 +45,6 @@ def show_table(
     """Draw a table on stdout, or where the terminal is too narrow for it one block for each row.
 
     A column that says nothing is left out: it is empty, or throughout the usual.
-
-    Args:
-        headings: a title for each column.
-        rows: the cells of each row, None for an empty one; a known state gets its colour where stdout is a terminal.
-        usual: by its heading, what a column holds where there is nothing special to say.
     """
     from rich.cells import cell_len
     from rich.console import Console
@@ -70,11 +65,7 @@ def show_table(
 
 
 def show_list(page: Page[Any], what: str, table: Table) -> None:
-    """Print a page of a list: its items as a table, and to stderr how much of the list that is.
-
-    Args:
-        what: the name of the items.
-    """
+    """Print a page of a list: its items as a table, and to stderr how much of the list that is."""
     import click
 
     if len(page):
@@ -84,11 +75,7 @@ def show_list(page: Page[Any], what: str, table: Table) -> None:
 
 
 def show_lines(page: Any, what: str, lines: Sequence[Line]) -> None:
-    """Print a page of items with their texts.
-
-    Args:
-        what: the name of the items.
-    """
+    """Print a page of items with their texts."""
     import click
 
     from satchel.interfaces.text.lists import single_lines

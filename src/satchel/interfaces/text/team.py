@@ -88,12 +88,6 @@ def show_team(team: Team) -> None:
 
 
 def _head(team: Team, option: str, empty: str) -> str:
-    """Count the sessions, and the persons that have written.
-
-    Args:
-        option: the option that lists the earlier ones.
-        empty: the sentence for no sessions, without its full stop.
-    """
     persons = f"{team.persons} {'person has' if team.persons == 1 else 'persons have'} written here"
     shown = len(team.sessions)
     if not shown and not team.earlier:
@@ -107,11 +101,6 @@ def _head(team: Team, option: str, empty: str) -> str:
 
 
 def _line(one: TeamSession, now: int, *, are_apart: bool) -> str:
-    """Return the line of a session.
-
-    Args:
-        are_apart: a session is in another worktree than the reader's, so that each line names its own.
-    """
     marked = (
         ("client", one.client),
         ("worktree", one.worktree if are_apart else None),
@@ -128,11 +117,7 @@ def _line(one: TeamSession, now: int, *, are_apart: bool) -> str:
 
 
 def state_text(one: TeamSession, now: int) -> str:
-    """Return the state of a session in words, as in ``waiting for 3 min: "an answer from ann to m7"``.
-
-    Args:
-        now: milliseconds UTC.
-    """
+    """Return the state of a session in words, as in ``waiting for 3 min: "an answer from ann to m7"``."""
     state = one.state
     if state.name == "ended":
         return f"ended {_ago(state.since_at, now)}"
@@ -162,7 +147,6 @@ def _scratchpad(pad: LastScratchpad, owner: tuple[str, ...], now: int) -> str:
 
 
 def _left_off(pad: LastScratchpad) -> str:
-    """Return the progress of a scratchpad on one line."""
     parts = [] if pad.done is None else ["done" if pad.done else "not done"]
     parts += [] if not pad.next_step else [f"next: {quoted(shortened(pad.next_step, _MAX_CHARS))}"]
     parts += [f"blocked by: {quoted(shortened('; '.join(pad.blockers), _MAX_CHARS))}"] if pad.blockers else []

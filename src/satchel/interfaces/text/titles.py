@@ -57,12 +57,7 @@ class Outline:
 
 
 def outlines_text(page: Any, noun: str, detail: str, when: When | None = None) -> str:
-    """Render a page of any kind in titles or snippets.
-
-    Args:
-        noun: the name of an item.
-        when: renders a time for people; None for agents.
-    """
+    """Render a page of any kind in titles or snippets."""
     outlines = [outline_of(one) for one in items_of(page)]
     lines = [head_text(noun, page, len(outlines))]
     if detail == "titles":
@@ -79,11 +74,7 @@ def outlines_text(page: Any, noun: str, detail: str, when: When | None = None) -
 
 
 def outlines_fields(page: Any, items: str, detail: str) -> Fields:
-    """Return a page of any kind in titles or snippets as JSON fields.
-
-    Args:
-        items: the name of the items.
-    """
+    """Return a page of any kind in titles or snippets as JSON fields."""
     from satchel.base.clock import iso
 
     fields_of_items: list[Fields] = []

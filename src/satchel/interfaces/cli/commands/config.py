@@ -121,7 +121,6 @@ def _write(key: Key, value: object, *, shared: bool, as_json: bool) -> None:
 
 
 def _file_of_project() -> tuple[Path, Path]:
-    """Return the configuration file of a project that the user trusts, and its root."""
     with open_satchel(read_only=True) as satchel:
         folder = satchel.place.folder
     if folder is None:

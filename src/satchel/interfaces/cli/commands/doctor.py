@@ -43,10 +43,7 @@ def command(rebuild: bool, db: str | None, project: str | None, as_json: bool) -
         _rebuild(db, project, as_json=as_json)
         return 0
     checks: list[Check] = []
-    with (
-        open_satchel(db, project, read_only=True) as satchel,
-        progress("examining", quiet=as_json),
-    ):
+    with open_satchel(db, project, read_only=True) as satchel, progress("examining", quiet=as_json):
         for check in satchel.housekeeping.doctor(satchel.config.warnings):
             checks.append(check)
             if not as_json:
@@ -79,7 +76,6 @@ def command(rebuild: bool, db: str | None, project: str | None, as_json: bool) -
 
 
 def _rebuild(db: str | None, project: str | None, *, as_json: bool) -> None:
-    """Rebuild the search index and the counts. Other processes may read and write during that time."""
     with opened(db, project) as satchel, progress("indexing", quiet=as_json) as report:
         # both are loaded before the first commit, and so are the kinds that are rebuilt
         housekeeping, finding = satchel.housekeeping, satchel.finding

@@ -85,7 +85,6 @@ def command(kind: str, yes: bool, db: str | None, project: str | None) -> int:
 
 
 def _edit(text: str, before: dict[str, Any], how: _Kind, kind: str) -> tuple[str | None, list[tuple[EditedItem, Any]]]:
-    """Return the edited text, None if it did not change, and its items."""
     draft = text
     while True:
         try:
@@ -112,7 +111,6 @@ def _edit(text: str, before: dict[str, Any], how: _Kind, kind: str) -> tuple[str
 
 
 def _confirm_removal(before: dict[str, Any], text: str, items: list[tuple[EditedItem, Any]], kind: str) -> None:
-    """Ask whether a text may remove more than half of three or more items."""
     removed = len(before.keys() - {item.ref for item, _ in items})
     if len(before) < 3 or removed * 2 <= len(before):
         return
@@ -127,7 +125,6 @@ def _confirm_removal(before: dict[str, Any], text: str, items: list[tuple[Edited
 def _changes(
     satchel: Satchel, how: _Kind, before: dict[str, Any], now: dict[str, Any], items: list[tuple[EditedItem, Any]]
 ) -> Iterator[Callable[[], str]]:
-    """Yield the changes, one function for each item."""
     wanted = {item.ref: new for item, new in items if item.ref in before}
     for ref, old in before.items():
         if how.shape(old) == wanted.get(ref):

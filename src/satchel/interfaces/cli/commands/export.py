@@ -53,12 +53,6 @@ def command(file: Path | None, kinds: str | None, db: str | None, project: str |
 
 @contextmanager
 def _appearing(file: Path) -> Iterator[BinaryIO]:
-    """Yield a stream that becomes a private file once it is complete.
-
-    Raises:
-        Conflict: another kind of file has that name.
-        NotFound: there is no such folder.
-    """
     from satchel.keep.moving.files import header_of
 
     if os.path.lexists(file) and (not file.is_file() or file.is_symlink() or header_of(file) is None):

@@ -122,7 +122,6 @@ def run() -> int:
 
 
 def _launcher() -> tuple[str | None, str | None]:
-    """Return the installed command, and a warning if it is not a permanent one."""
     try:
         return str(find_launcher(os.environ)), None
     except Refused as error:

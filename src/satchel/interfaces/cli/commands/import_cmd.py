@@ -23,8 +23,6 @@ _TOOLS = ("sqlew", "bazinga", "server-memory", "claude", "claude-mem", "basic-me
 
 
 class _Import(click.Group):
-    """The command, with ``docs`` below it; any other word is its argument."""
-
     allow_interspersed_args = True
 
     def make_context(

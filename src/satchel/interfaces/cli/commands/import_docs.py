@@ -99,7 +99,6 @@ def _show_head(review: Review) -> None:
 
 
 def _lines(one: Proposal) -> list[str]:
-    """Return a proposal in full, with the code of each hidden character."""
     item = "" if one.item is None else f" of {one.item}"
     also = f" (also {', '.join(one.also)})" if one.also else ""
     lines = [f"{one.place}{also}: {one.why} {one.kind}{item}"]

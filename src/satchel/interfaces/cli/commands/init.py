@@ -40,14 +40,7 @@ def command(new: bool, db: str | None, project: str | None, as_json: bool) -> No
                 warn((publishing.detail,))
         statistics = satchel.housekeeping.statistics()
         if as_json:
-            show_json(
-                {
-                    "store": engine.location,
-                    "project": statistics.project,
-                    "existed": existed,
-                    "set_aside": aside,
-                }
-            )
+            show_json({"store": engine.location, "project": statistics.project, "existed": existed, "set_aside": aside})
             return
         click.echo(f"project {statistics.project}: {engine.location}{' (was there already)' if existed else ''}")
         if aside is not None:

@@ -161,7 +161,6 @@ def _open(logins: Logins, url: str, port: int) -> None:
 
 
 def _own_stores() -> list[Path]:
-    """Return the store of this folder, if there is one."""
     try:
         with open_satchel() as satchel:
             file = satchel.place.file
@@ -171,12 +170,6 @@ def _own_stores() -> list[Path]:
 
 
 def _check_exposure(host: str, host_names: tuple[str, ...], *, behind_tls: bool, insecure: bool) -> None:
-    """Refuse to listen for other machines without explicit options.
-
-    Raises:
-        Refused: neither flag tells how connections are encrypted.
-        InvalidInput: there is no host name for it.
-    """
     if _is_loopback(host):
         return
     if not behind_tls and not insecure:

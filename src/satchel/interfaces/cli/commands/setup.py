@@ -180,7 +180,6 @@ def command(
 
 
 def _documents(store: StorePlace | None) -> str | None:
-    """Return the names of the documents beside a store that holds nothing yet, or None."""
     from satchel.interfaces.cli.opening import opened
     from satchel.keep.documents.reading import FIRST_DOCUMENTS
 
@@ -203,7 +202,6 @@ def _review_documents() -> None:
 
 
 def _meaning_note(plan: Plan) -> str | None:
-    """Return a note about the extra for search by meaning, where something was set up and it is not installed."""
     from satchel.base.installation import command_adding
     from satchel.find.meaning import is_installed
 
@@ -242,7 +240,6 @@ def _clients_named(names: tuple[str, ...]) -> list[Client]:
 
 
 def _here(*, in_project: bool) -> tuple[Place, StorePlace | None]:
-    """Return the place of this folder, and the location of its project's store; None outside any project."""
     home = Path(home_path())
     try:
         store: StorePlace | None = locate_store(None, os.environ, current_folder())
@@ -259,14 +256,12 @@ def _clients_here(place: Place, *, may_be_none: bool) -> list[Client]:
     clients = [client for client in CLIENTS.values() if is_on_machine(client, place)]
     if not clients and not may_be_none:
         raise NotFound(
-            "no client was found on this machine",
-            f"Name one ({', '.join(CLIENTS)}), or see `satchel setup --print`",
+            "no client was found on this machine", f"Name one ({', '.join(CLIENTS)}), or see `satchel setup --print`"
         )
     return clients
 
 
 def _with_permissions(clients: list[Client], wish: Wish, plan: Plan) -> Wish:
-    """Ask which client calls need no confirmation, for clients that would ask."""
     from dataclasses import replace
 
     names = {outcome.name for outcome in plan.outcomes for text in outcome.left if "asks before each tool" in text}
@@ -279,7 +274,6 @@ def _with_permissions(clients: list[Client], wish: Wish, plan: Plan) -> Wish:
 
 
 def _store(store: StorePlace | None, *, asks: bool, yes: bool) -> str | None:
-    """Offer to create the project's store; return a message about it."""
     if store is None or store.exists:
         return None
     if not yes and not (asks and click.confirm(f"Make this project's store {store.file}?", default=True)):
@@ -292,7 +286,6 @@ def _store(store: StorePlace | None, *, asks: bool, yes: bool) -> str | None:
 
 
 def _has_server(remote: Remote) -> bool:
-    """Return whether this folder uses a server, so that no store is needed."""
     try:
         return remote.url is not None or server_for(os.environ, current_folder()) is not None
     except SatchelError:
@@ -309,7 +302,6 @@ def _removal(
     in_project: bool,
     instructions: bool,
 ) -> Plan:
-    """Plan the removal: with ``--url`` the address and the named clients, else without clients everything."""
     url = remote.checked_url()
     plans = []
     if url is not None:

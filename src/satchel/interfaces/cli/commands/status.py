@@ -74,7 +74,6 @@ def _read(satchel: Satchel, *, as_json: bool) -> str:
 
 
 def _follow(satchel: Satchel, *, as_json: bool) -> None:
-    """Print the status after each change of the project."""
     reached: object = None
     read_at = float("-inf")
     while True:
@@ -90,7 +89,6 @@ def _follow(satchel: Satchel, *, as_json: bool) -> None:
 
 
 def _draw(text: str) -> None:
-    """Print a screen over the previous one; without a terminal, after it."""
     if not sys.stdout.isatty():
         click.echo(f"{text}\n")
         return

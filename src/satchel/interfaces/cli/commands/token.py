@@ -98,13 +98,7 @@ def new(
             )
         project_name, is_new = _project(satchel)
         token, text = Tokens(state_folder(), system_clock).new(
-            name,
-            store=store,
-            project=project_name,
-            role=role,
-            agent=agent,
-            read_only=read_only,
-            expires_at=expires_at,
+            name, store=store, project=project_name, role=role, agent=agent, read_only=read_only, expires_at=expires_at
         )
         satchel.housekeeping.record_action(f"made the token {token.name} of role {role}")
     if as_json:
@@ -170,7 +164,6 @@ def revoke(name_or_id: str, as_json: bool) -> None:
 def _opened(
     db: str | None, project: str | None, database: str | None, configuration: Path | None
 ) -> AbstractContextManager[Satchel]:
-    """Open the store for a new token."""
     if database is None:
         return opened(db, project)
     if db is not None:
@@ -182,7 +175,6 @@ def _opened(
 
 
 def _project(satchel: Satchel) -> tuple[str, bool]:
-    """Return the name of a Satchel's project, and whether it is still empty."""
     work = satchel.workplace
     with work.engine.read() as transaction:
         project = projects.find(transaction, work)
@@ -190,11 +182,6 @@ def _project(satchel: Satchel) -> tuple[str, bool]:
 
 
 def _expiry(text: str, now: int) -> int | None:
-    """Parse an expiry: a duration, a time, or never.
-
-    Raises:
-        InvalidInput: it is none of these, or not in the future.
-    """
     if text.strip().lower() == _NEVER:
         return None
     try:

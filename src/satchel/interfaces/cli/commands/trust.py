@@ -78,7 +78,6 @@ def command(path: Path | None, owner: str | None, tree: bool, only_list: bool, r
 
 
 def _store_in(path: Path) -> Path:
-    """Return the store's file in a project's folder, in its ``.satchel``, or the file itself; it need not exist."""
     path = path.expanduser().absolute()
     for file in (path / FOLDER_NAME / FILE_NAME, path / FILE_NAME):
         if os.path.lexists(file):

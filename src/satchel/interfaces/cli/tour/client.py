@@ -20,14 +20,7 @@ _SECONDS = 60.0
 
 
 class ToolClient:
-    """An agent's connection to its own server process, as a context manager.
-
-    Args:
-        arguments: the arguments of ``satchel``.
-        environ: the server's environment.
-        name: the name of the client.
-        folder: where the server runs; None for the current folder.
-    """
+    """An agent's connection to its own server process, as a context manager."""
 
     def __init__(
         self, arguments: Sequence[str], environ: Mapping[str, str], name: str, folder: Path | None = None
@@ -59,15 +52,7 @@ class ToolClient:
                 process.kill()
 
     def call(self, tool: str, arguments: Mapping[str, object], *, refused: bool = False) -> str:
-        """Call a tool and return the text of its answer.
-
-        Args:
-            refused: whether a refusal is expected.
-
-        Raises:
-            SatchelError: the call was refused or allowed unexpectedly, or the server broke the protocol, ended or timed
-                out.
-        """
+        """Call a tool and return the text of its answer."""
         result = self._request("tools/call", {"name": tool, "arguments": dict(arguments)})
         text = "\n".join(str(block["text"]) for block in result["content"])
         if result.get("isError", False) is not refused:

@@ -41,15 +41,7 @@ class TourResult:
 
 
 def guide(keep: Path | None, say: Callable[[str], None]) -> TourResult:
-    """Run the tour.
-
-    Args:
-        keep: a new file to save the tour's store to; None deletes it.
-        say: called with the text of each step.
-
-    Raises:
-        SatchelError: the file exists, or a server or hook fails.
-    """
+    """Run the tour."""
     started = time.monotonic()
     if keep is not None and keep.exists():
         raise InvalidInput(f"{keep} exists already", "Name a new file for the tour's store")

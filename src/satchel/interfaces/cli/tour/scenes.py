@@ -44,11 +44,7 @@ class Act:
 
 
 def share(builder: ToolClient, reviewer: ToolClient) -> Iterator[Act]:
-    """Write notes as one agent, and find one of them as another.
-
-    Raises:
-        SatchelError: a server refused, or the first result was the wrong note.
-    """
+    """Write notes as one agent, and find one of them as another."""
     notes = [{"type": "discovery", "content": note} for note in _NOTES]
     yield _act(builder, f"writes {len(notes)} notes", "write_context", {"entries": notes})
     yield (answer := _act(reviewer, f"asks: {_QUESTION}", "search", {"query": _QUESTION, "limit": 1}))
@@ -77,11 +73,7 @@ def work_as_team(builder: ToolClient, reviewer: ToolClient, file: str) -> Iterat
 
 
 def keep_apart(first: HookSession, second: HookSession, file: str) -> Iterator[Act]:
-    """Play two client sessions that edit one file, coordinated only by their hooks.
-
-    Raises:
-        SatchelError: an edit was denied or allowed contrary to the claims, or a hint is missing.
-    """
+    """Play two client sessions that edit one file, coordinated only by their hooks."""
     first.begin()
     second.begin()
     _edit(first, file, goes_through=True)
@@ -98,7 +90,6 @@ def keep_apart(first: HookSession, second: HookSession, file: str) -> Iterator[A
 
 
 def _edit(session: HookSession, file: str, *, goes_through: bool) -> str:
-    """Edit a file in a session; return the hook's text for the agent."""
     went_through, said = session.edit(file)
     if went_through != goes_through:
         raise SatchelError(f"an edit of {file} by {session.client} was {'let through' if went_through else 'stopped'}")
@@ -110,9 +101,6 @@ def learn(first: ToolClient, second: ToolClient, folder: Path) -> Iterator[Act]:
 
     The failure is real: a program reads a file in the wrong encoding. The second agent takes the right one from its
     briefing.
-
-    Raises:
-        SatchelError: the program did not fail, or the briefing gave no warning.
     """
     for name, text in _EXPORTS.items():
         (folder / name).write_bytes(text.encode(_ENCODING))
@@ -153,7 +141,6 @@ def _total(folder: Path, file: str, encoding: str) -> str:
 
 
 def _add_up(folder: Path, file: str, encoding: str) -> subprocess.CompletedProcess[str]:
-    """Run a program that adds up numbers of a file, as an agent would write it."""
     command = [sys.executable, "-I", "-c", _PROGRAM.format(file=file, encoding=encoding)]
     return subprocess.run(
         command, check=False, cwd=folder, capture_output=True, encoding="utf-8", errors="replace", timeout=30

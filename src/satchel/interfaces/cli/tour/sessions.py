@@ -28,12 +28,6 @@ class HookSession:
     """A client session: each event starts ``satchel hook`` as the client does, and each command a process.
 
     The user's own configuration is ignored.
-
-    Args:
-        client: ``claude`` or ``codex``.
-        folder: the agent's project.
-        where: the environment variables that name the store or its server.
-        home: the folder for the state of hooks.
     """
 
     def __init__(self, client: str, folder: Path, where: Mapping[str, str], home: Path) -> None:
@@ -59,11 +53,7 @@ class HookSession:
         self._send("SessionStart", source="startup")
 
     def edit(self, file: str) -> tuple[bool, str]:
-        """Edit a file with the client's own tool, unless the hook denies it.
-
-        Returns:
-            Whether the edit was allowed, and the hook's text for the agent.
-        """
+        """Edit a file with the client's own tool, unless the hook denies it."""
         used = self._use_of_tool(file)
         output = self._send("PreToolUse", **used)
         if output.get("permissionDecision") == "deny":
@@ -76,11 +66,7 @@ class HookSession:
         return True, str(output.get("additionalContext", ""))
 
     def run(self, *arguments: str) -> str:
-        """Run a Satchel command in the agent's shell and return its output.
-
-        Raises:
-            SatchelError: it failed.
-        """
+        """Run a Satchel command in the agent's shell and return its output."""
         done = self._run(arguments, b"")
         if done.returncode:
             raise SatchelError(f"satchel {' '.join(arguments)} failed: {done.stderr.decode(errors='replace').strip()}")
@@ -95,7 +81,6 @@ class HookSession:
         return {"tool_name": "Edit", "tool_use_id": number, "tool_input": edit}
 
     def _send(self, event: str, **fields: object) -> dict[str, Any]:
-        """Send an event to a hook and return its output."""
         message = {"hook_event_name": event, "session_id": self._id, "cwd": str(self._folder), **fields}
         done = self._run(("hook", self.client, event), json.dumps(message).encode())
         answer = json.loads(done.stdout) if done.stdout.strip() else {}
