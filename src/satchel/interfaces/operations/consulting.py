@@ -63,6 +63,7 @@ def ask_models(
 
 
 def _tellers(call: Call[Satchel]) -> tuple[Callable[[str], None], Callable[[str], None]]:
+    """Return a function that reports each step, and one that reports the length of the answer so far."""
     steps = 0
     chars = 0
     last = 0
@@ -363,7 +364,11 @@ OPERATIONS = (
         status=lambda done: done.failure and done.failure.kind.exit_status,
         only_here=_ONLY_HERE,
         of_program=True,
-        instead={"list": _LIST, "show": _TURNS, "reset": _RESET.but(parameters=(_TO_RESET, _ASSISTANT))},
+        instead={
+            "list": _LIST,
+            "show": _TURNS,
+            "reset": _RESET.but(parameters=(_TO_RESET, _ASSISTANT)),
+        },
     ),
     _LIST,
     _RESET,

@@ -73,6 +73,7 @@ def rest_lines(done: Consultation) -> list[str]:
 
 
 def _part_lines(part: str, files: Iterable[ListedFile], most: int | None = _MAX_NAMED) -> list[str]:
+    """Return a line for each reason that files are in a part of the split."""
     groups: dict[str | None, list[str]] = {}
     for file in files:
         groups.setdefault(file.why, []).append(file.path)
@@ -83,6 +84,7 @@ def _part_lines(part: str, files: Iterable[ListedFile], most: int | None = _MAX_
 
 
 def _held_back_lines(files: Iterable[HeldBack]) -> list[str]:
+    """Return a line for each reason that files were held back."""
     groups: dict[tuple[str, str], list[str]] = {}
     for one in files:
         groups.setdefault((one.reason, one.detail), []).append(one.path)
@@ -90,6 +92,7 @@ def _held_back_lines(files: Iterable[HeldBack]) -> list[str]:
 
 
 def _paths_text(paths: Sequence[str], most: int | None = _MAX_NAMED) -> str:
+    """Name files, and count those beyond the limit."""
     first = paths if most is None else paths[:most]
     more = f" and {len(paths) - len(first):,} more" if len(first) < len(paths) else ""
     return " ".join(value_text(path) for path in first) + more
