@@ -18,7 +18,7 @@ from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
 from satchel.interfaces.web.logins import Logins
-from satchel.remote.proof import identify
+from satchel.remote.connection import identify
 from satchel.store.postgres.address import Address
 
 

@@ -17,9 +17,8 @@ from satchel.base.records import dataclass
 from satchel.base.wire import packed, unpacked
 from satchel.keep.sessions.caller import COMMAND, HOOK, SERVER, Caller
 from satchel.keep.sessions.clients import CLIENTS, VARIABLE
-from satchel.remote.connection import Connection, Lost, Reply, Untaken
+from satchel.remote.connection import Connection, Lost, Reply, Untaken, error_in, plain
 from satchel.remote.facts import Fact, Facts, Surroundings
-from satchel.remote.proof import error_in, plain
 
 CONTENT_TYPE = "application/vnd.satchel.call+json"
 SERVED = frozenset(

@@ -15,7 +15,7 @@ import pytest
 from satchel.interfaces.cli import setup_remote
 from satchel.interfaces.cli.commands import setup
 from satchel.interfaces.setup.clients import CLIENTS
-from satchel.remote.proof import identify, proof
+from satchel.remote.connection import identify, proof
 from satchel.remote.where import Server, server_for
 
 Cli = Callable[..., tuple[int, str, str]]

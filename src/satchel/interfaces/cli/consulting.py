@@ -69,7 +69,7 @@ def show_consultation(done: Consultation | Panel) -> None:
 
 
 def _show_plan(done: Consultation) -> None:
-    from satchel.interfaces.text.tables import show_table
+    from satchel.interfaces.text.lists import show_table
 
     rows: list[tuple[str, str, str | None, str | None]] = []
     for place, files in (("inline", done.inline), ("overflow", done.overflow)):

@@ -117,8 +117,14 @@ OF_THE_STORE = ("init", "doctor", "trust", "backup", "restore", "export", "impor
 _ALL = "satchel.all"
 """Whether help is to show all commands, in the context of the program."""
 
-_MODULES = {"import": "import_cmd"}
-"""The module of a command whose name cannot be one, being a word of Python."""
+_MODULES = {
+    "import": "import_cmd",
+    "mcp": "hook",
+    "pause": "hook",
+    "open": "serve",
+    **dict.fromkeys(("init", "trust", "backup", "restore", "export"), "store"),
+}
+"""The module of a command that has none of its own name."""
 
 
 class LazyGroup(SuggestingGroup):
@@ -135,7 +141,7 @@ class LazyGroup(SuggestingGroup):
 
             return command_named(cmd_name, _OPERATIONS[cmd_name])
         module = importlib.import_module(f"satchel.interfaces.cli.commands.{_MODULES.get(cmd_name, cmd_name)}")
-        command: click.Command = module.command
+        command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -12,9 +12,8 @@ from satchel.base.errors import InvalidInput, Refused, Unreachable
 from satchel.base.folders import current_folder
 from satchel.base.paths import StorePlace
 from satchel.base.records import dataclass
-from satchel.interfaces.setup.address import Address, plan_address
+from satchel.interfaces.setup.address import Address, plan_address, reach
 from satchel.interfaces.setup.planning import Plan
-from satchel.interfaces.setup.reaching import reach
 from satchel.remote.where import TOKEN, checked_token, checked_url, configured_for, read_token
 
 _MOST_CHARS = 4_096

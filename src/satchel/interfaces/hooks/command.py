@@ -171,7 +171,7 @@ def working_folder(event: HookEvent, environ: Mapping[str, str], here: str) -> s
         inner = above
     if inner == project:
         return cwd
-    from satchel.interfaces.hooks.projects import is_worktree
+    from satchel.interfaces.hooks.working import is_worktree
 
     return cwd if inner.startswith(f"{project}{os.sep}") and is_worktree(inner, project) else project
 
@@ -182,7 +182,7 @@ def moment_of(event: HookEvent) -> Moment | None:
         from satchel.brief.moments import RESUME
 
         return RESUME
-    from satchel.interfaces.hooks.owing import moment_named
+    from satchel.interfaces.hooks.working import moment_named
 
     return moment_named(event.happening)
 
@@ -215,10 +215,10 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
     if event.happening == events.COMPACTING:
         state.owe(*event.who, folder, events.COMPACTION)
         return
-    from satchel.interfaces.hooks import owing
+    from satchel.interfaces.hooks import working
 
     late = state.owed(*event.who, folder) if event.carries_late_text else []
-    debt = owing.debt_of(event, folder)
+    debt = working.debt_of(event, folder)
     is_brief = event.happening == events.PROMPT or event.happening in events.BRIEFED
     limit.allow(BRIEFING_TIMES if is_brief or late else WORKING_TIMES)
     if debt:  # whatever ends this hook, the next one knows
@@ -240,9 +240,7 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
     else:
         is_done = _brief(event, folder, limit, satchel)
     if is_done and state.failing(folder):
-        from satchel.interfaces.hooks import telling
-
-        telling.tell(satchel, folder, limit.hook)
+        state.tell(satchel, folder, limit.hook)
 
 
 def _act_elsewhere(event: HookEvent, folder: str, limit: Limit, satchel: Satchel | None) -> str | None:
@@ -278,7 +276,7 @@ def _edits_elsewhere(event: HookEvent, folder: str, root: str | None) -> Iterato
         if top is not None and top != own:
             by_top.setdefault(top, []).append(number)
     for top, numbers in by_top.items():
-        from satchel.interfaces.hooks.projects import has_root
+        from satchel.interfaces.hooks.working import has_root
 
         if not has_root(top, root):
             edits = tuple(event.tool.edits[number] for number in numbers)
@@ -288,9 +286,9 @@ def _edits_elsewhere(event: HookEvent, folder: str, root: str | None) -> Iterato
 def _work(
     event: HookEvent, folder: str, limit: Limit, satchel: Satchel, late: Sequence[str], debt: str, text: str
 ) -> bool:
-    from satchel.interfaces.hooks import owing, working
+    from satchel.interfaces.hooks import working
 
-    opening = owing.late_text(event, satchel, late, limit.deadline, limit.is_short) if late else ""
+    opening = working.late_text(event, satchel, late, limit.deadline, limit.is_short) if late else ""
     opening = "\n".join(filter(None, (opening, text)))
     state.keep_last(f"{event.client}-{event.name}", _kept(event, folder))
     said = working.answer(event, folder, satchel, _print, limit.is_short, opening=opening)
@@ -302,7 +300,7 @@ def _work(
 
 
 def _brief(event: HookEvent, folder: str, limit: Limit, satchel: Satchel) -> bool:
-    from satchel.interfaces.hooks import owing
+    from satchel.interfaces.hooks import working
 
     state.keep_last(f"{event.client}-{event.name}", _kept(event, folder))
     moment = moment_of(event)
@@ -323,20 +321,18 @@ def _brief(event: HookEvent, folder: str, limit: Limit, satchel: Satchel) -> boo
     state.settle(*event.who, folder)
     if not put_in.is_complete:
         state.record_fault(limit.hook, "it was short of time: not everything was looked at", folder)
-        state.owe(*event.who, folder, owing.REST)
+        state.owe(*event.who, folder, working.REST)
     if session is not None:
         _export(event, session, os.environ)
     return put_in.is_complete
 
 
 def _tell_of_fault(event: HookEvent, limit: Limit) -> None:
-    from satchel.interfaces.hooks import telling
-
     with suppress(Exception):
         if any(one.is_due for one in state.failing(limit.folder)):
             satchel = open_for(event, limit.folder, os.environ)
             if satchel is not None:
-                telling.tell(satchel, limit.folder)
+                state.tell(satchel, limit.folder)
 
 
 def _kept(event: HookEvent, folder: str) -> dict[str, object]:

@@ -10,10 +10,46 @@ import re
 from collections.abc import Mapping
 
 from satchel.base.records import NamedTuple
-from satchel.base.text import neutral
+from satchel.base.text import HOST_CONTEXT, neutral
 from satchel.interfaces.hooks import tools
 from satchel.interfaces.hooks.tools import ToolCall
 from satchel.keep.sessions import clients
+
+_PROMPT_END_CHARS = 3_000
+"""So much of a prompt is read at its begin and as much at its end: a person writes before and after what is pasted."""
+
+_ADDED = rf"(?s)<({HOST_CONTEXT})>.*?(?:</\1>|\Z)"
+"""What clients put around a prompt."""
+
+_CLIENTS_OWN = r"<[a-z]+[-_][a-z_-]+>|\[Request interrupted|\[Function Response|Satchel: |/[\w:.-]+(?:\s|\Z)"
+"""How a prompt begins that nobody wrote, such as a task's notification, or that is a command to the client."""
+
+_PROMPT_FIELDS = ("prompt", "user_prompt", "userPrompt", "message", "text")
+
+
+def prompt_of(fields: Mapping[str, object]) -> str:
+    """Return what a person wrote, cut in its middle where it is long; empty where nobody wrote anything."""
+    given = next((fields[name] for name in _PROMPT_FIELDS if fields.get(name) is not None), "")
+    text = ends(_prompt_text(given), _PROMPT_END_CHARS)
+    text = re.sub(_ADDED, " ", text).strip()
+    return "" if re.match(_CLIENTS_OWN, text) else text
+
+
+def ends(text: str, chars: int) -> str:
+    """Return a text without its middle where it is long."""
+    text = text.strip() if len(text) <= 4 * chars else text
+    return text if len(text) <= 2 * chars else f"{text[:chars]}\n{text[-chars:]}"
+
+
+def _prompt_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(_prompt_text, value)))
+    if isinstance(value, dict) and value.get("type", "text") == "text":
+        return _prompt_text(value.get("text"))
+    return ""
+
 
 CLIENTS = tuple(client.name for client in clients.CLIENTS)
 """The clients whose hooks are understood."""
@@ -207,9 +243,7 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
     prompt = ""
     is_prompt = plain in _PROMPT_EVENTS and client not in _SILENT_AT_PROMPT
     if is_prompt or happening == SUBAGENT:
-        from satchel.interfaces.hooks import prompts  # imported here: its patterns are for prompts alone
-
-        prompt = prompts.read(fields)
+        prompt = prompt_of(fields)
     if is_prompt:
         happening = PROMPT if prompt else ""
         detail = _digest(prompt) if prompt else source

@@ -13,12 +13,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from satchel.base.errors import SatchelError
 from satchel.base.folders import state_folder
 from satchel.base.records import NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from satchel.client import Satchel
     from satchel.keep.housekeeping import Check
 
 _HEARD, _FAULTS, _PAUSED, _LAST = "hooks-heard", "hooks-faults.jsonl", "hooks-paused.json", "hooks-last"
@@ -376,3 +378,26 @@ def _append(descriptor: int, known: bytes, line: bytes) -> None:
         os.ftruncate(descriptor, len(known))
     else:
         os.pwrite(descriptor, line, len(known))
+
+
+def tell(satchel: Satchel, folder: str, works: str | None = None) -> None:
+    """Tell a store which hooks failed in a folder, and that one works again.
+
+    A store that cannot be written is told another time.
+    """
+    found = failing(folder)
+    due = [one for one in found if one.is_due]
+    again = [one for one in found if one.hook == works]
+    if not due and not again:
+        return
+    with suppress(SatchelError, OSError):
+        told = [(one.hook, one.problem, one.times, int(one.at * 1_000)) for one in due]
+        satchel.sessions.record_hooks(told, works if again else None)
+        settle_failing(due, again)
+
+
+def tell_of_project(satchel: Satchel) -> None:
+    """Tell the store of a server which hooks failed in its project's folder."""
+    work = satchel.workplace
+    for folder in {work.root, work.files_root} - {None, "", os.sep}:
+        tell(satchel, str(folder))

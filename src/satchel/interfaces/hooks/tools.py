@@ -3,10 +3,41 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import stat
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from satchel.base.records import NamedTuple
+
+_TAIL_BYTES = 256 * 1024
+"""So much is read, from the end. Codex records a command right before it calls the hook; the record of one that had
+printed 3 MB took 68 KB, since it keeps the output in part."""
+
+
+def exit_status(path: str, call: str) -> int | None:
+    """Return the exit status of a command in Codex."""
+    with suppress(OSError):
+        for line in reversed(_end_of(path).splitlines()):
+            if call.encode() in line and b'"exit_code"' in line:
+                with suppress(ValueError, RecursionError, KeyError, TypeError):
+                    item = json.loads(line)["payload"]["item"]
+                    if item["id"] == call and type(item["exit_code"]) is int:
+                        return int(item["exit_code"])
+    return None
+
+
+def _end_of(path: str) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            return b""
+        return os.pread(descriptor, _TAIL_BYTES, max(0, found.st_size - _TAIL_BYTES))
+    finally:
+        os.close(descriptor)
+
 
 CREATED, MODIFIED, DELETED = "created", "modified", "deleted"
 
@@ -216,9 +247,7 @@ def _command(
     if client == "codex":  # what it gives to hooks is the bare output
         record = fields.get("transcript_path")
         if answer is not None and isinstance(record, str):
-            from satchel.interfaces.hooks import transcripts
-
-            status = transcripts.exit_status(record, call)
+            status = exit_status(record, call)
     elif status is None and client == "claude" and is_failure:
         begin = re.match(r"Exit code (\d{1,3})\n", f"{output[:_STATUS_CHARS]}\n")  # compiled only when it is needed
         status = int(begin[1]) if begin else None

@@ -13,8 +13,7 @@ from satchel.interfaces.http.access import Access
 from satchel.interfaces.http.callers import Callers, agent_of, checked_session
 from satchel.interfaces.http.stores import Stores
 from satchel.interfaces.mcp.schema import check_arguments
-from satchel.interfaces.operations.declaration import Operation, Parameter, schema_of
-from satchel.interfaces.operations.detail import fields_maker, with_whole_texts
+from satchel.interfaces.operations.declaration import Operation, Parameter, fields_maker, schema_of, with_whole_texts
 from satchel.interfaces.operations.parameters import DETAIL
 
 DRY_RUN = Parameter("dry_run", bool, default=True, about="false removes; otherwise the answer says what would be")

@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from satchel.base.errors import SatchelError, unknown_name
-from satchel.interfaces.mcp.call import Call
-from satchel.interfaces.mcp.faults import INTERNAL_TEXT, log_fault
+from satchel.interfaces.mcp.call import INTERNAL_TEXT, Call, log_fault
 from satchel.interfaces.mcp.jsonrpc import (
     INTERNAL_ERROR,
     INVALID_PARAMS,

@@ -9,8 +9,7 @@ from typing import Any, Concatenate, Generic, TypeGuard, TypeVar
 
 from satchel.base.errors import AnswerLost, InvalidInput, SatchelError, system_error, unknown_name
 from satchel.base.records import dataclass
-from satchel.interfaces.mcp.call import Call
-from satchel.interfaces.mcp.faults import INTERNAL_TEXT, log_fault, reason_of
+from satchel.interfaces.mcp.call import INTERNAL_TEXT, Call, log_fault, reason_of
 from satchel.interfaces.mcp.schema import MAX_SHOWN_CHARS, Schema, check_arguments, check_schema
 
 ServiceT = TypeVar("ServiceT")

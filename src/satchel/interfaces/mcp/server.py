@@ -14,7 +14,7 @@ from satchel.interfaces.mcp.guidance import PROMPTS, instructions
 from satchel.interfaces.mcp.offers import Resource, ResourceTemplate
 from satchel.interfaces.mcp.protocol import Server
 from satchel.interfaces.mcp.registry import Registry, Tool
-from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS, DEFAULT_TOOLSETS
 from satchel.keep.sessions.caller import Caller
 
 

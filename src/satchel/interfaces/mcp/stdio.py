@@ -20,8 +20,7 @@ from typing import Any, BinaryIO, Generic, TypeVar
 
 from satchel.base.processes import parent_watch
 from satchel.base.records import dataclass
-from satchel.interfaces.mcp.call import Call
-from satchel.interfaces.mcp.faults import log_fault
+from satchel.interfaces.mcp.call import Call, log_fault
 from satchel.interfaces.mcp.jsonrpc import (
     INVALID_REQUEST,
     MAX_DEPTH,

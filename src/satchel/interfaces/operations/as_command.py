@@ -30,8 +30,20 @@ from satchel.interfaces.cli.common import (
 )
 from satchel.interfaces.cli.opening import done, opened
 from satchel.interfaces.cli.suggesting import SuggestingGroup
-from satchel.interfaces.operations.declaration import AGENT, Group, Operation, Parameter, Table, help_text, option_of
-from satchel.interfaces.operations.detail import FULL, fields_maker, text_maker, usual, with_whole_texts
+from satchel.interfaces.operations.declaration import (
+    AGENT,
+    FULL,
+    Group,
+    Operation,
+    Parameter,
+    Table,
+    fields_maker,
+    help_text,
+    option_of,
+    text_maker,
+    usual,
+    with_whole_texts,
+)
 from satchel.interfaces.operations.parameters import DETAIL
 
 if TYPE_CHECKING:
@@ -245,16 +257,16 @@ def _cost(satchel: Satchel, operation: Operation, answer: Any) -> TokenCount:
 
 
 def _show(operation: Operation, detail: str | None, answer: Any) -> None:
-    from satchel.interfaces.text.names import with_shown_names
+    from satchel.interfaces.text.parts import with_shown_names
 
     answer = with_shown_names(answer)
     if detail not in {None, FULL, usual(operation)}:
-        from satchel.interfaces.text.tables import local_time
+        from satchel.interfaces.text.lists import local_time
 
         click.echo(text_maker(operation, detail, local_time)(answer))
         return
     if isinstance(operation.shown, Table):
-        from satchel.interfaces.text.tables import show_list
+        from satchel.interfaces.text.lists import show_list
 
         show_list(answer, operation.items, operation.shown)
     elif operation.shown:
@@ -264,7 +276,7 @@ def _show(operation: Operation, detail: str | None, answer: Any) -> None:
     else:
         text, bare = operation.text, _without_notes(answer)
         if operation.timed:
-            from satchel.interfaces.text.tables import local_time
+            from satchel.interfaces.text.lists import local_time
 
             text = partial(text, when=local_time)
         if lines := text(bare):

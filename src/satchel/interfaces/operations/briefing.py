@@ -23,7 +23,7 @@ def answer_agent(
     **request: Any,
 ) -> str:
     """Brief an agent. As text the whole answer, including its notice, stays within the budget if possible."""
-    from satchel.interfaces.mcp.answer import json_answer, notice_for, text_answer
+    from satchel.interfaces.mcp.call import json_answer, notice_for, text_answer
     from satchel.interfaces.text.briefings import briefing_text, room_for
     from satchel.interfaces.text.json import fields_of
 

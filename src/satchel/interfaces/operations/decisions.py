@@ -70,7 +70,7 @@ def _set(
     satchel: Satchel, *, decisions: list[dict[str, Any]] | None = None, agent: str | None = None, **decision: object
 ) -> tuple[Decision, ...]:
     # omitted fields are not passed, so they stay unchanged
-    from satchel.interfaces.operations.batches import items_of
+    from satchel.interfaces.operations.declaration import items_of
     from satchel.keep.decisions import NewDecision
 
     items = items_of("set_decision", _DECISION, decision, "decisions", decisions)

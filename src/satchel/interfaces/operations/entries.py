@@ -70,7 +70,7 @@ def _write(
     agent: str | None = None,
     **note: object,
 ) -> tuple[Entry, ...]:
-    from satchel.interfaces.operations.batches import items_of
+    from satchel.interfaces.operations.declaration import items_of
 
     new = [NewEntry(**one) for one in items_of("write_context", _NOTE, note, "entries", entries)]
     return satchel.entries.write_many(new, run_id=run_id, agent=agent)

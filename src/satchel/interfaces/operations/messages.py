@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import InvalidInput, SatchelError
 from satchel.interfaces.operations import services, text
-from satchel.interfaces.operations.declaration import Group, Operation, Parameter
-from satchel.interfaces.operations.detail import FULL
+from satchel.interfaces.operations.declaration import FULL, Group, Operation, Parameter
 from satchel.interfaces.operations.parameters import AGENT, CHANGES, MIN_PRIORITY, PRIORITY, QUERY, one_of
 
 if TYPE_CHECKING:
@@ -46,8 +45,8 @@ def _prepare(values: dict[str, Any]) -> dict[str, Any]:
 def _read(
     satchel: Satchel, *, detail: str | None = None, wait_seconds: int = 0, agent: str | None = None, **filters: Any
 ) -> MessagePage:
-    from satchel.interfaces.text.fitting import fitting
     from satchel.interfaces.text.messages import messages_text
+    from satchel.interfaces.text.parts import fitting
 
     page = satchel.messages.inbox(wait_seconds=wait_seconds, agent=agent, **filters)
     if detail not in {None, FULL}:

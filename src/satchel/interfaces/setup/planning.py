@@ -11,10 +11,9 @@ from satchel.base.errors import Conflict, SatchelError
 from satchel.base.records import dataclass, field
 from satchel.base.user_files import ConfigFile
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Target, Wish
-from satchel.interfaces.setup.doubles import plugin_of
 from satchel.interfaces.setup.editing import Drop, Prune, edited, parse
 from satchel.interfaces.setup.entries import JsonPart
-from satchel.interfaces.setup.guide import found_in, left_for_user, reads_hooks_of_claude
+from satchel.interfaces.setup.guide import found_in, left_for_user, plugin_of, reads_hooks_of_claude
 from satchel.interfaces.setup.journal import Journal
 from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, State
 from satchel.interfaces.setup.texts import INSTRUCTIONS, TextPart

@@ -73,7 +73,7 @@ def value_cell(decision: Decision) -> str:
 
 def made_cell(decision: Decision) -> str | None:
     """Return the local time of creation for a table, if the decision was changed since."""
-    from satchel.interfaces.text.tables import local_time
+    from satchel.interfaces.text.lists import local_time
 
     made = local_time(decision.created_at)
     return None if made == local_time(decision.updated_at) else made
@@ -131,7 +131,7 @@ def show_history(history: DecisionHistory) -> None:
     import click
 
     from satchel.interfaces.cli.common import warn_notes
-    from satchel.interfaces.text.tables import local_time, rest_text
+    from satchel.interfaces.text.lists import local_time, rest_text
 
     page = history.history
     click.echo("\n".join(_history_lines(history, local_time)))

@@ -28,7 +28,7 @@ def entries_text(page: EntryPage) -> str:
 
 
 def show_entries(page: EntryPage) -> None:
-    from satchel.interfaces.text.tables import show_lines
+    from satchel.interfaces.text.lists import show_lines
 
     run = "" if page.run_id is None else f" of run {page.run_id}"
     show_lines(page, f"entries{run}", [entry_line(entry, page.run_id, readable(entry)) for entry in page.entries])

@@ -71,7 +71,7 @@ def people_reported_text(reported: Reported) -> str:
 def show_errors(page: ErrorPatternPage) -> None:
     import click
 
-    from satchel.interfaces.text.tables import local_time, rest_text
+    from satchel.interfaces.text.lists import local_time, rest_text
 
     for pattern in page.patterns:
         click.echo("\n".join(pattern_lines(pattern, local_time)))

@@ -6,24 +6,41 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from satchel.base.clock import iso, year_of
+from satchel.base.paging import Page
 from satchel.interfaces.text.decisions import decision_line, history_text
 from satchel.interfaces.text.entries import entry_line, readable
 from satchel.interfaces.text.errors import pattern_lines, solution_line
-from satchel.interfaces.text.file_views import view_lines
-from satchel.interfaces.text.files import change_line
-from satchel.interfaces.text.fitting import MAX_CHARS
+from satchel.interfaces.text.files import change_line, checked_text
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.lists import When, note_lines, single_lines, utc
 from satchel.interfaces.text.messages import message_line
 from satchel.interfaces.text.packages import content_fields, content_notes, package_line
-from satchel.interfaces.text.parts import counted, json_line, times_text
-from satchel.interfaces.text.rules import constraint_line
+from satchel.interfaces.text.parts import MAX_CHARS, counted, json_line, times_text
+from satchel.interfaces.text.rules import binding_text, constraint_line
 from satchel.interfaces.text.strategies import strategy_line
+from satchel.keep.bound_items import FileBinding
+from satchel.keep.file_views import FileView
 from satchel.keep.items import Item, OpenedItems
 from satchel.keep.kind import called
 from satchel.keep.moving.states import SHARED, KeptState
 from satchel.keep.packages.records import PackageContent
 from satchel.keep.patterns.records import Solution
+
+
+def view_lines(view: FileView, when: When) -> list[str]:
+    lines = checked_text(view.checked, when).splitlines()
+    if view.bound:
+        lines += binding_text(
+            FileBinding(view.file, Page(view.bindings, view.bound, 0, len(view.bindings)))
+        ).splitlines()
+    count, total = len(view.entries), view.noted
+    rest = f", the newest {count}; search(file={json_line(view.file)}) lists all" if count < total else ""
+    missing = [] if view.bound else ["no rule or decision binds it"]
+    lines.append("; ".join([*missing, f"{counted(total, 'note') if total else 'no notes'} on it{rest}"]))
+    for entry in view.entries:
+        lines += single_lines(entry_line(entry, content=readable(entry)), when)
+    return lines
+
 
 _LOOK_BACK = 200
 """The largest distance from a cut back to the end of a line or a word."""
@@ -71,7 +88,7 @@ def items_text(opened: OpenedItems) -> str:
 
 
 def whole_text(opened: OpenedItems) -> str:
-    from satchel.interfaces.text.tables import local_time
+    from satchel.interfaces.text.lists import local_time
 
     return "\n".join(_blocks(opened, _top_level(opened), local_time)) or counted(0, "item")
 

@@ -45,7 +45,7 @@ def show_sent(page: MessagePage) -> None:
 
 
 def _show(page: MessagePage, what: str) -> None:
-    from satchel.interfaces.text.tables import show_lines
+    from satchel.interfaces.text.lists import show_lines
 
     show_lines(page, what, [message_line(message, page.agent, page.asked_at) for message in page.messages])
 

@@ -47,7 +47,7 @@ def package_line(package: Package, text: str | None, run_id: str | None = None) 
 
 def show_packages(page: PackagePage) -> None:
     from satchel.interfaces.operations.declaration import Table
-    from satchel.interfaces.text.tables import local_time, show_list
+    from satchel.interfaces.text.lists import local_time, show_list
 
     columns = Table(
         {

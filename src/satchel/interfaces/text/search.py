@@ -35,7 +35,7 @@ def results_text(page: FoundPage) -> str:
 
 def show_results(page: FoundPage) -> None:
     """Print results, with the matches marked."""
-    from satchel.interfaces.text.tables import show_lines
+    from satchel.interfaces.text.lists import show_lines
 
     show_lines(page, "results", [result_line(result, _marked(result.snippet)) for result in page.results])
 

@@ -41,7 +41,7 @@ def show_team(team: Team) -> None:
     """Print the sessions of a project as a table, and to stderr how many there are."""
     import click
 
-    from satchel.interfaces.text.tables import local_time, show_table
+    from satchel.interfaces.text.lists import local_time, show_table
 
     def until(claim: TeamClaim) -> str:
         day, time = local_time(claim.expires_at).split()

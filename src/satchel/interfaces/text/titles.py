@@ -13,7 +13,6 @@ from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.base.tokens import estimate
 from satchel.find.kind import Kind
-from satchel.interfaces.text.fitting import items_of
 from satchel.interfaces.text.json import Fields, rest_fields
 from satchel.interfaces.text.lists import (
     NO_AGENT,
@@ -25,7 +24,7 @@ from satchel.interfaces.text.lists import (
     note_lines,
     single_lines,
 )
-from satchel.interfaces.text.parts import counted, quoted, value_text
+from satchel.interfaces.text.parts import counted, items_of, quoted, value_text
 
 _TITLE_CHARS, _TITLE_TOKENS = 90, 20
 """The limits of a title. Measured with o200k: 20 titles of 20 estimated tokens cost 380 to 430."""

@@ -13,14 +13,14 @@ from satchel.base.folders import current_folder
 from satchel.interfaces.cli.common import json_option, leave_trace, show_json
 from satchel.interfaces.cli.suggesting import SuggestingGroup
 from satchel.interfaces.guard.hook import check_installable, find_hook, script
-from satchel.interfaces.setup.launcher import find_launcher
+from satchel.interfaces.setup.entries import find_launcher
 from satchel.interfaces.setup.parts import State
 from satchel.interfaces.setup.planning import Edit, Way
 from satchel.interfaces.setup.shown import diff_lines
 
 
 @click.group(cls=SuggestingGroup)
-def command() -> None:
+def guard_command() -> None:
     """Check commits for files that other sessions have claimed, and for Satchel's own files.
 
     The guard runs in the repository's pre-commit hook. It warns of claimed files; with guard.claims = "deny" it stops a
@@ -36,7 +36,7 @@ def command() -> None:
 _dry_run_option = click.option("--dry-run", is_flag=True, help="Show the changes as a diff and change nothing.")
 
 
-@command.command()
+@guard_command.command()
 @_dry_run_option
 @json_option
 def install(dry_run: bool, as_json: bool) -> None:
@@ -63,7 +63,7 @@ def install(dry_run: bool, as_json: bool) -> None:
     _show((Edit(hook.file, text, Way.PUT),), done, note, is_dry=dry_run, as_json=as_json)
 
 
-@command.command()
+@guard_command.command()
 @_dry_run_option
 @json_option
 def remove(dry_run: bool, as_json: bool) -> None:
@@ -85,7 +85,7 @@ def remove(dry_run: bool, as_json: bool) -> None:
     _show((Edit(hook.file, None, Way.RESTORE),), done, None, is_dry=dry_run, as_json=as_json)
 
 
-@command.command()
+@guard_command.command()
 @json_option
 def check(as_json: bool) -> int:
     """Show whether commits run the guard; exit status 3 if they do not, or not as they should.
@@ -108,7 +108,7 @@ def check(as_json: bool) -> int:
     return 0 if state is State.CURRENT else ERROR_KINDS["not_found"].exit_status
 
 
-@command.command(hidden=True)
+@guard_command.command(hidden=True)
 def run() -> int:
     """Check what is staged; hooks and hook managers call it.
 

@@ -18,8 +18,8 @@ from satchel.interfaces.setup.all_data import AllData, delete
 from satchel.interfaces.setup.all_data import all_data as deletable
 from satchel.interfaces.setup.checking import ClientCheck, check, is_on_machine, launcher_note, version_note
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Wish
+from satchel.interfaces.setup.entries import find_launcher
 from satchel.interfaces.setup.journal import Journal
-from satchel.interfaces.setup.launcher import find_launcher
 from satchel.interfaces.setup.parts import NAME
 from satchel.interfaces.setup.planning import Plan, carry_out, joined, plan_removal, plan_setup
 from satchel.interfaces.setup.shown import (
@@ -31,7 +31,7 @@ from satchel.interfaces.setup.shown import (
     outcome_lines,
     plan_fields,
 )
-from satchel.interfaces.text.config import server_fields, server_line
+from satchel.interfaces.text.housekeeping import server_fields, server_line
 from satchel.remote.where import server_for
 
 
@@ -62,7 +62,7 @@ from satchel.remote.where import server_for
 )
 @click.option("--yes", is_flag=True, help="Set up all that are found, and the project's store, without asking.")
 @json_option
-def command(
+def setup_command(
     clients: tuple[str, ...],
     of_user: bool,
     in_project: bool,
@@ -194,7 +194,7 @@ def _documents(store: StorePlace | None) -> str | None:
 
 
 def _review_documents() -> None:
-    from satchel.interfaces.cli.commands.import_docs import ask
+    from satchel.interfaces.cli.commands.import_cmd import ask
     from satchel.interfaces.cli.opening import opened
 
     with opened(None, None) as satchel:

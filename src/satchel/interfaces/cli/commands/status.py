@@ -38,7 +38,7 @@ _STYLES: dict[str, dict[str, Any]] = {
 @click.option("--watch", is_flag=True, help="Redraw when something changes, until interrupted.")
 @store_options
 @json_option
-def command(watch: bool, db: str | None, project: str | None, as_json: bool) -> None:
+def status_command(watch: bool, db: str | None, project: str | None, as_json: bool) -> None:
     """Show what needs you, who is at work and in which state, conflicts, and what changed since your last visit.
 
     Nothing is marked as seen or read.

@@ -19,14 +19,14 @@ from satchel.interfaces.http.access import AGENT, ROLES
 from satchel.interfaces.http.databases import Databases, configuration_file, store_of
 from satchel.interfaces.http.tokens import REVOKED, Token, Tokens
 from satchel.interfaces.text.json import fields_of
-from satchel.interfaces.text.tables import local_time, show_table
+from satchel.interfaces.text.lists import local_time, show_table
 from satchel.keep import projects
 
 _NEVER = "never"
 
 
 @click.group(cls=SuggestingGroup)
-def command() -> None:
+def token_command() -> None:
     """Make, list and revoke the tokens that give access to `satchel serve`.
 
     They lie in your own state folder, in no store: a backup that is restored brings back none that was revoked.
@@ -37,7 +37,7 @@ def command() -> None:
     """
 
 
-@command.command()
+@token_command.command()
 @click.argument("name")
 @store_options
 @click.option("--database", metavar="NAME", help="A database of the server's configuration, instead of a file.")
@@ -116,7 +116,7 @@ def new(
     click.echo(text)
 
 
-@command.command("list")
+@token_command.command("list")
 @json_option
 def list_tokens(as_json: bool) -> None:
     """List your tokens, of all stores.
@@ -139,7 +139,7 @@ def list_tokens(as_json: bool) -> None:
     show_table(headings, [_row(token) for token in tokens], usual={"store": stores.pop()} if len(stores) == 1 else None)
 
 
-@command.command()
+@token_command.command()
 @click.argument("name_or_id")
 @json_option
 def revoke(name_or_id: str, as_json: bool) -> None:
