@@ -32,7 +32,7 @@ SERVED = frozenset(
         *("dry_working.command_ended", "dry_working.last_error"),
     }
 )
-"""What hooks, the guard and servers of clients call beside the operations."""
+"""Methods that hooks, the guard and clients' servers call, which are no operations."""
 
 TIMED = frozenset({"moments.make", "working.prompt", "working.look"})
 """Methods whose second argument, how long they may take, is the server's."""
@@ -41,7 +41,7 @@ RECORD = "hooks.record"
 """What a hook calls once its text has reached the client."""
 
 NOTHING: Any = object()
-"""What came beside an answer under a name that nothing came under."""
+"""Stands for a missing notice or receipt."""
 
 SECONDS = 75.0
 """So long a call waits for its answer: waiting for a claim may take 45 s."""
@@ -130,7 +130,7 @@ class Calls:
         request["facts"] += self._facts.of_parameters(facts, named)
         if name.endswith(_OF_EDITS):
             request["facts"] += self._facts.of_edits(*arguments)
-        return self._taken(self._exchange(name, request, deadline))
+        return self._answer_of(self._exchange(name, request, deadline))
 
     def _is_start(self, name: str, arguments: tuple[Any, ...], *, cites: bool) -> bool:
         kind = None if self._caller is None else self._caller.kind
@@ -162,7 +162,7 @@ class Calls:
         """Close the connections to the server."""
         self._connection.close()
 
-    def _taken(self, fields: dict[str, Any]) -> Any:
+    def _answer_of(self, fields: dict[str, Any]) -> Any:
         self.kept += bool(fields.get("kept"))
         self._side.beside = {name: fields[name] for name in ("notice", "receipt") if name in fields}
         if self._caller is not None and isinstance(fields.get("notes"), str):

@@ -113,7 +113,7 @@ class Connection:
         self._of_threads[thread] = sock
         is_reusable = False
         try:
-            sock.settimeout(_left(deadline))
+            sock.settimeout(_seconds_until(deadline))
             headers = {"Authorization": f"Bearer {self._token}", "Content-Type": content_type}
             with ask(sock, "POST", f"{self._path}{path}", self._parts.netloc, headers, body) as response:
                 content = _read(response)
@@ -155,7 +155,7 @@ class Connection:
 
     def _connect(self, deadline: float) -> socket.socket:
         try:
-            sock = connect(self._parts, min(_CONNECT_SECONDS, _left(deadline)))
+            sock = connect(self._parts, min(_CONNECT_SECONDS, _seconds_until(deadline)))
             try:
                 if self._parts.scheme == "http":
                     prove(sock, self._path, self._parts.netloc, self._token)
@@ -240,7 +240,7 @@ class _Reader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        self._sock.settimeout(_left(self._deadline))
+        self._sock.settimeout(_seconds_until(self._deadline))
         return self._sock.recv_into(buffer)
 
 
@@ -261,11 +261,11 @@ def _read(response: http.client.HTTPResponse) -> bytes:
     return bytes(content)
 
 
-def _left(deadline: float) -> float:
-    left = deadline - time.monotonic()
-    if left <= 0:
+def _seconds_until(deadline: float) -> float:
+    remaining = deadline - time.monotonic()
+    if remaining <= 0:
         raise TimeoutError("the time is over")
-    return left
+    return remaining
 
 
 def _can_be_read(sock: socket.socket) -> bool:

@@ -89,7 +89,7 @@ class _Putting(_Service):
 
 class _Engine:
     read_only = True
-    """Nothing is written here: who calls is recorded where the store is."""
+    """The server records the caller."""
 
     clock = staticmethod(system_clock)
     has_daily_backups = False

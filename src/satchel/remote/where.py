@@ -23,7 +23,7 @@ URL, TOKEN, INSECURE = "SATCHEL_URL", "SATCHEL_TOKEN", "SATCHEL_SERVER_INSECURE"
 """The environment variables that go before the user's file."""
 
 LOCAL = "local"
-"""What stands in place of an address where the store on this machine is meant."""
+"""The value of the address for the store on this machine."""
 
 _FILE = "config.toml"
 _TABLE, _PROJECTS = "server", "projects"
@@ -88,19 +88,19 @@ def server_for(environ: Mapping[str, str], folder: Path) -> Server | None:
     ``SATCHEL_URL`` and ``SATCHEL_TOKEN`` override the user's file, where the table of the project overrides the general
     one. A token is used only with the address from the same place. A store in ``SATCHEL_DB`` overrides the user's file.
     """
-    named, db = environ.get(URL), environ.get("SATCHEL_DB")
-    if named == LOCAL or (db and not named):
+    address, db = environ.get(URL), environ.get("SATCHEL_DB")
+    if address == LOCAL or (db and not address):
         return None
-    if named and db:
+    if address and db:
         raise InvalidInput(
             f"{URL} names a server and SATCHEL_DB a store on this machine", "Leave one of the two variables unset"
         )
     token = environ.get(TOKEN)
-    is_said = bool(named and token and (environ.get(INSECURE) or named.startswith("https:")))
+    is_said = bool(address and token and (environ.get(INSECURE) or address.startswith("https:")))
     configured = Configured() if is_said or not may_have_server(environ) else configured_for(folder)
     insecure = _switch(environ[INSECURE]) if environ.get(INSECURE) else configured.insecure
-    if named:
-        url, source = checked_url(named, insecure=insecure), f"environment {URL}"
+    if address:
+        url, source = checked_url(address, insecure=insecure), f"environment {URL}"
         is_of_file = configured.url is not None and checked_url(configured.url, insecure=True) == url
     elif configured.url is None or configured.url == LOCAL:
         return None

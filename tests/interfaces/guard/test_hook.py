@@ -10,8 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from repositories import git, make_repository
-from satchel.interfaces.cli.commands.guard import guard_command
-from satchel.interfaces.guard.hook import LINE, find_hook
+from satchel.interfaces.cli.commands.guard import LINE, find_hook, guard_command
 
 
 @pytest.fixture

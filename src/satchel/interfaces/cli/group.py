@@ -41,7 +41,6 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "decisions": "List decisions",
         "error": "Report errors and look up their fixes",
         "strategy": "Save and list approaches that worked",
-        "tags": "List tags, scopes, layers and categories in use",
         "consult": "Ask another model",
     },
     "Work together": {
@@ -84,7 +83,7 @@ _OPERATIONS: dict[str, str] = {
     "write": "entries",
     "read": "entries",
     "search": "search",
-    "show": "items",
+    "show": "search",
     "retract": "corrections",
     "confirm": "corrections",
     "undo": "corrections",
@@ -106,8 +105,7 @@ _OPERATIONS: dict[str, str] = {
     "sync": "sharing",
     "proposals": "sharing",
     "stats": "admin",
-    "tags": "admin",
-    "who": "team",
+    "who": "messages",
 }
 """The module of operations that declares a command; any other command has a module of its own name."""
 
@@ -124,7 +122,7 @@ _MODULES = {
     "open": "serve",
     **dict.fromkeys(("init", "trust", "backup", "restore", "export"), "store"),
 }
-"""The module of a command that has none of its own name."""
+"""The modules of commands that share one."""
 
 
 class LazyGroup(SuggestingGroup):

@@ -36,6 +36,7 @@ _WORDS = {
     ("clear",): "prune clean cleanup gc vacuum compact purge",
     ("pin --remove",): "unpin",
     ("pin --list",): "pins pinned",
+    ("stats --by tag",): "tags scopes layers categories",
     ("share --remove",): "unshare",
     ("doctor --rebuild",): "rebuild reindex",
     ("doctor",): "check health test verify diagnose",
@@ -49,7 +50,7 @@ _WORDS = {
 }
 
 GUESSES: dict[str, tuple[str, ...]] = {word: commands for commands, words in _WORDS.items() for word in words.split()}
-"""The commands that each word stands for; none of the words is a command itself."""
+"""The commands for each word; no word is a command itself."""
 
 
 _MOST = 3

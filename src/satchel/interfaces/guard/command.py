@@ -21,13 +21,15 @@ if TYPE_CHECKING:
     from satchel.keep.files.records import CommitCheck
 
 # a renamed file is one that is deleted and one that is added: both names count
-_ASKED = "git -c core.fsmonitor=false diff --cached --name-status --no-renames --no-ext-diff --no-relative -z".split()
+_GIT_DIFF = (
+    "git -c core.fsmonitor=false diff --cached --name-status --no-renames --no-ext-diff --no-relative -z".split()
+)
 _AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """What is staged.
+    """The staged files.
 
     Attributes:
         top: the top of the worktree.
@@ -47,8 +49,8 @@ def staged_files(environ: Mapping[str, str]) -> Staged | None:
     reading, writing = os.pipe()
     try:
         child = os.posix_spawnp(
-            _ASKED[0],
-            _ASKED,
+            _GIT_DIFF[0],
+            _GIT_DIFF,
             {**environ, "GIT_OPTIONAL_LOCKS": "0"},
             file_actions=[(os.POSIX_SPAWN_DUP2, writing, 1), (os.POSIX_SPAWN_CLOSE, reading)],
         )
@@ -73,7 +75,7 @@ SECONDS = 2.0
 """So long claims are looked for; then the commit goes on."""
 
 _OURS, _SHARED = ".satchel", "shared"
-_SHOWN = 5
+_MAX_LISTED = 5
 
 
 def run(environ: Mapping[str, str] = os.environ) -> int:
@@ -102,10 +104,10 @@ def is_ours(name: str) -> bool:
 
 
 def _refuse_ours(names: Sequence[str], staged: Staged) -> None:
-    for name in names[:_SHOWN]:
-        _say(f"{_shown(name)} is Satchel's own, and not for git")
-    more = f" ({len(names)} files in all)" if len(names) > _SHOWN else ""
-    folder = _shown(names[0][: names[0].lower().index(_OURS) + len(_OURS)])
+    for name in names[:_MAX_LISTED]:
+        _say(f"{_printable(name)} is Satchel's own, and not for git")
+    more = f" ({len(names)} files in all)" if len(names) > _MAX_LISTED else ""
+    folder = _printable(names[0][: names[0].lower().index(_OURS) + len(_OURS)])
     undo = "git restore --staged --" if staged.has_commit else "git rm -r --cached --"
     _say(f"the commit is stopped{more}. `{undo} {folder}` takes it out; only {_OURS}/{_SHARED}/ is to be committed")
 
@@ -118,8 +120,8 @@ def _look_for_claims(staged: Staged, environ: Mapping[str, str]) -> int:
         from satchel.base.errors import NoProject, SatchelError, StoreMissing
 
         if not isinstance(error, (NoProject, StoreMissing)):
-            said = error.problem if isinstance(error, SatchelError) else f"{type(error).__name__}: {error}"
-            _say(f"claims were not looked at: {' '.join(said.split())}")
+            message = error.problem if isinstance(error, SatchelError) else f"{type(error).__name__}: {error}"
+            _say(f"claims were not looked at: {' '.join(message.split())}")
         return 0
     finally:
         watch.end()
@@ -134,10 +136,10 @@ def _check(staged: Staged, environ: Mapping[str, str]) -> CommitCheck | None:
     try:
         if may_have_server(environ):
             raise NeedsFullOpen
-        seen = glance(os.path.realpath(staged.top), environ)
-        if seen is None or not is_anything_claimed(seen, seen.project, time.time_ns() // 1_000_000):
+        glimpse = glance(os.path.realpath(staged.top), environ)
+        if glimpse is None or not is_anything_claimed(glimpse, glimpse.project, time.time_ns() // 1_000_000):
             return None
-        seen.close()
+        glimpse.close()
     except (NeedsFullOpen, OverflowError):  # the clock may be after 2262
         pass
     from satchel.keep.sessions.caller import COMMAND, HOOK_WAIT_MS
@@ -167,19 +169,19 @@ def _tell(checked: CommitCheck) -> int:
     from satchel.base.clock import until_text
     from satchel.base.text import quoted_line
 
-    for name, claim in checked.claimed[:_SHOWN]:
+    for name, claim in checked.claimed[:_MAX_LISTED]:
         why = f", for {quoted_line(claim.reason)}" if claim.reason else ""
-        _say(f"{_shown(name)} is claimed by {claim.agent}{why}, {until_text(claim.expires_at, checked.checked_at)}")
-    if len(checked.claimed) > _SHOWN:
-        _say(f"and {len(checked.claimed) - _SHOWN} more files that others have claimed")
+        _say(f"{_printable(name)} is claimed by {claim.agent}{why}, {until_text(claim.expires_at, checked.checked_at)}")
+    if len(checked.claimed) > _MAX_LISTED:
+        _say(f"and {len(checked.claimed) - _MAX_LISTED} more files that others have claimed")
     if checked.hinted:
         name, claim = checked.hinted[0]
         more = len(checked.hinted) - 1
         who = "is shared by" if not claim.automatic else "is being edited by"
-        _say(f"{_shown(name)} {who} {claim.agent} too{f', and {more} more files by others' if more else ''}")
+        _say(f"{_printable(name)} {who} {claim.agent} too{f', and {more} more files by others' if more else ''}")
     if not checked.is_stopped:
         return 0
-    holders = " or ".join(dict.fromkeys(claim.agent for _, claim in checked.claimed[:_SHOWN]))
+    holders = " or ".join(dict.fromkeys(claim.agent for _, claim in checked.claimed[:_MAX_LISTED]))
     _say(
         "the commit is stopped (guard.claims is deny). Take these files out with `git restore --staged`, or ask "
         f"{holders}: `satchel message send`"
@@ -210,6 +212,6 @@ def _say(line: str) -> None:
         return
 
 
-def _shown(name: str) -> str:
-    shown = name.encode(sys.getfilesystemencoding(), "surrogateescape").decode("utf-8", "backslashreplace")
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in shown)
+def _printable(name: str) -> str:
+    text = name.encode(sys.getfilesystemencoding(), "surrogateescape").decode("utf-8", "backslashreplace")
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)

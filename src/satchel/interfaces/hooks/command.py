@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _DEADLINE_VARIABLE = "SATCHEL_HOOKS_DEADLINE_MS"
 
 _FOR_PRINTING_MS = 60
-"""What is kept of the time by the clock for writing the text out and recording it."""
+"""Clock time reserved for printing and recording the text."""
 
 _LEAST_SHARE = 1 / 4
 """That part of its processor time a hook has for what it looks up, however much loading the program took."""
@@ -90,14 +90,14 @@ class Limit:
         _thread.start_new_thread(self._wait, ())
 
     def lift(self) -> None:
-        """Let the process live on: what the hook had to do is done."""
+        """End the limit once the hook's work is done."""
         self._is_over = True
 
     def deadline(self) -> Deadline:
         """Return when a briefing must make do with what it has."""
         from satchel.brief.briefing.collecting import Deadline
 
-        return Deadline(*(max(1.0, left) for left in self._left_ms()))
+        return Deadline(*(max(1.0, remaining) for remaining in self._left_ms()))
 
     def is_short(self) -> bool:
         """Whether what takes long must make do with what it has."""
@@ -107,15 +107,15 @@ class Limit:
         now = time.process_time()
         if self._looked_up_from is None:
             self._looked_up_from = now
-        gone = (time.monotonic() - self._began) * 1_000
+        elapsed = (time.monotonic() - self._began) * 1_000
         processor_ms = self._times.processor_ms * self.clock_ms / self._times.clock_ms
-        left = processor_ms - (now - self._processor) * 1_000
+        remaining = processor_ms - (now - self._processor) * 1_000
         least = processor_ms * _LEAST_SHARE - (now - self._looked_up_from) * 1_000
-        return max(left, least), self.clock_ms - gone - min(_FOR_PRINTING_MS, self.clock_ms / 4)
+        return max(remaining, least), self.clock_ms - elapsed - min(_FOR_PRINTING_MS, self.clock_ms / 4)
 
     def _wait(self) -> None:
-        while (left := self._began + self.clock_ms / 1_000 - time.monotonic()) > 0:
-            time.sleep(min(left, _STEP_SECONDS))
+        while (remaining := self._began + self.clock_ms / 1_000 - time.monotonic()) > 0:
+            time.sleep(min(remaining, _STEP_SECONDS))
         if not self._is_over:
             state.record_fault(self.hook, f"it took longer than {self.clock_ms:.0f} ms and was ended", self.folder)
             os._exit(0)
@@ -188,7 +188,7 @@ def moment_of(event: HookEvent) -> Moment | None:
 
 
 def open_for(event: HookEvent, folder: str, environ: Mapping[str, str]) -> Satchel | None:
-    """Open the store that an event belongs to; None where there is none."""
+    """Open the store that an event belongs to, if any."""
     from satchel.keep.sessions.caller import HOOK_WAIT_MS, Caller
     from satchel.remote.opening import open_anywhere
 
@@ -290,19 +290,19 @@ def _work(
 
     opening = working.late_text(event, satchel, late, limit.deadline, limit.is_short) if late else ""
     opening = "\n".join(filter(None, (opening, text)))
-    state.keep_last(f"{event.client}-{event.name}", _kept(event, folder))
-    said = working.answer(event, folder, satchel, _print, limit.is_short, opening=opening)
-    if said.problem:
-        state.record_fault(limit.hook, said.problem, folder)
-    is_owed = not debt or (said.problem and not said.denial)
+    state.keep_last(f"{event.client}-{event.name}", _record_of(event, folder))
+    outcome = working.answer(event, folder, satchel, _print, limit.is_short, opening=opening)
+    if outcome.problem:
+        state.record_fault(limit.hook, outcome.problem, folder)
+    is_owed = not debt or (outcome.problem and not outcome.denial)
     state.settle(*event.who, folder, tuple(late) if is_owed else (*late, debt))
-    return not said.problem
+    return not outcome.problem
 
 
 def _brief(event: HookEvent, folder: str, limit: Limit, satchel: Satchel) -> bool:
     from satchel.interfaces.hooks import working
 
-    state.keep_last(f"{event.client}-{event.name}", _kept(event, folder))
+    state.keep_last(f"{event.client}-{event.name}", _record_of(event, folder))
     moment = moment_of(event)
     if moment is None:
         state.settle(*event.who, folder)
@@ -335,7 +335,7 @@ def _tell_of_fault(event: HookEvent, limit: Limit) -> None:
                 state.tell(satchel, limit.folder)
 
 
-def _kept(event: HookEvent, folder: str) -> dict[str, object]:
+def _record_of(event: HookEvent, folder: str) -> dict[str, object]:
     # of what a tool does only the files are stored: the rest may hold a secret
     from satchel.redaction import finds_secret, redact
 

@@ -29,8 +29,8 @@ _PROMPT_FIELDS = ("prompt", "user_prompt", "userPrompt", "message", "text")
 
 def prompt_of(fields: Mapping[str, object]) -> str:
     """Return what a person wrote, cut in its middle where it is long; empty where nobody wrote anything."""
-    given = next((fields[name] for name in _PROMPT_FIELDS if fields.get(name) is not None), "")
-    text = ends(_prompt_text(given), _PROMPT_END_CHARS)
+    values = next((fields[name] for name in _PROMPT_FIELDS if fields.get(name) is not None), "")
+    text = ends(_prompt_text(values), _PROMPT_END_CHARS)
     text = re.sub(_ADDED, " ", text).strip()
     return "" if re.match(_CLIENTS_OWN, text) else text
 
@@ -123,11 +123,11 @@ _GOES_ON = frozenset({"clear", "resume"})
 
 
 class NotAnEventError(ValueError):
-    """What a client sent is no event that can be understood."""
+    """An event that cannot be parsed."""
 
 
 class HookEvent(NamedTuple):
-    """What a client says has happened.
+    """An event of a client.
 
     Attributes:
         client: whose event it is, as the event itself shows: Cursor and VS Code run the hooks of Claude Code too.
@@ -135,12 +135,12 @@ class HookEvent(NamedTuple):
         happening: what it means here; empty where it means nothing.
         session_id: what the client calls its session, or None.
         cwd: the folder that the client works in, or None.
-        agent_id, agent_type: of the subagent in which it happened, or None.
+        agent_id, agent_type: its subagent, or None.
         detail: what tells it from other events of that name in the session.
         reason: why a session ended, or None.
         tool: what the agent does, or did, with a tool of the client.
         mode: the client's mode of permissions, or None.
-        prompt: what a person wrote, or a subagent is to do, cut in its middle where it is long.
+        prompt: a person's text or a subagent's task, without its middle where it is long.
     """
 
     client: str
@@ -198,12 +198,12 @@ class HookEvent(NamedTuple):
 
     @property
     def is_forgotten(self) -> bool:
-        """Whether the model has what was put in before no more, though its conversation goes on."""
+        """Whether the model has what was put in before no more, in the same conversation."""
         return self.happening == RESUME and self.client in _FORGETFUL
 
     @property
     def key(self) -> str:
-        """What names the event: a second hook that is told of it has the same."""
+        """The key of the event, the same for every hook that receives it."""
         # not the client: one event may reach us through the hooks of two
         parts = (self.session_id or "", self.happening, self.agent_id or "", self.detail)
         return " ".join("".join(part.split())[:100] for part in parts)
@@ -348,19 +348,19 @@ def stop_edit(event: HookEvent, reason: str) -> str:
         return _json({"decision": "deny", "reason": reason, "systemMessage": reason})
     if event.client == "cursor":
         return _json({"permission": "deny", "user_message": reason, "agent_message": reason})
-    said = {"permissionDecision": "deny", "permissionDecisionReason": reason}
+    decision = {"permissionDecision": "deny", "permissionDecisionReason": reason}
     if event.client in {"copilot", "opencode"}:
-        return _json(said)
+        return _json(decision)
     if event.client == "vscode":  # it shows the reason to its user
-        said["additionalContext"] = reason
-    return _json({"hookSpecificOutput": {"hookEventName": event.name, **said}})
+        decision["additionalContext"] = reason
+    return _json({"hookSpecificOutput": {"hookEventName": event.name, **decision}})
 
 
 def ask_about_edit(event: HookEvent, reason: str) -> str:
     """Return what a hook prints so that its client asks its user whether an editing tool may run."""
     # Claude Code shows the user no reason in its dialog, but the message beside the edit once it is made
-    said = {"permissionDecision": "ask", "permissionDecisionReason": reason, "additionalContext": reason}
-    return _json({"systemMessage": reason, "hookSpecificOutput": {"hookEventName": event.name, **said}})
+    decision = {"permissionDecision": "ask", "permissionDecisionReason": reason, "additionalContext": reason}
+    return _json({"systemMessage": reason, "hookSpecificOutput": {"hookEventName": event.name, **decision}})
 
 
 def _json(value: object) -> str:

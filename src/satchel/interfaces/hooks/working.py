@@ -36,16 +36,16 @@ def answer(
     opening: str = "",
 ) -> HookAnswer:
     """Do what an event at work asks for, answer it, and return what that was."""
-    said = act(event, folder, satchel.working, is_over)
-    if not stop(event, said, write) and (text := "\n".join(filter(None, [opening, said.text]))):
+    outcome = act(event, folder, satchel.working, is_over)
+    if not stop(event, outcome, write) and (text := "\n".join(filter(None, [opening, outcome.text]))):
         if opening and len(text) > _MAX_CHARS:
             from satchel.brief.working.hook_context import NOTHING
 
-            text, said = opening, NOTHING  # what it had to say comes at the next such event
+            text, outcome = opening, NOTHING  # what it had to say comes at the next such event
         write(events.answer(event, text))
         # what the client has counts as shown; were it the other way round, a text that was cut off would not come
-        satchel.working.record(said)
-    return said
+        satchel.working.record(outcome)
+    return outcome
 
 
 def stop(event: HookEvent, answer: HookAnswer, write: Callable[[str], None]) -> bool:
@@ -58,7 +58,7 @@ def stop(event: HookEvent, answer: HookAnswer, write: Callable[[str], None]) -> 
 
 
 def act(event: HookEvent, folder: str, working: Working, is_over: Callable[[], bool]) -> HookAnswer:
-    """Do what an event at work asks for, and return what is to be said; the arguments are those of answer."""
+    """Handle an event at work and return the answer."""
     tool = event.tool or ToolCall()
     cwd, agent = _folder_of(event, folder), event.agent_id
     if event.happening == events.PROMPT:
@@ -186,8 +186,8 @@ def is_worktree(inner: str, project: str) -> bool:
 
 def has_root(folder: str, root: str | None) -> bool:
     """Return whether a folder belongs to the project with a root, as worktrees and submodules do."""
-    found = _worktree_of(folder)
-    return found is not None and str(found.root) == root
+    result = _worktree_of(folder)
+    return result is not None and str(result.root) == root
 
 
 def _worktree_of(folder: str) -> Worktree | None:

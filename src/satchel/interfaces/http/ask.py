@@ -99,22 +99,22 @@ def _plain(value: Any) -> Any:
 @cache
 def _schema(operation: Operation) -> Schema:
     not_passed = {*operation.instead, *_OF_INTERFACES} - ({DETAIL.name} if operation.passes_detail else set())
-    taken = {one.passed_as or one.name: one for one in operation.parameters if one.name not in not_passed}
-    taken |= {DRY_RUN.name: DRY_RUN} if operation.asks else {}
+    declared = {one.passed_as or one.name: one for one in operation.parameters if one.name not in not_passed}
+    declared |= {DRY_RUN.name: DRY_RUN} if operation.asks else {}
     # the choices are left to the service, whose errors are the same as without a server
-    return schema_of(one.but(name=name, choices=(), for_people=False) for name, one in taken.items())
+    return schema_of(one.but(name=name, choices=(), for_people=False) for name, one in declared.items())
 
 
 def check_fit(method: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]) -> None:
     """Check arguments against the signature of a method and its annotations, as far as these can be read."""
-    taken = signature(method)
+    declared = signature(method)
     try:
-        bound = taken.bind(*arguments, **named).arguments
+        bound = declared.bind(*arguments, **named).arguments
     except TypeError as error:
         raise InvalidInput(f"the call has other arguments ({error})", _VERSIONS) from None
     names = getattr(unwrap(method), "__globals__", {})
-    kinds = {name: _evaluated(one.annotation, names) for name, one in taken.parameters.items()}
-    for name, one in taken.parameters.items():
+    kinds = {name: _evaluated(one.annotation, names) for name, one in declared.parameters.items()}
+    for name, one in declared.parameters.items():
         if one.kind is Parameter.VAR_KEYWORD:  # of all methods only a briefing has it
             kinds |= get_type_hints(BriefingRequest)
             bound |= bound.pop(name, {})

@@ -131,8 +131,8 @@ class Calls:
         if ask.name not in _BRIEFINGS:
             return {"kept": True}
         # it was asked for to be read, and says of what it gave before that it is known
-        named = {**ask.member("named", dict), "again": True}
-        return self._run(ask._replace(fields={**ask.fields, "named": named, "key": None}), started)
+        by_name = {**ask.member("named", dict), "again": True}
+        return self._run(ask._replace(fields={**ask.fields, "named": by_name, "key": None}), started)
 
     def _was_kept(self, ask: Ask) -> bool:
         key = ask.durable_key()
@@ -207,13 +207,13 @@ class Calls:
         return Satchel(workplace, satchel.place, config, satchel.environ)
 
     def _done(self, satchel: Satchel, ask: Ask, elsewhere: CallerElsewhere) -> Reply:
-        arguments, named = unpacked(ask.member("arguments", list)), unpacked(ask.member("named", dict))
-        if not isinstance(named, dict):
+        arguments, by_name = unpacked(ask.member("arguments", list)), unpacked(ask.member("named", dict))
+        if not isinstance(by_name, dict):
             raise malformed("named")
         if ask.name == RECORD:
             return self._recorded(ask, arguments)
         if ask.name in SERVED:
-            answer = _service(satchel, ask, arguments, named)()
+            answer = _service(satchel, ask, arguments, by_name)()
             elsewhere.is_done = True
             receipt = self._receipt(ask, satchel, arguments, answer)
             answer = replace(answer, prepared=None) if ask.name == "moments.make" else answer
@@ -226,8 +226,8 @@ class Calls:
         operation.refuse_remote()
         if operation.of_program:
             raise Unavailable(f"{operation.name} asks the program itself", "Ask it where it runs")
-        named = named_arguments(operation, arguments, named)
-        answer = operation.bound(satchel)(**named)
+        by_name = named_arguments(operation, arguments, by_name)
+        answer = operation.bound(satchel)(**by_name)
         elsewhere.is_done = True
         reply: Reply = {"answer": packed(answer)}
         if isinstance(ask.fields.get("notice"), dict):
@@ -236,31 +236,31 @@ class Calls:
         return reply
 
     def _caller(self, ask: Ask) -> Caller | None:
-        sent = ask.member("caller", dict)
-        if not sent:
+        fields = ask.member("caller", dict)
+        if not fields:
             return None
-        kind, environ, programs = sent.get("kind"), sent.get("environ"), sent.get("programs", [])
+        kind, environ, programs = fields.get("kind"), fields.get("environ"), fields.get("programs", [])
         if not isinstance(kind, str) or kind not in _KINDS:
             raise malformed("caller")
         if not isinstance(environ, dict) or not are_texts(environ.values()):
             raise malformed("caller")
         if not isinstance(programs, list) or not are_texts(programs):
             raise malformed("caller")
-        if not are_texts(sent.get(name) for name in ("client", "version", "host_id") if sent.get(name) is not None):
+        if not are_texts(fields.get(name) for name in ("client", "version", "host_id") if fields.get(name) is not None):
             raise malformed("caller")
-        place = ask.access.token, str(sent.get("connection"))
+        place = ask.access.token, str(fields.get("connection"))
         with self._lock:
             caller = self._callers.get(place)
         if caller is None:
             if kind == HOOK:
-                client = str(sent.get("client"))
-                caller = Caller.of_hook(environ, client, sent.get("host_id"), begins=sent.get("begins") is True)
+                client = str(fields.get("client"))
+                caller = Caller.of_hook(environ, client, fields.get("host_id"), begins=fields.get("begins") is True)
             else:
                 caller = Caller(kind, environ, programs)
             caller.is_of_person = ask.access.role == PERSON
         if kind == SERVER:
-            caller.set_client(sent.get("client"), sent.get("version"))
-            caller.set_session_id(sent.get("host_id"))
+            caller.set_client(fields.get("client"), fields.get("version"))
+            caller.set_session_id(fields.get("host_id"))
         with self._lock:
             self._callers[place] = caller
             self._callers.move_to_end(place)

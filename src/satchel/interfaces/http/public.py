@@ -118,14 +118,14 @@ def schema(operation: Operation) -> dict[str, Any]:
     """Return the parameters of an operation as a JSON schema of an object."""
     # agents' operations use the parameters for agents: those for people are aliases that no service takes
     of_agents = operation.tool is not None
-    taken = [
+    declared = [
         one.but(for_people=False, about=one.about or one.help or "")
         for one in operation.parameters
         if not (one.for_people and of_agents)
     ]
-    taken += [DRY_RUN] if operation.asks and all(one.name != DRY_RUN.name for one in taken) else []
+    declared += [DRY_RUN] if operation.asks and all(one.name != DRY_RUN.name for one in declared) else []
     names = {*operation.instead}
-    return schema_of(one for one in taken if one.name not in names)
+    return schema_of(one for one in declared if one.name not in names)
 
 
 @cache
@@ -148,20 +148,23 @@ def description() -> dict[str, Any]:
 
 
 def _path(operation: Operation) -> dict[str, Any]:
-    taken = schema(operation)
+    declared = schema(operation)
     post = {
         "operationId": operation.name,
         "summary": operation.title or operation.help.partition(".")[0],
         "description": operation.about or operation.help,
-        "requestBody": {"required": bool(taken.get("required")), "content": {"application/json": {"schema": taken}}},
+        "requestBody": {
+            "required": bool(declared.get("required")),
+            "content": {"application/json": {"schema": declared}},
+        },
         "responses": _responses(),
     }
     if operation.writes:
         return {"post": post}
-    required = taken.get("required", ())
+    required = declared.get("required", ())
     parameters = [
         {"name": name, "in": "query", "required": name in required, "schema": inner}
-        for name, inner in taken["properties"].items()
+        for name, inner in declared["properties"].items()
     ]
     get = {key: value for key, value in post.items() if key != "requestBody"}
     return {"get": {**get, "operationId": f"{operation.name}_get", "parameters": parameters}, "post": post}

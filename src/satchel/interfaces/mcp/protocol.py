@@ -26,7 +26,7 @@ from satchel.interfaces.mcp.registry import Registry
 from satchel.interfaces.mcp.schema import MAX_SHOWN_CHARS, excerpt
 
 if TYPE_CHECKING:
-    from satchel.interfaces.mcp.offers import Prompt, Resource, ResourceTemplate
+    from satchel.interfaces.mcp.guidance import Prompt, Resource, ResourceTemplate
 
 ServiceT = TypeVar("ServiceT")
 Params = Mapping[str, Any]

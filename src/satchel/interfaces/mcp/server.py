@@ -10,8 +10,7 @@ from satchel import __version__
 from satchel.base.records import replace
 from satchel.client import Satchel
 from satchel.interfaces.mcp.call import Call
-from satchel.interfaces.mcp.guidance import PROMPTS, instructions
-from satchel.interfaces.mcp.offers import Resource, ResourceTemplate
+from satchel.interfaces.mcp.guidance import PROMPTS, Resource, ResourceTemplate, instructions
 from satchel.interfaces.mcp.protocol import Server
 from satchel.interfaces.mcp.registry import Registry, Tool
 from satchel.interfaces.operations.as_tool import ALL_TOOLS, DEFAULT_TOOLSETS

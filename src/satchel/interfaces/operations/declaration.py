@@ -73,7 +73,7 @@ class Parameter(Declared):
             :data:`satchel.remote.facts.OF_PARAMETERS`; empty if it names no files.
         rare: choices accepted from agents but not listed.
         unlisted: accepted from agents but not listed, since a listing costs tokens in every session.
-        or_words: an argument for a file; what people give that is none belongs to the next argument.
+        or_words: an argument for a file; a value that names no file moves to the next argument.
     """
 
     name: str
@@ -332,7 +332,7 @@ def text_maker(
     if detail in {None, FULL, usual(operation)}:
         return load(operation.text)
     from satchel.interfaces.text.parts import page_of
-    from satchel.interfaces.text.titles import outlines_text
+    from satchel.interfaces.text.search import outlines_text
 
     noun = _NOUNS.get(operation.items, operation.items.removesuffix("s"))
     return lambda answer: outlines_text(page_of(answer), noun, str(detail), when)
@@ -343,7 +343,7 @@ def fields_maker(operation: Operation, detail: str | None) -> Callable[[Any], Ma
     if detail in {None, FULL, usual(operation)}:
         return operation.json_maker()
     from satchel.interfaces.text.parts import page_of
-    from satchel.interfaces.text.titles import outlines_fields
+    from satchel.interfaces.text.search import outlines_fields
 
     return lambda answer: outlines_fields(page_of(answer), operation.items, str(detail))
 

@@ -17,7 +17,7 @@ AGENT = Parameter(
 """Who acts; the command line opens the store as that agent."""
 
 AGENT_UNLISTED = AGENT.but(unlisted=True)
-"""Who acts, where few would say so: every tool takes it."""
+"""The actor, for tools where naming it is rare."""
 
 RUN = Parameter("run_id", help="The run. Default: main. [env: SATCHEL_RUN]", unlisted=True)
 """A named piece of work; few agents name one, since a run binds the session that started it."""

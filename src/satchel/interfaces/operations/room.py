@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from satchel.interfaces.operations import services
+from satchel.interfaces.operations import parameters, services
 from satchel.interfaces.operations.declaration import Operation, Parameter
-from satchel.interfaces.operations.parameters import AGENT
 
 _PERSON = Parameter("person", about="human:NAME, or human; default who calls")
 _REF = Parameter("ref", about="The item's short id", required=True)
@@ -83,7 +82,10 @@ OPERATIONS = (
         services.room.unsee, Parameter("ref", required=True, about="What answers call id"), _PERSON, writes=True
     ),
     _for_programs(
-        services.messages.mark_unread, Parameter("refs", list[str], required=True, about="Messages"), AGENT, writes=True
+        services.messages.mark_unread,
+        Parameter("refs", list[str], required=True, about="Messages"),
+        parameters.AGENT,
+        writes=True,
     ),
     _for_programs(
         services.room.promote,
@@ -92,7 +94,7 @@ OPERATIONS = (
         Parameter("value", about="What is decided; default what the note says"),
         Parameter("rationale", about="Why"),
         Parameter("expected_revision", int, about="Only if the decision is at this revision; 0: only if it is new"),
-        AGENT,
+        parameters.AGENT,
         writes=True,
     ),
     _for_programs(
@@ -100,14 +102,14 @@ OPERATIONS = (
         Parameter("id", about="Of the decision", required=True, passed_as="ref"),
         Parameter("revision", int, about="That the promotion made", required=True),
         Parameter("correction", int, about="That the promotion made", required=True),
-        AGENT,
+        parameters.AGENT,
         writes=True,
     ),
     _for_programs(
         services.decisions.take_back,
         Parameter("id", about="Its id or key", required=True, passed_as="key"),
         Parameter("revision", int, about="That the change to take back made", required=True),
-        AGENT,
+        parameters.AGENT,
         writes=True,
     ),
 )

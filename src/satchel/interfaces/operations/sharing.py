@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from satchel.base.errors import ERROR_KINDS
 from satchel.base.vocabulary import RESOLUTIONS, SHARING_RULES
-from satchel.interfaces.operations import services, text
+from satchel.interfaces.operations import parameters, services, text
 from satchel.interfaces.operations.declaration import Operation, Parameter
-from satchel.interfaces.operations.parameters import UNLISTED_FILTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,7 +155,7 @@ it.""",
             Parameter("accept", bool, help="Let what waits hold; what it replaces is kept in its history."),
             Parameter("reject", bool, help="Pass over what waits until it changes."),
             Parameter("diff", bool, help="Show what waits beside what is here."),
-            *UNLISTED_FILTERS,
+            *parameters.UNLISTED_FILTERS,
         ),
         run=services.shared.standing,
         items="items",

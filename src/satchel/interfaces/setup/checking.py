@@ -42,8 +42,8 @@ _VERSION = re.compile(r"\d+\.\d+\.\d+")
 def program_of(client: Client, place: Place) -> Path | None:
     """Return the client's program found on the user's PATH, or None."""
     folders = [name for name in place.environ.get("PATH", "").split(os.pathsep) if Path(name).is_absolute()]
-    found = shutil.which(client.program, path=os.pathsep.join(folders)) if folders else None
-    return None if found is None else Path(found)
+    result = shutil.which(client.program, path=os.pathsep.join(folders)) if folders else None
+    return None if result is None else Path(result)
 
 
 def version_of(client: Client, place: Place) -> str | None:
@@ -64,8 +64,8 @@ def version_of(client: Client, place: Place) -> str | None:
         described = _version_in(folder / "package.json")
         if described is not None:
             return described
-    found = _VERSION.search(_output(program, ["--version"], place))
-    return found[0] if found else None
+    result = _VERSION.search(_output(program, ["--version"], place))
+    return result[0] if result else None
 
 
 def is_older(version: str, known: str) -> bool:
@@ -96,10 +96,10 @@ def codex_hooks(client: Client, place: Place) -> list[Mapping[str, object]] | No
 def _version_in(file: Path) -> str | None:
     try:
         described = json.loads(file.read_text(encoding="utf-8"))
-        found = _VERSION.match(described["version"])
+        result = _VERSION.match(described["version"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return found[0] if found else None
+    return result[0] if result else None
 
 
 def _output(
@@ -293,8 +293,8 @@ def _check_scope(client: Client, place: Place, wish: Wish) -> ClientCheck:
     step = trust_step(client, place, in_project=wish.in_project)
     if step is not None:
         findings.append(Finding("trust", Verdict.UNTRUSTED, step))
-    left = left_for_user(client, place, wish, _text_of, is_changed=False)
-    return ClientCheck(client.name, tuple(findings), tuple(left), wish.in_project, _why_unsure(client, place))
+    remaining = left_for_user(client, place, wish, _text_of, is_changed=False)
+    return ClientCheck(client.name, tuple(findings), tuple(remaining), wish.in_project, _why_unsure(client, place))
 
 
 def _why_unsure(client: Client, place: Place) -> str:
@@ -340,18 +340,20 @@ def _parts(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
         text = ""
         try:
             text = _text_of(target)
-            found = found_in(text, target)
+            result = found_in(text, target)
         except SatchelError as error:
-            yield Finding("file", Verdict.BROKEN if NAME in text else Verdict.MISSING, _named(error, target.path))
+            yield Finding("file", Verdict.BROKEN if NAME in text else Verdict.MISSING, _with_path(error, target.path))
             continue
-        for part, (role, one) in zip(target.parts, found, strict=True):
+        for part, (role, one) in zip(target.parts, result, strict=True):
             if isinstance(part, Fixed) or role == "permission":
                 continue
             where = str(target.path)
-            asked = _asked(part, text, target)
-            if asked is not None and one.state is State.STALE:
+            request = _own_permission(part, text, target)
+            if request is not None and one.state is State.STALE:
                 yield Finding(role, Verdict.OK, where)
-                yield Finding(role, Verdict.NOTE, f"it asks {asked} itself, which needs neither this program nor hooks")
+                yield Finding(
+                    role, Verdict.NOTE, f"it asks {request} itself, which needs neither this program nor hooks"
+                )
                 asks_server = True
                 continue
             if one.state is State.CURRENT:
@@ -391,7 +393,7 @@ def _about_hooks(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
     yield Finding("trust", Verdict.UNTRUSTED, f'start Codex here, {folder}choose "Trust all and continue" for {hooks}')
 
 
-def _asked(part: JsonPart | TextPart, text: str, target: Target) -> object:
+def _own_permission(part: JsonPart | TextPart, text: str, target: Target) -> object:
     if not isinstance(part, Server) or target.syntax is None:
         return None
     there = at(parse(text, target.syntax), (*part.place, NAME))
@@ -402,6 +404,6 @@ def _text_of(target: Target) -> str:
     return user_files.read(target.path, target.below).text
 
 
-def _named(error: SatchelError, path: Path) -> str:
+def _with_path(error: SatchelError, path: Path) -> str:
     text = str(error)
     return text if str(path) in text else f"{path}: {text}"

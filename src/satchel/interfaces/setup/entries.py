@@ -43,9 +43,9 @@ def find_launcher(environ: Mapping[str, str], *, prefix: str | None = None, star
             _install(),
         )
     scripts = root / ("Scripts" if sys.platform == "win32" else "bin")
-    asked = Path(sys.argv[0] if started_as is None else started_as)
+    program = Path(sys.argv[0] if started_as is None else started_as)
     installed = [
-        file for file in (scripts / _NAME, asked.absolute()) if file.name == _NAME and os.access(file, os.X_OK)
+        file for file in (scripts / _NAME, program.absolute()) if file.name == _NAME and os.access(file, os.X_OK)
     ]
     if not installed or not installed[0].is_file():
         raise Refused(f"there is no command {_NAME} in {scripts}", _install())
@@ -184,9 +184,9 @@ def asks_satchel(entry: Mapping[str, object]) -> bool:
     if not isinstance(address_of(entry), str):
         return False
     headers = entry.get("headers")
-    said = headers.get("Authorization") if isinstance(headers, Mapping) else None
+    authorization = headers.get("Authorization") if isinstance(headers, Mapping) else None
     return entry.get("bearer_token_env_var") == TOKEN or (
-        isinstance(said, str) and (TOKEN in said or f"input:{TOKEN_INPUT}" in said)
+        isinstance(authorization, str) and (TOKEN in authorization or f"input:{TOKEN_INPUT}" in authorization)
     )
 
 

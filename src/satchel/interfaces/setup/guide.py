@@ -1,4 +1,4 @@
-"""What a client's files hold of setup, and what is left for its user."""
+"""State of setup in a client's files, and the steps that only its user can do."""
 
 from __future__ import annotations
 
@@ -244,9 +244,9 @@ def reads_hooks_of_claude(place: Place, wish: Wish, text_of: Callable[[Target], 
 def _is_asked(client: Client, place: Place, wish: Wish, text_of: Callable[[Target], str]) -> bool:
     for target in client.targets(place, replace(wish, allowed=frozenset(CLIENTS))):
         try:
-            found = found_in(text_of(target), target)
+            result = found_in(text_of(target), target)
         except SatchelError:
             continue
-        if any(role == "permission" and one.state is State.MISSING for role, one in found):
+        if any(role == "permission" and one.state is State.MISSING for role, one in result):
             return True
     return False

@@ -1,4 +1,4 @@
-"""What setup has changed, and what was there before."""
+"""Record of the files that setup changed, with their contents before."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class _Copy(TypedDict):
 
 
 class _Record(TypedDict):
-    """What is known of one path.
+    """The record of one path.
 
-    ``before`` is the copy of what was there before the first edit, None where setup made the file; ``ours`` are the
+    ``before`` is the copy from before the first edit, None if setup made the file; ``ours`` are the
     digests of what setup wrote, ``folders`` those it made, outermost first; ``mixed`` is whether others changed the
     file between two edits.
     """
@@ -43,7 +43,7 @@ class _Book(TypedDict):
 
 
 class Journal:
-    """What was there before setup changed it: a file ``setup.json`` and copies beside it, each for this user alone.
+    """The file ``setup.json`` with copies of changed files in its folder, readable by this user alone.
 
     A record is changed under a lock, so that setups at the same time lose nothing of each other's.
     """
@@ -85,10 +85,10 @@ class Journal:
         """Restore a file as it was before the first edit; delete one that setup made, with the folders it made."""
         with self._file.changing() as book:
             record = book["files"].get(str(path))
-            found = None if record is None else self._look_up(path, record)
-            if record is None or found is None:
+            result = None if record is None else self._look_up(path, record)
+            if record is None or result is None:
                 return False
-            file, content = found
+            file, content = result
             if content is None:
                 delete(file, record["folders"])
             else:
@@ -100,10 +100,10 @@ class Journal:
     def original(self, path: Path) -> ConfigFile | None:
         """Return a file as :meth:`restore` would leave it; None where that would do nothing."""
         record = self._file.load()["files"].get(str(path))
-        found = None if record is None else self._look_up(path, record)
-        if found is None:
+        result = None if record is None else self._look_up(path, record)
+        if result is None:
             return None
-        file, content = found
+        file, content = result
         if content is None:
             return ConfigFile(path, file.root)
         return ConfigFile(path, file.root, content.removeprefix(BOM).decode(), existed=True)
@@ -149,18 +149,18 @@ class Journal:
             before = record["before"]["digest"] if record["before"] else None
             record["mixed"] |= file.digest != before and file.digest not in record["ours"]
         record["ours"] = [*(digest for digest in record["ours"] if digest != after), after][-_MOST_DIGESTS:]
-        kept = book["copies"].get(name, [])
-        for old in kept[:-_MOST_COPIES]:
+        stored = book["copies"].get(name, [])
+        for old in stored[:-_MOST_COPIES]:
             if old != record["before"]:
-                kept.remove(old)
+                stored.remove(old)
                 (self._copies / old["name"]).unlink(missing_ok=True)
 
     def _copy(self, book: _Book, file: ConfigFile) -> _Copy:
-        kept = book["copies"].setdefault(str(file.path), [])
-        if kept and kept[-1]["digest"] == file.digest and (self._copies / kept[-1]["name"]).exists():
-            return kept[-1]
+        stored = book["copies"].setdefault(str(file.path), [])
+        if stored and stored[-1]["digest"] == file.digest and (self._copies / stored[-1]["name"]).exists():
+            return stored[-1]
         self._copies.mkdir(mode=0o700, exist_ok=True)
         copy = _Copy(name=f"{secrets.token_hex(8)}-{file.path.name[-100:]}", digest=file.digest or "")
         write_private(self._copies / copy["name"], file.encoded(file.text))
-        kept.append(copy)
+        stored.append(copy)
         return copy

@@ -1,4 +1,4 @@
-"""What setup changes: every edit of every file is worked out before the first is written."""
+"""The plan of setup: all edits of all files, made before the first is written."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from satchel.keep.documents.block import instructions_file, instructions_notes
 
 
 class Way(Enum):
-    """How a file is changed."""
+    """The kind of change of a file."""
 
     PUT = "put"
     TAKE = "take"
@@ -31,11 +31,11 @@ class Way(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A file that is to be written or deleted.
+    """A file to write or delete.
 
     Attributes:
-        file: as it is now.
-        after: what it is to hold; None to delete it.
+        file: its current content.
+        after: its new content; None to delete it.
         way: whether parts are put in or taken out, the file becomes what it was before setup, to the byte, or it is
             for this user alone, so that no copy of it is kept.
         shown: what a diff shows in place of a secret.
@@ -49,7 +49,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What becomes of one client, or of a project's instructions.
+    """The outcome for one client, or for a project's instructions.
 
     Attributes:
         name: the client's name, or ``instructions``.
@@ -108,7 +108,7 @@ class _Drafts:
 
 
 def plan_setup(clients: Iterable[Client], place: Place, wish: Wish, *, instructions: bool = False) -> Plan:
-    """Work out what is to be written so that clients start Satchel."""
+    """Plan the edits that make clients start Satchel."""
     drafts, outcomes = _Drafts(), []
     for client in clients:
         plugin = plugin_of(client, place)
@@ -144,12 +144,12 @@ def plan_setup(clients: Iterable[Client], place: Place, wish: Wish, *, instructi
 def plan_removal(
     clients: Iterable[Client], place: Place, journal: Journal, *, in_project: bool, instructions: bool
 ) -> Plan:
-    """Work out what is to be written so that nothing of setup is left.
+    """Plan the edits that remove everything that setup wrote.
 
     A file that nobody else has changed since becomes what it was to the byte; out of others only our parts are taken.
     """
     drafts, outcomes = _Drafts(), []
-    known = journal.paths()
+    record = journal.paths()
     allowed = frozenset() if in_project else frozenset(CLIENTS)
     everything = Wish(NAME, in_project=in_project, allowed=allowed)
     for client in clients:
@@ -158,7 +158,7 @@ def plan_removal(
             try:
                 roles = drafts.change(target, _take)
             except SatchelError:
-                if target.path in known or NAME in drafts.texts.get(target.path, ""):
+                if target.path in record or NAME in drafts.texts.get(target.path, ""):
                     raise
                 continue  # whatever is wrong with it, setup never wrote it
             _add_roles(files, target, roles)
@@ -245,10 +245,10 @@ def _take(text: str, target: Target, part: JsonPart | TextPart) -> str:
 
 def _replaced(drafts: _Drafts, target: Target) -> list[str]:
     try:
-        found = found_in(drafts.text_of(target), target)
+        result = found_in(drafts.text_of(target), target)
     except SatchelError:
         return []  # what follows says why it cannot be changed
-    return [f"replaced the {role}: {one.detail}" for role, one in found if one.state is State.STALE]
+    return [f"replaced the {role}: {one.detail}" for role, one in result if one.state is State.STALE]
 
 
 def _instructions(drafts: _Drafts, root: Path) -> Outcome:

@@ -1,4 +1,4 @@
-"""What setup tells people and machines."""
+"""Results of setup as text and JSON."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def outcome_lines(plan: Plan, place: Place, *, is_done: bool) -> Iterator[str]:
-    """Yield a line for each client, with what became, or would become, of which file."""
+    """Yield a line for each client, with the change, or planned change, of each file."""
     edits = {edit.file.path: edit for edit in plan.edits}
-    shown = [outcome for outcome in plan.outcomes if outcome.is_there]
-    if not shown:
+    visible = [outcome for outcome in plan.outcomes if outcome.is_there]
+    if not visible:
         yield "nothing of setup is there"
-    width = max([_WIDTH, *(len(outcome.name) + 2 for outcome in shown)])
-    for outcome in shown:
+    width = max([_WIDTH, *(len(outcome.name) + 2 for outcome in visible)])
+    for outcome in visible:
         done = ", ".join(
             f"{_CHANGES[_kind(edits[path])][0 if is_done else 1]} {short(path, place)} ({roles})"
             for path, roles in outcome.files
@@ -80,17 +80,17 @@ def outcome_lines(plan: Plan, place: Place, *, is_done: bool) -> Iterator[str]:
 
 
 def left_lines(plan: Plan, *, is_done: bool) -> Iterator[str]:
-    """Yield what is left for the user."""
-    left = [text for outcome in plan.outcomes for text in outcome.left]
+    """Yield the steps that are left to the user."""
+    remaining = [text for outcome in plan.outcomes for text in outcome.left]
     if is_done and any(outcome.files for outcome in plan.outcomes if outcome.name in {*CLIENTS, "server"}):
-        left.append("Restart the clients that run now")
-    if left:
+        remaining.append("Restart the clients that run now")
+    if remaining:
         yield "Left for you:"
-        yield from (f"- {text}" for text in left)
+        yield from (f"- {text}" for text in remaining)
 
 
 def diff_lines(edits: Iterable[Edit]) -> Iterator[str]:
-    """Yield edits as a unified diff; secrets that stand beside them are not shown."""
+    """Yield edits as a unified diff; secrets next to them are not shown."""
     for edit in edits:
         before, after = _lines(edit.file.text), _lines(edit.after or "")
         if edit.shown:
@@ -151,7 +151,7 @@ def check_lines(
 
 
 def check_fields(checks: Sequence[ClientCheck], *, is_fine: bool, note: str | None) -> dict[str, object]:
-    """Return what was found as JSON fields."""
+    """Return the findings as JSON fields."""
     return {
         "ok": is_fine,
         "clients": [

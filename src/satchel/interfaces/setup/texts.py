@@ -14,11 +14,11 @@ from satchel.keep.documents.splitting import BEGIN, END, markers
 
 @dataclass(frozen=True, slots=True)
 class OwnText:
-    """A file that is wholly ours.
+    """A file that Satchel owns as a whole.
 
     Attributes:
-        mark: what it begins with, in every version.
-        text: what it is to hold.
+        mark: its beginning, in every version.
+        text: its content.
     """
 
     role: str
@@ -26,13 +26,13 @@ class OwnText:
     text: str
 
     def found(self, text: str) -> Found:
-        """Say whether the file is as it should be."""
+        """Check whether the file is current."""
         if not text:
             return Found(State.MISSING)
         return Found(State.CURRENT) if text == self.text else Found(State.STALE, "another version of it")
 
     def put(self, text: str) -> str:
-        """Return what the file is to hold."""
+        """Return the content of the file."""
         if text.strip() and not text.startswith(self.mark):
             raise Refused("setup did not make this file", "Rename or remove it, then try again")
         return self.text

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from satchel.base.errors import InvalidInput, Refused
-from satchel.interfaces.setup.containers import newline_of
+from satchel.interfaces.setup.jsonc_text import newline_of
 
 Path = tuple[str, ...]
 """Keys from the outermost table inwards."""

@@ -4,7 +4,6 @@ TYPE_CHECKING = False  # the modules are imported one by one, when they are need
 if TYPE_CHECKING:
     from satchel.interfaces.text import briefings as briefings
     from satchel.interfaces.text import consultations as consultations
-    from satchel.interfaces.text import corrections as corrections
     from satchel.interfaces.text import decisions as decisions
     from satchel.interfaces.text import entries as entries
     from satchel.interfaces.text import errors as errors

@@ -206,8 +206,8 @@ def _checked(file: FileCheck, checked: FilesChecked, when: When) -> list[str]:
     else:
         lines = [f"{name} is free"]
     if file.expired_at is not None:
-        taken = "" if against else "; nobody has taken it"
-        lines[0] += f"; your claim expired {_ago(now - file.expired_at)}{taken}"
+        suffix = "" if against else "; nobody has taken it"
+        lines[0] += f"; your claim expired {_ago(now - file.expired_at)}{suffix}"
     lines += [f" shared by {_holder(claim, file.file, now, when)}" for claim in others]
     for claim in file.elsewhere:
         lines.append(

@@ -116,14 +116,14 @@ def _record(record: Any) -> Fields:
         if hasattr(value, "next_offset"):
             fields |= {shown_as: [fields_of(one) for one in value], **rest_fields(value)}
             continue
-        shown = fields_of(value)
+        rendered = fields_of(value)
         # an empty list is a payload too
         if (
             shown_always is None
             or name in shown_always
-            or not (shown is None or (shown in ([], {}) and name != "payload"))
+            or not (rendered is None or (rendered in ([], {}) and name != "payload"))
         ):
-            fields[shown_as] = shown
+            fields[shown_as] = rendered
     return fields
 
 
@@ -133,8 +133,8 @@ def _plan(kind: Any) -> tuple[tuple[tuple[str, str], ...], frozenset[str] | None
     leaves_out = "uid" in names or kind.__name__ in _LEAN
     renamed_id = {"id": "ref"} if hasattr(kind, "ref") and "ref" not in names else {}
     renamed = _NAMES | ({"ref": "id"} if kind.__name__ in _KNOWN_BY_REF else {})
-    shown = [(renamed.get(name, name), renamed_id.get(name, name)) for name in (*names, *_ADDED.get(kind.__name__, ()))]
-    return tuple(shown), frozenset(_ALWAYS.get(kind.__name__, ())) if leaves_out else None
+    pairs = [(renamed.get(name, name), renamed_id.get(name, name)) for name in (*names, *_ADDED.get(kind.__name__, ()))]
+    return tuple(pairs), frozenset(_ALWAYS.get(kind.__name__, ())) if leaves_out else None
 
 
 def _value(record: Any, name: str) -> Any:

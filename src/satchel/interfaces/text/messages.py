@@ -94,8 +94,12 @@ def message_line(message: Message, reader: str | None, now: int | None = None) -
 
 def _answer_due(message: Message, now: int | None) -> str:
     assert message.answer_by is not None
-    left = message.answer_by - (message.created_at if now is None else now)
-    return f"answer needed within {span_in_words(left)}" if left > 0 else f"answer overdue by {span_in_words(-left)}"
+    remaining = message.answer_by - (message.created_at if now is None else now)
+    return (
+        f"answer needed within {span_in_words(remaining)}"
+        if remaining > 0
+        else f"answer overdue by {span_in_words(-remaining)}"
+    )
 
 
 def _kind(message: Message) -> tuple[str | None, str | None]:

@@ -82,7 +82,7 @@ def content_notes(contents: Sequence[PackageContent]) -> list[str]:
 
 
 def _consumed_note(consumed: Sequence[Consumption]) -> str | None:
-    given = [
+    values = [
         " ".join(
             (
                 value_text(one.agent) if one.agent else "an agent without a name",
@@ -94,7 +94,7 @@ def _consumed_note(consumed: Sequence[Consumption]) -> str | None:
         )
         for one in consumed
     ]
-    return f"briefed to {', '.join(given)} UTC" if given else None
+    return f"briefed to {', '.join(values)} UTC" if values else None
 
 
 def saved_text(package: Package) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from satchel.keep.citations import Citation
 
 NONE = "-"
-"""Stands for a missing value; a value that is a dash is quoted."""
+"""A missing value; a value that is a dash is quoted."""
 
 _PLAIN = re.compile(r"[^\s\"\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _LINE_AT_END = re.compile(r":[0-9]+(?:-[0-9]+)?\Z")
@@ -151,16 +151,16 @@ def with_shown_names(answer: Any) -> Any:
     changes = {}
     for name in field_names(answer) or ():
         value = getattr(answer, name)
-        shown = _shown(value) if name in _OF_NAMES else with_shown_names(value)
-        if shown != value:
-            changes[name] = shown
+        rendered = _with_shown_name(value) if name in _OF_NAMES else with_shown_names(value)
+        if rendered != value:
+            changes[name] = rendered
     return replace(answer, **changes) if changes else answer
 
 
-def _shown(value: Any) -> Any:
+def _with_shown_name(value: Any) -> Any:
     if isinstance(value, str):
         return shown_name(value)
-    return tuple(map(_shown, value)) if type(value) is tuple else value
+    return tuple(map(_with_shown_name, value)) if type(value) is tuple else value
 
 
 MAX_CHARS = 19_000

@@ -164,10 +164,10 @@ def _lines(section: _Section, room: int, width: int, style: Style) -> Iterator[s
     visible = len(section.rows)
     if room < visible + (section.more > 0):
         visible = max(1, room - 1)
-    left = width - _WORD_COLUMNS - _AGE_COLUMNS - 4
+    remaining = width - _WORD_COLUMNS - _AGE_COLUMNS - 4
     for row in section.rows[:visible]:
         word = style(_padded(row.word, _WORD_COLUMNS), row.style)
-        yield f"  {word} {_padded(_cut(row.text, left), left)} {row.age:>{_AGE_COLUMNS}}".rstrip()
+        yield f"  {word} {_padded(_cut(row.text, remaining), remaining)} {row.age:>{_AGE_COLUMNS}}".rstrip()
     rest = len(section.rows) - visible + section.more
     if rest:
         yield style(f"  {rest} more", "quiet")

@@ -89,12 +89,12 @@ def show_team(team: Team) -> None:
 
 def _head(team: Team, option: str, empty: str) -> str:
     persons = f"{team.persons} {'person has' if team.persons == 1 else 'persons have'} written here"
-    shown = len(team.sessions)
-    if not shown and not team.earlier:
+    visible = len(team.sessions)
+    if not visible and not team.earlier:
         return f"{empty}. {persons}." if team.persons else f"{empty}."
-    count = f"{shown} of {team.total}" if shown < team.total else f"{shown}"
+    count = f"{visible} of {team.total}" if visible < team.total else f"{visible}"
     head = f"{count} session{'s' * (team.total != 1)}"
-    if shown and team.sessions[0].own:
+    if visible and team.sessions[0].own:
         head += ", yours first" if team.total > 1 else " (yours; agents that never call Satchel are not listed)"
     head += f"; {team.earlier} more ended over 8 hours ago ({option})" if team.earlier else ""
     return head + (f"; {persons}" if team.persons else "")

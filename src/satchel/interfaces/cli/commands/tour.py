@@ -114,16 +114,16 @@ class HookSession:
     """
 
     def __init__(self, client: str, folder: Path, where: Mapping[str, str], home: Path) -> None:
-        known = client_named(client)
-        assert known is not None
-        assert known.id_variable is not None
+        record = client_named(client)
+        assert record is not None
+        assert record.id_variable is not None
         self.client = client
         self._folder = folder
         self._id = f"tour-{client}"
         self._numbers = count(1)
         ours = {name: value for name, value in os.environ.items() if not name.startswith("SATCHEL_")}
         self._environ = {name: value for name, value in ours.items() if name not in _OF_CLIENTS} | {
-            known.id_variable: self._id,
+            record.id_variable: self._id,
             "SATCHEL_HOOKS_DEADLINE_MS": _MILLISECONDS,
             "HOME": str(home),
             "XDG_STATE_HOME": str(home / "state"),
@@ -259,10 +259,10 @@ def keep_apart(first: HookSession, second: HookSession, file: str) -> Iterator[A
 
 
 def _edit(session: HookSession, file: str, *, goes_through: bool) -> str:
-    went_through, said = session.edit(file)
+    went_through, message = session.edit(file)
     if went_through != goes_through:
         raise SatchelError(f"an edit of {file} by {session.client} was {'let through' if went_through else 'stopped'}")
-    return said
+    return message
 
 
 def learn(first: ToolClient, second: ToolClient, folder: Path) -> Iterator[Act]:
@@ -279,16 +279,16 @@ def learn(first: ToolClient, second: ToolClient, folder: Path) -> Iterator[Act]:
     if not done.returncode or not separator:
         raise SatchelError(f"{_SOLD} was read as {_USUAL} without an error")
     yield Act(first.name, f"adds up {_SOLD}, which a shop exported, and fails", error)
-    met = {"error_type": error_type, "message": message, "stack": done.stderr, "lang": "python"}
-    yield (reported := _act(first, "reports the error, with its traceback", "report_error", met))
+    report = {"error_type": error_type, "message": message, "stack": done.stderr, "lang": "python"}
+    yield (reported := _act(first, "reports the error, with its traceback", "report_error", report))
     action = f"tries another encoding, {_ENCODING}, and has its answer"
     yield Act(first.name, action, _total(folder, _SOLD, _ENCODING))
     solved = {"id": reported.answer.split()[0], "solution": _FIX}
     yield (recorded := _act(first, f"records what fixed it: {_FIX}", "report_outcome", solved))
     query = f"add up {_RETURNED}, which the shop exported"
-    asked = {"role": "qa_expert", "task_id": "returns", "query": query, "budget": BUDGET}
+    request = {"role": "qa_expert", "task_id": "returns", "query": query, "budget": BUDGET}
     action = f"is to {query}, and begins with a briefing of at most {BUDGET} tokens"
-    yield (briefing := _act(second, action, "get_briefing", asked))
+    yield (briefing := _act(second, action, "get_briefing", request))
     warned = re.search(r"encoding='([\w-]+)'", briefing.answer)
     if warned is None:
         raise SatchelError("the briefing did not warn of the error that was solved")
