@@ -24,7 +24,7 @@ from satchel.base.errors import ERROR_KINDS
 from satchel.consult.providers import PROVIDERS
 from satchel.interfaces.cli.group import COMMANDS, satchel_command
 from satchel.interfaces.mcp.guidance import PROMPTS
-from satchel.interfaces.mcp.tools import ALL_TOOLS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS
 from satchel.interfaces.setup.clients import CLIENTS, Client
 from satchel.keep.moving.kinds import LINE_KINDS
 
