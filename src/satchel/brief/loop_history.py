@@ -14,8 +14,7 @@ from satchel.keep.entries import structured
 from satchel.keep.entries.records import ERROR, REVIEW_VERDICT, SCRATCHPAD
 from satchel.keep.entries.structured import Scratchpad
 from satchel.keep.loop_scope import ATTEMPTS, OF_LOOPS, LoopScope
-from satchel.store.asking import Asking, answering
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Asking, Transaction, answering, set_of
 
 PASSING = frozenset({"pass", "passed", "passes", "passing", "green", "ok", "success", "successful", "succeeded"})
 """Test statuses that mean success."""

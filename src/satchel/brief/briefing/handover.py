@@ -16,8 +16,7 @@ from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.joining import sessions_before
 from satchel.keep.sessions.records import Actor
-from satchel.store.asking import Asking
-from satchel.store.transaction import Row, Transaction, set_of
+from satchel.store.transaction import Asking, Row, Transaction, set_of
 
 _LOOKED_AT = 10
 """How many sessions are read, those seen last first."""

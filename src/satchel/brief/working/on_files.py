@@ -19,7 +19,7 @@ from satchel.find.kind import Kind
 from satchel.find.words import STOP_WORDS, WORD
 from satchel.keep import binding, deliveries, names
 from satchel.keep.binding import Binding
-from satchel.keep.documents.clients import loaded_items
+from satchel.keep.documents.states import loaded_items
 from satchel.keep.entries.records import BUG, COMPARED_TYPES, ENTRY_TYPES, ERROR, REVIEW_ISSUE
 from satchel.keep.paths import FILE_REF
 from satchel.keep.preferences import UNCONFIRMED
@@ -309,9 +309,9 @@ class Note(NamedTuple):
     def text(self) -> str:
         if self.type not in {REVIEW_ISSUE, BUG}:
             return self.content
-        from satchel.keep.entries import labels
+        from satchel.keep.entries import structured
 
-        return labels.labelled(ENTRY_TYPES[self.type - 1], self.content)
+        return structured.labelled(ENTRY_TYPES[self.type - 1], self.content)
 
 
 def line(head: str, text: str, most: int = SHOWN_CHARS) -> str:
