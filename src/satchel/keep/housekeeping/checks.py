@@ -276,12 +276,7 @@ def _sample_problems(transaction: Transaction) -> list[str]:
         sample = transaction.all(
             "SELECT id, item_id, project_id FROM documents "
             "WHERE kind = :kind AND (id % :step = 0 OR id > :newest) LIMIT :most",
-            {
-                "kind": kind.number,
-                "step": max(1, highest // _SAMPLE),
-                "newest": highest - _SAMPLE // 2,
-                "most": 2 * _SAMPLE,
-            },
+            {**values, "kind": kind.number},
         )
         texts = kept.texts(thing, transaction, [item for _, item, _ in sample])
         wrong = [
