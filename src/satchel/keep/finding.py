@@ -11,8 +11,7 @@ from satchel.base.paging import DEFAULT_LIMIT, check_page, next_offset
 from satchel.base.records import dataclass, replace
 from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import LIVENESS
-from satchel.find import meaning, search
-from satchel.find import rebuild as rebuilding
+from satchel.find import documents, meaning, search
 from satchel.find.in_time import SHORTENED, SearchTime
 from satchel.find.kind import KIND_OF, Kind
 from satchel.find.query import SYNTAXES, Query, parse
@@ -278,7 +277,7 @@ class Finding(Service):
             notes += [hidden_note(narrowing, hidden)] if hidden else []
             return replace(results_page, notes=(*results_page.notes, *notes))
 
-    def rebuild(self, progress: rebuilding.Progress) -> int:
+    def rebuild(self, progress: documents.Progress) -> int:
         """Rebuild the search index while others write.
 
         Args:
@@ -288,7 +287,7 @@ class Finding(Service):
             The number of indexed items.
         """
         loaders = [(kind, partial(kept.load_documents, thing)) for kind, thing in KINDS.items()]
-        return rebuilding.rebuild(self._workplace.engine, loaders, progress)
+        return documents.rebuild(self._workplace.engine, loaders, progress)
 
 
 def _on_file(transaction: Transaction, project_id: int, file: str) -> tuple[str, dict[str, object]]:

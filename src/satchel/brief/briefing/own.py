@@ -13,8 +13,7 @@ from satchel.keep.deliveries import Window
 from satchel.keep.documents.states import loaded_items
 from satchel.keep.messages.visibility import UNANSWERED
 from satchel.keep.sessions.records import Actor
-from satchel.store.asking import Asking
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Asking, Transaction
 
 if TYPE_CHECKING:
     from satchel.brief.briefing.records import Candidate

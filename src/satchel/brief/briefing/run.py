@@ -27,8 +27,7 @@ from satchel.keep.entries.records import (
 )
 from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.names import is_persons
-from satchel.store.asking import Asking
-from satchel.store.transaction import Row, set_of
+from satchel.store.transaction import Asking, Row, set_of
 
 _NOTES = tuple(
     number

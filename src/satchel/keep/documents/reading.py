@@ -6,9 +6,9 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from satchel.base import git_trees
+from satchel.base import git_commands
 from satchel.base.errors import InvalidInput, NotFound
-from satchel.base.git_trees import TreeFile
+from satchel.base.git_commands import TreeFile
 from satchel.base.records import NamedTuple
 from satchel.keep.documents.splitting import IS_RECORD, ONLY_IMPORTS
 from satchel.keep.documents.states import INSTRUCTION_FILES
@@ -68,7 +68,7 @@ def read_documents(workplace: Workplace, root: str, configured: str | None) -> R
     place = place_of(root, configured)
     is_here = place.remote is None and configured is None
     commit = place.head if is_here else tip_of(place)
-    tree = None if commit is None else git_trees.files_at(root, commit, ".")
+    tree = None if commit is None else git_commands.files_at(root, commit, ".")
     if tree is None:
         raise NotFound(
             "git tracks no documents here: only those that are committed are read", "Commit them, then try again"
@@ -119,7 +119,7 @@ class _Reader:
         return tuple(self._document(path, text) for path, text in self._texts.items())
 
     def _follow(self, links: list[str]) -> None:
-        read = git_trees.contents(self._root, [self._files[path] for path in links])
+        read = git_commands.contents(self._root, [self._files[path] for path in links])
         for path in links:
             target = read.get(self._files[path].blob, b"").decode("utf-8", "replace")
             resolved = _resolved(path, target)
@@ -137,7 +137,7 @@ class _Reader:
                 readable.append(file)
             else:
                 self.skipped[path] = problem if not file.is_regular else f"it {problem}"
-        read = git_trees.contents(self._root, readable)
+        read = git_commands.contents(self._root, readable)
         for file in readable:
             data = read.get(file.blob)
             text = None if data is None or len(data) > MAX_BYTES or b"\0" in data else _decoded(data)

@@ -13,7 +13,7 @@ from typing import Any
 
 from satchel.base.config_files import read_file
 from satchel.base.errors import SatchelError
-from satchel.base.git_config import text_of
+from satchel.base.git_files import text_of
 from satchel.base.paths import FILE_NAME, FOLDER_NAME
 from satchel.base.records import NamedTuple
 from satchel.keep.housekeeping.checks import Check

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import stat
 
-from satchel.base.contained import is_inside, open_inside, why_unreadable
 from satchel.base.errors import InvalidInput, Refused
+from satchel.base.file_checks import is_inside, open_inside, why_unreadable
 from satchel.base.machine import caller_elsewhere, seen_by_caller
 from satchel.base.records import dataclass
 from satchel.keep.texts import storable

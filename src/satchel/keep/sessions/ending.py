@@ -40,7 +40,7 @@ def take_back_claims(transaction: Transaction, project_id: int, state: State, no
     )
     for agent, text in rows:
         details = json.loads(text)
-        if details.get("until", 0) <= now:
+        if not details.get("with_session") or details["until"] <= now:
             continue
         path, worktree = details["path"], details.get("worktree", "")
         holder = _holder(transaction, project_id, state, agent, path, worktree, now)

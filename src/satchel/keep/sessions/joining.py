@@ -13,8 +13,7 @@ from satchel.base.processes import Process
 from satchel.base.records import NamedTuple
 from satchel.keep.sessions.clients import OF_TOKENS, STATE, VARIABLE, State, host_id
 from satchel.keep.sessions.presence import is_abandoned, local_process
-from satchel.store.asking import Asking, answering
-from satchel.store.transaction import Row, Transaction, set_of
+from satchel.store.transaction import Asking, Row, Transaction, answering, set_of
 
 if TYPE_CHECKING:
     from satchel.keep.sessions.caller import Caller

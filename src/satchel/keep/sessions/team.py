@@ -18,8 +18,7 @@ from satchel.keep.names import PERSONS
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.joining import SessionRow
 from satchel.keep.sessions.presence import LISTED_DAYS, MAX_CHECKED
-from satchel.store.asking import Asking, both
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Asking, Transaction, both, set_of
 
 if TYPE_CHECKING:
     from satchel.keep.common_filters import Chosen

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from satchel.base import processes
 from satchel.base.clock import DAY_MS
-from satchel.base.git_head import read_head
+from satchel.base.git_files import read_head
 from satchel.base.text import fold
 from satchel.keep import events, jumps
 from satchel.keep.names import check_agent, ensure_agent
