@@ -329,7 +329,9 @@ class Consulting:
     def _reused(
         self, question: Question, model: Assistant, state: ConversationState, plan: TurnPlan, earlier: EarlierAnswer
     ) -> Consultation:
-        whole = consultation_of(question, model, state, plan, notes=(f"nothing was sent: this is {earlier.description}",))
+        whole = consultation_of(
+            question, model, state, plan, notes=(f"nothing was sent: this is {earlier.description}",)
+        )
         return replace(whole, answer=earlier.answer, sent_tokens=0, saved_tokens=plan.resent_tokens)
 
     def _keep(self, question: Question, model: Assistant, reply: Reply) -> Kept | None:

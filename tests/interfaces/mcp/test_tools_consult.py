@@ -14,7 +14,7 @@ from consult.providers.parrot import Parrot
 from satchel.consult.records import ConversationKey, Placement
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Outcome, Registry
-from satchel.interfaces.mcp.tools import ALL_TOOLS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS
 from tool_asking import Asker, Case, check_case, check_format, field, named, untested
 
 MODEL = "compatible:tiny"

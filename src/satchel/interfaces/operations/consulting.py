@@ -26,7 +26,7 @@ _TOLD_EVERY_CHARS = 400
 
 def answer_agent(call: Call[Satchel], /, *, format: str = "text", **request: Any) -> str:  # noqa: A002 -- on the wire
     """Ask another model, and report each step to the caller."""
-    from satchel.interfaces.mcp.answer import answer
+    from satchel.interfaces.mcp.call import answer
     from satchel.interfaces.text.consultations import consultation_text
     from satchel.interfaces.text.json import fields_of
 
