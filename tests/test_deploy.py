@@ -19,7 +19,7 @@ import click
 import pytest
 
 from satchel.interfaces.cli.group import satchel_command
-from satchel.store.postgres.address import parse
+from satchel.store.postgres import parse
 from satchel.store.schema import MIGRATIONS
 
 ROOT = Path(__file__).parents[1]

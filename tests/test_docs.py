@@ -21,10 +21,10 @@ from consult.providers.chat_completions import ChatCompletions, Said
 from repositories import commit_all, make_repository
 from satchel.base.config_keys import KEYS
 from satchel.base.errors import ERROR_KINDS
-from satchel.consult.assistants.opening import PROVIDERS
+from satchel.consult.providers import PROVIDERS
 from satchel.interfaces.cli.group import COMMANDS, satchel_command
 from satchel.interfaces.mcp.guidance import PROMPTS
-from satchel.interfaces.mcp.tools import ALL_TOOLS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS
 from satchel.interfaces.setup.clients import CLIENTS, Client
 from satchel.keep.moving.kinds import LINE_KINDS
 
