@@ -81,11 +81,11 @@ def test_a_store_that_vanished_is_said_with_the_remedy_and_is_shown_again_once_i
     ann = Browser.of(running, logins)
     assert b"The first?" in ann.get("/p/project/").body
     away = moved_away(agents)
-    gone = ann.get("/p/project/sections/needs")
+    gone = ann.get("/p/project/")
     assert gone.status == 410
     assert b"satchel restore" in gone.body
     away.rename(agents.place.file.parent)
-    assert b"The first?" in ann.get("/p/project/sections/needs").body
+    assert b"The first?" in ann.get("/p/project/").body
 
 
 @judged
