@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from satchel.keep.shared.service import SharedTexts
     from satchel.keep.strategies import Strategies
     from satchel.store.engine import Engine
-    from satchel.store.postgres.address import Address
+    from satchel.store.postgres import Address
     from satchel.store.postgres.engine import PostgresEngine
 
 
@@ -171,7 +171,7 @@ class Satchel:
 
     @cached_property
     def housekeeping(self) -> Housekeeping:
-        from satchel.consult.upkeep import EXAMINATIONS
+        from satchel.consult.conversation_tables import EXAMINATIONS
         from satchel.keep.housekeeping import Housekeeping
 
         return Housekeeping(self.workplace, EXAMINATIONS)
@@ -375,7 +375,7 @@ def through_a_server() -> Refused:
 def _database_engine(
     address: Address | str, config: Config, clock: Clock, *, read_only: bool, migrates: bool | None
 ) -> PostgresEngine:
-    from satchel.store.postgres.address import parse
+    from satchel.store.postgres import parse
 
     if isinstance(address, str):
         address = parse(address)

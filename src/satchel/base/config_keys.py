@@ -344,11 +344,7 @@ class Config:
         return made
 
     def setting(self, name: str) -> Setting:
-        """Return a key's value with its source.
-
-        Raises:
-            InvalidInput: no such key exists.
-        """
+        """Return a key's value with its source."""
         key = key_named(name)
         return next(setting for setting in self.settings if setting.key is key)
 

@@ -23,13 +23,13 @@ from satchel.brief.room.records import (
 )
 from satchel.brief.room.threads import SentMessages
 from satchel.find.kind import Kind
-from satchel.keep import events, following, projects, replacing
+from satchel.keep import events, following, kept, projects, replacing
 from satchel.keep.corrections import log
 from satchel.keep.corrections.service import Corrections
 from satchel.keep.decisions import Decisions
 from satchel.keep.decisions import updates as decisions
 from satchel.keep.decisions.records import KEEP, NewDecision
-from satchel.keep.entries import queries as entry_queries
+from satchel.keep.entries.kind import ENTRY
 from satchel.keep.files import claiming
 from satchel.keep.messages import updates
 from satchel.keep.messages.records import Message
@@ -160,7 +160,7 @@ class Room(Reading):
         work, number = self._workplace, Kind.ENTRY.number_of(ref)
         agent = check_agent(work, agent)
         with projects.writing(work) as (transaction, project, now):
-            note = entry_queries.load(transaction, project.id, number)
+            note = kept.load(ENTRY, transaction, project.id, number)
             if note is None:
                 raise NotFound(f"there is no note {Kind.ENTRY.ref(number)} in this project", "Searches show the ids")
             actor = acting(transaction, work, project.id, agent, now)
