@@ -16,8 +16,8 @@ from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.web.request import Page, PageRequest, View, as_text, now, offset
 from satchel.keep.constraints import Constraint
 from satchel.keep.decisions.records import Decision
-from satchel.keep.entries.labels import labelled
 from satchel.keep.entries.records import STRUCTURED_TYPES, Entry
+from satchel.keep.entries.structured import labelled
 from satchel.keep.finding import Found, FoundPage
 from satchel.keep.items import MAX_ITEMS, Item
 from satchel.keep.patterns.records import ErrorPattern
