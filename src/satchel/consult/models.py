@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from satchel.base.errors import AssistantFailed, InvalidInput, nearest, unknown_name
 from satchel.base.records import dataclass, field
 from satchel.base.text import check_name
-from satchel.consult.records import Content, HeldBack, IsCancelled, Window, never
+from satchel.consult.records import Content, HeldBack, IsCancelled, Settings, Window, never
 
 if TYPE_CHECKING:
     from satchel.consult.vector_stores import Sweeper, VectorStore
@@ -104,8 +104,6 @@ class Ask:
         on_sign: called, in the thread of the call, before each request and whenever the provider sends something, be
             it no word of the answer: a model may think for longer than a lease lasts.
         is_shown: whether ``on_text`` shows the text to anybody: what was shown is not asked for again.
-        effort: how much the model should think: ``low``, ``medium`` or ``high``; None leaves it to the provider.
-        temperature: of the sampling; None leaves it to the provider.
     """
 
     prompt: str
@@ -119,8 +117,7 @@ class Ask:
     stores: StoreLog | None = None
     on_sign: Callable[[], None] = noop
     is_shown: bool = True
-    effort: str | None = None
-    temperature: float | None = None
+    settings: Settings = Settings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +152,10 @@ class Assistant(Protocol):
     @property
     def keeps_history(self) -> bool:
         """Whether the provider keeps the thread, so that only new turns are sent."""
+
+    @property
+    def unsupported(self) -> frozenset[str]:
+        """Names of the :class:`Settings` that it does not take."""
 
     @property
     def sweeper(self) -> Sweeper | None:
