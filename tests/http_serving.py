@@ -19,7 +19,7 @@ from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
 from satchel.interfaces.web.logins import Logins
 from satchel.remote.proof import identify
-from satchel.store.postgres.address import Address
+from satchel.store.postgres import Address
 
 
 class FixedTokens:

@@ -1,6 +1,6 @@
 """Gathering: what paths hold, looked at but not read, each file once, and what is held back with the reason.
 
-The reasons that a file is held back for, here and in ``project_files``:
+The reasons that a file is held back for:
 
 ``secret_name``, ``secret``: its name, or what it holds, says that it holds secrets; sent only with force.
 ``outside``: a link leads out of the allowed roots. ``git``: it belongs to git's own folder.
@@ -20,8 +20,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 
-from satchel.base.contained import is_inside, why_unreadable
 from satchel.base.errors import InvalidInput, NotFound, Refused, TooLarge, nearest
+from satchel.base.file_checks import is_inside, why_unreadable
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.consult.ignoring import list_files

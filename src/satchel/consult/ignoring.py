@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from satchel.base.git_asking import ask_git
-from satchel.base.git_config import text_of
+from satchel.base.git_commands import ask_git
+from satchel.base.git_files import text_of
 
 _SECONDS = 60
 _LIST = ("ls-files", "--cached", "--others", "--exclude-standard", "-z")

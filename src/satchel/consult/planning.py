@@ -284,9 +284,8 @@ class _Draft:
             )
         outside = [path for path in sorted(self._request.priority) if path in self.overflow and self._places(path)]
         if outside:
-            notes.append(
-                f"{_shortened_list(outside)} has priority but is not in the prompt: it did not fit when it was placed"
-            )
+            names = _shortened_list(outside)
+            notes.append(f"{names} has priority but is not in the prompt: it did not fit when it was placed")
         return notes
 
     def _places(self, path: str) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from threading import RLock
 
-from satchel.base.contained import open_inside, why_unreadable
+from satchel.base.file_checks import open_inside, why_unreadable
 from satchel.base.errors import Refused
 from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter

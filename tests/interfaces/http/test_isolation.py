@@ -35,11 +35,11 @@ from satchel.interfaces.http.callers import Callers
 from satchel.interfaces.http.calls import Calls
 from satchel.interfaces.http.public import operations, run_public, schema
 from satchel.interfaces.http.stores import Stores
-from satchel.keep.entries import near_notes
+from satchel.keep.entries import repeats
 from satchel.keep.following import Cursor
 from satchel.remote.calls import SERVED
 from satchel.store import kept_calls
-from satchel.store.postgres.address import Address
+from satchel.store.postgres import Address
 from store.postgres.places import new_place
 
 WORDS = ("token", "cache", "retry", "parser", "index", "deadlock", "unicode")
@@ -346,7 +346,7 @@ def compare(twins: tuple[Twin, Twin, ManualClock], seed: int, count: int) -> Non
     shared, alone, clock = twins
     with (
         patch.object(calls, "_HOOK_MS", 60_000),  # a busy machine cuts none short
-        patch.object(near_notes, "_LOT", 2),  # that bands are recorded, and under the marks of both projects
+        patch.object(repeats, "_LOT", 2),  # that bands are recorded, and under the marks of both projects
         patch.object(kept_calls, "KEPT_MS", 1_000_000),  # that some are swept
         same_marks(),
     ):
@@ -380,7 +380,7 @@ def test_a_token_is_answered_as_if_its_project_were_alone(
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1_000_000))
 def test_a_token_is_answered_as_if_its_project_were_alone_whatever_is_asked(
     twins: Callable[[], tuple[Twin, Twin, ManualClock]], seed: int
@@ -389,7 +389,7 @@ def test_a_token_is_answered_as_if_its_project_were_alone_whatever_is_asked(
 
 
 @pytest.mark.slow
-@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1_000_000))
 def test_a_token_for_a_database_is_answered_as_if_its_project_were_alone(seed: int) -> None:
     clock = ManualClock()

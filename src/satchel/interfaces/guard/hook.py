@@ -12,8 +12,8 @@ from shutil import which
 
 from satchel.base import user_files
 from satchel.base.errors import NotFound, Refused
-from satchel.base.git_asking import ask_git
-from satchel.base.git_head import top_of
+from satchel.base.git_commands import ask_git
+from satchel.base.git_files import top_of
 from satchel.base.records import dataclass
 from satchel.base.user_files import ConfigFile
 from satchel.interfaces.guard.command import STOPPED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from satchel.base.git_head import read_head, top_of
+from satchel.base.git_files import read_head, top_of
 from satchel.base.records import dataclass
 
 TYPE_CHECKING = False  # importing typing takes 4 ms

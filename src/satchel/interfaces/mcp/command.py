@@ -50,7 +50,7 @@ def run(
     from satchel.interfaces.mcp.server import make_late_server, make_server
     from satchel.interfaces.mcp.session_start import shared_text_read
     from satchel.interfaces.mcp.stdio import serve_stdio
-    from satchel.store.daily import daily_backups
+    from satchel.store.engine import daily_backups
 
     with ExitStack() as stack:
 

@@ -33,7 +33,7 @@ _LIMITS = {
     "MOST_SESSIONS": 30,
     "WHOLE_SESSIONS": 12,
     "MOST_CLAIMS": 2,
-    "MOST_COLLISIONS": 15,
+    "MOST_CONFLICTS": 15,
     "LINE": 120,
 }
 """Limits of the overview, so that a full one has less than 150 KB with all that it loads: changes, sessions, sessions

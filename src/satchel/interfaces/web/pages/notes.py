@@ -10,8 +10,8 @@ from satchel.base.records import NamedTuple
 from satchel.base.vocabulary import ALL_RUNS
 from satchel.interfaces.web.listing import LIVE, PER_PAGE, QUERY, Field, arguments, choices, list_page, offset
 from satchel.interfaces.web.request import WITHDRAWN, Action, ActionResult, Notice, Page, PageRequest, View
-from satchel.keep.entries.labels import labelled
 from satchel.keep.entries.records import ENTRY_TYPES, STRUCTURED_TYPES, Entry
+from satchel.keep.entries.structured import labelled
 
 _FIELDS = (
     QUERY,

@@ -13,7 +13,7 @@ SECTIONS = {
     "needs": ("1", "Needs you"),
     "since": ("2", "New since your last visit"),
     "where": ("3", "Agents"),
-    "collisions": ("4", "Conflicts"),
+    "conflicts": ("4", "Conflicts"),
 }
 """The sections of the overview, each with its key and heading."""
 
