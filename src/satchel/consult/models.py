@@ -167,9 +167,9 @@ class Assistant(Protocol):
 
 PROVIDER_NAMES = (
     *("openai", "anthropic", "gemini", "openrouter", "grok", "azure", "mistral", "deepseek", "groq"),
-    *("ollama", "lmstudio", "vllm", "compatible"),
+    *("ollama", "lmstudio", "vllm", "compatible", "cli"),
 )
-"""Three vendors with protocols of their own, and endpoints that speak OpenAI's chat completions."""
+"""Three vendors with protocols of their own, endpoints that speak OpenAI's chat completions, and installed clients."""
 
 TOKEN_FACTORS = {"openai": 1.0, "azure": 1.0, "anthropic": 1.75}
 """How many tokens of a provider's models one of o200k_base stands for at most, as far as is known.
@@ -198,6 +198,13 @@ class Family:
     output: int
     token_factor: float | None = None
 
+
+# a client's own instructions and tools take a part of its model's window
+_CLIENTS = {
+    "claude": Family("cli", "claude", 180_000, 32_000, 1.75),
+    "codex": Family("cli", "codex", 250_000, 64_000, 1.0),
+    "gemini": Family("cli", "gemini", 1_000_000, 65_536),
+}
 
 FAMILIES: tuple[Family, ...] = (
     *(
@@ -270,6 +277,9 @@ def find_model(name: object, *, window: int | None = None, output: int | None = 
         provider = family.provider
     elif not provider:
         raise _unknown(model)
+    elif provider == "cli":
+        known = ", ".join(f"cli:{one}" for one in _CLIENTS)
+        raise InvalidInput(f"there is no client cli:{model[:80]}", f"Known: {known}")
     if window is None:
         if family is None:
             raise _without_window(provider, model)
@@ -294,6 +304,8 @@ def find_model(name: object, *, window: int | None = None, output: int | None = 
 
 
 def _family(provider: str | None, model: str) -> Family | None:
+    if provider == "cli":
+        return _CLIENTS.get(model)
     fitting = [
         family
         for family in FAMILIES

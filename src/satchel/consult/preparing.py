@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from threading import RLock
 
-from satchel.base.file_checks import open_inside, why_unreadable
 from satchel.base.errors import Refused
+from satchel.base.file_checks import open_inside, why_unreadable
 from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter
 from satchel.consult.conversations import Conversations

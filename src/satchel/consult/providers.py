@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.base.errors import AssistantFailed, InvalidInput
 from satchel.base.records import dataclass
 from satchel.consult import failures, rounds
+from satchel.consult.command_line import CLIENTS, CommandLineAssistant, find_program
 from satchel.consult.failures import Patience
 from satchel.consult.models import Ask, Assistant, Timing, find_model
 from satchel.consult.openai import OpenAICompatible, OpenAIResponses
@@ -366,6 +367,8 @@ def open_assistant(
     """Return the assistant of a model; nothing is sent and no SDK is imported yet."""
     settings = settings or AssistantSettings()
     model = find_model(name, window=settings.window, output=settings.output)
+    if model.provider == "cli":
+        return CommandLineAssistant(model, environ, timing)
     provider = PROVIDERS[model.provider]
     key, url = _read_key(environ, provider.key), _url(environ, provider, settings)
     if url is None and provider.adapter is OpenAICompatible:
@@ -399,4 +402,7 @@ def providers(environ: Mapping[str, str], settings: AssistantSettings | None = N
         if provider.adapter is OpenAICompatible and _url(environ, provider, settings) is None:
             missing.append(provider.url_variable or "consult.base_url")
         states.append(ProviderState(name, ", ".join(missing) or None))
-    return tuple(states)
+    clients = [
+        ProviderState(f"cli:{name}", None if find_program(name, environ) else "not installed") for name in CLIENTS
+    ]
+    return (*states, *clients)

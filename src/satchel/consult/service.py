@@ -21,6 +21,7 @@ from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter, token_counter
 from satchel.consult import background
 from satchel.consult.background import BackgroundConsultation
+from satchel.consult.command_line import check_not_consulted
 from satchel.consult.consultation import (
     Consultation,
     Failure,
@@ -73,6 +74,7 @@ _BRIEFING_PART = 4
 """Of the room of a small window, the part that a briefing may take."""
 
 _THREAD_LOST = "the provider had forgotten the thread: its files and discussion were sent again"
+_CLIENT_BILLED = "the client adds its own instructions, and counts against the account that it is signed in with"
 _WEB_BILLED = "the provider bills web searches, and the tokens of their results, on top"
 _MAX_QUERY_CHARS = 1_000
 """Of a question that a briefing is made for; what stands first in it tells most."""
@@ -185,7 +187,10 @@ class Consulting:
                 "the server does not see your files",
                 "Put what matters into instructions, or ask with the local program (satchel consult, satchel mcp)",
             )
+        check_not_consulted(self._environ)
         model = open_assistant(assistant, self._environ, self._settings, timing=self.timing)
+        if self._workplace.is_confined and model.name.startswith("cli:"):
+            raise Refused("the clients of this machine are not asked for others", "Ask one of yours: satchel consult")
         for name in sorted(model.unsupported):
             value = getattr(question.settings, name)
             if value is not None and value is not False:
@@ -201,7 +206,8 @@ class Consulting:
             question, past = take_over(self.conversations, state, question, self._preparing.is_gone)
             plan = self._preparing.plan(state, question, known, model.window, listener, is_cancelled, shared, past)
             earlier = earlier_answer(self._workplace, question.key, question.instructions, plan.files)
-            billed = (_WEB_BILLED,) if question.settings.web_search else ()
+            costs = ((question.settings.web_search, _WEB_BILLED), (model.name.startswith("cli:"), _CLIENT_BILLED))
+            billed = tuple(note for applies, note in costs if applies)
             return consultation_of(question, model, state, plan, notes=(*earlier_notes(earlier), *billed))
         swept = self._sweep(model, is_cancelled)
         lease_ms = int((self.timing.silence + _LEASE_BEYOND_SILENCE_S) * 1_000)

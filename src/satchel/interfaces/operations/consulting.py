@@ -281,7 +281,7 @@ OPERATIONS = (
         parameters=(
             Parameter(
                 "assistant",
-                about="As gpt-6-sol, anthropic:claude-opus-5-5, ollama:qwen3:8b",
+                about="As gpt-6-sol, anthropic:claude-opus-5-5, ollama:qwen3:8b, cli:claude",
                 required=True,
                 option="MODEL",
             ),
