@@ -1,7 +1,6 @@
-"""The full-text index on PostgreSQL: the words of each document in order, behind a GIN index.
+"""The full-text index on PostgreSQL: the words of each document in order, behind a GIN index."""
 
-FTS5's tokenizer splits words in this process, so that both databases find the same.
-"""
+# FTS5's tokenizer splits words in this process, so that both databases find the same.
 
 from __future__ import annotations
 
@@ -64,7 +63,6 @@ _TOKENIZER = _Tokenizer()
 
 
 def stems(text: str) -> list[str]:
-    """Return the words of a text in the form of the index."""
     words: Any = _TOKENIZER.tokenizer(
         text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
     )

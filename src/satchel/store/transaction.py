@@ -42,7 +42,6 @@ def of_these(condition: str, alias: str, numbers: str) -> str:
 
 @lru_cache(maxsize=64)
 def insertion(table: str, columns: tuple[str, ...]) -> str:
-    """Return the statement that inserts a row of some columns."""
     names = ", ".join(f'"{column}"' for column in columns)
     return f"INSERT INTO {table} ({names}) VALUES ({', '.join(f':{column}' for column in columns)})"
 
