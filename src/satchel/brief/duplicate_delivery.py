@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from satchel.base.grouping import grouped
 from satchel.base.records import dataclass
 from satchel.find.kind import Kind
 from satchel.keep.deliveries import windows_of
 from satchel.keep.entries.records import ERROR, LEAST_CHARS, MAX_CHARS, DuplicateDelivery, Prepared, Writer
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, grouped, set_of
 
 NEARLY = 90
 """The likeness, in percent of their words (Dice), from which a text gets a pointer to the other."""

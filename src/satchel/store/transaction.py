@@ -178,3 +178,14 @@ def both(one: Asking[Result], other: Asking[OtherResult]) -> tuple[Result, Other
 
     together((keep(first, one), keep(second, other)))
     return first[0], second[0]
+
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    groups: dict[Key, list[Value]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups

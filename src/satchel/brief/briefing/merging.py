@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from satchel.base.grouping import grouped
 from satchel.base.records import replace
 from satchel.base.text import fold
 from satchel.brief.briefing.records import Candidate
+from satchel.store.transaction import grouped
 
 
 def newest_of_series(candidates: Iterable[Candidate]) -> list[Candidate]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from satchel.base.grouping import grouped
 from satchel.base.records import dataclass, field
 from satchel.base.text import neutral, shortened
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.fields import cut_head, reason_text
 from satchel.find.kind import Kind
+from satchel.store.transaction import grouped
 
 Count = Callable[[str], int]
 """Counts the tokens of a text."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from satchel.base.grouping import grouped
 from satchel.base.records import NamedTuple
 from satchel.brief.room.records import Collision, Collisions, Touch
 from satchel.keep.files.places import Place
 from satchel.keep.sessions import joining
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, grouped, set_of
 
 RECENT_MS = 3_600_000
 """How long an edit may collide."""

@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from satchel.base.grouping import grouped
 from satchel.base.text import shortened
 from satchel.brief.room.looking import LINE_CHARS, Look, value_text
 from satchel.brief.room.records import Changed, Since
@@ -18,7 +17,7 @@ from satchel.keep.decisions.records import STATUSES
 from satchel.keep.files.records import CHANGES as OF_FILES
 from satchel.keep.moving.marks import NOBODY
 from satchel.keep.patterns.records import DEMOTED, SOLUTION_LETTER
-from satchel.store.transaction import Row
+from satchel.store.transaction import Row, grouped
 
 MOST = 50
 """How many of each kind are shown."""

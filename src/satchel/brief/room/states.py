@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from satchel.base.errors import InvalidInput
-from satchel.base.grouping import grouped
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.brief import at_work
@@ -21,7 +20,7 @@ from satchel.keep.names import PERSONS
 from satchel.keep.sessions.joining import SessionRow
 from satchel.keep.sessions.presence import MAX_CHECKED
 from satchel.keep.sessions.team import AgentState
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, grouped, set_of
 
 SILENT_MS = 30 * 60_000
 """The time without a sign of life after which an agent is silent."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from satchel.base.errors import NotFound
-from satchel.base.grouping import grouped
 from satchel.base.records import dataclass
 from satchel.find.kind import Kind
 from satchel.keep.messages.queries import load_thread
 from satchel.keep.messages.records import Message
 from satchel.keep.messages.visibility import NOBODY, Reader
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, grouped
 
 MOST = 50
 """How many threads are listed at once."""
