@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from functools import cache, partial
-from pathlib import Path
 from random import Random
 
 import apsw

@@ -315,6 +315,12 @@ class Config:
         "Your name, as others see what you write. Not set: user.name of your git configuration, else your login name.",
         example="ann",
     )
+    notify_command: str | None = _key(
+        None,
+        "Command started once for each thing that newly needs you, which is its last argument. Only your own file may "
+        "set it.",
+        example="notify-send",
+    )
     project_name: str | None = _key(None, "What the project is called. Not set: as its folder.", example="my-project")
 
     def __init__(self, settings: Iterable[Setting], warnings: Iterable[str] = ()) -> None:

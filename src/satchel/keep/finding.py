@@ -20,7 +20,6 @@ from satchel.find.search import Ranking
 from satchel.find.snippets import Snipper, Snippet
 from satchel.keep import binding, citations, kept, names, projects, runs
 from satchel.keep.citations import Citation
-from satchel.keep.entries.sightings import seen_with
 from satchel.keep.kinds import KINDS, read_ref, texts_of
 from satchel.keep.listing import hidden_note
 from satchel.keep.meanings import meaning_for
@@ -305,6 +304,8 @@ def _written_with(
 ) -> tuple[str, bool]:
     bound = {f"{column}{place}": value for place, value in enumerate(one_of)}
     own = f"d.{column} IN ({', '.join(f':{name}' for name in bound)})"
+    from satchel.keep.entries.repeats import seen_with  # imported here: few searches are by author, task or run
+
     sightings, parameters = seen_with(transaction, project_id, column, one_of)
     values |= bound | parameters | {"project": project_id}
     return f"({own} OR (d.kind = {Kind.ENTRY.number} AND d.item_id IN ({sightings})))" if sightings else own, bool(

@@ -10,7 +10,7 @@ from satchel.brief.fields import by
 from satchel.find.kind import Kind
 from satchel.keep import deliveries
 from satchel.keep.deliveries import Window
-from satchel.keep.documents.clients import loaded_items
+from satchel.keep.documents.states import loaded_items
 from satchel.keep.messages.visibility import UNANSWERED
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Asking, Transaction
