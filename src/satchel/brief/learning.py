@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput, TooLarge
-from satchel.base.grouping import grouped
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.brief import loop_history
@@ -36,7 +35,7 @@ from satchel.keep.patterns.loops import Waiting
 from satchel.keep.patterns.records import SOLUTION_LETTER
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.texts import Storable, storable
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, grouped, set_of
 
 if TYPE_CHECKING:
     from satchel.brief.extraction import StrategyProposal
