@@ -38,7 +38,6 @@ from satchel.interfaces.mcp.protocol import APPLICATION_METHODS, BATCH_REVISION,
 
 ServiceT = TypeVar("ServiceT")
 Send = Callable[[bytes | None], None]
-"""Delivers the one answer of a request; None for a request that gets none."""
 
 GRACE_SECONDS = 5.0
 MAX_LINE_BYTES = 16 * 1024 * 1024
@@ -48,7 +47,6 @@ _UNWIND_SECONDS = 0.5
 """How long interrupted calls may take to roll back before the server leaves without them."""
 
 _LOOK_SECONDS = 3.0
-"""How often the server looks whether its client has ended."""
 
 _SKIP_BYTES = 65_536
 _END, _IDLE, _BROKEN_PIPE = "end of input, a signal or the client's end", "no call is left", "the client reads no more"

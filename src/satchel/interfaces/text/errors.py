@@ -31,10 +31,8 @@ from satchel.keep.strategies import Strategy
 _FROM = f"known from {KNOWN}; each agent it helps adds 1"
 
 _MAX_SHOWN = 10
-"""The most solutions that a report shows."""
 
 _SHOWN_CHARS = 120
-"""The most of the text of a similar error that is shown."""
 
 _SOLVED_BY = "report_outcome with id={} and solution records what does"
 

@@ -90,7 +90,6 @@ def recorded_text(change: FileChange) -> str:
 _EFFECT = (
     "until then others' claims are refused; their edits are stopped where hooks run, elsewhere they are only warned"
 )
-"""What a new exclusive claim of files does."""
 
 
 def claimed_text(claimed: Claimed, when: When | None = None) -> str:

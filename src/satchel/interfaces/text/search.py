@@ -140,16 +140,7 @@ _SNIPPET_CHARS = 160
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """One item of a list, whatever its kind.
-
-    Attributes:
-        ref: the short id or the name.
-        kind: the name of the kind in a search.
-        what: the kind and type for readers.
-        text: the text.
-        moment: the time of creation, in milliseconds UTC.
-        snippet: the part of the text that matches a search, if there was one.
-    """
+    """One item of a list, whatever its kind."""
 
     ref: str
     kind: str
@@ -305,4 +296,3 @@ _OUTLINES: Mapping[str, Callable[[Any], Outline]] = {
     "ListedConversation": _conversation,
     "Claim": _claim,
 }
-"""Functions that make the outline of an item, by the name of its record."""

@@ -15,7 +15,6 @@ from satchel.interfaces.text.parts import quoted, value_text
 from satchel.keep.sessions.team import LastScratchpad, Team, TeamClaim, TeamSession
 
 _MAX_CHARS = 1_000
-"""The most of the next step and of the blockers that is shown."""
 
 _UID_CHARS = 8
 _REASON_CHARS = 40
