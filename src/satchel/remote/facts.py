@@ -10,9 +10,9 @@ from itertools import islice
 from typing import Any
 
 from satchel.base import processes
-from satchel.base.contained import is_inside
 from satchel.base.errors import InvalidInput, Refused, SatchelError, system_error
-from satchel.base.git_head import read_head
+from satchel.base.file_checks import is_inside
+from satchel.base.git_files import read_head
 from satchel.base.machine import telling
 from satchel.base.project_paths import canonical_path, ignores_letter_case
 from satchel.base.records import NamedTuple

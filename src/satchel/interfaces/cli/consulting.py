@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from satchel.client import Satchel
-    from satchel.consult.consultation import Consultation
-    from satchel.consult.panel import Panel
+    from satchel.consult.consultation import Consultation, Panel
 
 _ENDING = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
 """The signals by which a process is asked to end, besides Ctrl-C's; not every system has both."""
@@ -50,7 +49,7 @@ def show_consultation(done: Consultation | Panel) -> None:
 
     The answers of several models, which were not printed as they arrived, are printed first.
     """
-    from satchel.consult.panel import Panel
+    from satchel.consult.consultation import Panel
 
     if isinstance(done, Panel):
         for one in (*done.answers, done.synthesis):

@@ -11,7 +11,7 @@ import os
 import sys
 import time
 
-from satchel.base.git_head import read_head, top_of
+from satchel.base.git_files import read_head, top_of
 from satchel.base.records import dataclass
 
 TYPE_CHECKING = False  # importing typing takes 4 ms

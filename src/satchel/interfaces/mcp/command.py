@@ -82,7 +82,7 @@ def run(
     from satchel.find.meaning import load_in_background
     from satchel.interfaces.mcp.server import make_late_server, make_server
     from satchel.interfaces.mcp.stdio import serve_stdio
-    from satchel.store.daily import daily_backups
+    from satchel.store.engine import daily_backups
 
     with ExitStack() as stack:
 

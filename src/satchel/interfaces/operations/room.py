@@ -20,7 +20,7 @@ OPERATIONS = (
     _for_programs(services.room.since, _PERSON),
     _for_programs(services.room.where),
     _for_programs(services.room.status, _PERSON),
-    _for_programs(services.room.collisions),
+    _for_programs(services.room.conflicts),
     _for_programs(services.room.reached),
     _for_programs(
         services.room.threads,
@@ -38,6 +38,22 @@ OPERATIONS = (
         Parameter("offset", int, about="How many to skip"),
     ),
     _for_programs(services.room.spending, Parameter("days", int, about="Number of days, 1 to 90; default 14")),
+    _for_programs(
+        services.room.sent,
+        Parameter("limit", int, about="1 to 100; default 20"),
+        _PERSON,
+    ),
+    _for_programs(services.room.facets),
+    _for_programs(
+        services.room.flags,
+        Parameter("refs", list[str], required=True, about="1 to 100 short ids"),
+    ),
+    _for_programs(
+        services.room.briefings,
+        Parameter("session", about="uid of a session; default all"),
+        Parameter("limit", int, about="1 to 100; default 20"),
+    ),
+    _for_programs(services.room.worktrees),
     _for_programs(
         services.room.see,
         Parameter(
@@ -63,6 +79,12 @@ OPERATIONS = (
         Parameter("session", required=True, about="uid of the session that holds the claim"),
         Parameter("path", required=True),
         Parameter("expires_at", int, required=True, about="Until when it held as it was seen, milliseconds UTC"),
+        _PERSON,
+        writes=True,
+    ),
+    _for_programs(
+        services.room.restore_claim,
+        Parameter("ending", int, required=True, about="The number from the answer that ended the claim"),
         _PERSON,
         writes=True,
     ),

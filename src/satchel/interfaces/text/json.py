@@ -167,7 +167,7 @@ _MADE: Mapping[tuple[str, str], Callable[[Any], object]] = {
     ("Found", "snippet"): lambda result: result.snippet.text,
     ("Found", "marks"): lambda result: result.snippet.marks,
     ("Consultation", "kept"): lambda done: done.kept and done.kept.ref,
-    ("Consultation", "not_kept"): lambda done: done.kept.told if done.kept and done.kept.failure else None,
+    ("Consultation", "not_kept"): lambda done: done.kept.message if done.kept and done.kept.failure else None,
     ("Failure", "error"): lambda one: f"[{one.error.code}] {one.error}",
     ("ListedConversation", "conversation"): lambda one: one.key.conversation,
     ("ListedConversation", "assistant"): lambda one: one.key.assistant,

@@ -210,7 +210,7 @@ def _entry(entry: Any) -> Outline:
 
     text = entry.content
     if entry.type in STRUCTURED_TYPES:
-        from satchel.keep.entries.labels import labelled
+        from satchel.keep.entries.structured import labelled
 
         text = labelled(entry.type, text)
     return Outline(entry.ref, "entry", entry_kind(entry.type), text, entry.agent, entry.created_at)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from satchel.base.clock import span_in_words
 from satchel.base.invisible import revealed
 from satchel.base.records import NamedTuple
-from satchel.brief.room.records import Changed, Collision, Need, Status, Touch
+from satchel.brief.room.records import Changed, FileConflict, Need, Party, Status
 from satchel.interfaces.text.parts import counted
 from satchel.keep.persons import shown_name
 from satchel.keep.sessions.team import TeamSession
@@ -70,7 +70,7 @@ def _head(status: Status) -> str:
     parts = (
         f"{needs} need{'s' * (needs == 1)} you" if needs else "nothing needs you",
         f"{least}{counted(at_work, 'agent')} at work",
-        counted(status.collisions.total, "conflict"),
+        counted(status.conflicts.total, "conflict"),
     )
     return f"{line_of(status.project)}, as {line_of(shown_name(status.person))}: {', '.join(parts)}"
 
@@ -85,9 +85,9 @@ def _sections(status: Status) -> tuple[_Section, ...]:
         ("Agents", [_session(one, now) for one in team.sessions], f"{nobody}.", team.total),
         (
             "Conflicts",
-            [_collision(one, now) for one in status.collisions.items],
+            [_conflict(one, now) for one in status.conflicts.files],
             "No conflicts.",
-            status.collisions.total,
+            status.conflicts.total,
         ),
         ("Last changes", [_change(one, now) for one in since.items], "No changes since your last visit.", changes),
     )
@@ -114,16 +114,18 @@ def _session(one: TeamSession, now: int) -> _Row:
     return _Row(one.state.name, one.state.name, ", ".join([name, *parts]), since)
 
 
-def _collision(one: Collision, now: int) -> _Row:
+def _conflict(one: FileConflict, now: int) -> _Row:
     where = "the same worktree" if one.same_tree else "two worktrees"
-    first, second = _touch(one.first), _touch(one.second)
-    at = max(one.first.began_at, one.second.began_at)
+    parties = ", ".join(map(_party, one.parties))
     style = "high" if one.same_tree else "quiet"
-    return _Row("conflict", style, f"{line_of(one.path)}: {first}, {second}, in {where}", _span(now - at))
+    return _Row("conflict", style, f"{line_of(one.path)}: {parties}, in {where}", _span(now - one.parties[-1].began_at))
 
 
-def _touch(one: Touch) -> str:
-    return f"{_name(one.agent) if one.agent else 'someone'} {'edited it' if one.kind == 'edit' else 'claims it'}"
+_VERBS = {"edit": "edited it", "claim": "claims it", "waiting": "waits for it", "refused": "was refused it"}
+
+
+def _party(one: Party) -> str:
+    return f"{_name(one.agent) if one.agent else 'someone'} {_VERBS[one.kind]}"
 
 
 def _change(one: Changed, now: int) -> _Row:

@@ -13,8 +13,8 @@ import click
 from satchel.base import user_files
 from satchel.base.errors import ERROR_KINDS, NotFound, Refused
 from satchel.base.folders import current_folder
-from satchel.base.git_asking import ask_git
-from satchel.base.git_head import top_of
+from satchel.base.git_commands import ask_git
+from satchel.base.git_files import top_of
 from satchel.base.records import dataclass
 from satchel.base.user_files import ConfigFile
 from satchel.interfaces.cli.common import json_option, leave_trace, show_json

@@ -18,8 +18,8 @@ from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.text.parts import counted
 
 if TYPE_CHECKING:
-    from satchel.keep.documents.records import Decided, Proposal, Review
-    from satchel.keep.documents.service import Documents
+    from satchel.keep.documents.proposals import Proposal
+    from satchel.keep.documents.service import Decided, Documents, Review
     from satchel.keep.moving import Imported, ImportedAsWritten, KindImported, KindLines
 
 _MAX_SHOWN = 20
