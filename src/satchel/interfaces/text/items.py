@@ -20,7 +20,7 @@ from satchel.interfaces.text.parts import MAX_CHARS, counted, json_line, quoted,
 from satchel.interfaces.text.rules import binding_text, constraint_line
 from satchel.interfaces.text.strategies import strategy_line
 from satchel.keep.bound_items import FileBinding
-from satchel.keep.corrections.records import Confirmed, Retracted, Undone
+from satchel.keep.corrections.log import Confirmed, Retracted, Undone
 from satchel.keep.file_views import FileView
 from satchel.keep.items import Item, OpenedItems
 from satchel.keep.kind import called
