@@ -12,7 +12,7 @@ from pathlib import Path
 import satchel
 from satchel.interfaces.mcp.guidance import PROMPTS, instructions
 from satchel.interfaces.mcp.registry import Registry
-from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS, DEFAULT_TOOLSETS
 from satchel.interfaces.setup.clients import EVENTS
 from satchel.interfaces.setup.parts import NAME, hook_command
 from satchel.interfaces.setup.texts import HOOK_SECONDS

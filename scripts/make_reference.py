@@ -22,7 +22,7 @@ from satchel.interfaces.cli.group import OF_THE_STORE, satchel_command
 from satchel.interfaces.http.public import operations
 from satchel.interfaces.mcp.guidance import PROMPTS, instructions
 from satchel.interfaces.mcp.registry import Registry
-from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS, DEFAULT_TOOLSETS
 from satchel.keep.fields import Field
 from satchel.keep.kind import Part
 from satchel.keep.moving.kinds import LINE_KINDS

@@ -25,10 +25,10 @@ from satchel.interfaces.http.exchange import Exchange
 from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
+from satchel.interfaces.http.tokens import Token
 from satchel.remote.calls import Calls, Standing
-from satchel.remote.connection import Connection
+from satchel.remote.connection import Connection, identify
 from satchel.remote.facts import Surroundings
-from satchel.remote.proof import identify
 from satchel.remote.service import RemoteSatchel, engine_of
 
 is_asked_for = False
@@ -80,6 +80,10 @@ class Hub:
 
     def stores(self) -> list[Path]:
         """Return no store: it serves no pages."""
+        return []
+
+    def every(self) -> list[Token]:
+        """Return no token: it serves no pages."""
         return []
 
     def token_for(self, satchel: Satchel, role: str = PERSON) -> str:

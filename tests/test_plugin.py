@@ -15,7 +15,7 @@ import pytest
 
 import satchel
 from make_plugin import HOOK_EVENTS, files
-from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS, DEFAULT_TOOLSETS
 from test_docs import ROOT, run_example
 
 PLUGIN = ROOT / "plugin"

@@ -10,7 +10,7 @@ from functools import lru_cache
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import Refused
 from satchel.base.git_commands import ask_git
-from satchel.base.git_head import read_head
+from satchel.base.git_files import read_head
 from satchel.base.grouping import grouped
 from satchel.base.records import NamedTuple, dataclass
 from satchel.base.text import shortened

@@ -69,7 +69,7 @@ def show_consultation(done: Consultation | Panel) -> None:
 
 
 def _show_plan(done: Consultation) -> None:
-    from satchel.interfaces.text.tables import show_table
+    from satchel.interfaces.text.lists import show_table
 
     rows: list[tuple[str, str, str | None, str | None]] = []
     for place, files in (("inline", done.inline), ("overflow", done.overflow)):
@@ -82,8 +82,6 @@ def _show_plan(done: Consultation) -> None:
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Turn fatal signals into KeyboardInterrupt, so that locks and provider calls are released."""
-
     def end(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
@@ -127,7 +125,7 @@ class _Printer:
         self._print("")
 
     def _print(self, text: str, *, newline: bool = True) -> None:
-        """Print while the output has a reader: a paid answer is recorded even without one."""
+        # a paid answer is recorded even if nobody reads it any more
         if not self._has_reader:
             return
         try:
@@ -139,14 +137,12 @@ class _Printer:
 
 
 def _clean(text: str) -> str:
-    """Remove terminal control characters."""
     from satchel.base.text import clean_content
 
     return clean_content(text).text
 
 
 def _from_project(paths: Iterable[str], base: str | None) -> tuple[str, ...]:
-    """Make paths relative to the project instead of the current folder; paths outside it become absolute."""
     names: list[str] = []
     for path in paths:
         if not path:

@@ -28,7 +28,7 @@ _TOLD_EVERY_CHARS = 400
 def answer_agent(call: Call[Satchel], /, *, format: str = "text", **request: Any) -> str:  # noqa: A002 -- on the wire
     """Ask another model, and report each step to the caller."""
     from satchel.consult.background import BackgroundConsultation
-    from satchel.interfaces.mcp.answer import answer
+    from satchel.interfaces.mcp.call import answer
     from satchel.interfaces.text.consultations import background_fields, background_text, consultation_text
     from satchel.interfaces.text.json import fields_of
 

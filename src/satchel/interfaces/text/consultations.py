@@ -140,7 +140,7 @@ def conversations_text(listed: Conversations) -> str:
 def show_conversations(listed: Conversations) -> None:
     import click
 
-    from satchel.interfaces.text.tables import show_lines
+    from satchel.interfaces.text.lists import show_lines
 
     lines = [_line(one, None if listed.with_files else _MAX_LISTED) for one in listed.page]
     show_lines(listed.page, "conversations", lines)

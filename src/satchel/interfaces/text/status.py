@@ -20,8 +20,6 @@ _WORD_COLUMNS, _AGE_COLUMNS = 10, 7
 
 
 class _Row(NamedTuple):
-    """One line: a styled word, a text of any length, and an age or an end."""
-
     word: str
     style: str
     text: str
@@ -43,11 +41,7 @@ class _Section(NamedTuple):
 
 
 def status_text(status: Status, width: int, height: int, style: Style) -> str:
-    """Return one screen of at most the width and height; a screen is never lower than 20 lines.
-
-    Args:
-        style: renders a text in a style.
-    """
+    """Return one screen of at most the width and height; a screen is never lower than 20 lines."""
     if _is_empty(status):
         project = line_of(status.project)
         next_step = "Next: run `satchel setup` to connect your coding clients, then start one in this folder."
@@ -93,12 +87,7 @@ def _sections(status: Status) -> tuple[_Section, ...]:
     nobody = "No agents at work" if team.earlier else "No agents yet. Run `satchel setup`, then start a client here"
     parts = (
         ("Needs you", [_need(one, now) for one in status.needs.items], "Nothing needs you.", status.needs.total),
-        (
-            "Agents",
-            [_session(one, now) for one in team.sessions],
-            f"{nobody}.",
-            team.total,
-        ),
+        ("Agents", [_session(one, now) for one in team.sessions], f"{nobody}.", team.total),
         (
             "Conflicts",
             [_conflict(one, now) for one in status.conflicts.files],
@@ -177,10 +166,10 @@ def _lines(section: _Section, room: int, width: int, style: Style) -> Iterator[s
     visible = len(section.rows)
     if room < visible + (section.more > 0):
         visible = max(1, room - 1)
-    left = width - _WORD_COLUMNS - _AGE_COLUMNS - 4
+    remaining = width - _WORD_COLUMNS - _AGE_COLUMNS - 4
     for row in section.rows[:visible]:
         word = style(_padded(row.word, _WORD_COLUMNS), row.style)
-        yield f"  {word} {_padded(_cut(row.text, left), left)} {row.age:>{_AGE_COLUMNS}}".rstrip()
+        yield f"  {word} {_padded(_cut(row.text, remaining), remaining)} {row.age:>{_AGE_COLUMNS}}".rstrip()
     rest = len(section.rows) - visible + section.more
     if rest:
         yield style(f"  {rest} more", "quiet")
@@ -199,7 +188,6 @@ def _columns_of(character: str) -> int:
 
 
 def _cut(text: str, columns: int) -> str:
-    """Return the beginning of a line that fits, with an ellipsis where that is not all."""
     if _columns(text) <= columns:
         return text
     used, end = 1, 0

@@ -1,0 +1,141 @@
+"""Consequences of changes and reviews: bugs closed, and messages on failed reviews and changed decisions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from satchel.brief.fields import quoted
+from satchel.find.kind import Kind
+from satchel.keep import events
+from satchel.keep.decisions import ChangedDecision
+from satchel.keep.entries.records import BUG, Prepared, Writer
+from satchel.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from satchel.keep.files.records import FileChange
+    from satchel.keep.projects import Workplace
+    from satchel.keep.sessions.records import Actor
+
+
+_FIXED = r"\b(?:fix(?:es|ed)?|close[sd]?)\s+(e[1-9]\d*)\b"
+"""The id of a bug in the description of a change."""
+
+
+def close_bugs(transaction: Transaction, project_id: int, actor: Actor, change: FileChange) -> tuple[str, ...]:
+    """Close the bugs that the description of a new change names as fixed, and return a note for each."""
+    from satchel.keep import replacing  # a briefing closes none
+    from satchel.keep.corrections import log
+
+    notes = []
+    for ref in dict.fromkeys(re.findall(_FIXED, change.description or "", re.IGNORECASE)):
+        number = Kind.ENTRY.number_of(ref.lower())
+        if transaction.one(
+            "SELECT 1 FROM context WHERE id = :id AND project_id = :project AND type = :type AND superseded_by IS NULL",
+            {"id": number, "project": project_id, "type": BUG},
+        ):
+            item = (Kind.ENTRY, number)
+            replacing.retract(transaction, project_id, *item)
+            by = log.Corrector(actor.number, actor.session, lambda _: False, change.created_at)
+            log.record(transaction, project_id, log.RETRACTED, item, by, reason=f"fixed by {change.ref}")
+            events.record(transaction, project_id, events.RETRACTION, by.now, by=actor, item=item)
+            notes.append(f"bug {ref.lower()} is closed: fixed by {change.ref}")
+    return tuple(notes)
+
+
+def judged_change(transaction: Transaction, project_id: int, ref: object) -> tuple[int | None, str, bool] | None:
+    """Return the author and the file of the change that a verdict judges, and whether that changed since, or None."""
+    if not isinstance(ref, str) or not re.fullmatch(r"\s*f[1-9]\d*\s*", ref):
+        return None
+    return transaction.one(
+        """
+        SELECT c.agent_id, f.path, EXISTS (
+            SELECT 1 FROM file_changes o WHERE o.file_id = c.file_id AND o.worktree IS NOT DISTINCT FROM c.worktree
+                AND (o.created_at, o.id) > (c.created_at, c.id))
+        FROM file_changes c JOIN files f ON f.id = c.file_id WHERE c.id = :id AND c.project_id = :project
+        """,
+        {"id": Kind.FILE_CHANGE.number_of(ref.strip()), "project": project_id},
+    )
+
+
+def tell_author(
+    transaction: Transaction, work: Workplace, writer: Writer, number: int, entry: Prepared
+) -> tuple[str, ...]:
+    """Send the author of a change that failed its review a message; return a note on an unknown change."""
+    from satchel.keep.entries.structured import parse_object, review_verdict
+    from satchel.keep.messages.updates import post
+
+    ref = parse_object("review_verdict", entry.content).get("change")
+    change = judged_change(transaction, writer.project_id, ref)
+    if change is None:
+        return () if ref is None else (f"there is no change {ref}; give the id of a file change, such as f12",)
+    verdict = review_verdict(entry.content)
+    if verdict.passed or change[0] is None or change[0] == writer.agent:
+        return ()
+    summary = f": {verdict.summary}" if verdict.summary else ""
+    post(
+        transaction,
+        writer.project_id,
+        sender_id=writer.agent,
+        to_id=change[0],
+        type="warning",
+        priority="high",
+        text=f"The review of your change {ref} of {change[1]} failed, see {Kind.ENTRY.ref(number)}{summary}",
+        now=writer.now,
+        retention=work.retention,
+    )
+    return ()
+
+
+_FIELDS = ("value", "status", "version", "layer", "tags", "scopes", "paths", "metadata", "rationale")
+
+
+def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], None]:
+    """Return a function that sends the message about a change."""
+
+    def announce(transaction: Transaction, overtaken: ChangedDecision) -> None:
+        from satchel.keep.messages.updates import post
+
+        post(
+            transaction,
+            overtaken.project_id,
+            sender_id=overtaken.by_id,
+            to_id=overtaken.agent_id,
+            type="decision",
+            priority="medium",
+            text=_text(overtaken) if overtaken.kept is None else _proposal_text(overtaken),
+            now=overtaken.decision.updated_at,
+            retention=workplace.retention,
+        )
+
+    return announce
+
+
+_BEGIN, _MIDDLE = "Decision ", ", which you had set, "
+
+
+def is_notice(text: str) -> bool:
+    """Return whether a message is such a notice."""
+    return text.startswith(_BEGIN) and _MIDDLE in text
+
+
+def _proposal_text(proposed: ChangedDecision) -> str:
+    draft = proposed.decision
+    return (
+        f"{_BEGIN}{proposed.kept}{_MIDDLE}stays as it is; an agent proposes a change: see the draft "
+        f"{draft.ref} {draft.key}. Set {proposed.kept} to accept it"
+    )
+
+
+def _text(overtaken: ChangedDecision) -> str:
+    # the fields only: after a decision is forgotten, no word of it may remain in messages
+    before, now = overtaken.before, overtaken.decision
+    changed = [name for name in _FIELDS if getattr(before, name) != getattr(now, name)]
+    if "value" in changed and now.rationale is None and "rationale" in changed:
+        changed.remove("rationale")  # a rationale belongs to its value
+    ref = quoted(f"decision:{now.key}") if " " in now.key else f"decision:{now.key}"
+    return (
+        f"{_BEGIN}{now.key}{_MIDDLE}was changed ({', '.join(changed)}): revision {before.revision} is now "
+        f"{now.revision}, get_items ids={ref} shows both"
+    )
