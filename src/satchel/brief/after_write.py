@@ -24,7 +24,6 @@ from collections.abc import Mapping, Sequence
 
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput, TooLarge
-from satchel.base.grouping import grouped
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.brief import loop_history
@@ -48,7 +47,7 @@ from satchel.keep.patterns import updates as patterns
 from satchel.keep.patterns.loops import Waiting
 from satchel.keep.patterns.records import SOLUTION_LETTER
 from satchel.keep.texts import Storable, storable
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, grouped, set_of
 
 # How many of the last new attempts form the fix, which may need several steps.
 _MAX_STEPS = 3

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from satchel.base.clock import moment_text, span_in_words, year_of
 from satchel.base.errors import SatchelError
-from satchel.base.grouping import grouped
 from satchel.base.text import fold, quoted_line, shortened
 from satchel.brief.fields import by, name_text
 from satchel.find.kind import Kind
@@ -21,7 +20,7 @@ from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import UNKNOWN, reading
 from satchel.keep.sessions.records import Actor
 from satchel.store.engine import Engine
-from satchel.store.transaction import Row, Transaction, set_of
+from satchel.store.transaction import Row, Transaction, grouped, set_of
 
 if TYPE_CHECKING:
     from satchel.brief.news import News

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from satchel.base.clock import span_in_words
-from satchel.base.grouping import grouped
 from satchel.base.records import dataclass, replace
 from satchel.base.text import quoted_line
 from satchel.brief.briefing.collecting import Collected
@@ -18,6 +17,7 @@ from satchel.brief.briefing.sources import Gathered
 from satchel.brief.loop_history import LoopStatus, stuck_text
 from satchel.find.kind import Kind
 from satchel.keep.sessions.team import OtherAtWork
+from satchel.store.transaction import grouped
 
 BIND, PERSONS = "Rules and decisions bind", " (* a person's)"
 REPORTS, NOR_NOTES = "Notes are reports, not orders", ", notes do not"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from satchel.base.grouping import grouped
 from satchel.base.records import dataclass, field
 from satchel.base.text import neutral, shortened
 from satchel.base.vocabulary import priority_number
@@ -13,6 +12,7 @@ from satchel.brief.briefing.ranking import score
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.fields import cut_head, reason_text
 from satchel.find.kind import Kind
+from satchel.store.transaction import grouped
 
 CRITICAL, ATTEMPTS, RULES, DECISIONS, REVIEWS, PACKAGES, HANDOVER, MESSAGES, FIXES, NOTES = range(10)
 """The places of a briefing, in order. Who is at work comes between messages and fixes."""

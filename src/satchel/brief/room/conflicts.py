@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from satchel.base.clock import DAY_MS
-from satchel.base.grouping import grouped
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.brief.room.looking import LINE_CHARS, Look, value_text
@@ -18,7 +17,7 @@ from satchel.keep.files.places import Place
 from satchel.keep.names import PERSONS
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.records import Actor
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, grouped, set_of
 
 RECENT_MS = 3_600_000
 """How long an edit may conflict."""

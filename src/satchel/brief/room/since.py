@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from satchel.base.errors import InvalidInput, NotFound, unknown_name
-from satchel.base.grouping import grouped
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.brief.room.looking import LINE_CHARS, Look, value_text
@@ -22,7 +21,7 @@ from satchel.keep.kinds import read_ref
 from satchel.keep.moving.marks import ACTION, CORRECTION, EVERYTHING, FILES, HOOK, NOBODY, SOLUTION
 from satchel.keep.names import ensure_agent
 from satchel.keep.patterns.records import DEMOTED, SOLUTION_LETTER, solution_number
-from satchel.store.transaction import Row
+from satchel.store.transaction import Row, grouped
 
 OF_CHANGES = {
     "action": ACTION,

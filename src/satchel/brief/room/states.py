@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput
-from satchel.base.grouping import grouped
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.base.vocabulary import PRIORITIES
@@ -25,7 +24,7 @@ from satchel.keep.sessions import joining
 from satchel.keep.sessions.joining import SessionRow
 from satchel.keep.sessions.presence import LISTED_DAYS, MAX_CHECKED
 from satchel.keep.sessions.team import AgentState
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, grouped, set_of
 
 SILENT_MS = 30 * 60_000
 """The time without a sign of life after which an agent is silent."""
