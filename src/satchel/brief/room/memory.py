@@ -128,7 +128,9 @@ def count(transaction: Transaction, project: Project, work: Workplace, now: int)
     types, states, authors = (Counter[str]() for _ in range(3))
     progress, by_agents = 0, 0
     rows, files = _count_items(transaction, project, work, now)
-    names_of = dict(transaction.all("SELECT id, name FROM agents WHERE project_id = :project", {"project": project.id}))
+    names_of: dict[int, str] = dict(
+        transaction.all("SELECT id, name FROM agents WHERE project_id = :project", {"project": project.id})
+    )
     for number, type_, status, agent, items in rows:
         kind, author = KIND_OF[number], names_of.get(agent)
         if kind is Kind.ENTRY and type_ == SCRATCHPAD:
