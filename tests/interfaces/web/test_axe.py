@@ -49,7 +49,7 @@ def test_axe_finds_nothing_on_any_page(chromium: Browser, busy: World, axe: str)
     with looked_at(chromium, busy, "Failed to load resource") as page:
         for what in every_page(page, busy.room):
             found[what] = judged(page, axe)
-        for path in ("search?q=parser", "items/e999"):
+        for path in ("memory?q=parser", "items/e999", "nowhere"):
             page.goto(f"{busy.room}{path}")
             found[path] = judged(page, axe)
         for path in ("/", "/login", "/login?key=wrong"):
