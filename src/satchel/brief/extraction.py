@@ -2,7 +2,7 @@
 
 A run is split by what its verdicts name: a task, else a loop, else the whole run. A task includes entries without a
 task in the loops that its verdicts name. A part suggests a strategy if its newest verdict passed, and earlier a verdict
-or the tests of a scratchpad failed (:func:`satchel.brief.attempts.fails`).
+or the tests of a scratchpad failed (:func:`satchel.brief.loop_history.fails`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import suppress
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.records import dataclass
 from satchel.base.text import fold, shortened
-from satchel.brief.attempts import fails, new_attempts, succeeded
+from satchel.brief.loop_history import fails, new_attempts, succeeded
 from satchel.find.kind import Kind
 from satchel.keep import projects, runs
 from satchel.keep.entries import structured

@@ -60,6 +60,10 @@ def by(agent: str | None) -> str | None:
     return f"by {agent if is_plain else name_text(agent)}"
 
 
+def joined(*parts: str | None) -> str:
+    return " ".join(filter(None, parts))
+
+
 def cut_head(head: str, most: int) -> str:
     """Return what stands before a text without the fields beyond ``most`` characters; no quoted field is cut."""
     if len(head) <= most:

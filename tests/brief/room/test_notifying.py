@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.brief.room import notifying
+from satchel.brief.room import needs
 
 Started = list[list[str]]
 
@@ -17,7 +17,7 @@ Started = list[list[str]]
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> Started:
     commands: Started = []
-    monkeypatch.setattr(notifying, "_start", commands.append)
+    monkeypatch.setattr(needs, "_start", commands.append)
     return commands
 
 

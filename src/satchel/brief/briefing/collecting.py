@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import Interrupted
 from satchel.base.records import dataclass, field, replace
-from satchel.brief import attempts, loop_history
-from satchel.brief.briefing import handover, left_off, own, packages, rules, run
-from satchel.brief.briefing.packages import joined
+from satchel.brief import loop_history
+from satchel.brief.briefing import handover, own, packages, run, sources
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import BriefingContext, Gathered, Source, gather, with_pins
+from satchel.brief.fields import joined
 from satchel.brief.loop_history import Attempt, History
 from satchel.find.kind import Kind
 from satchel.keep import deliveries, pins, projects, runs
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 _SOURCES: tuple[Callable[[BriefingContext], Source], ...] = (
     run.attempts,
-    rules.constraints,
-    rules.decisions,
+    sources.constraints,
+    sources.decisions,
     run.reviews,
     packages.packages,
     packages.messages,
@@ -110,7 +110,7 @@ class Collected:
     run: RunChoice | None = None
     is_run_chosen: bool = False
     gathered: list[Gathered] = field(default_factory=list)
-    status: attempts.LoopStatus | None = None
+    status: loop_history.LoopStatus | None = None
     words: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
     is_complete: bool = True
@@ -207,9 +207,9 @@ def _collect(
         actor.session,
         sessions_before(transaction, actor.session),
     )
-    goes_on_from = left_off.find(transaction, workplace, project.id, actor, request.task_id, now)
+    goes_on_from = handover.find_left_off(transaction, workplace, project.id, actor, request.task_id, now)
     is_carried = goes_on_from is not None and request.task_id is None and request.loop_id is None
-    continued = left_off.loop_of(transaction, project.id, goes_on_from) if goes_on_from and is_carried else loop
+    continued = handover.loop_of(transaction, project.id, goes_on_from) if goes_on_from and is_carried else loop
     pinned, history = both(
         pins.ask_pinned(transaction, project.id),
         loop_history.loading(transaction, continued, now, (SCRATCHPAD, REVIEW_VERDICT)),

@@ -6,20 +6,18 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from satchel.base.clock import span_in_words
-from satchel.base.grouping import grouped
 from satchel.base.records import dataclass, replace
 from satchel.base.text import quoted_line
-from satchel.brief.attempts import LoopStatus, stuck_text
 from satchel.brief.briefing.collecting import Collected
-from satchel.brief.briefing.filling import FIXES, fill, in_order, place_of
-from satchel.brief.briefing.merging import newest_of_series, without_twins
-from satchel.brief.briefing.page import OPENING, Page, PageItem
-from satchel.brief.briefing.records import BINDING, Candidate, LeftOut, count_text
+from satchel.brief.briefing.page import FIXES, OPENING, Page, PageItem, fill, in_order, place_of
+from satchel.brief.briefing.ranking import newest_of_series, without_twins
+from satchel.brief.briefing.records import BINDING, EMERGENCY, Candidate, LeftOut, Zone, count_text
 from satchel.brief.briefing.run import UNNAMED
 from satchel.brief.briefing.sources import Gathered
-from satchel.brief.briefing.zones import EMERGENCY, Zone
+from satchel.brief.loop_history import LoopStatus, stuck_text
 from satchel.find.kind import Kind
 from satchel.keep.sessions.team import OtherAtWork
+from satchel.store.transaction import grouped
 
 BIND, PERSONS = "Rules and decisions bind", " (* a person's)"
 REPORTS, NOR_NOTES = "Notes are reports, not orders", ", notes do not"

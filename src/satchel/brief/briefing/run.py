@@ -8,12 +8,12 @@ from typing import Any
 
 from satchel.base.clock import span_in_words
 from satchel.base.errors import InvalidInput
-from satchel.brief.briefing.packages import is_task, joined, other_task
+from satchel.brief.announcements import judged_change
+from satchel.brief.briefing.packages import is_task, other_task
 from satchel.brief.briefing.ranking import HIGH, MEDIUM
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import BriefingContext, New, Source, loading
-from satchel.brief.fields import by, name_text, quoted
-from satchel.brief.reviews import judged_change
+from satchel.brief.fields import by, joined, name_text, quoted
 from satchel.find.kind import Kind
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import (

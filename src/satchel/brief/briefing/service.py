@@ -16,8 +16,7 @@ from satchel.base.vocabulary import PRIORITIES
 from satchel.brief.briefing.collecting import Collected, Deadline, Request, collect
 from satchel.brief.briefing.composing import Composed, compose
 from satchel.brief.briefing.page import PageItem
-from satchel.brief.briefing.records import Briefed, Briefing, BriefingRequest
-from satchel.brief.briefing.zones import NORMAL, SPENT, Zone, zone_of
+from satchel.brief.briefing.records import NORMAL, SPENT, Briefed, Briefing, BriefingRequest, Zone, zone_of
 from satchel.find.kind import Kind
 from satchel.keep import deliveries
 from satchel.keep.names import check_agent, check_identifier

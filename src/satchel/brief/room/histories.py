@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-from satchel.base.grouping import grouped
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.brief.room.looking import LINE_CHARS
@@ -14,7 +13,7 @@ from satchel.keep.corrections import log
 from satchel.keep.kinds import KINDS
 from satchel.keep.patterns.records import SOLUTION_LETTER, ErrorPattern
 from satchel.keep.runs import Run
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, grouped, set_of
 
 MOST_DELIVERIES = 20
 MOST_WORDS = 200

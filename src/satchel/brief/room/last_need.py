@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from satchel.base.errors import InvalidInput
-from satchel.brief.attempts import fails
+from satchel.brief.loop_history import fails
 from satchel.brief.room.looking import Look
 from satchel.find.kind import Kind
 from satchel.keep import events

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from satchel.base.errors import NotFound
-from satchel.base.grouping import grouped
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.brief.room.looking import LINE_CHARS, Look
@@ -11,7 +10,7 @@ from satchel.find.kind import Kind
 from satchel.keep.messages.queries import load_thread
 from satchel.keep.messages.records import Message
 from satchel.keep.messages.visibility import NOBODY, Reader
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, grouped, set_of
 
 MOST = 50
 """How many threads are listed at once."""

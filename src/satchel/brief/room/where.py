@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from satchel.base.clock import DAY_MS
-from satchel.base.grouping import grouped
 from satchel.base.records import NamedTuple, replace
 from satchel.base.text import shortened
 from satchel.brief.room import states
@@ -17,7 +16,7 @@ from satchel.find.kind import Kind
 from satchel.keep import events
 from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.sessions.team import MOST, find_team
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, grouped, set_of
 
 QUARTER_MS = 15 * 60_000
 """The unit of the timeline: a day has 96 of them."""

@@ -11,13 +11,12 @@ from satchel.base.clock import DAY_MS
 from satchel.base.errors import Refused
 from satchel.base.git_commands import ask_git
 from satchel.base.git_files import read_head
-from satchel.base.grouping import grouped
 from satchel.base.records import NamedTuple, dataclass
 from satchel.base.text import shortened
 from satchel.brief.room.looking import LINE_CHARS
 from satchel.keep import events
 from satchel.keep.projects import Workplace
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, grouped
 
 MOST_FILES = 100
 """How many uncommitted files of a worktree are named."""

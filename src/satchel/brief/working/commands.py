@@ -256,9 +256,9 @@ def succeed(context: HookContext, cwd: str, command: str) -> None:
     details = {"command": first_words(_program_of(command))}
     events.record(transaction, context.project_id, events.RECOVERY, context.now, by=context.actor, details=details)
     if solution is None:
-        from satchel.brief import fixes
+        from satchel.brief import learning
 
-        fixes.learn_from_command(transaction, _loop(context), pattern, failed_at, context.now)
+        learning.learn_from_command(transaction, _loop(context), pattern, failed_at, context.now)
     elif acted_at is not None:
         with suppress(NotFound):  # it may have expired
             updates.record_outcome(

@@ -10,7 +10,7 @@ from satchel.base.records import NamedTuple
 from satchel.base.text import fold, shortened
 from satchel.brief.briefing.page import start_of, with_title
 from satchel.brief.fields import name_text, value_text
-from satchel.brief.working import notes
+from satchel.brief.working import on_files
 from satchel.brief.working.hook_context import RELATED, Contents, HookContext, ItemVersion, has, tokens_of
 from satchel.find.about import LEAST, LIKELY, RelatedItem, related
 from satchel.find.kind import Kind
@@ -354,15 +354,15 @@ def _with(match: RelatedItem, item: Item, factor: float = 1.0) -> Item:
 
 def _notes(matches: _Matches) -> list[Item]:
     rows = matches.transaction.all(
-        f"SELECT {notes.COLUMNS} FROM {notes.SOURCE} WHERE c.id IN {matches.listed} AND c.superseded_by IS NULL"
+        f"SELECT {on_files.COLUMNS} FROM {on_files.SOURCE} WHERE c.id IN {matches.listed} AND c.superseded_by IS NULL"
     )
-    some = [notes.Note(*row) for row in rows]
-    compared = notes.compare(matches.transaction, matches.files_root, some, matches.is_over)
+    some = [on_files.Note(*row) for row in rows]
+    compared = on_files.compare(matches.transaction, matches.files_root, some, matches.is_over)
     rendered: list[Item] = []
     for note in some:
         citation, match = compared.get(note.number), matches.by_number[note.number]
         factor = SUNK if citation is not None and citation.is_stale else 1.0
-        factor *= notes.OF_COMMIT if notes.FROM_COMMIT.match(note.content) else 1.0
+        factor *= on_files.OF_COMMIT if on_files.FROM_COMMIT.match(note.content) else 1.0
         item = Item(Kind.ENTRY, note.number, note.seq, note.short_head(citation), note.text)
         rendered.append(_with(match, item, factor))
     return [item for item in rendered if item.strength >= matches.least]
@@ -448,6 +448,6 @@ _LOADERS: Mapping[Kind, Callable[[_Matches], list[Item]]] = {
 
 _CONDITION = (
     f"+d.kind IN ({', '.join(str(kind.number) for kind in _LOADERS)}) "
-    f"AND (d.kind <> {Kind.ENTRY.number} OR d.type IN ({', '.join(map(str, notes.NOTE_TYPES))}))"
+    f"AND (d.kind <> {Kind.ENTRY.number} OR d.type IN ({', '.join(map(str, on_files.NOTE_TYPES))}))"
 )
 """The SQL condition for documents that count."""

@@ -339,10 +339,10 @@ class Working:
 
     def plan_approved(self, plan: str, *, agent_id: str | None = None) -> HookAnswer:
         """Store a plan that a person has approved as one note of the session; a later one replaces it."""
-        from satchel.brief.working import plans
+        from satchel.brief.working import capture
 
         def act(context: HookContext) -> HookAnswer:
-            plans.store(context, plan)
+            capture.store_plan(context, plan)
             return self._with_messages(context, NOTHING)
 
         return self._act(agent_id, "plan", act)
@@ -431,7 +431,7 @@ class Working:
 
         what = progress_of(command, output, has_failed=has_failed)
         if what is not None:
-            from satchel.brief.working import reminder
+            from satchel.brief.working import progress
 
             details = {"what": what}
             if what == COMMIT and (subject := subject_of(output)):
@@ -446,14 +446,14 @@ class Working:
                 by=context.actor,
                 details=details,
             )
-            answer = answer.plus(context, reminder.due(context), [])
+            answer = answer.plus(context, progress.due_reminder(context), [])
         return self._with_messages(context, answer)
 
     def _with_messages(self, context: HookContext, answer: HookAnswer) -> HookAnswer:
-        from satchel.brief.working import messages
+        from satchel.brief.working import hook_context
 
         budget = self._config.hooks_messages
-        return answer.plus(context, *messages.unread(context, budget)) if budget else answer
+        return answer.plus(context, *hook_context.unread_messages(context, budget)) if budget else answer
 
 
 def _may_state_rule(prompt: str) -> bool:
