@@ -100,5 +100,4 @@ def _normalized(text: str) -> str:
 
 
 def _beginning(text: str) -> str:
-    """Return the first words, normalized: comparing these first saves normalizing most texts."""
     return " ".join((text if text.isascii() else _normalized(text)).split(None, 6)[:6]).lower()

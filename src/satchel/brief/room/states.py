@@ -235,7 +235,6 @@ def _unanswered(look: Look, facts: Mapping[int, Facts], agents: Mapping[int | No
 
 
 def _refused(look: Look, sessions: Mapping[str, int]) -> Iterator[Wait]:
-    """Yield the sessions that wait for a claim, or were refused one that is still held."""
     for need in conflicts.find_wanted(look, _MOST_CLAIMS):
         session = sessions.get(need.session or "")
         if session is not None and need.began_at is not None:
@@ -243,7 +242,6 @@ def _refused(look: Look, sessions: Mapping[str, int]) -> Iterator[Wait]:
 
 
 def _done_at(look: Look, session: int, since: int) -> int:
-    """Return when a session last wrote, edited a file or made progress after a time; 0 for never."""
     (row,) = look.rows(
         f"""
         SELECT max(at) FROM (
@@ -261,8 +259,8 @@ def _done_at(look: Look, session: int, since: int) -> int:
 
 
 _HIGH = PRIORITIES[-2]
+# How many scratchpads are read for agents without a session, newest first.
 _MOST_PADS = 200
-"""How many scratchpads are read for agents without a session, newest first."""
 
 
 def find_needs(look: Look) -> list[Need]:
