@@ -48,7 +48,6 @@ def view_lines(view: FileView, when: When) -> list[str]:
 
 
 _LOOK_BACK = 200
-"""The largest distance from a cut back to the end of a line or a word."""
 
 _LINES: Mapping[str, Callable[[Any, str | None, When], list[str]]] = {
     "entry": lambda entry, _, when: single_lines(entry_line(entry, content=readable(entry)), when),
@@ -66,7 +65,6 @@ _LINES: Mapping[str, Callable[[Any, str | None, When], list[str]]] = {
     "strategy": lambda strategy, _, when: single_lines(strategy_line(strategy), when),
     "solution": lambda solution, _, when: _solution_lines(solution, when),
 }
-"""Functions that render an item for a reader, by the name of its kind."""
 
 
 def items_text(opened: OpenedItems) -> str:
