@@ -20,8 +20,8 @@ MOST_WORDS = 200
 MOST_REPORTS = 20
 
 _ACTIONS = {log.SUPERSEDED: "replaced", log.RETRACTED: "retracted", log.CONFIRMED: "confirmed"}
+# The kinds whose table names the replacement of an item.
 _SUPERSEDED = {Kind.ENTRY, Kind.PACKAGE, Kind.STRATEGY}
-"""The kinds whose table names the replacement of an item."""
 
 
 @dataclass(frozen=True, slots=True)

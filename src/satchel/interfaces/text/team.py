@@ -15,7 +15,6 @@ from satchel.keep.sessions.team import LastScratchpad, Team, TeamClaim, TeamSess
 from satchel.store.transaction import grouped
 
 _MAX_CHARS = 1_000
-"""The most of the next step and of the blockers that is shown."""
 
 _UID_CHARS = 8
 _REASON_CHARS = 40
