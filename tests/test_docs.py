@@ -44,7 +44,7 @@ OF_ITS_OWN_TEST = {
 MOST_LINES = {
     "README.md": 160,
     "docs/benchmarks.md": 450,
-    "docs/consulting.md": 190,
+    "docs/consulting.md": 210,
     "docs/control-room.md": 130,
     "docs/source-designs.md": 400,
 }
