@@ -352,7 +352,7 @@ def every_page(page: Page, room: str) -> Iterator[str]:
         page.goto(address)
         yield what
         for link in page.eval_on_selector_all(
-            "a[href], form[method=get]", "all => all.map(one => one.href || one.action)"
+            "a[href]:not(svg a, [href*='.json']), form[method=get]", "all => all.map(one => one.href || one.action)"
         ):
             path = urlsplit(link).path
             for route, pattern in routes.items() if path.startswith(f"{project}/") else ():

@@ -44,8 +44,8 @@ OF_ITS_OWN_TEST = {
 MOST_LINES = {
     "README.md": 160,
     "docs/benchmarks.md": 450,
-    "docs/consulting.md": 210,
-    "docs/control-room.md": 130,
+    "docs/consulting.md": 220,
+    "docs/control-room.md": 160,
     "docs/source-designs.md": 400,
 }
 OF_THE_PLUGIN = sorted(ROOT.glob("plugin/**/*.md"))

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from satchel.keep.sessions.records import Actor
 
 
+# The id of a bug in the description of a change.
 _FIXED = r"\b(?:fix(?:es|ed)?|close[sd]?)\s+(e[1-9]\d*)\b"
-"""The id of a bug in the description of a change."""
 
 
 def close_bugs(transaction: Transaction, project_id: int, actor: Actor, change: FileChange) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from satchel.base.text import shortened
 from satchel.keep.names import is_persons
 
 _MAX_CHARS = 80
+# A name that needs no quotes; one that begins like ``c1*`` could pass for an id with the mark of a person.
 _PLAIN = re.compile(r"(?![A-Za-z]{1,2}\d+\*)[^\s\"'<>:;,()\[\]{}|`…]+")
-"""A name that needs no quotes; one that begins like ``c1*`` could pass for an id with the mark of a person."""
 _QUOTED_OR_WORD = re.compile(r'"(?:[^"\\]|\\.)*"\S*|\S+')
 _ELLIPSIS = "…"
 _REASON = "(because:"

@@ -132,8 +132,8 @@ def _normalized(text: str) -> str:
 RECENT_DAYS = 14
 """How many days of a loop count."""
 
+# How many entries of a loop are read, newest first.
 _MOST = 200
-"""How many entries of a loop are read, newest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,11 +252,7 @@ def judge(history: History) -> LoopStatus:
 
 
 def says_success(kind: int, content: str) -> bool:
-    """Return whether an entry reports that its loop succeeded.
-
-    Raises:
-        InvalidInput: it is malformed.
-    """
+    """Return whether an entry reports that its loop succeeded."""
     if kind == SCRATCHPAD:
         return succeeded(structured.scratchpad(content))
     return kind == REVIEW_VERDICT and structured.review_verdict(content).passed

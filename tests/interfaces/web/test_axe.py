@@ -66,8 +66,8 @@ def test_axe_finds_nothing_where_another_has_answered_meanwhile(chromium: Browse
     ref = asker.keep("send_message", message="Whose answer counts?", to="human")
     with looked_at(chromium, busy, "409") as page:
         page.goto(f"{busy.room}items/{ref}")
-        answer_elsewhere(page, ref)
         page.get_by_label("Reply to").fill("Mine")
+        answer_elsewhere(page, ref)
         page.get_by_role("button", name="Send").click()
         page.get_by_role("heading", name="was answered in the meantime").wait_for()
         assert judged(page, axe) == []

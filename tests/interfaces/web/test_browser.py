@@ -23,7 +23,6 @@ def asker(busy: World) -> Client:
 NEEDS = {
     "Stuck": "parser is stuck on week-numbers",
     "Question": "Shall the release wait for the parser?",
-    "Waiting": "release cannot go on: no password for the registry",
     "Refused": "tests wants src/parser.py",
     "Changed": "first_weekday: parser had Monday, now Sunday",
 }

@@ -30,6 +30,7 @@ from satchel.store.transaction import Asking, Transaction, both, set_of, togethe
 if TYPE_CHECKING:
     from satchel.brief.briefing.answering import Relevance
 
+# The sources of a briefing, the most needed first.
 _SOURCES: tuple[Callable[[BriefingContext], Source], ...] = (
     run.attempts,
     sources.constraints,
@@ -41,16 +42,15 @@ _SOURCES: tuple[Callable[[BriefingContext], Source], ...] = (
     packages.strategies,
     run.entries,
 )
-"""The sources of a briefing, the most needed first."""
 
+# How many times its processor time a briefing may take by the clock.
 _CLOCK_PER_PROCESSOR = 4
-"""How many times its processor time a briefing may take by the clock."""
 
+# The part of its time for loading the items, if the queries that name them took nearly all of it.
 _SHARE_TO_END = 1.5
-"""The part of its time for loading the items, if the queries that name them took nearly all of it."""
 
+# How many others at work are listed.
 _MOST_OTHERS = 3
-"""How many others at work are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +150,7 @@ class Deadline:
 
 
 def collect(workplace: Workplace, request: Request, deadline: Deadline) -> Collected:
-    """Collect material for a briefing, matches of the query first; a note names what the deadline left out.
-
-    Raises:
-        NotFound: the run does not exist.
-        StoreDamaged: the store cannot be read.
-    """
+    """Collect material for a briefing, matches of the query first; a note names what the deadline left out."""
     collected = Collected()
     try:
         with workplace.engine.read() as transaction:
@@ -359,7 +354,6 @@ def _mark_stale(context: BriefingContext, collected: Collected, deadline: Deadli
 def _compared(
     transaction: Transaction, files_root: str | None, candidates: Sequence[Candidate], is_over: Callable[[], bool]
 ) -> list[Candidate]:
-    """Return the candidates whose cited file could be compared, with the result in their heads."""
     on_files = [one for one in candidates if one.kind is Kind.ENTRY and one.file is not None]
     if not on_files:
         return []
@@ -378,7 +372,6 @@ def _compared(
 
 
 def _since(history: History) -> tuple[int, int]:
-    """Return the time and id after which the scratchpads of a loop are shown."""
     if history.attempts and not history.recent:
         return history.attempts[0].created_at, history.attempts[0].number - 1  # the newest describes the state
     return history.since, history.success

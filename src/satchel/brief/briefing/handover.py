@@ -18,14 +18,14 @@ from satchel.keep.sessions.joining import sessions_before
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Asking, Row, Transaction, set_of
 
+# How many sessions are read, those seen last first.
 _LOOKED_AT = 10
-"""How many sessions are read, those seen last first."""
 
+# How many changes and events of the session are read, the latest first.
 _MOST_CHANGES, _MOST_EVENTS = 500, 50
-"""How many changes and events of the session are read, the latest first."""
 
+# How many files, and how many commits and commands, a line names.
 _MOST_FILES, _MOST_NAMED = 5, 3
-"""How many files, and how many commits and commands, a line names."""
 
 _NAME_CHARS, _ERROR_CHARS = 120, 80
 
@@ -135,7 +135,6 @@ def _lines_of(
 
 
 def _last(changes: list[Row], done: list[tuple[int, dict[str, str], int]], failed: Row | None) -> str:
-    """Return the last step of a session that its events tell."""
     steps = [(at, f"edited {_name_of(path)}") for path, at in changes[:1]]
     for kind, details, at in done[:1]:
         what = quoted_line(details.get("command", "")) if kind == events.RECOVERY else details.get("what", "")
@@ -157,8 +156,8 @@ def _listed(some: list[str], most: int) -> str:
     return ", ".join(some[:most]) + (f" and {more} more" if more > 0 else "")
 
 
+# How many sessions are read, those seen last first.
 _MOST_SESSIONS = 10
-"""How many sessions are read, those seen last first."""
 
 
 def find_left_off(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from satchel.base.grouping import grouped
 from satchel.base.records import dataclass, field
 from satchel.base.text import neutral, shortened
 from satchel.base.vocabulary import priority_number
@@ -13,6 +12,7 @@ from satchel.brief.briefing.ranking import score
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.fields import cut_head, reason_text
 from satchel.find.kind import Kind
+from satchel.store.transaction import grouped
 
 CRITICAL, ATTEMPTS, RULES, DECISIONS, REVIEWS, PACKAGES, HANDOVER, MESSAGES, FIXES, NOTES = range(10)
 """The places of a briefing, in order. Who is at work comes between messages and fixes."""
@@ -21,27 +21,27 @@ _PLACES = {"attempts": ATTEMPTS, "reviews": REVIEWS, "packages": PACKAGES, "mess
 _CURRENT = frozenset({REVIEWS, HANDOVER, MESSAGES})
 _HIGH = priority_number("high")
 
+# The part of the room that decisions leave for open reviews, the handover and messages.
 _FOR_CURRENT = 0.2
-"""The part of the room that decisions leave for open reviews, the handover and messages."""
 
+# The part of the room that rules and decisions leave for fixes and notes that answer the query.
 _FOR_ANSWERS = 0.2
-"""The part of the room that rules and decisions leave for fixes and notes that answer the query."""
 
+# The part of the budget that notes may take.
 _MAX_FOR_NOTES = 0.5
-"""The part of the budget that notes may take."""
 
+# Both parts where no rule or decision answers the query: then it is a question, not a task that they bind.
 _FOR_QUESTION = 0.9
-"""Both parts where no rule or decision answers the query: then it is a question, not a task that they bind."""
 
+# The share of the best match from which an item answers the query.
 _ANSWER = 0.4
-"""The share of the best match from which an item answers the query."""
 
+# What a rule, a high priority, and a decision of the own task or branch count as relevance to a query: rules bind work
+# that does not name them.
 _PRIOR_OF_RULE, _PRIOR_OF_HIGH, _PRIOR_OF_TASK = 0.25, 0.15, 0.15
-"""What a rule, a high priority, and a decision of the own task or branch count as relevance to a query: rules bind work
-that does not name them."""
 
+# After so many items in a row that did not fit, the rest is left out.
 _MAX_MISSES = 30
-"""After so many items in a row that did not fit, the rest is left out."""
 
 
 def place_of(candidate: Candidate) -> int:
@@ -109,7 +109,6 @@ def fill(page: Page, ordered: Sequence[Candidate], budget: int, *, has_query: bo
 
 
 def _add(page: Page, candidates: Iterable[Candidate], reserve: int = 0, at_most: int | None = None) -> int:
-    """Add the items that fit without using the reserve, within ``at_most`` tokens; return the tokens used."""
     before, misses = page.used, 0
     for one in candidates:
         room = page.room - reserve - page.used
@@ -122,7 +121,6 @@ def _add(page: Page, candidates: Iterable[Candidate], reserve: int = 0, at_most:
 
 
 def _reserve(page: Page, candidates: Sequence[Candidate], part: float) -> int:
-    """Return the tokens of items with their headings, as many as a part of the room holds."""
     most, total = int(part * max(0, page.room - page.used)), 0
     groups: set[str] = set()
     for one in candidates:
@@ -149,8 +147,8 @@ _CRITICAL_GROUP = "critical"
 PERSONS = "*"
 """Follows the id of an item that a person wrote."""
 
+# A line longer than this per token of room left is not tried: prose has 4 to 5, paths and code fewer.
 _MAX_CHARS_PER_TOKEN = 8
-"""A line longer than this per token of room left is not tried: prose has 4 to 5, paths and code fewer."""
 
 _MAX_HEAD_CHARS = 200
 _TITLE_CHARS = 90

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Sequence
 
 from satchel.base.clock import DAY_MS
-from satchel.base.grouping import grouped
 from satchel.base.records import replace
 from satchel.base.text import fold
 from satchel.base.vocabulary import priority_number
 from satchel.brief.briefing.records import Candidate
+from satchel.store.transaction import grouped
 
 PRIORITY, SAME_TASK, FOR_ROLE = 4.0, 2.0, 1.5
 """Points for each step of priority, for the same task, and for being meant for this role."""
@@ -100,5 +100,4 @@ def _normalized(text: str) -> str:
 
 
 def _beginning(text: str) -> str:
-    """Return the first words, normalized: comparing these first saves normalizing most texts."""
     return " ".join((text if text.isascii() else _normalized(text)).split(None, 6)[:6]).lower()

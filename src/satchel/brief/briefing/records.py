@@ -59,9 +59,6 @@ def zone_of(window_used: float | None) -> Zone:
     """Return the zone of a window.
 
     ``window_used`` is 0 to 1 of the 85 % of a window that can be used; None, unknown, is the normal zone.
-
-    Raises:
-        InvalidInput: not a number from 0 to 1.
     """
     if window_used is None:
         return NORMAL

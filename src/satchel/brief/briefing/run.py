@@ -38,8 +38,8 @@ _NOTES = tuple(
 UNNAMED = "an unnamed agent"
 """The author of an attempt without a name."""
 
+# A state of work that needs no quotes: its free text cannot be taken for an author.
 _PROGRESS = re.compile(r"(?!.*\bby\b)[\w ,.%/-]*")
-"""A state of work that needs no quotes: its free text cannot be taken for an author."""
 
 _LIVE = "c.project_id = :project AND c.superseded_by IS NULL"
 
@@ -121,10 +121,7 @@ def newest_scratchpads(context: BriefingContext, numbers: Collection[int]) -> As
 
 
 def _without_older(context: BriefingContext, matches: Sequence[int]) -> Asking[list[int]]:
-    """Drop scratchpads if the newest of their author, task and loop is not among the matches.
-
-    It was delivered, or is among the attempts; older ones add nothing.
-    """
+    # It was delivered, or is among the attempts; older ones add nothing.
     last, there = (yield from newest_scratchpads(context, matches)), set(matches)
     return [number for number in matches if last.get(number, number) in there]
 

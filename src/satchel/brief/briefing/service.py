@@ -35,11 +35,11 @@ MARGIN = 1.3
 MAX_BUDGET = 1_000_000
 _MAX_ITERATION = 2**31 - 1
 _RECORD_WAIT_MS = 250
+# With fewer tokens left for hooks only critical items are shown.
 _LEAST_OF_SESSION = 100
-"""With fewer tokens left for hooks only critical items are shown."""
 
+# How much of an agent's query is shown to others as its present work.
 _DOING_CHARS = 160
-"""How much of an agent's query is shown to others as its present work."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ MAX_CANDIDATES = 500
 """The most candidates of one kind, whatever the budget."""
 
 
+# With a query, other candidates are gathered for this part of the budget.
 _PART_WITHOUT_MATCH = 4
-"""With a query, other candidates are gathered for this part of the budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,8 +294,6 @@ def _add(context: BriefingContext, gathered: Gathered, numbers: Sequence[int], n
 
 
 class _Unchanged:
-    """Eligible items that the receiver got in their present form."""
-
     def __init__(self, context: BriefingContext, source: Source, where: str) -> None:
         self._got = context.delivered.get(source.kind.number, {})
         self.rows: Rows | None = None
@@ -318,8 +316,6 @@ class _Unchanged:
 
 
 class _Matches:
-    """Eligible matches of the query."""
-
     def __init__(self, context: BriefingContext, source: Source, where: str, relevance: Mapping[int, float]) -> None:
         self.unchanged = _Unchanged(context, source, where)
         self.rows = context.transaction.ask(
@@ -362,11 +358,11 @@ ANY_PRIORITY = f"c.priority IN ({', '.join(map(str, range(1, len(PRIORITIES) + 1
 
 _ACTIVE, _DRAFT = (STATUSES.index(status) + 1 for status in ("active", "draft"))
 
+# Whether a decision has the task of the agent, or the branch of its session, as a tag.
 _IS_OF_TASK = """
     EXISTS (SELECT 1 FROM decision_tags j JOIN tags n ON n.id = j.tag_id WHERE j.decision_id = c.id
         AND n.name IN (:task, (SELECT branch FROM sessions WHERE id = :session)))
 """
-"""Whether a decision has the task of the agent, or the branch of its session, as a tag."""
 
 
 def constraints(context: BriefingContext) -> Source:

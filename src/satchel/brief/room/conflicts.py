@@ -6,20 +6,18 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from satchel.base.clock import DAY_MS
-from satchel.base.grouping import grouped
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.brief.room.looking import LINE_CHARS, Look, value_text
 from satchel.brief.room.records import Conflicts, FileConflict, ItemConflict, ItemVersion, Need, Party
 from satchel.find.kind import Kind
-from satchel.keep.corrections.log import SUPERSEDED
 from satchel.keep.files import claims, refusals, waiters
 from satchel.keep.files.claims import Lease
 from satchel.keep.files.places import Place
 from satchel.keep.names import PERSONS
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.records import Actor
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, grouped, set_of
 
 RECENT_MS = 3_600_000
 """How long an edit may conflict."""
@@ -28,8 +26,8 @@ MOST = 50
 """How many are shown."""
 
 _MOST_PAIRS = 1_000
+# How many claims and edits are read, newest first.
 _LOOKED_AT = 1_000
-"""How many claims and edits are read, newest first."""
 
 _CLAIMS = f"""
     SELECT c.path, c.is_key, c.agent_id, a.name, c.session_id, c.worktree, c.exclusive, c.created_at, c.expires_at
@@ -47,8 +45,6 @@ _EDITS = f"""
 
 
 class _Hold(NamedTuple):
-    """A claim, or the last edit of a file by one worker."""
-
     place: Place
     agent: int | None
     name: str | None
@@ -59,11 +55,9 @@ class _Hold(NamedTuple):
 
     @property
     def worker(self) -> tuple[str, int]:
-        """A session, or without one an agent."""
         return ("session", self.session) if self.session is not None else ("agent", self.agent or 0)
 
     def is_of(self, other: _Hold) -> bool:
-        """Return whether both are of one session, or of one agent if either has no session."""
         if self.session is not None and other.session is not None:
             return self.session == other.session
         return self.agent == other.agent
@@ -123,7 +117,6 @@ _MOST_ITEMS = 20
 
 
 def _decisions(look: Look) -> Iterator[ItemConflict]:
-    """Yield decisions that two sessions set in the last day, unless a person did so last."""
     rows = look.rows(
         f"""
         SELECT x.id, x.key, h.value_text, h.value_number, b.name, t.uid, h.set_at,
@@ -148,7 +141,8 @@ def _decisions(look: Look) -> Iterator[ItemConflict]:
 
 
 def _rules(look: Look) -> Iterator[ItemConflict]:
-    """Yield rules that another agent than their author has replaced in the last day."""
+    from satchel.keep.corrections.log import SUPERSEDED  # imported here: states of agents need only claims
+
     rows = look.rows(
         f"""
         SELECT n.id, o.text, b.name, o.created_at, n.text, a.name, s.uid, c.created_at FROM (
@@ -168,7 +162,6 @@ def _rules(look: Look) -> Iterator[ItemConflict]:
 
 
 def _overlaps(holds: list[_Hold]) -> Iterator[tuple[_Hold, _Hold]]:
-    """Yield the pairs of different workers with a common file or key; at least one claim is exclusive."""
     by_path = grouped(((one.place.is_key, one.place.path), one) for one in holds)
     for one in holds:
         for path in _covering(one.place):
@@ -179,7 +172,6 @@ def _overlaps(holds: list[_Hold]) -> Iterator[tuple[_Hold, _Hold]]:
 
 @lru_cache(maxsize=2 * _LOOKED_AT)
 def _covering(place: Place) -> tuple[str, ...]:
-    """Return the paths of claims that cover a place, itself first."""
     if place.is_key:
         return (place.path,)
     steps = place.path.removesuffix("**").rstrip("/").split("/") if place.is_folder else place.path.split("/")
@@ -222,8 +214,6 @@ def _party(one: _Hold, sessions: dict[int, _Session]) -> Party:
 
 
 class _Wish(NamedTuple):
-    """A claim that somebody wants."""
-
     kind: str
     actor: Actor
     places: tuple[Place, ...]
@@ -272,7 +262,6 @@ def find_wanted(look: Look, most: int) -> list[Need]:
 
 
 def _wish_key(agent: str | None, path: str) -> str:
-    """Return a key for a wish; its path may be long and have any characters."""
     from hashlib import blake2b
 
     return f"claim-{blake2b(chr(0).join((agent or '', path)).encode(), digest_size=8).hexdigest()}"

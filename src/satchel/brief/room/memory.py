@@ -22,11 +22,11 @@ MOST_FLAGGED = 100
 """How many items' flags are read at once."""
 
 _MOST_NAMES = 20
+# How many of the newest notes on files are compared with the disk for the number of stale ones.
 _MOST_CITED = 200
-"""How many of the newest notes on files are compared with the disk for the number of stale ones."""
 
+# In how many windows, newest first, uses are counted.
 _WINDOWS = 500
-"""In how many windows, newest first, uses are counted."""
 
 MEMORY = (Kind.CONSTRAINT, Kind.DECISION, Kind.ERROR_PATTERN, Kind.ENTRY, Kind.PACKAGE, Kind.STRATEGY)
 """The kinds that a project's memory consists of; of notes all but scratchpads."""
@@ -220,8 +220,8 @@ def flags(transaction: Transaction, project_id: int, work: Workplace, refs: Coll
 
 
 MOST_DAYS = 90
+# A chart has colours for no more.
 _MOST_MOMENTS = 8
-"""A chart has colours for no more."""
 
 _OTHERS = "others"
 

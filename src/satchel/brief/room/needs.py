@@ -69,7 +69,6 @@ def find(look: Look) -> Needs:
 
 
 def _more(look: Look, needs: list[Need]) -> tuple[str, ...]:
-    """Return the kinds of which not all items were read."""
     counts = Counter(one.kind for one in needs)
     limits = dict.fromkeys(("message", "draft", "shared"), LOOKED_AT) | {"waiting": MOST, "refusal": MOST}
     columns = ", ".join(
@@ -82,6 +81,7 @@ def _more(look: Look, needs: list[Need]) -> tuple[str, ...]:
     return tuple(kind for kind in NEEDS if kind in limited)
 
 
+# The sources of kinds of which the newest items are read, needs or not.
 _LIMITED = {
     "overtaken": ("decisions WHERE project_id = :project", "updated_at"),
     "verdict": (
@@ -90,11 +90,9 @@ _LIMITED = {
     ),
     "error": ("error_patterns WHERE project_id = :project AND expires_at > :now", "last_seen"),
 }
-"""The sources of kinds of which the newest items are read, needs or not."""
 
 
 def _messages(look: Look) -> list[Need]:
-    """Return messages to the person or to all persons, neither read nor answered."""
     # each arm is read in the order of an index; in one statement all messages were sorted
     arms = [
         f"""
@@ -125,7 +123,6 @@ def _messages(look: Look) -> list[Need]:
 
 
 def _overtaken(look: Look) -> list[Need]:
-    """Return decisions changed by another agent, until a person has seen or set them."""
     floor = marks(look)["decision"].seq
     rows = look.rows(
         f"""
@@ -184,7 +181,6 @@ def _drafts(look: Look) -> list[Need]:
 
 
 def _verdicts(look: Look) -> list[Need]:
-    """Return failed reviews in active runs without a later review of the same task or loop."""
     rows = look.rows(
         f"""
         SELECT x.id, x.content, x.run_id, x.task_id, x.loop_id, a.name, x.created_at, r.status, u.uid,
@@ -220,10 +216,7 @@ def _verdicts(look: Look) -> list[Need]:
 
 
 def _errors(look: Look) -> list[Need]:
-    """Return unsolved errors that two agents met lately.
-
-    Whether there were two is checked in the order of an index: otherwise all reports of one error would be read.
-    """
+    # Whether there were two is checked in the order of an index: otherwise all reports of one error would be read.
     rows = look.rows(
         f"""
         SELECT x.id, x.error_type, x.message, x.occurrences, x.last_seen
@@ -259,7 +252,6 @@ def _errors(look: Look) -> list[Need]:
 
 
 def _shared(look: Look) -> list[Need]:
-    """Return shared texts that wait for acceptance; those changed on both sides conflict."""
     rows = look.rows(
         f"SELECT uid, kind, file, why FROM shared_texts WHERE project_id = :project AND waiting IS NOT NULL "
         f"ORDER BY why DESC LIMIT {LOOKED_AT}"
@@ -280,7 +272,6 @@ _WHY = ("new", "changed", "changed on both sides", "another item here has its ke
 
 
 def _hooks(look: Look) -> list[Need]:
-    """Return the hooks that failed in the last day, have not worked since, and whose last fault is unseen."""
     rows = look.rows(
         f"""
         SELECT e.seq, e.details, e.created_at, s.seq FROM events e
@@ -313,8 +304,8 @@ def _hook_need(hook: str, number: int, fields: dict[str, object], began: int) ->
 
 NOTIFIED = frozenset({"stuck", "blocked", "message", "waiting", "refusal", "verdict"})
 
+# How many are told at once; the next call tells the others.
 _MOST_NOTIFIED = 5
-"""How many are told at once; the next call tells the others."""
 
 _WAIT_MS = 250
 _last_seen: WeakKeyDictionary[Engine, dict[int, str]] = WeakKeyDictionary()
@@ -349,7 +340,6 @@ def notify(work: Workplace) -> int:
 
 
 def _claim(work: Workplace, project_id: int, wanted: list[Need], now: int) -> list[Need]:
-    """Record needs as told; return those that nobody has recorded before."""
     with work.engine.write(_WAIT_MS) as transaction:
         transaction.run(
             "DELETE FROM notified WHERE project_id = :project AND created_at < :before",

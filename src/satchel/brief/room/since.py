@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from satchel.base.errors import InvalidInput, NotFound, unknown_name
-from satchel.base.grouping import grouped
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.brief.room.looking import LINE_CHARS, Look, value_text
@@ -22,7 +21,7 @@ from satchel.keep.kinds import read_ref
 from satchel.keep.moving.marks import ACTION, CORRECTION, EVERYTHING, FILES, HOOK, NOBODY, SOLUTION
 from satchel.keep.names import ensure_agent
 from satchel.keep.patterns.records import DEMOTED, SOLUTION_LETTER, solution_number
-from satchel.store.transaction import Row
+from satchel.store.transaction import Row, grouped
 
 OF_CHANGES = {
     "action": ACTION,
@@ -37,19 +36,20 @@ OF_CHANGES = {
 MOST = 50
 """How many of each kind are shown."""
 
+# How many changes of each kind are read, newest first.
 _LOOKED_AT = 1_000
-"""How many changes of each kind are read, newest first."""
 
 _MOST_OLDER = 10_000
 
+# Counts the older changes, which are not read.
 _OLDER = f"""
     SELECT count(*) FROM (
         SELECT 1 FROM {{table}} WHERE project_id = :project AND seq > :floor
         ORDER BY seq DESC LIMIT {_MOST_OLDER} OFFSET {_LOOKED_AT}
     ) AS older
 """
-"""Counts the older changes, which are not read."""
 
+# The table of each of :data:`satchel.brief.room.records.CHANGES`.
 _TABLES = {
     "decision": "decisions",
     "rule": "constraints",
@@ -57,7 +57,6 @@ _TABLES = {
     "files": "file_changes",
     "correction": "corrections",
 }
-"""The table of each of :data:`satchel.brief.room.records.CHANGES`."""
 
 _VALUE_CHARS = 2_000
 _MOST_FILES = 5
@@ -89,11 +88,8 @@ def find(look: Look, seq: int) -> Since:
 def _unseen(
     kind: int, table: str, columns: str, joins: str, *, where: str = "", item: str = "x.id", most: int = MOST
 ) -> str:
-    """Return the statement that reads the newest unseen rows of a table, as ``x``, with their number first.
-
-    ``floor`` is a parameter: how far the person has seen the kind. ``columns`` may use ``s.seq`` and ``s.seen_at``: how
-    far they have seen the item. ``kind`` and ``item`` are those of the table of marks.
-    """
+    # ``floor`` is a parameter: how far the person has seen the kind. ``columns`` may use ``s.seq`` and ``s.seen_at``:
+    # how far they have seen the item. ``kind`` and ``item`` are those of the table of marks.
     return f"""
         SELECT s.total, {columns} FROM (
             SELECT x.id, s.seq, s.created_at AS seen_at, count(*) OVER () AS total FROM (
@@ -285,6 +281,7 @@ def _corrections(rows: Sequence[Row], _: Mark) -> list[Changed]:
     return changes
 
 
+# The statement of each of :data:`satchel.brief.room.records.CHANGES`, and the function for its rows.
 _FINDERS: Mapping[str, tuple[str, Callable[[Sequence[Row], Mark], list[Changed]]]] = {
     "action": (_ACTIONS, _actions),
     "decision": (_DECISIONS, _decisions),
@@ -293,7 +290,6 @@ _FINDERS: Mapping[str, tuple[str, Callable[[Sequence[Row], Mark], list[Changed]]
     "files": (_FILES, _files),
     "correction": (_CORRECTIONS, _corrections),
 }
-"""The statement of each of :data:`satchel.brief.room.records.CHANGES`, and the function for its rows."""
 
 
 def _cut(text: str) -> str:
@@ -356,10 +352,6 @@ def mark(look: Look, refs: Sequence[str], up_to: int) -> None:
     """Mark things as seen by a person with an id.
 
     ``refs`` are short ids, other refs of answers, or names of :data:`CHANGES`; none is everything.
-
-    Raises:
-        InvalidInput: not a ref.
-        NotFound: the project has no such thing.
     """
     things = [_thing(look, ref) for ref in refs] or [_Thing(EVERYTHING, 0)]
     look.transaction.many(
@@ -403,11 +395,7 @@ def begin_person(look: Look) -> Look:
 
 
 def check_refs(refs: object) -> tuple[str, ...]:
-    """Return the refs to mark, each once.
-
-    Raises:
-        InvalidInput: not a list of texts, or too long.
-    """
+    """Return the refs to mark, each once."""
     if isinstance(refs, str) or not isinstance(refs, Sequence) or not all(isinstance(one, str) for one in refs):
         raise InvalidInput("refs is no list of ids", 'Give a list as in ["d12", "rule"], or omit refs for everything')
     if not 1 <= len(refs) <= MOST_MARKED:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput
-from satchel.base.grouping import grouped
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.base.vocabulary import PRIORITIES
@@ -25,7 +24,7 @@ from satchel.keep.sessions import joining
 from satchel.keep.sessions.joining import SessionRow
 from satchel.keep.sessions.presence import LISTED_DAYS, MAX_CHECKED
 from satchel.keep.sessions.team import AgentState
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, grouped, set_of
 
 SILENT_MS = 30 * 60_000
 """The time without a sign of life after which an agent is silent."""
@@ -236,7 +235,6 @@ def _unanswered(look: Look, facts: Mapping[int, Facts], agents: Mapping[int | No
 
 
 def _refused(look: Look, sessions: Mapping[str, int]) -> Iterator[Wait]:
-    """Yield the sessions that wait for a claim, or were refused one that is still held."""
     for need in conflicts.find_wanted(look, _MOST_CLAIMS):
         session = sessions.get(need.session or "")
         if session is not None and need.began_at is not None:
@@ -244,7 +242,6 @@ def _refused(look: Look, sessions: Mapping[str, int]) -> Iterator[Wait]:
 
 
 def _done_at(look: Look, session: int, since: int) -> int:
-    """Return when a session last wrote, edited a file or made progress after a time; 0 for never."""
     (row,) = look.rows(
         f"""
         SELECT max(at) FROM (
@@ -262,8 +259,8 @@ def _done_at(look: Look, session: int, since: int) -> int:
 
 
 _HIGH = PRIORITIES[-2]
+# How many scratchpads are read for agents without a session, newest first.
 _MOST_PADS = 200
-"""How many scratchpads are read for agents without a session, newest first."""
 
 
 def find_needs(look: Look) -> list[Need]:

@@ -29,8 +29,8 @@ _ASK = (
     'add_constraint(text=..., stated_by="user"), with for="me" if it is their own preference and no rule of the team.'
 )
 
+# What a person pastes or quotes: blocks of code, and quoted, indented or code-like lines.
 _APART = r"(?s:```.*?(?:```|\Z))|^[ \t]*>.*$|^(?: {4}|\t).*$|^[ \t]*(?:def|class|function|import|#|//|at) .*$"
-"""What a person pastes or quotes: blocks of code, and quoted, indented or code-like lines."""
 
 _LOG_LINE = re.compile(
     r"\s*(?:Traceback|File \"|\w*(?:Error|Exception|ERROR|WARN|INFO|DEBUG)\w*\b[: ]|\d{4}-\d\d|warning:)"
@@ -38,6 +38,7 @@ _LOG_LINE = re.compile(
 _QUOTE = r"\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|(?<!\w)'[^'\n]{3,}'(?!\w)"
 _END = r"(?<=[.!?;])\s+|\n+"
 
+# What holds for one change, or what another says.
 _ONE_CHANGE = (
     r"\b(?:(?:in|for|with|to|from|on) (?:this|the) (?:pr|pull request|commit|change|branch|diff|case|task"
     r"|function|step)"
@@ -49,7 +50,6 @@ _ONE_CHANGE = (
     r"|(?:en|para) est[ea] (?:pr|commit|rama|vez|cambio|caso|tarea)|esta vez|por ahora|de momento|todavía"
     r"|(?:claims?|says?|said|states?|(?:dit|dice|sagt|steht)) (?:that |we |que |dass |:))\b"
 )
-"""What holds for one change, or what another says."""
 
 _HERE = r"(?:this|our|the) (?:project|repo\w*|code ?base|team)"
 _THINGS = (
@@ -58,8 +58,8 @@ _THINGS = (
     r"|dates|images"
     r"|errors|(?:variable|file) names)"
 )
+# A verb as in an order: neither a participle, nor what a third one does.
 _DO = r"(?!mind\b|used\b|\w+ed\b|\w*[^su\W]s\b)[a-z]{2,}"
-"""A verb as in an order: neither a participle, nor what a third one does."""
 
 _START = r"(?:^|[,:;–—-]\s*|\b(?:and|also|btw|by the way|please|but|so|general|repo|project)[,:]?\s+)"
 _PATTERNS = (
@@ -156,11 +156,7 @@ _STEP_CHARS = 160
 
 
 def store_plan(context: HookContext, plan: str) -> int | None:
-    """Store a plan as a scratchpad of the session in place of the one before, redacted and cut to the limit.
-
-    Returns:
-        The id of the note; None if the plan is empty or unchanged.
-    """
+    """Store a plan as a scratchpad of the session in place of the one before, redacted and cut to the limit."""
     transaction, session = context.transaction, context.actor.session
     rows = transaction.all(
         f"SELECT id, content FROM context WHERE session_id = :session AND {OF_ATTEMPTS.format('')} "

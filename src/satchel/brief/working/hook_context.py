@@ -26,8 +26,8 @@ ItemVersion = tuple[int, int, int]
 Contents = Mapping[int, Mapping[int, int]]
 """The items that a window has: the seq by kind number and item id."""
 
+# Windows of sessions are numbered from 1.
 _NEW_WINDOW = 0
-"""Windows of sessions are numbered from 1."""
 
 REMINDERS = {Kind.CONSTRAINT: deliveries.BINDING_RULE, Kind.DECISION: deliveries.BINDING_DECISION}
 RELATED = {
@@ -156,8 +156,8 @@ def fitting(lines: Sequence[str], budget: int) -> list[str]:
     return selected
 
 
+# The least time between messages in answers.
 _LEAST_MS = 60_000
-"""The least time between messages in answers."""
 
 _MOST_MESSAGES = 5
 _MESSAGE_CHARS = 220

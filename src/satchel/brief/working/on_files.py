@@ -30,32 +30,32 @@ if TYPE_CHECKING:
     from satchel.keep.citations import Citation
 
 
+# How many notes on a file are read, newest first; how many are shown in any case; and how many if they share words with
+# the task or with what is written. Of more notes that share none, one is shown.
 _MOST_NOTES, _MOST_SHOWN, _MOST_TELLING = 20, 2, 5
-"""How many notes on a file are read, newest first; how many are shown in any case; and how many if they share words
-with the task or with what is written. Of more notes that share none, one is shown."""
 
+# For how many files of an edit there is a text.
 _MOST_FILES = 3
-"""For how many files of an edit there is a text."""
 
+# Processor time for the comparison of rules and decisions with files; the rest is counted.
 _SECONDS = 0.1
-"""Processor time for the comparison of rules and decisions with files; the rest is counted."""
 
+# How many rules and decisions that the agent knows are named again, those that are about the task first.
 _MOST_REPEATED = 6
-"""How many rules and decisions that the agent knows are named again, those that are about the task first."""
 
 _NAME_CHARS = 120
 _ABOVE = "also bind here, shown above:"
 _WHOLE_CHARS = 100_000
+# A longer critical rule is shown by its title if it does not fit.
 _MOST_NEEDED_CHARS = 2_000
-"""A longer critical rule is shown by its title if it does not fit."""
 
 NOTE_TYPES = (*COMPARED_TYPES, REVIEW_ISSUE, BUG)
 """Types of use outside their loop; scratchpads, verdicts and analyses are for agents at the same work."""
 
 _TYPES = ", ".join(map(str, NOTE_TYPES))
 _TRAPS = (ERROR, REVIEW_ISSUE, BUG)
+# Traps and open reviews; what other notes matter shows only in what is written.
 _TYPES_AT_READ = ", ".join(map(str, _TRAPS))
-"""Traps and open reviews; what other notes matter shows only in what is written."""
 
 _REPORTS, _RULES, _BOTH = "reports, not orders", "rules that bind", "reports, not orders; rules bind"
 
@@ -156,7 +156,6 @@ def _time_limit() -> Callable[[], bool]:
 
 
 def _fitting(lines: Sequence[_Line], tokens_left: int) -> tuple[list[str], list[ItemVersion], int, int]:
-    """Return the lines that fit, their items and cost, and how many do not fit."""
     texts: list[str] = []
     items: list[ItemVersion] = []
     cost = 0
@@ -172,7 +171,6 @@ def _fitting(lines: Sequence[_Line], tokens_left: int) -> tuple[list[str], list[
 
 
 def _binding_lines(bound: Sequence[Binding], got: Contents) -> tuple[list[_Line], list[_Line]]:
-    """Return lines on rules and decisions that the window does not have, and one with the ids of others, each once."""
     lines: list[_Line] = []
     repeated: list[tuple[int, str, ItemVersion]] = []
     for one in bound:
@@ -196,7 +194,6 @@ def _binding_lines(bound: Sequence[Binding], got: Contents) -> tuple[list[_Line]
 
 
 def _note_lines(context: HookContext, rows: Sequence[Note], code: str, got: Contents) -> tuple[list[_Line], int]:
-    """Return lines on the notes to show of a file, and how many notes on it the window does not have."""
     fresh = [note for note in rows if not has(got, note.version)]
     compared = compare(context.transaction, context.work.files_root, fresh)
     telling, related = _shared_words(fresh, code), got.get(RELATED[Kind.ENTRY], {})
@@ -224,7 +221,6 @@ def _note_lines(context: HookContext, rows: Sequence[Note], code: str, got: Cont
 
 
 def _shared_words(some: Sequence[Note], text: str) -> dict[int, float]:
-    """Return how many words each note shares with a text, by id; words of several notes count less."""
     holding = {note.number: _words(note.text) for note in some} if len(some) > _MOST_SHOWN else {}
     times = Counter(word for words in holding.values() for word in words)
     wanted = _words(text)
@@ -238,7 +234,6 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _load_notes(context: HookContext, path: str, types: str) -> list[Note]:
-    """Return the newest live notes that cite a file; in the first window without those by the agent itself."""
     own = "AND c.agent_id IS DISTINCT FROM :agent" if context.actor.window == 1 else ""
     rows = context.transaction.all(
         f"""

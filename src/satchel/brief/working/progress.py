@@ -9,8 +9,8 @@ from satchel.keep.sessions import updates
 
 COMMIT, TESTS = "commit", "tests"
 
+# How much is read of the start of a command, and of the end of its output.
 _MOST_CHARS = 8_000
-"""How much is read of the start of a command, and of the end of its output."""
 
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?^\s*\2$", re.DOTALL | re.MULTILINE)
 _TOKEN = re.compile(r"&&|\|\||[;|&\n]|(?:'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.|\d*>&[\d-]|&>>?|[^\s;|&()'\"\\])+", re.DOTALL)
@@ -19,6 +19,7 @@ _SETTING = re.compile(r"[A-Za-z_]\w*=")
 _COUNT = re.compile(r"[\d.]+[smhd]?")
 
 _WRAPPERS = frozenset("time nice nohup sudo env command exec timeout stdbuf xvfb-run npx bunx".split())
+# Programs that run another one, each with its subcommand for that.
 _RUNNERS_OF = {
     "uv": "run",
     "poetry": "run",
@@ -30,7 +31,6 @@ _RUNNERS_OF = {
     "npm": "exec",
     "yarn": "exec",
 }
-"""Programs that run another one, each with its subcommand for that."""
 
 _TESTERS = frozenset("pytest py.test unittest jest vitest mocha ava rspec tox nox phpunit ctest".split())
 _TASK_RUNNERS = frozenset(
@@ -82,7 +82,6 @@ def subject_of(output: str) -> str:
 
 
 def _parts(command: str) -> list[tuple[list[str], str]]:
-    """Return the simple commands of a command line, each with the separator after it."""
     parts: list[tuple[list[str], str]] = [([], "")]
     for token in _TOKEN.findall(_HEREDOC.sub(r"\3", command.strip())):
         if token not in _SEPARATORS:
@@ -170,7 +169,6 @@ def due_reminder(context: HookContext) -> list[str]:
 
 
 def _has_only_changed(context: HookContext) -> bool:
-    """Return whether a session changed files, stored nothing but plans, and was not reminded before."""
     row = context.transaction.one(
         """
         SELECT s.created_at FROM sessions s WHERE s.id = :session AND s.nudged_at IS NULL

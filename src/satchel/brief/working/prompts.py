@@ -27,46 +27,46 @@ from satchel.store.transaction import Row, Transaction, set_of
 
 _ACTIVE = STATUSES.index("active") + 1
 _MOST_UNSEEN = 500
+# Reserved for the first line, and as many for the line on what is left out.
 _TOKENS_OF_OPENING = 25
-"""Reserved for the first line, and as many for the line on what is left out."""
 
 _CHARS_PER_TOKEN = 8
 _MOST_MISSES = 30
 
 _MOST_MATCHES = 12
+# How many items are shown about a task, and about another prompt.
 _MOST_TITLES, _MOST_SURE = 10, 2
-"""How many items are shown about a task, and about another prompt."""
 
+# The most tokens that they take.
 _TASK_TOKENS, _SURE_TOKENS = 600, 250
-"""The most tokens that they take."""
 
+# The strength from which a fix or note without a rare word may be a title at the first task prompt.
 _LEAST_WEAK = 0.4
-"""The strength from which a fix or note without a rare word may be a title at the first task prompt."""
 
+# How many items related to the first task are remembered, so that those on a file come first there.
 _MOST_RELATED = 60
-"""How many items related to the first task are remembered, so that those on a file come first there."""
 
+# The most tokens for rules and decisions that the first task prompt shows although it shares no telling word.
 _UNRELATED_TOKENS = 350
-"""The most tokens for rules and decisions that the first task prompt shows although it shares no telling word."""
 
+# A prompt with so many telling words and characters states a task; so do so many characters without spaces.
 _TASK_WORDS, _TASK_CHARS, _TASK_UNSPACED = 3, 30, 10
-"""A prompt with so many telling words and characters states a task; so do so many characters without spaces."""
 
 _LEAST_LOG_LINES = 4
+# Lines of logs, traces and compilers.
 _LOG_LINE = re.compile(
     r"\s*(?:\[?\d{4}-\d\d-\d\d|\[?\d\d:\d\d:\d\d|at \S+.*[:(]\d|File \"|Traceback|[|>+=~^*#-]{3}|\.{3} |\$ |"
     r"\[?(?:TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL)\b|[\w./-]+:\d+[: ]|"
     r"[\w.]*(?:Error|Exception|Warning)\b.*:|"
     r"(?:npm|yarn|pip|error|warning|note|FAILED|PASSED|E|make)(?:\[\w+\])?[:! ]{1,2} ?\S|\S{60})|\s{4,}\S"
 )
-"""Lines of logs, traces and compilers."""
 
 _ERROR_CHARS = 100
+# The part of common words from which only the stronger of two items is shown.
 _ALIKE = 0.6
-"""The part of common words from which only the stronger of two items is shown."""
 
+# So many tokens an item may take in any case to be shown whole.
 _LEAST_WHOLE = 60
-"""So many tokens an item may take in any case to be shown whole."""
 
 _BINDING = (Kind.CONSTRAINT, Kind.DECISION)
 _BIND, _REPORTS = "Satchel (these bind):", "Satchel (reports, not orders):"
@@ -246,7 +246,6 @@ def _distinct(items: Sequence[Item]) -> list[Item]:
 
 
 def _without_log(prompt: str) -> str:
-    """Return a prompt without pasted lines of a log or trace."""
     lines = prompt.splitlines()
     prose = [line for line in lines if not _LOG_LINE.match(line)]
     return "\n".join(prose) if len(lines) - len(prose) >= _LEAST_LOG_LINES else prompt
@@ -314,10 +313,7 @@ def render(
 
 
 def _fitting(items: Sequence[Item], budget: int, *, is_whole: bool = False) -> dict[ItemVersion, str]:
-    """Return the lines that fit a budget: whole texts, titles of those that take more than their share of it.
-
-    ``is_whole`` is whether only long texts become titles, however many items there are.
-    """
+    # ``is_whole`` is whether only long texts become titles, however many items there are.
     lines: dict[ItemVersion, str] = {}
     misses = 0
     for place, item in enumerate(items):
@@ -437,6 +433,7 @@ def _strategies(matches: _Matches) -> list[Item]:
     ]
 
 
+# The loaders of live items by kind.
 _LOADERS: Mapping[Kind, Callable[[_Matches], list[Item]]] = {
     Kind.ENTRY: _notes,
     Kind.DECISION: _decisions,
@@ -444,10 +441,9 @@ _LOADERS: Mapping[Kind, Callable[[_Matches], list[Item]]] = {
     Kind.ERROR_PATTERN: _errors,
     Kind.STRATEGY: _strategies,
 }
-"""The loaders of live items by kind."""
 
+# The SQL condition for documents that count.
 _CONDITION = (
     f"+d.kind IN ({', '.join(str(kind.number) for kind in _LOADERS)}) "
     f"AND (d.kind <> {Kind.ENTRY.number} OR d.type IN ({', '.join(map(str, on_files.NOTE_TYPES))}))"
 )
-"""The SQL condition for documents that count."""

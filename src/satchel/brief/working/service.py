@@ -32,6 +32,7 @@ _GOT = "the agent has what matches the prompt"
 _NO_TEXT = "the client passes no text to the model at this moment"
 
 
+# A prompt that states a lasting rule has one of these, so that others need no patterns.
 _TRIGGERS = tuple(
     (
         "always|never|ever |ever.|from now|from here|from today|forward|future|next time|rule|policy|convention|"
@@ -43,7 +44,6 @@ _TRIGGERS = tuple(
         "vuelvas|aquí|deben"
     ).split("|")
 )
-"""A prompt that states a lasting rule has one of these, so that others need no patterns."""
 
 
 class _Undone(Exception):
@@ -260,7 +260,6 @@ class Working:
         return PromptPreview(rendered, tokens_of(rendered), about.matches, why)
 
     def _about(self, text: str, is_over: Callable[[], bool]) -> tuple[AboutPrompt, str]:
-        """Return what a prompt is about, delivered or not, and why there is nothing."""
         from satchel.brief.working import prompts
         from satchel.keep import projects
 
@@ -373,7 +372,6 @@ class Working:
         act: Callable[[HookContext], HookAnswer],
         look: Callable[[HookContext], HookAnswer] | None = None,
     ) -> HookAnswer:
-        """Run ``act`` in the session of the hook, or, if the store is locked, the read-only ``look``."""
         work = self._workplace
         if work.engine.read_only:
             return replace(NOTHING, why="the store is read-only")

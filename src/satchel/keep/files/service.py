@@ -236,10 +236,7 @@ class Files(Service):
             return claimed
         try:
             if wait_seconds:
-                # imported here: most claims do not wait
-                from satchel.keep.files import waiters
-
-                claimed = waiters.wait_for_claim(work, self._seats, request, wait_seconds)
+                claimed = claiming.wait_for_claim(work, self._seats, request, wait_seconds)
             else:
                 with work.engine.write() as transaction:
                     claimed = claiming.try_claim(transaction, work, request)

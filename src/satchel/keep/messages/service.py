@@ -35,8 +35,8 @@ EVERYONE = "all"
 
 MAX_MARKED = 500
 _MAX_ANSWER_MINUTES = 7 * 24 * 60
+# An agent that was not heard of for so long is silent.
 _SILENT_MS = 30 * 60_000
-"""An agent that was not heard of for so long is silent."""
 
 
 class Messages(Service):
@@ -361,10 +361,7 @@ def _addressee(
 
 
 def _wait_for_message(work: Workplace, seats: threading.Semaphore, name: str, seconds: int) -> bool:
-    """Return whether an agent has an unread message, as soon as it has one or after a time.
-
-    ``seats`` limits the waiting calls of the connection.
-    """
+    # ``seats`` limits the waiting calls of the connection.
     if not seats.acquire(blocking=False):
         raise Conflict("too many calls of this connection wait for messages already", "Leave wait_seconds out")
     try:

@@ -1,0 +1,128 @@
+"""News for the receiver of an answer, once: others' changes of items that it was shown and of files that it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from satchel.base.records import NamedTuple
+from satchel.base.text import quoted_line, shortened
+from satchel.brief.fields import by, name_text, value_text
+from satchel.find.kind import Kind
+from satchel.keep import deliveries
+from satchel.keep.entries import updates as entries
+from satchel.keep.files.records import CHANGES
+from satchel.keep.sessions.records import Actor
+from satchel.store.transaction import Row, Transaction
+
+# How many pieces of news of each kind one answer brings; the next has the others.
+_MOST = 10
+
+_CHARS = 300
+
+
+class News(NamedTuple):
+    """A piece of news, and the delivery by which it is marked as shown."""
+
+    text: str
+    item: tuple[int, int, int]
+
+
+def find(transaction: Transaction, project_id: int, actor: Actor, now: int) -> list[News]:
+    """Return the news of others' work that an agent was not told yet."""
+    values = {"project": project_id, "agent": actor.number, "session": actor.session or 0, "now": now}
+    delivered = transaction.all(_DELIVERED, {**values, "window": actor.window}) if actor.number is not None else []
+    on_files = transaction.all(_ON_FILES, values)
+    return [*map(_changed, delivered), *map(_on_file, on_files)]
+
+
+def mark(transaction: Transaction, project_id: int, actor: Actor, news: Sequence[News], now: int) -> None:
+    """Record that an agent was told the news."""
+    number = actor.window if actor.session is not None else 0
+    window = deliveries.Window(project_id, actor.session, number, actor.number, 0)
+    deliveries.record(transaction, window, [one.item for one in news], now)
+
+
+_OWN_WINDOWS = """
+    SELECT d.kind, d.item_id, max(d.seq) AS seq FROM windows w JOIN deliveries d ON d.window_id = w.id
+    WHERE w.project_id = :project AND w.agent_id = :agent AND w.session_id = :session
+        AND (:session = 0 OR w.number = :window) AND d.kind = {kind}
+    GROUP BY d.kind, d.item_id
+"""
+
+# Decisions and rules that were changed or retracted by others after the agent was shown them.
+_DELIVERED = f"""
+    SELECT {Kind.DECISION.number}, c.id, c.seq, c.key, c.value_text, c.value_number, c.status = 1, a.name, c.rationale
+    FROM ({_OWN_WINDOWS.format(kind=Kind.DECISION.number)}) s JOIN decisions c ON c.id = s.item_id AND c.seq > s.seq
+    LEFT JOIN agents a ON a.id = c.agent_id
+    WHERE c.agent_id IS DISTINCT FROM :agent
+    UNION ALL
+    SELECT {Kind.CONSTRAINT.number}, c.id, c.seq, '', c.text, NULL, c.active = 1, a.name, c.reason
+    FROM ({_OWN_WINDOWS.format(kind=Kind.CONSTRAINT.number)}) s JOIN constraints c ON c.id = s.item_id AND c.seq > s.seq
+    LEFT JOIN agents a ON a.id = COALESCE(c.deactivated_by, c.created_by)
+    WHERE COALESCE(c.deactivated_by, c.created_by) IS DISTINCT FROM :agent
+    LIMIT {_MOST}
+"""
+
+_CLAIMED = """
+    SELECT path, created_at FROM file_claims
+    WHERE project_id = :project AND expires_at > :now AND is_key = 0
+        AND (session_id = :session OR :session = 0 AND agent_id = :agent)
+"""
+_NEW = """
+    NOT EXISTS (SELECT 1 FROM windows w JOIN deliveries d ON d.window_id = w.id
+        WHERE w.project_id = :project AND w.agent_id = :agent AND w.session_id = :session AND d.kind = {kind}
+            AND d.item_id = {item})
+"""
+_OTHERS = "c.agent_id IS DISTINCT FROM :agent AND (:session = 0 OR c.session_id IS DISTINCT FROM :session)"
+
+# Others' changes of files that the agent holds, notes on them and claims of them, since it claimed them.
+_ON_FILES = f"""
+    SELECT {Kind.FILE_CHANGE.number}, c.id, c.seq, h.path, c.change, a.name, c.description
+    FROM ({_CLAIMED}) h JOIN files f ON f.project_id = :project AND f.path = h.path
+    JOIN file_changes c ON c.file_id = f.id AND c.created_at > h.created_at AND c.expires_at > :now
+    LEFT JOIN agents a ON a.id = c.agent_id
+    WHERE {_OTHERS} AND {_NEW.format(kind=Kind.FILE_CHANGE.number, item="c.id")}
+    UNION ALL
+    SELECT {Kind.ENTRY.number}, c.id, c.seq, h.path, c.type, a.name, c.content
+    FROM ({_CLAIMED}) h JOIN context c ON c.project_id = :project AND c.file = h.path AND c.created_at > h.created_at
+    LEFT JOIN agents a ON a.id = c.agent_id
+    WHERE c.superseded_by IS NULL AND {_OTHERS} AND {_NEW.format(kind=Kind.ENTRY.number, item="c.id")}
+    UNION ALL
+    SELECT {deliveries.CLAIM}, c.id, c.seq, h.path, 0, a.name, c.reason
+    FROM ({_CLAIMED}) h JOIN file_claims c ON c.project_id = :project AND c.path = h.path AND c.is_key = 0
+        AND c.created_at > h.created_at AND c.expires_at > :now
+    LEFT JOIN agents a ON a.id = c.agent_id
+    WHERE {_OTHERS} AND {_NEW.format(kind=deliveries.CLAIM, item="c.id")}
+    LIMIT {_MOST}
+"""
+
+
+def _changed(row: Row) -> News:
+    kind, number, seq, key, text, value, is_live, agent, reason = row
+    who, why = _who(agent), f" because {_quoted(reason)}" if reason else ""
+    if kind == Kind.CONSTRAINT.number:
+        what = "holds again" if is_live else f"was retracted {who}{why}"
+        return News(f"{Kind.CONSTRAINT.ref(number)} {what}: {_quoted(text)}", (kind, number, seq))
+    value_now = value_text(f"{value:g}" if text is None else text)
+    now = f"is now {shortened(value_now, _CHARS)}" if is_live else "no longer holds"
+    return News(f"{Kind.DECISION.ref(number)} {name_text(key)} {now}, set {who}{why}", (kind, number, seq))
+
+
+def _on_file(row: Row) -> News:
+    kind, number, seq, path, subtype, agent, text = row
+    who, file = _who(agent), f"{name_text(path)}, which you hold,"
+    if kind == Kind.ENTRY.number:
+        text = f"{Kind.ENTRY.ref(number)} on {file} {who}: {_quoted(entries.labelled(subtype, text))}"
+    else:
+        changed = f"was {CHANGES[subtype - 1]} {who} ({Kind.FILE_CHANGE.ref(number)})"
+        done = changed if subtype else f"is now shared {who}"
+        text = f"{file} {done}{f': {_quoted(text)}' if text else ''}"
+    return News(text, (kind, number, seq))
+
+
+def _who(agent: str | None) -> str:
+    return by(agent) or "by somebody unnamed"
+
+
+def _quoted(text: str) -> str:
+    return quoted_line(shortened(text, _CHARS))
