@@ -108,6 +108,7 @@ def read_entry(item: Item, run: str | None) -> Read:
         loop_id=item.value("loop", "loop:"),
         file=read_value(file),
         line=None if line is None else int(line),
+        last_line=None,
         superseded_by=None if heir is None else int(heir),
         created_at=item.moment,
     )
@@ -179,6 +180,7 @@ entries = st.builds(
     loop_id=st.none() | names,
     file=st.none() | names,
     line=st.none() | st.integers(1, 10**9),
+    last_line=st.none(),
     agent=st.none() | names,
     superseded_by=st.none() | numbers,
     created_at=moments,
@@ -214,6 +216,7 @@ def entry(number: int = 1, content: str = "x", **fields: object) -> Entry:
         "loop_id": None,
         "file": None,
         "line": None,
+        "last_line": None,
         "agent": None,
         "superseded_by": None,
         "created_at": NEW_YEAR,
