@@ -108,7 +108,6 @@ def read_entry(item: Item, run: str | None) -> Read:
         loop_id=item.value("loop", "loop:"),
         file=read_value(file),
         line=None if line is None else int(line),
-        last_line=None,
         superseded_by=None if heir is None else int(heir),
         created_at=item.moment,
     )
