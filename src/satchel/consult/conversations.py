@@ -28,7 +28,7 @@ from satchel.consult.conversation_records import (
 )
 from satchel.consult.leases import LEASE_MS, LONGEST_LEASE_MS
 from satchel.consult.records import ConversationState, PastTurn
-from satchel.keep import expiry, names, past_conversations, projects
+from satchel.keep import expiry, names, projects
 from satchel.keep.projects import Project, Workplace
 from satchel.keep.texts import storable
 from satchel.redaction import redact
@@ -44,7 +44,7 @@ _COLUMNS = f"""
     created_at, updated_at, {leases.COLUMNS}
 """
 _OF_KEY = "project_id = :project AND owner = :owner AND assistant = :assistant AND session_id = :session"
-HAS_TURNS = f"turns > 0 AND {past_conversations.GOES_ON}"
+HAS_TURNS = f"turns > 0 AND {expiry.GOES_ON}"
 """What is there for readers."""
 
 
@@ -80,7 +80,7 @@ class Conversations:
             if held is not None:
                 raise leases.refusal(key, held)
             if row and row[1] is not None and row[1] <= now:
-                past_conversations.remove(transaction, [row[0]], project.id)
+                expiry.remove_conversations(transaction, [row[0]], project.id)
                 row = None
             number = int(row[0]) if row else _begin(transaction, work, project, key, now)
             lease = leases.grant(transaction, number, holder, now, lease_ms)
@@ -359,7 +359,7 @@ class Conversations:
                 raise leases.refusal(key, held)
             files = conversation_tables.count_files(transaction, number)
             transaction.run("DELETE FROM conversations WHERE id = :id", {"id": number})
-            contents = past_conversations.remove_contents(transaction, project.id)
+            contents = expiry.remove_contents(transaction, project.id)
         return ForgottenConversation(key, turns, files, contents)
 
     def _number(self, transaction: Transaction, key: ConversationKey) -> int | None:

@@ -8,9 +8,86 @@ from weakref import WeakKeyDictionary
 from satchel.base.clock import DAY_MS
 from satchel.find import documents
 from satchel.find.kind import Kind
-from satchel.keep import deliveries, events, jumps, past_conversations
+from satchel.keep import deliveries, events, jumps
 from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction, set_of
+
+MOST_CONVERSATIONS = 5
+"""Maximum number of conversations deleted by one sweep."""
+
+GOES_ON = "(expires_at > :now OR lease_until > :now)"
+"""Condition for unexpired conversations; one held by a call does not expire."""
+
+FREE = "(lease_until IS NULL OR lease_until <= :now)"
+"""Condition for conversations that no call holds."""
+
+_OVER = f"expires_at <= :now AND {FREE}"
+
+
+def sweep_conversations(transaction: Transaction, project_id: int, by: int, now: int) -> int:
+    """Delete conversations of a project that had expired by a time and that no call holds; return their number."""
+    rows = transaction.all(
+        f"SELECT id FROM conversations WHERE project_id = :project AND expires_at <= :by AND {FREE} "
+        "ORDER BY expires_at, id LIMIT :most",
+        {"project": project_id, "by": by, "now": now, "most": MOST_CONVERSATIONS},
+    )
+    return remove_conversations(transaction, [row[0] for row in rows], project_id)
+
+
+def count_old_conversations(transaction: Transaction, project_id: int, before: int | None, now: int) -> int:
+    """Count a project's conversations without a turn after ``before`` that no call holds; None counts expired ones."""
+    row = transaction.one(f"SELECT count(*) FROM conversations WHERE {_old(before)}", _values(project_id, before, now))
+    return int(row[0]) if row else 0
+
+
+def remove_old_conversations(transaction: Transaction, project_id: int, before: int | None, now: int) -> int:
+    """Delete some of the conversations that :func:`count_old_conversations` counts, and return their number."""
+    rows = transaction.all(
+        f"SELECT id FROM conversations WHERE {_old(before)} ORDER BY id LIMIT {MOST_CONVERSATIONS}",
+        _values(project_id, before, now),
+    )
+    return remove_conversations(transaction, [row[0] for row in rows], project_id)
+
+
+def remove_conversations(transaction: Transaction, numbers: Sequence[int], project_id: int) -> int:
+    """Delete conversations with their turns, files and unshared contents.
+
+    Vector stores made for them stay recorded until deleted at their provider.
+    """
+    if not numbers:
+        return 0
+    deleted = transaction.execute(f"DELETE FROM conversations WHERE id IN {set_of(numbers)}")
+    remove_contents(transaction, project_id)
+    return deleted
+
+
+def remove_contents(transaction: Transaction, project_id: int | None = None) -> int:
+    """Delete contents that no conversation of their project refers to, and return their number; None covers all
+    projects.
+    """
+    # NOT IN over pairs would be much slower
+    return transaction.execute(
+        """
+        DELETE FROM blobs WHERE id IN (
+            SELECT id FROM blobs WHERE CAST(:project AS BIGINT) IS NULL OR project_id = :project
+            EXCEPT
+            SELECT b.id FROM conversation_files f
+            JOIN conversation_folders d ON d.id = f.folder_id JOIN conversations c ON c.id = d.conversation_id
+            JOIN blobs b ON b.project_id = c.project_id AND b.digest = f.digest
+        )
+        """,
+        {"project": project_id},
+    )
+
+
+def _old(before: int | None) -> str:
+    aged = _OVER if before is None else f"turns > 0 AND updated_at <= :before AND {FREE}"
+    return f"project_id = :project AND {aged}"
+
+
+def _values(project_id: int, before: int | None, now: int) -> dict[str, object]:
+    return {"project": project_id, "before": before, "now": now}
+
 
 PAUSE_MS = 60_000
 """Minimum time between sweeps of a project, per process."""
@@ -75,7 +152,7 @@ def sweep(transaction: Transaction, project_id: int, now: int, *, most: int = MO
     )
     old = events.sweep(transaction, project_id, day.at, most)
     deliveries.sweep(transaction, project_id, day.at)
-    return len(expired) + claims + old + past_conversations.sweep(transaction, project_id, day.at, now)
+    return len(expired) + claims + old + sweep_conversations(transaction, project_id, day.at, now)
 
 
 def end_expired(transaction: Transaction, project_id: int, now: int) -> None:

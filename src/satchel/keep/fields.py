@@ -10,7 +10,7 @@ from satchel.base.errors import InvalidInput, SatchelError, unknown_name
 from satchel.base.paging import check_whole
 from satchel.base.records import dataclass
 from satchel.base.text import fold
-from satchel.keep import globs, names
+from satchel.keep import names, paths
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content, check_short
 from satchel.store.transaction import Transaction
@@ -160,7 +160,7 @@ def _file(value: Any, reading: Reading, name: str) -> str | None:
 
 
 def _paths(value: Any, reading: Checking, name: str) -> str:
-    return globs.text_of(globs.check_globs(value, reading.workplace, name))
+    return paths.text_of(paths.check_globs(value, reading.workplace, name))
 
 
 EMPTY = "{}"
@@ -181,7 +181,7 @@ def metadata_in(text: str) -> dict[str, str | float]:
 
 
 def _metadata(value: Any, reading: Checking, name: str) -> str:
-    from satchel.keep.metadata import check_metadata  # imported here: readers do not check
+    from satchel.keep.texts import check_metadata  # imported here: readers do not check
 
     text, notes = check_metadata(value, name)
     reading.notes += notes
@@ -219,10 +219,10 @@ FILE = Codec("a path inside the project", None, _file)
 FILE_NUMBER = Codec("a path inside the project", None, _file_number, is_number=True)
 PATHS = Codec(
     "a list of globs relative to the project",
-    lambda text: list(globs.globs_in(text)) or None,
+    lambda text: list(paths.globs_in(text)) or None,
     _paths,
     check=_paths,
-    decode=globs.globs_in,
+    decode=paths.globs_in,
 )
 HEX = Codec("hexadecimal digits", bytes.hex, _hex)
 

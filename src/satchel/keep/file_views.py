@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from satchel.base.records import dataclass
-from satchel.keep.bound_items import BoundItem, binding_of
+from satchel.keep.binding import BoundItem, binding_of
 from satchel.keep.entries.records import Entry
 from satchel.keep.entries.service import Entries
 from satchel.keep.files.checking import check

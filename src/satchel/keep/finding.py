@@ -22,9 +22,8 @@ from satchel.find.snippets import Snipper, Snippet
 from satchel.keep import binding, citations, kept, names, projects, runs
 from satchel.keep.citations import Citation
 from satchel.keep.entries.sightings import seen_with
-from satchel.keep.kinds import KINDS, read_ref, texts_of
+from satchel.keep.kinds import KINDS, meaning_for, read_ref, texts_of
 from satchel.keep.listing import hidden_note
-from satchel.keep.meanings import meaning_for
 from satchel.keep.paths import check_place, inside, is_folder, meant_note
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import ME, UNKNOWN, find_authors

@@ -280,9 +280,9 @@ def metadata(column: str) -> Filter:
     """Return the filter by a key of the metadata, or by ``key=value``."""
 
     def check(value: object, _: Workplace) -> tuple[str, ...]:
-        from satchel.keep.metadata import parts_with
+        from satchel.keep.texts import metadata_parts
 
-        return parts_with(check_name(value, "metadata"))
+        return metadata_parts(check_name(value, "metadata"))
 
     def apply(view: View, parts: tuple[str, ...]) -> None:
         # LIKE ignores case in SQLite, and only there

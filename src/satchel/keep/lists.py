@@ -216,7 +216,7 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
     from satchel.find.in_time import SearchTime
     from satchel.find.query import parse
     from satchel.find.scopes import Scope
-    from satchel.keep.meanings import meaning_for
+    from satchel.keep.kinds import meaning_for
 
     query = parse(text)
     if not query.terms:

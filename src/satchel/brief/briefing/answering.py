@@ -13,7 +13,7 @@ from satchel.find import search
 from satchel.find.kind import Kind
 from satchel.find.query import Query, parse
 from satchel.find.scopes import SMALL, Scope
-from satchel.keep.meanings import meaning_for
+from satchel.keep.kinds import meaning_for
 from satchel.store.asking import answer
 from satchel.store.transaction import Transaction, set_of
 

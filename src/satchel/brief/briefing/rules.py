@@ -8,10 +8,9 @@ from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import ANY_PRIORITY, BriefingContext, New, Source, loading
 from satchel.brief.fields import name_text, value_text
 from satchel.find.kind import Kind
-from satchel.keep.decisions.records import STATUSES
-from satchel.keep.decisions.state import DEPRECATED, value_of
+from satchel.keep.binding import UNCONFIRMED, author_of, binding_caller
+from satchel.keep.decisions.records import DEPRECATED, STATUSES, value_of
 from satchel.keep.names import is_persons
-from satchel.keep.preferences import UNCONFIRMED, author_of, binding_caller
 from satchel.store.transaction import Row
 
 _ACTIVE, _DRAFT = (STATUSES.index(status) + 1 for status in ("active", "draft"))

@@ -8,7 +8,7 @@ from satchel.interfaces.text.files import checked_text
 from satchel.interfaces.text.lists import When, single_lines
 from satchel.interfaces.text.parts import counted, json_line
 from satchel.interfaces.text.rules import binding_text
-from satchel.keep.bound_items import FileBinding
+from satchel.keep.binding import FileBinding
 from satchel.keep.file_views import FileView
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from satchel.base.records import field_names, replace
-from satchel.keep.persons import shown_name
+from satchel.keep.names import shown_name
 
 _OF_NAMES = frozenset(
     {

@@ -9,9 +9,18 @@ from collections.abc import Sequence
 from satchel.find import documents, likeness
 from satchel.find.documents import Document
 from satchel.find.kind import Kind
-from satchel.keep.decisions.records import Value
-from satchel.keep.decisions.state import COLUMNS, SOURCE, Current, NumberedName, State, currents, names_of, value_of
-from satchel.keep.globs import globs_in, text_of
+from satchel.keep.decisions.records import (
+    COLUMNS,
+    SOURCE,
+    Current,
+    NumberedName,
+    State,
+    Value,
+    currents,
+    names_of,
+    value_of,
+)
+from satchel.keep.paths import globs_in, text_of
 from satchel.store.transaction import Transaction, set_of
 
 _PROJECT, _LAYER, _TAG, _SCOPE = 0, 1, 2, 3

@@ -14,10 +14,8 @@ from satchel.base.text import shortened
 from satchel.find import likeness, near
 from satchel.find.kind import Kind
 from satchel.keep.decisions import records, tables
-from satchel.keep.decisions import state as states
-from satchel.keep.decisions.state import ACTIVE, DEPRECATED, DRAFT, Current, NumberedName, State
+from satchel.keep.decisions.records import ACTIVE, DEPRECATED, DRAFT, Current, NumberedName, State
 from satchel.keep.fields import metadata_in
-from satchel.keep.globs import check_globs
 from satchel.keep.names import (
     PERSONS,
     alike_form,
@@ -27,6 +25,7 @@ from satchel.keep.names import (
     ensure_name,
     is_persons,
 )
+from satchel.keep.paths import check_globs
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content, named_secret
 from satchel.store.transaction import Transaction, set_of
@@ -90,7 +89,7 @@ def prepare(new: records.NewDecision, workplace: Workplace) -> Prepared:
         ]
     metadata: str | records.Keep = records.KEEP
     if not isinstance(new.metadata, records.Keep):
-        from satchel.keep.metadata import check_metadata  # imported here: few decisions have metadata
+        from satchel.keep.texts import check_metadata  # imported here: few decisions have metadata
 
         metadata, metadata_notes = check_metadata(new.metadata or {})
         notes += metadata_notes
@@ -104,7 +103,7 @@ def prepare(new: records.NewDecision, workplace: Workplace) -> Prepared:
         paths=new.paths if isinstance(new.paths, records.Keep) else check_globs(new.paths or (), workplace),
         layer=_check_label(new.layer, "layer"),
         version=_check_label(new.version, "version") or records.DEFAULT_VERSION,
-        status=new.status if isinstance(new.status, records.Keep) else states.status_number(new.status),
+        status=new.status if isinstance(new.status, records.Keep) else records.status_number(new.status),
         rationale=rationale,
         expected_revision=new.expected_revision,
         notes=tuple(dict.fromkeys(notes)),
@@ -122,9 +121,9 @@ def _check_number(value: object) -> records.Value:
         )
     if isinstance(value, float) and not math.isfinite(value):
         raise InvalidInput(f"value {value} is not a number that can be stored", "Give a finite number, or text")
-    if isinstance(value, int) and abs(value) > states.LARGEST_WHOLE:
+    if isinstance(value, int) and abs(value) > records.LARGEST_WHOLE:
         raise InvalidInput("value is a whole number beyond 2^53, which cannot be stored exactly", "Give it as text")
-    return states.value_of(None, float(value))
+    return records.value_of(None, float(value))
 
 
 def _check_list(values: Sequence[str] | records.Keep | None, field: str) -> tuple[str, ...] | records.Keep:
@@ -172,7 +171,7 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
 
     ``similar`` are decisions with nearly the same value, from :func:`similar_values`.
     """
-    before = states.load(transaction, by.project_id, new.key)
+    before = records.load(transaction, by.project_id, new.key)
     _check_revision(new, before, by.now)
     if before is None and not by.is_person:
         before = _persons_alike(transaction, by.project_id, new.key)
@@ -213,7 +212,7 @@ def _persons_alike(transaction: Transaction, project_id: int, key: str) -> Curre
     )
     alike = alike_form(key) if rows else ""
     number = next((number for number, other in rows if alike_form(other) == alike), None)
-    return None if number is None else states.load_number(transaction, project_id, number)
+    return None if number is None else records.load_number(transaction, project_id, number)
 
 
 def _propose(
@@ -323,7 +322,7 @@ def _resolve(transaction: Transaction, by: Setter, new: Prepared, before: State)
             return before
         cached: tuple[NumberedName, ...] | None = transaction.memo.get((table, project_id, names))
         if cached is None:
-            cached = states.sorted_names({ensure_name(transaction, table, project_id, name, now) for name in names})
+            cached = records.sorted_names({ensure_name(transaction, table, project_id, name, now) for name in names})
             transaction.memo[table, project_id, names] = cached
         return cached
 
@@ -378,7 +377,7 @@ def _similar(
         if scores:
             by, best = max(scores, key=lambda score: score[1])
             similar.append(
-                records.Similar(Kind.DECISION.ref(number), other_key, states.value_of(text, amount), by, best)
+                records.Similar(Kind.DECISION.ref(number), other_key, records.value_of(text, amount), by, best)
             )
     return tuple(sorted(similar, key=lambda one: (-one.likeness, one.key))[:_MAX_SIMILAR])
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from satchel.base.invisible import revealed
 from satchel.base.records import NamedTuple
 from satchel.find.kind import Kind
+from satchel.keep.binding import BIND_ALL
 from satchel.keep.documents.clients import clients_loading
 from satchel.keep.documents.decision_records import IS_RECORD, read_record
 from satchel.keep.documents.reading import Document, Reading
@@ -34,7 +35,6 @@ from satchel.keep.documents.splitting import split
 from satchel.keep.documents.states import TextState, digest_of, load_states
 from satchel.keep.kind import Line
 from satchel.keep.moving.lines import lines_of
-from satchel.keep.preferences import BIND_ALL
 from satchel.redaction import redact
 from satchel.store.transaction import Transaction
 

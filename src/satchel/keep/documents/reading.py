@@ -13,7 +13,7 @@ from satchel.base.records import NamedTuple
 from satchel.keep.documents.clients import INSTRUCTION_FILES
 from satchel.keep.documents.decision_records import IS_RECORD
 from satchel.keep.documents.splitting import ONLY_IMPORTS
-from satchel.keep.globs import check_globs
+from satchel.keep.paths import check_globs
 from satchel.keep.projects import Workplace
 from satchel.keep.shared.folder import MAX_BYTES, place_of, size_problem
 from satchel.keep.shared.repository import tip_of

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from satchel.base.records import NamedTuple
 from satchel.find.kind import Kind
-from satchel.keep.persons import shown_name
+from satchel.keep.names import shown_name
 from satchel.store.transaction import Transaction
 
 SOURCE = "documents"

@@ -9,7 +9,7 @@ from satchel.base.paging import check_whole
 from satchel.base.records import dataclass, replace
 from satchel.base.retention import DAY_HOURS
 from satchel.find.kind import Kind
-from satchel.keep import jumps, kept, past_conversations, projects
+from satchel.keep import expiry, jumps, kept, projects
 from satchel.keep.kind import ItemKind
 from satchel.keep.kinds import KINDS
 from satchel.keep.names import PERSONS
@@ -108,7 +108,7 @@ def clear(
         changes = _old(Kind.FILE_CHANGE, _before(workplace, file_changes_hours, now), project.id, now)
         patterns = _old(Kind.ERROR_PATTERN, None, project.id, now)
         unused_since = _before(workplace, None if conversations_days is None else conversations_days * DAY_HOURS, now)
-        threads = past_conversations.count_old(transaction, project.id, unused_since, now)
+        threads = expiry.count_old_conversations(transaction, project.id, unused_since, now)
         old_counts = messages.count(transaction), changes.count(transaction), patterns.count(transaction)
         claims = transaction.all(f"SELECT id {_CLAIMS}", values)
     if dry_run:
@@ -149,7 +149,7 @@ def _remove_conversations(
     deleted = 0
     while True:
         with workplace.engine.write() as transaction:
-            removed = past_conversations.remove_old(transaction, project_id, before, now)
+            removed = expiry.remove_old_conversations(transaction, project_id, before, now)
         if not removed:
             return deleted
         deleted += removed

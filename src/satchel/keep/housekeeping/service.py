@@ -9,7 +9,7 @@ from pathlib import Path
 from satchel.base.errors import NotFound, SatchelError
 from satchel.base.text import check_encodable
 from satchel.find.index import index_of
-from satchel.keep import past_conversations, projects
+from satchel.keep import expiry, projects
 from satchel.keep.housekeeping import checks, clearing, derived, forgetting, statistics, usage, usefulness
 from satchel.keep.housekeeping.checks import BeyondRepair, Check, Examination
 from satchel.keep.housekeeping.clearing import Cleared
@@ -142,7 +142,7 @@ class Housekeeping:
         """
         with self._engine.without_deadline(), self._engine.write() as transaction:
             derived.delete_orphaned_deliveries(transaction)
-            past_conversations.remove_contents(transaction)
+            expiry.remove_contents(transaction)
             index_of(transaction).optimize()
         return self._engine.upkeep.reclaim()
 

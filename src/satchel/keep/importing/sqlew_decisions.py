@@ -10,8 +10,7 @@ from functools import partial
 from itertools import pairwise
 
 from satchel.base.clock import iso
-from satchel.keep.decisions.records import DEFAULT_VERSION, STATUSES
-from satchel.keep.decisions.state import LARGEST_WHOLE, value_of
+from satchel.keep.decisions.records import DEFAULT_VERSION, LARGEST_WHOLE, STATUSES, value_of
 from satchel.keep.importing.sqlew_tables import SqlewTables, optional_name, required_name, time
 from satchel.keep.importing.tables import Fields, Row, column, columns
 from satchel.keep.importing.values import Unreadable, described, identity, number_of, optional_text, text_of, whole

@@ -15,11 +15,11 @@ from satchel.keep.fields import AGENT, FILL, MAX, MIN, read_uid
 from satchel.keep.kind import Line, LineKind, Rows
 from satchel.keep.kinds import KINDS
 from satchel.keep.moving import lines as moving
-from satchel.keep.moving import links as waiting
+from satchel.keep.moving import lines as waiting
 from satchel.keep.moving import states
 from satchel.keep.moving.reading import Reading, claim_of
+from satchel.keep.moving.records import Outcome, Verdict
 from satchel.keep.moving.states import Judgement, Source, State
-from satchel.keep.moving.verdicts import Outcome, Verdict
 from satchel.keep.names import is_persons, marked_name
 from satchel.store.transaction import RuleBroken, set_of
 
@@ -236,7 +236,7 @@ class Batch:
         rows = []
         unresolved = []
         for place, (number, (one, columns, _, links, _)) in enumerate(zip(numbers, new, strict=True)):
-            unresolved += waiting.unresolved(kind, number, one.uid, columns, links)
+            unresolved += waiting.unresolved_links(kind, number, one.uid, columns, links)
             placed = {"id": number, "uid": one.uid, "project_id": project, **columns}
             if kind.has_seq:
                 placed["seq"] = self._reading.seq(one.line.get("seq"), seq + place)
@@ -246,7 +246,7 @@ class Batch:
             for part, listed in parts:
                 self._reading.add_rows(part, number, columns, listed)
         arrived = {one.uid: number for number, (one, *_) in zip(numbers, new, strict=True)}
-        waiting.record(transaction, project, kind, unresolved, arrived)
+        waiting.record_links(transaction, project, kind, unresolved, arrived)
         if kind.enter is not None:
             kind.enter(transaction, project, numbers)
         if kind.documents is not None:
@@ -373,7 +373,7 @@ class Batch:
             self._keep(number, ours, one.line, is_ours=True)
         if kind.withdraw is not None:
             kind.withdraw(transaction, project, [number])
-        unresolved = waiting.unresolved(kind, number, bytes.fromhex(ours["uid"]), row, links)
+        unresolved = waiting.unresolved_links(kind, number, bytes.fromhex(ours["uid"]), row, links)
         merged = {field.column_name for field in kind.fields if field.merge in {MAX, MIN}}
         merged |= {field.column_name for field in kind.fields if field.merge == FILL and row[field.column_name] is None}
         if not is_other and is_persons(_author(ours)) and not self._reading.is_accepted:
@@ -392,8 +392,8 @@ class Batch:
         for part, listed in parts:
             if part.is_own:
                 self._reading.add_rows(part, number, row, listed)
-        waiting.forget(transaction, kind, number)
-        waiting.record(transaction, project, kind, unresolved, {})
+        waiting.forget_links(transaction, kind, number)
+        waiting.record_links(transaction, project, kind, unresolved, {})
         if kind.enter is not None:
             kind.enter(transaction, project, [number])
         self._index(number)

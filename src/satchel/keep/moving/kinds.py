@@ -17,7 +17,7 @@ from satchel.keep.corrections.log import CONFIRMED, SUPERSEDED
 from satchel.keep.fields import Codec, Field, read_uid
 from satchel.keep.kind import ItemKind, LineKind, Part
 from satchel.keep.kinds import IN_EXPORT_ORDER, KINDS
-from satchel.keep.moving import marks, windows
+from satchel.keep.moving import marks
 from satchel.keep.moving.reading import Reading
 from satchel.keep.names import check_author_name
 
@@ -147,11 +147,11 @@ _CORRECTION_KIND = LineKind(
 
 _DELIVERY_KIND = LineKind(
     "items delivered to an agent in one context window; its uid is derived from the window's fields",
-    windows.FIELDS,
-    (Part("items", "deliveries", "window_id", windows.ITEM_FIELDS),),
-    name=windows.NAME_OF_KIND,
+    marks.WINDOW_FIELDS,
+    (Part("items", "deliveries", "window_id", marks.DELIVERY_FIELDS),),
+    name=marks.DELIVERY,
     table="windows",
-    take=windows.take,
+    take=marks.take_window,
 )
 
 

@@ -5,21 +5,30 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
-from satchel.base.clock import iso
-from satchel.base.errors import Conflict, InvalidInput, NotFound, StoreDamaged, unknown_name
+from satchel.base.clock import iso, parse_time
+from satchel.base.errors import (
+    Conflict,
+    InvalidInput,
+    NotFound,
+    SatchelError,
+    StoreDamaged,
+    StoreForeign,
+    StoreNewer,
+    unknown_name,
+)
 from satchel.base.records import replace
 from satchel.keep import projects
 from satchel.keep.kind import Line, called
 from satchel.keep.messages import updates as messages
 from satchel.keep.moving import lines as moving
-from satchel.keep.moving import windows
-from satchel.keep.moving.files import END, read_lines
+from satchel.keep.moving import marks
 from satchel.keep.moving.kinds import LINE_KINDS
+from satchel.keep.moving.lines import HEADER, SCHEMA
 from satchel.keep.moving.records import (
     Arriving,
     Exported,
@@ -37,6 +46,125 @@ from satchel.keep.sessions.actors import record_action, record_passage, require_
 from satchel.redaction import redact
 from satchel.store.transaction import Transaction
 
+END = "end"
+"""The kind of a complete file's last line."""
+
+_REMEDY = "Name a file written by `satchel export`, or give the tool with --from"
+_MAX_LINE_BYTES = 64 << 20
+_MAX_HEADER_BYTES = 1 << 16
+
+
+STANDARD_INPUT = Path("standard input")
+
+
+def header_of(file: Path) -> Line | None:
+    """Return the first line of an export file, or None for any other file."""
+    try:
+        with file.open("rb") as stream:
+            return _header(stream)
+    except (FileNotFoundError, IsADirectoryError):
+        return None if file.is_dir() else _not_there(file)
+    except OSError as error:
+        raise SatchelError(f"{file} cannot be read: {error.strerror}", "Check its permissions") from error
+
+
+def _header(stream: BinaryIO) -> Line | None:
+    first = stream.readline(_MAX_HEADER_BYTES)
+    try:
+        line = json.loads(first.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return None
+    return line if isinstance(line, dict) and line.get("kind") == HEADER else None
+
+
+def _not_there(file: Path) -> NoReturn:
+    raise NotFound(f"there is no file {file}", _REMEDY)
+
+
+def read_lines(file: Path, stream: BinaryIO | None = None) -> Arriving:
+    """Read what ``satchel export`` wrote, line by line: from a file, or from a stream that ``file`` names."""
+    header = header_of(file) if stream is None else _header(stream)
+    if header is None:
+        raise StoreForeign(f"{file} is not an export: its first line is not of kind {HEADER!r}", _REMEDY)
+    schema = header.get("schema")
+    if not isinstance(schema, int) or schema < 1:
+        raise StoreForeign(f"{file} has no schema version", f"This program reads up to {SCHEMA}")
+    if schema > SCHEMA:
+        raise StoreNewer(
+            f"{file} has lines of schema {schema}, and this program reads up to {SCHEMA}",
+            "Nothing was imported; update Satchel",
+        )
+    header_project = header.get("project")
+    project = header_project if isinstance(header_project, dict) else {}
+    name, uid = project.get("name"), project.get("uid")
+    count, exported = header.get("lines"), header.get("exported_at")
+    try:
+        written = parse_time(exported, 0) if isinstance(exported, str) else None
+    except SatchelError:
+        written = None
+    arriving = Arriving(
+        source=file,
+        name=f"export of {uid}" if isinstance(uid, str) and len(uid) == 32 else "export",
+        format=f"lines of schema {schema}",
+        project=name if isinstance(name, str) else None,
+        lines=iter(()),
+        total=count if isinstance(count, int) else 0,
+        written_at=written,
+        header=header,
+    )
+    arriving.lines = _lines(file, stream, arriving)
+    return arriving
+
+
+def _lines(file: Path, source: BinaryIO | None, arriving: Arriving) -> Iterator[tuple[str, str, Line]]:
+    read = 0
+    with file.open("rb") if source is None else nullcontext(source) as stream:
+        if source is None:
+            stream.readline(_MAX_HEADER_BYTES)
+        number = 1
+        while raw := stream.readline(_MAX_LINE_BYTES):
+            number += 1
+            row = f"line {number}"
+            if not raw.endswith(b"\n") and len(raw) == _MAX_LINE_BYTES:
+                arriving.troubles.append(Trouble("line", row, f"it is longer than {_MAX_LINE_BYTES >> 20} MB"))
+                _skip_line(stream)
+                continue
+            if not raw.strip():
+                continue
+            try:
+                line = json.loads(raw.decode("utf-8"))
+                if not isinstance(line, dict):
+                    raise ValueError("it is not an object")
+            except (ValueError, RecursionError) as error:
+                is_cut = not raw.endswith(b"\n")
+                reason = "the file is truncated in this line" if is_cut else f"it cannot be read: {_reason(error)}"
+                arriving.troubles.append(Trouble("line", row, reason))
+                continue
+            kind = line.get("kind")
+            if kind == END:
+                arriving.end = line
+                continue
+            if kind == HEADER:
+                # concatenated files are read as one
+                continue
+            read += 1
+            yield str(kind)[:60], row, line
+    if arriving.end is None:
+        reason = f"the file is truncated: the end line is missing after {read:,} lines"
+        arriving.troubles.append(Trouble("file", "its end", reason))
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start + 1} is not UTF-8"
+    return str(error) if not isinstance(error, RecursionError) else "it is nested too deeply"
+
+
+def _skip_line(stream: BinaryIO) -> None:
+    while (rest := stream.readline(_MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
+        pass
+
+
 Progress = Callable[[int, int], None]
 """Called with the lines done and the total."""
 
@@ -44,7 +172,7 @@ _IMPORTANT = ("decision", "constraint", "error", "entry", "orchestration", "stra
 """Substrings of kinds and tables whose troubles are listed first, in this order."""
 
 _ONLY_AS_WRITTEN = frozenset(name for name, kind in LINE_KINDS.items() if kind.only_as_written)
-_AS_WRITTEN = tuple(name for name in LINE_KINDS if name != windows.NAME_OF_KIND)
+_AS_WRITTEN = tuple(name for name in LINE_KINDS if name != marks.DELIVERY)
 
 _MAX_SEQ = 2**53
 _MAX_TROUBLES = 10_000
@@ -229,7 +357,7 @@ class _Import:
             last_seq = min(max(last_seq, 0), _MAX_SEQ)
             transaction.next_seq(project.id, last_seq)
             taking = Taking(work, source=arriving.name, now=now, written_at=arriving.written_at, last_seq=last_seq)
-            lines = (one for one in arriving.lines if one[2].get("kind") != windows.NAME_OF_KIND)
+            lines = (one for one in arriving.lines if one[2].get("kind") != marks.DELIVERY)
             while batch := list(islice(lines, PER_TRANSACTION)):
                 self._take(transaction, project.id, taking, batch)
                 done += len(batch)

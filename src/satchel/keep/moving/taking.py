@@ -11,8 +11,8 @@ from satchel.keep.moving import states
 from satchel.keep.moving.batches import Batch
 from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.reading import Reading
+from satchel.keep.moving.records import Outcome, Verdict
 from satchel.keep.moving.states import Source
-from satchel.keep.moving.verdicts import Outcome, Verdict
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 

@@ -8,8 +8,7 @@ from itertools import takewhile
 
 from satchel.base.lazy import lazy_regex
 from satchel.base.records import dataclass, replace
-from satchel.keep.patterns.headlines import is_wrapping
-from satchel.keep.patterns.noise import is_noise, unwrapped, without_advice
+from satchel.keep.patterns.noise import is_noise, is_wrapping, unwrapped, without_advice
 from satchel.keep.patterns.stacks import without_stacks
 
 _GENERAL = frozenset(

@@ -16,9 +16,9 @@ from satchel.base.vocabulary import AGENT_MARK, PRIORITIES
 from satchel.keep.constraints import STATUSES as RULE_STATUSES
 from satchel.keep.decisions.records import STATUSES as DECISION_STATUSES
 from satchel.keep.entries.records import ENTRY_TYPES, STRUCTURED_TYPES
-from satchel.keep.metadata import check_metadata
 from satchel.keep.shared import front_matter
 from satchel.keep.shared.front_matter import BrokenText, Literal, Value
+from satchel.keep.texts import check_metadata
 
 TEXT, NUMBER, NAMES, TIME, FLAG, UIDS, OBJECT = "text", "number", "names", "time", "flag", "uids", "object"
 """Types of front matter values."""

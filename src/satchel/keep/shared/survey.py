@@ -16,18 +16,21 @@ from satchel.keep.projects import Workplace
 from satchel.keep.shared.folder import BELOW, Place, Skipped
 from satchel.keep.shared.items import cleaned, line_from, mask_of
 from satchel.keep.shared.markdown import SharedText
-from satchel.keep.shared.merging import Incoming, as_revision, find_news, may_write
 from satchel.keep.shared.repository import Repository
 from satchel.keep.shared.states import (
     NEW,
     SAME_KEY,
+    Incoming,
     LocalItem,
     TextState,
     add_sightings,
+    as_revision,
+    find_news,
     find_same_key,
     load_items,
     load_sightings,
     load_states,
+    may_write,
     save_states,
     text_at,
 )

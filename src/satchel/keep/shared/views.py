@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from satchel.base.errors import Conflict, InvalidInput, NotFound
 from satchel.base.records import replace
 from satchel.base.text import shortened
+from satchel.keep.binding import BIND_ALL
 from satchel.keep.kinds import read_ref
 from satchel.keep.patterns.records import DEMOTED, KNOWN
-from satchel.keep.preferences import BIND_ALL
 from satchel.keep.shared.folder import BELOW, Skipped
 from satchel.keep.shared.items import cleaned
 from satchel.keep.shared.markdown import SHAPES, SharedText, render

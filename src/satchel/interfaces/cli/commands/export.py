@@ -59,7 +59,7 @@ def _appearing(file: Path) -> Iterator[BinaryIO]:
         Conflict: another kind of file has that name.
         NotFound: there is no such folder.
     """
-    from satchel.keep.moving.files import header_of
+    from satchel.keep.moving.service import header_of
 
     if os.path.lexists(file) and (not file.is_file() or file.is_symlink() or header_of(file) is None):
         raise Conflict(f"{file} is there and is no export", "Give another name")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from satchel.interfaces.web.listing import PER_PAGE, QUERY, Field, arguments, choices, list_page, offset
 from satchel.interfaces.web.request import Page, PageRequest, View
-from satchel.keep.patterns.queries import STATES_FOUND
+from satchel.keep.patterns.kind import STATES_FOUND
 from satchel.keep.patterns.records import MOST, TENTATIVE
 
 _FIELDS = (
