@@ -23,11 +23,9 @@ from satchel.keep.paths import check_place
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Row, Transaction
 
-UNCONFIRMED = "unconfirmed"
-"""The mark of a rule that a person stated and no person has confirmed."""
+UNCONFIRMED = "unconfirmed"  # the mark of a rule that a person stated and no person has confirmed
 
-BIND_ALL = "unconfirmed = 0 AND for_person IS NULL"
-"""The condition that a rule binds everybody's sessions."""
+BIND_ALL = "unconfirmed = 0 AND for_person IS NULL"  # the condition that a rule binds everybody's sessions
 
 
 def author_of(alias: str) -> str:
@@ -47,11 +45,10 @@ def binding_caller(transaction: Transaction, workplace: Workplace, project_id: i
     )
 
 
-_AT_ONCE = 200
-"""So many items are compared before the next ones are."""
+_AT_ONCE = 200  # so many items are compared before the next ones are
 
+# of rules and of decisions without paths, the texts of so many are compared with the names of files
 MOST_UNBOUND = 1_000
-"""Of rules and of decisions without paths, the texts of so many are compared with the names of files."""
 
 _MOST_IDENTIFIERS = 200
 _LEAST_IDENTIFIER = 5
@@ -63,11 +60,11 @@ _IDENTIFIER = rf"{_WORD}(?:\.{_WORD})*"
 _MARKED = r"`([^`\n]{2,100})`"
 _GLOB = r"[\w./*{},?\-]+"
 _PACKAGE_FILES = frozenset({"__init__", "index", "mod", "lib"})
+# what makes a file's name of an identifier and a dot; other words are attributes
 _SUFFIXES = frozenset(
     "c cc cfg cpp cs css go h html ini java js json jsx kt lock md mjs php py pyi rb rs sh sql swift toml ts tsx txt"
     " xml yaml yml".split()
 )
-"""What makes a file's name of an identifier and a dot; other words are attributes."""
 
 
 @cache
@@ -79,15 +76,9 @@ class Binding(NamedTuple):
     """A rule or decision that binds files.
 
     Attributes:
-        seq: the number of its last change.
-        key: of a decision; empty for a rule.
-        text: the rule, or the decision's value.
-        reason: why it was decided, or None.
         priority: 1 to 4 for a rule; 0 for a decision.
         by: the glob, file, folder, module or identifier by which it binds.
-        file: the first of the files that it binds.
         is_wide: whether only an identifier in the text does.
-        is_unconfirmed: whether it is a person's rule that no person has confirmed.
     """
 
     kind: Kind
@@ -229,8 +220,6 @@ def _binding(row: Row, by: str, file: str, is_wide: bool) -> Binding:
 
 
 class _Texts:
-    """Texts searched together: most names occur in none of them."""
-
     def __init__(self, texts: Sequence[str], check: Callable[[], None]) -> None:
         # no text holds the separator, and two signs follow the last one
         self._text = "\0".join([*texts, "\0"])
@@ -353,11 +342,6 @@ class BoundItem:
     """A rule or decision that binds a file, for its reader.
 
     Attributes:
-        kind: rule or decision.
-        key: of a decision, else None.
-        text: the rule, or the decision's value.
-        reason: why it was decided, or None.
-        priority: of a rule, else None.
         by: the glob, or the name in its text, by which it binds.
         unconfirmed: whether it is a person's rule that no person has confirmed.
     """
@@ -374,19 +358,13 @@ class BoundItem:
 
 @dataclass(frozen=True, slots=True)
 class FileBinding:
-    """A file with the items that bind it.
-
-    Attributes:
-        file: its canonical path; a folder has a slash at its end.
-        bindings: a page of the rules and decisions that bind it, the most urgent first.
-    """
+    """A file with the items that bind it."""
 
     file: str
     bindings: Page[BoundItem]
 
 
 def binding_of(workplace: Workplace, file: object, limit: int, offset: int) -> FileBinding:
-    """Return the rules and decisions that bind a file or folder, the most urgent first."""
     check_page(limit, offset)
     path = check_place(file, workplace.files_root)[0].removesuffix("**")
     with projects.reading(workplace) as (transaction, project):

@@ -17,8 +17,7 @@ from satchel.keep.paths import check_path
 if TYPE_CHECKING:
     from satchel.keep.citations import Citation, Place
 
-Compare = Callable[[str, Digest], Comparison | None]
-"""Compares a file of the tree with its citation."""
+Compare = Callable[[str, Digest], Comparison | None]  # compares a file of the tree with its citation
 
 
 def explain(
@@ -70,15 +69,12 @@ def explain(
 
 
 class _Tree:
-    """The reader's tree in git."""
-
     def __init__(self, root: str, top: str, head: str, compare: Compare) -> None:
         self._root, self._top, self._head = root, top, head
         self._compare = compare
         self._prefix = "" if root == top else f"{os.path.relpath(root, top)}/"
 
     def in_git(self, path: str) -> str:
-        """Return the path of a project's file in git."""
         return f"{self._prefix}{path}"
 
     def renamed(self, citation: Citation, place: Place, path: str | None) -> Citation:

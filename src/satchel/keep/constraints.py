@@ -28,11 +28,9 @@ from satchel.store.transaction import Transaction, set_of
 if TYPE_CHECKING:
     from satchel.keep.binding import FileBinding
 
-USER = "user"
-"""The value of ``stated_by``: the person of the session."""
+USER = "user"  # the value of `stated_by`: the person of the session
 
-STATUSES = ("active", "inactive")
-"""The statuses of a constraint, stored by their position, from 1."""
+STATUSES = ("active", "inactive")  # the statuses of a constraint, stored by their position, from 1
 
 DEFAULT_CATEGORY = "architecture"
 DEFAULT_PRIORITY = "medium"
@@ -146,8 +144,7 @@ CONSTRAINT = ItemKind(
 )
 
 
-SHOWN = (*STATUSES, "all")
-"""The statuses to filter by."""
+SHOWN = (*STATUSES, "all")  # the statuses to filter by
 
 
 class ConstraintFilters(ListFilters, total=False):
@@ -232,7 +229,6 @@ def _replace(transaction: Transaction, project_id: int, old: int, heir: int, by:
 def end(
     transaction: Transaction, project_id: int, number: int, reason: str | None, agent: int | None, now: int
 ) -> None:
-    """Deactivate a constraint."""
     seq = transaction.next_seq(project_id)
     transaction.run(
         """
@@ -246,7 +242,6 @@ def end(
 
 
 def revive(transaction: Transaction, project_id: int, number: int) -> None:
-    """Activate a constraint again."""
     seq = transaction.next_seq(project_id)
     transaction.run(
         """

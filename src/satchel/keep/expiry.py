@@ -12,14 +12,12 @@ from satchel.keep import deliveries, events, jumps
 from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction, set_of
 
-MOST_CONVERSATIONS = 5
-"""Maximum number of conversations deleted by one sweep."""
+MOST_CONVERSATIONS = 5  # maximum number of conversations deleted by one sweep
 
+# condition for unexpired conversations; one held by a call does not expire
 GOES_ON = "(expires_at > :now OR lease_until > :now)"
-"""Condition for unexpired conversations; one held by a call does not expire."""
 
-FREE = "(lease_until IS NULL OR lease_until <= :now)"
-"""Condition for conversations that no call holds."""
+FREE = "(lease_until IS NULL OR lease_until <= :now)"  # condition for conversations that no call holds
 
 _OVER = f"expires_at <= :now AND {FREE}"
 
@@ -35,7 +33,6 @@ def sweep_conversations(transaction: Transaction, project_id: int, by: int, now:
 
 
 def count_old_conversations(transaction: Transaction, project_id: int, before: int | None, now: int) -> int:
-    """Count a project's conversations without a turn after ``before`` that no call holds; None counts expired ones."""
     row = transaction.one(f"SELECT count(*) FROM conversations WHERE {_old(before)}", _values(project_id, before, now))
     return int(row[0]) if row else 0
 
@@ -89,17 +86,13 @@ def _values(project_id: int, before: int | None, now: int) -> dict[str, object]:
     return {"project": project_id, "before": before, "now": now}
 
 
-PAUSE_MS = 60_000
-"""Minimum time between sweeps of a project, per process."""
+PAUSE_MS = 60_000  # minimum time between sweeps of a project, per process
 
-BACKLOG_PAUSE_MS = 1_000
-"""The same after an incomplete sweep."""
+BACKLOG_PAUSE_MS = 1_000  # the same after an incomplete sweep
 
-MOST = 200
-"""Maximum number of items, and of claims, deleted by one sweep; fewer conversations."""
+MOST = 200  # maximum number of items, and of claims, deleted by one sweep; fewer conversations
 
-REFUSAL_MS = DAY_MS
-"""How long an agent is notified that a refused file is free."""
+REFUSAL_MS = DAY_MS  # how long an agent is notified that a refused file is free
 
 _EXPIRING = (Kind.MESSAGE, Kind.FILE_CHANGE, Kind.ERROR_PATTERN)
 _due: WeakKeyDictionary[Engine, dict[int, tuple[int, int]]] = WeakKeyDictionary()

@@ -34,14 +34,11 @@ if TYPE_CHECKING:
 
     from satchel.keep.common_filters import CommonFilters
 
-JOINT = " | "
-"""Separator of an item's parts in its snippet."""
+JOINT = " | "  # separator of an item's parts in its snippet
 
-_CHARS_IN_HASTE = 2_000
-"""How much of each text is searched for an excerpt when the time is over."""
+_CHARS_IN_HASTE = 2_000  # how much of each text is searched for an excerpt when the time is over
 
-_ONE_TEXT = frozenset({Kind.ENTRY, Kind.MESSAGE})
-"""Kinds whose lines are one text instead of parts."""
+_ONE_TEXT = frozenset({Kind.ENTRY, Kind.MESSAGE})  # kinds whose lines are one text instead of parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +56,6 @@ class Explanation:
     """Explanation of a score.
 
     Attributes:
-        shares: one per term.
         segment: the bonus for the best matches of the item's loop or task.
         author: the bonus for naming the author, or penalty for naming another.
         meaning: the gain or loss by the meaning of the text, if the extra ``meaning`` is installed.
@@ -120,7 +116,6 @@ class FoundPage:
 
     @property
     def next_offset(self) -> int | None:
-        """Return the offset of the next page, or None at the end."""
         return next_offset(self.offset, len(self.results), self.total)
 
     @property
@@ -242,12 +237,7 @@ class Finding(Service):
             else:
                 reach = offset + limit + (itself is not None)
                 ranking = time.rank(
-                    query,
-                    scope,
-                    sink=sinking,
-                    texts=texts_of,
-                    reach=reach,
-                    meaning=meaning_for(work, query),
+                    query, scope, sink=sinking, texts=texts_of, reach=reach, meaning=meaning_for(work, query)
                 )
                 hits = _others(transaction, ranking.hits, itself)
                 page, total = hits[offset : offset + limit], ranking.total - len(ranking.hits) + len(hits)
@@ -373,8 +363,7 @@ def _others(
     if itself is None:
         return hits
     own = transaction.one(
-        "SELECT id FROM documents WHERE kind = :kind AND item_id = :item",
-        {"kind": itself[0].number, "item": itself[1]},
+        "SELECT id FROM documents WHERE kind = :kind AND item_id = :item", {"kind": itself[0].number, "item": itself[1]}
     )
     return tuple(hit for hit in hits if own is None or hit.document != own[0])
 

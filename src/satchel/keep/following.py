@@ -18,10 +18,7 @@ class Change:
     """An item's latest change.
 
     Attributes:
-        seq: the change counter at that change.
-        kind: a name of :data:`CHANGE_KINDS`.
         item: its short id, or a run's name; None for a claim.
-        agent: its author.
         at: when it changed, or was written if its kind records nothing later, in milliseconds UTC.
     """
 
@@ -33,8 +30,6 @@ class Change:
 
 
 class _Source(NamedTuple):
-    """Source of the changes of one kind: its columns and the name of an item."""
-
     table: str
     agent: str
     at: str
@@ -47,8 +42,7 @@ _SOURCES = {
     "claim": _Source("file_claims", "i.agent_id", "i.created_at"),
     "run": _Source("runs", "CAST(NULL AS BIGINT)", "COALESCE(i.ended_at, i.created_at)", name="i.run_id"),
 }
-CHANGE_KINDS = tuple(_SOURCES)
-"""The kinds with listed changes."""
+CHANGE_KINDS = tuple(_SOURCES)  # the kinds with listed changes
 
 
 def changes_after(
@@ -70,7 +64,6 @@ def changes_after(
 def count_changes(
     transaction: Transaction, project_id: int, seq: int, limit: int, kinds: Collection[str] | None = None
 ) -> int:
-    """Count the items changed after a number, up to a limit."""
     union = _union(kinds)
     if not union:
         return 0
@@ -116,11 +109,9 @@ def _union(kinds: Collection[str] | None, *, until: bool = False) -> str:
     return " UNION ALL ".join(parts)
 
 
-KINDS = (*CHANGE_KINDS, *events.KINDS)
-"""The kinds of changes and events that can be followed."""
+KINDS = (*CHANGE_KINDS, *events.KINDS)  # the kinds of changes and events that can be followed
 
-MOST_MISSED = 5_000
-"""Maximum number of missed items before a client must reload."""
+MOST_MISSED = 5_000  # maximum number of missed items before a client must reload
 
 _REMEDY = "Reload, then follow without a cursor; each message and page has the cursor to continue from"
 _MAX_DIGITS = 18
@@ -131,13 +122,8 @@ class Happening:
     """An event.
 
     Attributes:
-        seq: its number, increasing over the whole store.
-        kind: a name of :data:`satchel.keep.events.KINDS`.
         item: the short id of the item concerned.
-        agent: the agent's name.
         session, client: the session's uid in hexadecimal, and its client.
-        details: plain values.
-        created_at: milliseconds UTC.
     """
 
     seq: int
@@ -151,8 +137,6 @@ class Happening:
 
 
 class Cursor(NamedTuple):
-    """Position in a project: its change counter and an event's number."""
-
     changes: int
     events: int
 
@@ -168,7 +152,6 @@ class StreamItem:
     """A change or event with its cursor.
 
     Attributes:
-        of: the change or event.
         cursor: the cursor after it.
     """
 
@@ -178,13 +161,7 @@ class StreamItem:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Changes and events after a cursor.
-
-    Attributes:
-        items: in cursor order.
-        cursor: the next cursor.
-        is_last: whether there is nothing after it yet.
-    """
+    """Changes and events after a cursor."""
 
     items: tuple[StreamItem, ...]
     cursor: Cursor
@@ -192,7 +169,6 @@ class Page:
 
 
 def read_cursor(text: str) -> Cursor:
-    """Parse a cursor."""
     parts = text.split(".")
     if len(parts) != 2 or not all(part.isascii() and part.isdigit() and len(part) <= _MAX_DIGITS for part in parts):
         raise InvalidInput(f"{text[:80]!r} is not a cursor", _REMEDY)
@@ -209,7 +185,6 @@ def read_kinds(text: str) -> frozenset[str]:
 
 
 def now(transaction: Transaction, project: Project) -> Cursor:
-    """Return the current cursor."""
     swept = swept_until(transaction, project.id)
     return Cursor(project.seq, max(swept, _last_event(transaction, project.id)))
 
@@ -308,7 +283,6 @@ def _last_event(transaction: Transaction, project_id: int) -> int:
 
 
 def swept_until(transaction: Transaction, project_id: int) -> int:
-    """Return the number up to which events may have been deleted."""
     row = transaction.one("SELECT events_swept FROM projects WHERE id = :project", {"project": project_id})
     return 0 if row is None else int(row[0])
 

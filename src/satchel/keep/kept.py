@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 
 class Checked(NamedTuple):
-    """Checked arguments for a new item, by field, with notes for its writer."""
-
     values: dict[str, Any]
     notes: tuple[str, ...]
 
@@ -134,11 +132,7 @@ def add(
 def load(
     kind: ItemKind[Record], transaction: Transaction, project_id: int, number: int, notes: tuple[str, ...] = ()
 ) -> Record | None:
-    """Return an item of a project, or None."""
-    row = transaction.one(
-        _plan(kind).select,
-        {"project": project_id, "id": number},
-    )
+    row = transaction.one(_plan(kind).select, {"project": project_id, "id": number})
     return None if row is None else records(kind, transaction, [row], notes=notes)[0]
 
 
@@ -177,8 +171,6 @@ def _lists(transaction: Transaction, part: Part, numbers: Sequence[int]) -> dict
 
 
 class _Write(NamedTuple):
-    """How an argument for a field is checked and stored."""
-
     check: Check
     store: Store | None
     column: str
@@ -186,8 +178,6 @@ class _Write(NamedTuple):
 
 
 class _ListWrite(NamedTuple):
-    """How the names of a list are checked and stored."""
-
     check: Check
     store: Store | None
     insert: str
@@ -198,13 +188,8 @@ class _Plan(NamedTuple):
 
     Attributes:
         columns: the SELECT list of its records, in their order, with NULL for lists.
-        select: the statement that loads one.
-        width: the number of those columns.
         decoders: places of columns with what decodes them.
-        places: places of lists.
         times: the columns of times that every item has, which a new one begins with.
-        writes, lists: the fields and lists that a service's arguments give, by name.
-        source: the columns of its search documents.
     """
 
     columns: str
@@ -265,8 +250,7 @@ def _make_plan(kind: ItemKind[Any]) -> _Plan:
     )
 
 
-_UNSTORED = ("score", "notes")
-"""The last attributes of a record, which no column holds."""
+_UNSTORED = ("score", "notes")  # the last attributes of a record, which no column holds
 
 
 def _searchable(kind: ItemKind[Any], *values: Any) -> str:
@@ -304,7 +288,6 @@ def texts(kind: ItemKind[Any], transaction: Transaction, numbers: Sequence[int])
 
 
 def shown_texts(kind: ItemKind[Any], transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    """Return the texts that a search shows of items, by number."""
     return texts(kind, transaction, numbers) if kind.shown is None else kind.shown(transaction, numbers)
 
 
@@ -314,7 +297,6 @@ def load_documents(kind: ItemKind[Any], transaction: Transaction, after: int, mo
 
 
 def open_item(kind: ItemKind[Any], transaction: Transaction, reader: Reader, number: int) -> object:
-    """Return a whole item for its reader, or None."""
     if kind.open is not None:
         return kind.open(transaction, reader, number)
     return load(kind, transaction, reader.project_id, number)
@@ -354,7 +336,6 @@ def listing(
     begin: Callable[[View], None] | None = None,
     finish: Callable[[View, str], None] | None = None,
 ) -> Listing[Record]:
-    """Return the list of a kind with its filters and usual order."""
     return Listing(
         kind=kind.kind,
         table=f"{kind.table} i",

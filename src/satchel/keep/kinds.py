@@ -54,8 +54,7 @@ class _Registry(Mapping[Kind, ItemKind[Any]]):
         return len(_MODULES)
 
 
-KINDS = _Registry()
-"""All kinds in the order in which they are listed."""
+KINDS = _Registry()  # all kinds in the order in which they are listed
 
 IN_EXPORT_ORDER = (
     *(Kind.DECISION, Kind.CONSTRAINT, Kind.ENTRY, Kind.MESSAGE, Kind.FILE_CHANGE, Kind.PACKAGE),
@@ -75,7 +74,6 @@ def read_ref(ref: str) -> tuple[Kind, int]:
 
 
 def texts_of(transaction: Transaction, documents: Sequence[int]) -> dict[int, str]:
-    """Return the searchable texts of documents by number."""
     rows = transaction.all(f"SELECT id, kind, item_id FROM documents WHERE id IN {set_of(documents)}")
     texts: dict[int, str] = {}
     for kind in KINDS:

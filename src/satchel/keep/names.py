@@ -18,8 +18,7 @@ from satchel.keep.sessions.standing import PERSON_VARIABLE
 from satchel.redaction import finds_secret
 from satchel.store.transaction import Row, Transaction
 
-_MAX_AUTHORS = 10
-"""Maximum number of agents listed for an unknown name."""
+_MAX_AUTHORS = 10  # maximum number of agents listed for an unknown name
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,10 +155,10 @@ def find_agent(transaction: Transaction, project_id: int, name: str | None) -> i
     return -1 if row is None else int(row[0])
 
 
+# SQL for the numbers of a project's persons; in the alphabet a semicolon follows the colon
 PERSONS = """(
     SELECT id FROM agents WHERE project_id = :project AND (folded = 'human' OR folded >= 'human:' AND folded < 'human;')
 )"""
-"""SQL for the numbers of a project's persons; in the alphabet a semicolon follows the colon."""
 
 
 def is_persons(name: str | None) -> bool:
@@ -212,7 +211,6 @@ def _look(name: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text with one letter for those of ASCII that look alike."""
     return text.replace("rn", "m").translate(_ALIKE)
 
 
@@ -220,7 +218,6 @@ _RESERVED_PLAIN = frozenset(map(_plain, _RESERVED))
 
 
 def check_person(name: object) -> str:
-    """Return a person's name, or refuse any other value."""
     checked = check_identifier(name, "person")
     if not is_persons(checked) or not fold(checked).removeprefix(f"{HUMAN}:").strip():
         raise InvalidInput(f"{checked!r} is not a person", f"Give {HUMAN}:NAME, or {HUMAN}")
@@ -228,7 +225,6 @@ def check_person(name: object) -> str:
 
 
 def check_agent(workplace: Workplace, agent: str | None) -> str | None:
-    """Return the agent's name, else the default, which may be None; only persons can use a person's name."""
     agent = workplace.agent if agent is None else agent
     return None if agent is None else _check_speaker(workplace, agent)
 
@@ -253,7 +249,6 @@ def needed_agent(workplace: Workplace, agent: str | None, doing: str) -> str | N
 
 
 def no_agent(doing: str) -> InvalidInput:
-    """Return the error for a call that needs an agent."""
     return InvalidInput(f"{doing} needs an agent", "Name it with agent, or set a default with --agent or SATCHEL_AGENT")
 
 
@@ -352,7 +347,6 @@ def find_layer(transaction: Transaction, project_id: int, name: str | None) -> i
 
 
 def find_name(transaction: Transaction, table: str, project_id: int, name: str) -> int | None:
-    """Return the number of a tag, scope, category, layer or agent of exactly this name, or None."""
     row = transaction.one(
         f"SELECT id FROM {table} WHERE project_id = :project AND folded = :folded",
         {"project": project_id, "folded": fold(name)},
@@ -361,13 +355,11 @@ def find_name(transaction: Transaction, table: str, project_id: int, name: str) 
 
 
 def unknown_note(what: str, name: str, known: Sequence[str]) -> str:
-    """Return a note on an unknown name, with the nearest known one."""
     close = nearest(name, known)
     return f"there is no {what} {name!r} yet" + (f"; did you mean {close!r}?" if close else "")
 
 
 def unknown_agent(transaction: Transaction, project_id: int, name: str) -> str:
-    """Return a note on an unknown agent, with the nearest name, then the newest."""
     rows = transaction.all(
         "SELECT name FROM agents WHERE project_id = :project AND has_acted = 1 ORDER BY id DESC",
         {"project": project_id},
@@ -382,7 +374,6 @@ def unknown_agent(transaction: Transaction, project_id: int, name: str) -> str:
 
 
 def ensure_file(transaction: Transaction, project_id: int, path: str, now: int) -> int:
-    """Return the number of a file by its canonical path; register it on first use."""
     row = transaction.one(
         "SELECT id FROM files WHERE project_id = :project AND path = :path", {"project": project_id, "path": path}
     )
@@ -443,7 +434,6 @@ def person_here(configured: str | None, environ: Mapping[str, str]) -> str:
 
 
 def local_person(environ: Mapping[str, str]) -> str:
-    """Return the stored name of the local person by the user's own configuration."""
     from satchel.base.config import FILE_NAME, load_config
     from satchel.base.folders import config_folder
 

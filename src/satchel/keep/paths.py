@@ -19,16 +19,14 @@ from satchel.keep.names import check_file, check_identifier
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 
-_MAX_MEANT = 3
-"""Maximum number of suggested files."""
+_MAX_MEANT = 3  # maximum number of suggested files
 
-FILE_REF = "file:"
-"""The beginning of a request for what is known of a file, as in ``file:src/a.py``."""
+FILE_REF = "file:"  # the beginning of a request for what is known of a file, as in `file:src/a.py`
 
 EVERYTHING = "**"
 _IN_FOLDER = "/**"
+# the pattern of a place in a file, compiled on use: hooks need none
 PLACE = r"(?P<file>.*?[^/:]):(?P<line>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8})|:\d+)?"
-"""The pattern of a place in a file, compiled on use: hooks need none."""
 
 
 def check_path(value: object, root: str | None, field: str = "path") -> str:
@@ -47,7 +45,6 @@ def check_path(value: object, root: str | None, field: str = "path") -> str:
 
 
 def is_folder(path: str) -> bool:
-    """Return whether a canonical path is a folder's content."""
     return path == EVERYTHING or path.endswith(_IN_FOLDER)
 
 
@@ -59,7 +56,6 @@ def covers(path: str, other: str) -> bool:
 
 
 def overlap(path: str, other: str) -> bool:
-    """Return whether two paths have a file in common."""
     return covers(path, other) or covers(other, path)
 
 
@@ -98,7 +94,6 @@ def inside(folder: str, column: str, prefix: str = "folder") -> tuple[str, dict[
 
 
 def meant_note(transaction: Transaction, project_id: int, path: str) -> tuple[str, ...]:
-    """Return a note on the files that an unknown path may mean: those that end with it."""
     if is_folder(path):
         return ()
     rows = transaction.all(
@@ -138,11 +133,11 @@ def check_lines(value: object, root: str | None, field: str) -> tuple[str, int |
 
 MOST_GLOBS = 20
 _MOST_ALTERNATIVES = 32
+# of all globs of an item: alternatives, and more for signs that take long; a hook matches thousands before an edit
 _MOST_EFFORT = 100
-"""Of all globs of an item: alternatives, and more for signs that take long; a hook matches thousands before an edit."""
 
+# paths that have nothing in common: a glob that matches them all matches every file
 _UNLIKE = ("a/Z9", "Q-0/b", ".\u00e9/_")
-"""Paths that have nothing in common: a glob that matches them all matches every file."""
 
 
 def check_globs(values: object, workplace: Workplace, field: str = "paths") -> tuple[str, ...]:
@@ -181,7 +176,6 @@ def _check_glob(value: object, workplace: Workplace, field: str) -> str:
 
 
 def globs_in(text: str) -> tuple[str, ...]:
-    """Return the globs of a column."""
     try:
         return tuple(json.loads(text))
     except ValueError:  # damaged
@@ -189,12 +183,10 @@ def globs_in(text: str) -> tuple[str, ...]:
 
 
 def text_of(globs: Sequence[str]) -> str:
-    """Return the column of globs."""
     return json.dumps(list(globs), ensure_ascii=False)
 
 
 def matches(glob: str, path: str) -> bool:
-    """Return whether a glob in canonical form matches a file's path."""
     wildcard = min((at for sign in "*?[{" if (at := glob.find(sign)) >= 0), default=-1)
     if wildcard < 0:
         folder = glob.rstrip("/")
@@ -232,7 +224,6 @@ def _ends(globs: Sequence[str], at: int, step: str) -> tuple[int, ...]:
 
 
 def _with_skipped(globs: Sequence[str], states: set[int]) -> set[int]:
-    """Return states with those after a ``**`` that matches no folder; the last one matches at least one name."""
     for at in range(len(globs) - 1):
         if at in states and globs[at] == "**":
             states.add(at + 1)
@@ -259,7 +250,6 @@ def _matches_name(glob: str, name: str) -> bool:
 
 
 def _alternatives(glob: str) -> list[str]:
-    """Return a glob with each of the alternatives in its braces, a few too many at most."""
     expanded = [glob]
     for _ in range(_MOST_ALTERNATIVES):
         if len(expanded) > _MOST_ALTERNATIVES or not any("{" in one and "}" in one for one in expanded):

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 _STRUCTURED = ", ".join(str(ENTRY_TYPES.index(name) + 1) for name in STRUCTURED_TYPES)
 
-PINNED = frozenset(kind.name.lower() for kind in Kind if kind.live)
-"""The names of the kinds that can be pinned."""
+PINNED = frozenset(kind.name.lower() for kind in Kind if kind.live)  # the names of the kinds that can be pinned
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +33,6 @@ class Pin:
     """A pinned or unpinned item.
 
     Attributes:
-        ref: its short id.
-        kind: its kind.
-        text: the start of its text.
-        by: who pinned it, or None.
         pinned_at: milliseconds UTC; None if it is not pinned any more.
         already: whether nothing had to be changed.
     """
@@ -161,7 +156,6 @@ load_pinned = answering(ask_pinned)
 
 
 def notes_of(transaction: Transaction, project_id: int, kind: Kind, number: int) -> tuple[str, ...]:
-    """Return a note on who pinned an item, if it is pinned."""
     row = transaction.one(
         "SELECT a.name FROM pins p LEFT JOIN agents a ON a.id = p.agent_id "
         "WHERE p.project_id = :project AND p.kind = :kind AND p.item_id = :item",
@@ -171,7 +165,6 @@ def notes_of(transaction: Transaction, project_id: int, kind: Kind, number: int)
 
 
 def forget(transaction: Transaction, project_id: int, kind: Kind, number: int) -> None:
-    """Delete an item's pin."""
     transaction.run(
         "DELETE FROM pins WHERE project_id = :project AND kind = :kind AND item_id = :item",
         {"project": project_id, "kind": kind.number, "item": number},

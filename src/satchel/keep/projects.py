@@ -24,12 +24,10 @@ if TYPE_CHECKING:
 
 Looked = TypeVar("Looked")
 
-NOTHING_YET = "nothing was written for this project yet"
-"""Problem reported to readers of an empty project."""
+NOTHING_YET = "nothing was written for this project yet"  # problem reported to readers of an empty project
 
 
-LOCAL = "local"
-"""The owner of conversations without a token: of commands and clients on this machine."""
+LOCAL = "local"  # the owner of conversations without a token: of commands and clients on this machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +35,12 @@ class Workplace:
     """Context of an opened Satchel's services: store, project and default identity.
 
     Attributes:
-        engine: the store.
-        clock: the time.
-        project_name: the configured project name, if any.
         suggested_name: its name otherwise.
         root: the project's root folder, which distinguishes unnamed projects.
         files_root: the base of relative file names: the worktree's, else the root.
-        run_id: the default run.
-        agent: the default agent.
-        max_content_bytes: the largest content accepted.
         max_per_loop: how many entries of a run, type and loop are kept; None keeps all.
         worktree: the absolute path of the linked worktree; None is the main one.
         caller: the caller and its session; None for a program without one.
-        open_layers: whether new layers are registered on first use.
-        claim_minutes: the default duration of a claim.
-        retention: how long messages, file changes and conversations are kept.
-        person: returns the stored name of the local person.
         owner: whose conversations with other models it sees: a token's person or agent, or :data:`LOCAL`.
         is_confined: whether nothing outside this project is revealed, as for the holder of a token for it alone.
         meaning: the value of ``search.meaning``; off for hooks.
@@ -136,7 +124,6 @@ def _new(workplace: Workplace) -> Project:
 
 
 def with_name(transaction: Transaction, name: str) -> Project | None:
-    """Return the project with a name, or None."""
     row = transaction.one(_BY_NAME, {"name": name})
     return Project(*row) if row else None
 

@@ -28,11 +28,9 @@ if TYPE_CHECKING:
 
     from satchel.keep.common_filters import Chosen, CommonFilters
 
-STATUSES = ("active", "completed", "failed")
-"""The statuses of a run, stored by their position, from 1."""
+STATUSES = ("active", "completed", "failed")  # the statuses of a run, stored by their position, from 1
 
-_NOT_MADE = 0
-"""The number of an unused ``main``; no run has it."""
+_NOT_MADE = 0  # the number of an unused `main`; no run has it
 
 MAX_TITLE_CHARS = 300
 _COLUMNS = "id, run_id, title, spec_path, effort, status, created_at, ended_at"
@@ -283,12 +281,10 @@ def _bound(transaction: Transaction, workplace: Workplace, project_id: int) -> R
 
 
 def find_main(transaction: Transaction, project_id: int) -> RunChoice:
-    """Return the run ``main`` of a project, which may not exist yet."""
     return _find(transaction, project_id, MAIN_RUN) or _MAIN_NOT_MADE
 
 
 def make_main(transaction: Transaction, project_id: int, now: int) -> RunChoice:
-    """Create the run ``main`` of a project if missing."""
     transaction.forget()
     choice = find_main(transaction, project_id)
     if choice.is_made:
@@ -297,7 +293,6 @@ def make_main(transaction: Transaction, project_id: int, now: int) -> RunChoice:
 
 
 def make_past(transaction: Transaction, project_id: int, name: str, at: int) -> int:
-    """Store a run known only by name as ended, and return its number."""
     transaction.forget()
     return _insert(transaction, project_id, name, at, {"status": STATUSES.index("completed") + 1, "ended_at": at})
 
@@ -340,7 +335,6 @@ def page_of(
 
 
 def latest_ended(transaction: Transaction, project_id: int) -> Run | None:
-    """Return the project's run that ended last, or None."""
     row = transaction.one(
         f"SELECT {_COLUMNS} FROM runs WHERE project_id = :project AND status <> 1 "
         "ORDER BY ended_at DESC NULLS LAST, id DESC LIMIT 1",
@@ -350,7 +344,6 @@ def latest_ended(transaction: Transaction, project_id: int) -> Run | None:
 
 
 def load(transaction: Transaction, number: int) -> Run:
-    """Return the run with a number."""
     row = transaction.one(f"SELECT {_COLUMNS} FROM runs WHERE id = :id", {"id": number})
     assert row is not None
     return _run(row)
@@ -373,8 +366,7 @@ def _unknown_run(transaction: Transaction, project_id: int, name: str) -> NotFou
     names = [
         row[0]
         for row in transaction.all(
-            "SELECT run_id FROM runs WHERE project_id = :project ORDER BY id DESC LIMIT 200",
-            {"project": project_id},
+            "SELECT run_id FROM runs WHERE project_id = :project ORDER BY id DESC LIMIT 200", {"project": project_id}
         )
     ]
     close = nearest(name, names)

@@ -23,14 +23,11 @@ _MAX_BITS = 4_096  # Python refuses to write numbers of more than 4,300 digits
 
 @dataclass(frozen=True, slots=True)
 class Storable:
-    """A text ready to be stored, with notes on its changes."""
-
     text: str
     notes: tuple[str, ...]
 
 
 def storable(text: str) -> Storable:
-    """Clean and redact a text."""
     cleaned = clean_content(text)
     public = without_private(cleaned.text)
     redacted = redact(public)
@@ -86,7 +83,6 @@ def check_short(text: object, field: str, most: int, limit: int, *, one_line: bo
 
 
 def check_size(text: str, limit: int, field: str = "the content") -> None:
-    """Refuse a text of more than ``limit`` bytes of UTF-8."""
     # a character has at least one byte, so most texts need not be encoded to be measured
     if len(text) * 4 > limit:
         size = len(text) if len(text) > limit else len(text.encode("utf-8", "surrogatepass"))
@@ -98,7 +94,6 @@ def check_size(text: str, limit: int, field: str = "the content") -> None:
 
 
 def parse_json(text: str) -> object:
-    """Parse JSON, refusing the NaN and infinities that Python accepts."""
     import json  # imported here: plain notes do not need it
 
     return json.loads(text, parse_constant=_refuse_constant)
@@ -109,7 +104,6 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def check_json(value: object, field: str, depth: int = _MAX_DEPTH) -> None:
-    """Refuse values that JSON cannot hold, or of more than ``depth`` levels."""
     if depth == 0:
         raise InvalidInput(f"{field} is nested too deeply", f"At most {_MAX_DEPTH} levels")
     if isinstance(value, float) and not math.isfinite(value):
@@ -144,7 +138,6 @@ def map_texts(value: object, change: Callable[[str], str]) -> object:
 
 
 def to_json(value: object) -> str:
-    """Return a checked value as compact JSON."""
     import json
 
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -198,7 +191,6 @@ _METADATA_EXAMPLE = 'Give a flat object, such as {"ticket": "OPS-7", "risk": 3}'
 
 
 def check_metadata(value: object, field: str = "metadata") -> tuple[str, tuple[str, ...]]:
-    """Return metadata as its column, keys in order, and notes on changes; refuse what is no flat JSON object."""
     if not isinstance(value, Mapping):
         raise InvalidInput(f"{field} is no object", _METADATA_EXAMPLE)
     for key, one in value.items():

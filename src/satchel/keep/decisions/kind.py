@@ -55,7 +55,6 @@ VALUE = Codec("a text or a number", _show_value, _value)
 
 
 def split_value(row: dict[str, Any]) -> None:
-    """Move a row's value into the text or the number column."""
     value = row.pop("value")
     row["value_text"], row["value_number"] = (value, None) if isinstance(value, str) else (None, value)
 
@@ -66,8 +65,7 @@ def _check_names(value: Any, _: Reading, name: str) -> str:
 
 _NAMES = Codec("a list of names", lambda text: json.loads(text) or None, _check_names)
 
-VALUE_SQL = "i.value_text, i.value_number"
-"""The columns of a value: text or number."""
+VALUE_SQL = "i.value_text, i.value_number"  # the columns of a value: text or number
 
 _UID = Field("uid", fields.HEX)
 _STATE = (
@@ -83,6 +81,7 @@ _STATE = (
     Field("metadata", fields.METADATA, default=fields.EMPTY),
     Field("set_at", fields.TIME, required=True),
 )
+# the columns that identify a state of a decision
 _COLUMNS = (
     "value_text",
     "value_number",
@@ -96,7 +95,6 @@ _COLUMNS = (
     "metadata",
     "set_at",
 )
-"""The columns that identify a state of a decision."""
 
 
 def _merge_history(reading: Reading, number: int, row: dict[str, Any], incoming: Rows) -> None:
@@ -152,7 +150,6 @@ HISTORY = Part(
 
 
 def keep_old(reading: Reading, number: int, old: Line, new: Line) -> None:
-    """Add a replaced or losing state to the history."""
     replaced = max(new["updated_at"], old["updated_at"])
     state = {field.name: old[field.name] for field in _STATE if field.name in old}
     entry = {**state, "set_at": old["updated_at"], "replaced_at": replaced, "revision": old.get("revision", 1)}
@@ -199,11 +196,7 @@ DECISION: ItemKind[Any] = ItemKind(
         Field("revision", fields.COUNT, default=1, merge=fields.MAX),
         Field("updated_at", fields.TIME, required=True, merge=fields.SOFT),
     ),
-    (
-        _decision_names("tags", fields.TAG),
-        _decision_names("scopes", fields.SCOPE),
-        HISTORY,
-    ),
+    (_decision_names("tags", fields.TAG), _decision_names("scopes", fields.SCOPE), HISTORY),
     key=("key", "key"),
     documents=Kind.DECISION,
     derive=lambda _, row: split_value(row),
@@ -346,8 +339,7 @@ def _with_tags(view: View, numbers: set[int], status: int | None, *, is_any: boo
     return [number for (number,) in rows], total
 
 
-_MERGED = 5
-"""Ranges are merged if all together are at most this many times the rarest tag's range, otherwise probed."""
+_MERGED = 5  # ranges are merged if all together are at most this many times the rarest tag's range, otherwise probed
 
 
 def _merged(tags: Sequence[int], status: int, how: str) -> str:

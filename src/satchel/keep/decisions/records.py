@@ -14,13 +14,11 @@ from satchel.find.kind import Kind
 from satchel.keep.paths import globs_in
 from satchel.store.transaction import Row, Transaction, set_of
 
-STATUSES = ("active", "deprecated", "draft")
-"""The statuses of a decision, stored by their position, from 1."""
+STATUSES = ("active", "deprecated", "draft")  # the statuses of a decision, stored by their position, from 1
 
 DEFAULT_VERSION = "1.0.0"
 
-Value = str | int | float
-"""The value of a decision: text or a number."""
+Value = str | int | float  # the value of a decision: text or a number
 
 
 Metadata = Mapping[str, str | float]
@@ -35,8 +33,7 @@ class Keep(Enum):
 KEEP: Final = Keep.KEEP
 
 
-UNCHANGED = "nothing was changed"
-"""The note on a decision that was set as it was."""
+UNCHANGED = "nothing was changed"  # the note on a decision that was set as it was
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +195,9 @@ class ChangedDecision:
 
 ACTIVE, DEPRECATED, DRAFT = 1, 2, 3
 
-LARGEST_WHOLE = 2**53
-"""Whole numbers up to this one are stored exactly."""
+LARGEST_WHOLE = 2**53  # whole numbers up to this one are stored exactly
 
-NumberedName = tuple[int, str]
-"""The id of a name, and the name."""
+NumberedName = tuple[int, str]  # the id of a name, and the name
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +205,6 @@ class State:
     """A state of a decision with resolved names.
 
     Attributes:
-        status: the number of one of :data:`STATUSES`.
         tags: sorted by name, as are ``scopes``.
     """
 
@@ -227,13 +221,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Current:
-    """A decision's current state in the tables.
-
-    Attributes:
-        agent: the author of the last change.
-        created_at: in milliseconds UTC.
-        updated_at: the time of the last change.
-    """
+    """A decision's current state in the tables."""
 
     id: int
     uid: bytes
@@ -246,12 +234,12 @@ class Current:
     updated_at: int
 
 
+# columns for currents
 COLUMNS = """
     c.id, c.uid, c.seq, c.key, c.revision, c.value_text, c.value_number, c.status, c.version, c.rationale, c.paths,
     c.metadata,
     c.layer_id, l.name, c.agent_id, a.name, c.created_at, c.updated_at
 """
-"""Columns for :func:`currents`."""
 
 SOURCE = "decisions c LEFT JOIN agents a ON a.id = c.agent_id LEFT JOIN layers l ON l.id = c.layer_id"
 
@@ -283,7 +271,6 @@ def load(transaction: Transaction, project_id: int, key: str) -> Current | None:
 
 
 def load_number(transaction: Transaction, project_id: int, number: int) -> Current | None:
-    """Return the decision with a number, or None."""
     rows = transaction.all(
         f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.project_id = :project AND c.id = :id",
         {"project": project_id, "id": number},
@@ -299,12 +286,10 @@ def value_of(text: str | None, number: float | None) -> Value:
 
 
 def sorted_names(names: Iterable[NumberedName]) -> tuple[NumberedName, ...]:
-    """Return names in display order."""
     return tuple(sorted(names, key=lambda one: (one[1].casefold(), one[0])))
 
 
 def names_of(transaction: Transaction, name: str, numbers: Sequence[int]) -> dict[int, tuple[NumberedName, ...]]:
-    """Return the tags or scopes of decisions by number; ``name`` is tag or scope."""
     if not numbers:
         return {}
     rows = transaction.all(

@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from satchel.keep.decisions.kind import DecisionFilters
 
 
+# called within the transaction when an agent changes another one's decision, or proposes to
 OnDecisionChanged = Callable[[Transaction, ChangedDecision], None]
-"""Called within the transaction when an agent changes another one's decision, or proposes to."""
 
+# called within the transaction when a decision is set, with its project
 OnDecisionSet = Callable[[Transaction, int, Decision], None]
-"""Called within the transaction when a decision is set, with its project."""
 
 
 class Decisions:

@@ -23,8 +23,7 @@ from satchel.keep.decisions.records import (
 from satchel.keep.paths import globs_in, text_of
 from satchel.store.transaction import Transaction, set_of
 
-_PROJECT, _LAYER, _TAG, _SCOPE = 0, 1, 2, 3
-"""The dimensions of ``decision_counts``."""
+_PROJECT, _LAYER, _TAG, _SCOPE = 0, 1, 2, 3  # the dimensions of `decision_counts`
 
 
 def create(
@@ -36,7 +35,6 @@ def create(
     at: int,
     bands: likeness.Bands,
 ) -> Current:
-    """Insert a decision with a new key."""
     uid = os.urandom(16)
     seq = transaction.next_seq(project_id, documents=1)
     number = transaction.add(
@@ -92,14 +90,7 @@ def change(
             paths = :paths, metadata = :metadata, updated_at = :at
         WHERE id = :id
         """,
-        {
-            "id": before.id,
-            "seq": seq,
-            "revision": after.revision,
-            "agent": _number(agent),
-            "at": at,
-            **_values(state),
-        },
+        {"id": before.id, "seq": seq, "revision": after.revision, "agent": _number(agent), "at": at, **_values(state)},
     )
     if (old.status, old.tags, old.scopes) != (state.status, state.tags, state.scopes):
         _unlink(transaction, before.id)
@@ -115,7 +106,6 @@ def change(
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Delete decisions with their history."""
     for number in withdraw(transaction, project_id, numbers):
         transaction.run("DELETE FROM decisions WHERE id = :id", {"id": number})
         documents.remove(transaction, Kind.DECISION, [number])
@@ -273,7 +263,6 @@ def _count(transaction: Transaction, project_id: int, changes: Sequence[tuple[St
 
 
 def bands_of(project_id: int, key: str, value: Value) -> likeness.Bands:
-    """Return the bands of a decision's key and value."""
     return likeness.key_bands(project_id, likeness.words_of(key)) + value_bands(project_id, value)
 
 

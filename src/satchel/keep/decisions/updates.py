@@ -16,15 +16,7 @@ from satchel.find.kind import Kind
 from satchel.keep.decisions import records, tables
 from satchel.keep.decisions.records import ACTIVE, DEPRECATED, DRAFT, Current, NumberedName, State
 from satchel.keep.fields import metadata_in
-from satchel.keep.names import (
-    PERSONS,
-    alike_form,
-    check_identifier,
-    check_names,
-    ensure_layer,
-    ensure_name,
-    is_persons,
-)
+from satchel.keep.names import PERSONS, alike_form, check_identifier, check_names, ensure_layer, ensure_name, is_persons
 from satchel.keep.paths import check_globs
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content, named_secret
@@ -55,7 +47,6 @@ class Prepared:
 
 
 def prepare(new: records.NewDecision, workplace: Workplace) -> Prepared:
-    """Check a decision and make its texts storable."""
     key = check_identifier(new.key, "key")
     limit = workplace.max_content_bytes
     notes: list[str] = []
@@ -142,8 +133,6 @@ class Setter(NamedTuple):
     """The author of decisions, where and when.
 
     Attributes:
-        agent: number and name, or None.
-        now: milliseconds UTC.
         passes: tells whether it may change what a person wrote.
     """
 
@@ -205,7 +194,6 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
 
 
 def _persons_alike(transaction: Transaction, project_id: int, key: str) -> Current | None:
-    """Return a person's decision whose key looks like a new one."""
     rows = transaction.all(
         f"SELECT id, key FROM decisions WHERE project_id = :project AND agent_id IN {PERSONS} ORDER BY id",
         {"project": project_id},
@@ -406,7 +394,6 @@ def _replaced(before: Current, now: int) -> records.DecisionState:
 def decision_state(
     state: State, revision: int, agent: NumberedName | None, set_at: int, replaced_at: int
 ) -> records.DecisionState:
-    """Build the record of a previous state."""
     return records.DecisionState(
         revision=revision,
         value=state.value,
@@ -431,7 +418,6 @@ def decision(
     replaced: records.DecisionState | None = None,
     similar: tuple[records.Similar, ...] = (),
 ) -> records.Decision:
-    """Build the record of a current decision."""
     state = current.state
     return records.Decision(
         id=current.id,

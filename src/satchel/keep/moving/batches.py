@@ -26,21 +26,17 @@ from satchel.store.transaction import RuleBroken, set_of
 
 @dataclass(frozen=True, slots=True)
 class _Incoming:
-    """A line with a valid uid."""
-
     place: int
     line: Line
     uid: bytes
     key: object
 
 
+# a new item: line, columns, parts, links to missing items, and whether it is stored differently than it came
 _New = tuple[_Incoming, dict[str, Any], list[tuple[Any, Rows]], list[tuple[str, bytes]], bool]
-"""A new item: line, columns, parts, links to missing items, and whether it is stored differently than it came."""
 
 
 class Batch:
-    """Importer for lines of one kind."""
-
     def __init__(self, kind: LineKind, reading: Reading, source: Source, *, decided: bool) -> None:
         self._decided = decided
         self._kind = kind
@@ -56,7 +52,6 @@ class Batch:
         self._verdicts: list[tuple[int, Verdict]] = []
 
     def take(self, batch: Sequence[tuple[int, Line]]) -> list[tuple[int, Verdict]]:
-        """Import lines, each with its place, and return a verdict for each place."""
         incoming = [one for place, line in batch if (one := self._checked(place, line)) is not None]
         self._states = states.states_of(self._transaction, self._reading.project, {one.uid for one in incoming})
         if self._kind.take is not None:
@@ -382,10 +377,7 @@ class Batch:
         if kind.has_seq:
             columns["seq"] = transaction.next_seq(project)
         assigned = ", ".join(f'"{name}" = :{name}' for name in columns)
-        transaction.run(
-            f"UPDATE {kind.table} SET {assigned} WHERE id = :id",
-            {**columns, "id": number},
-        )
+        transaction.run(f"UPDATE {kind.table} SET {assigned} WHERE id = :id", {**columns, "id": number})
         for part in kind.parts:
             if part.is_own:
                 transaction.run(f"DELETE FROM {part.table} WHERE {part.owner} = :id", {"id": number})
@@ -466,7 +458,6 @@ def _author(line: Line) -> str | None:
     return line.get("from") or line.get("agent")
 
 
-_REMEMBERED = frozenset({"agent", "layer", "run"})
-"""Kinds that write transactions cache."""
+_REMEMBERED = frozenset({"agent", "layer", "run"})  # kinds that write transactions cache
 
 _CONTRADICTS = "it contradicts itself or an existing item, so it cannot be stored"

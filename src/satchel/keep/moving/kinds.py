@@ -159,6 +159,7 @@ def _with_pin(kind: ItemKind[Any]) -> LineKind:
     return replace(kind, parts=(*kind.parts, marks.pin_of(kind.kind))) if kind.kind.live else kind
 
 
+# all kinds in export order: an item comes after the items it refers to
 LINE_KINDS: dict[str, LineKind] = {
     kind.name: kind
     for kind in (
@@ -167,4 +168,3 @@ LINE_KINDS: dict[str, LineKind] = {
         *(_CORRECTION_KIND, _DELIVERY_KIND, marks.SEEN_KIND, marks.TEXT_KIND, marks.DOCUMENT_KIND),
     )
 }
-"""All kinds in export order: an item comes after the items it refers to."""

@@ -17,11 +17,9 @@ from satchel.keep.moving.records import KindLines
 from satchel.store.damage import is_damaged
 from satchel.store.transaction import Row, Transaction, set_of
 
-SCHEMA = 1
-"""The schema version that this program writes, and the latest one it reads."""
+SCHEMA = 1  # the schema version that this program writes, and the latest one it reads
 
-HEADER = "satchel"
-"""The kind of a file's first line."""
+HEADER = "satchel"  # the kind of a file's first line
 
 DIGEST_BYTES = 16
 _PER_PAGE = 500
@@ -162,7 +160,6 @@ class _Plan:
     """Cached reading plan of a kind.
 
     Attributes:
-        shows: per field its name and its codec's ``show``.
         apart: the names that a digest leaves out; ``soft``: those a core digest also leaves out.
         sets: unordered lists of names.
         ignored: the names in ``apart`` that are not ids.
@@ -242,7 +239,6 @@ def _lines(transaction: Transaction, plan: _Plan, rows: Sequence[Row], damaged: 
 
 
 def _parts(transaction: Transaction, part: Part, owners: str, spoiled: set[int]) -> dict[int, list[Any]]:
-    """Return the parts of items by owner; owners of damaged ones go to ``spoiled``."""
     columns = ", ".join(field.expression for field in part.fields)
     own = "i.id" if part.parts else "NULL"
     order = "o" if part.order == "1" else part.order
@@ -272,8 +268,7 @@ def _parts(transaction: Transaction, part: Part, owners: str, spoiled: set[int])
     return by_owner
 
 
-Unresolved = tuple[int, str, bytes]
-"""A waiting link: the item's id, the field, and the uid of the target."""
+Unresolved = tuple[int, str, bytes]  # a waiting link: the item's id, the field, and the uid of the target
 
 
 def unresolved_links(
@@ -329,7 +324,6 @@ def _resolve(transaction: Transaction, project_id: int, arrived_kind: LineKind, 
 
 
 def forget_links(transaction: Transaction, kind: LineKind, number: int) -> None:
-    """Delete the waiting links of an item."""
     transaction.run(
         "DELETE FROM unresolved_links WHERE kind = :kind AND item_id = :id", {"kind": kind.name, "id": number}
     )

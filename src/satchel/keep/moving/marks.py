@@ -22,13 +22,12 @@ if TYPE_CHECKING:
 
 
 EVERYTHING = 0
+# what the table `seen` holds beside each Kind: a solution, the edits of an agent, a correction, a failure of a hook,
+# the strategy that a verdict lets a run propose, which anybody accepts or rejects for all, and an action that only a
+# person may do or that ends a protection
 SOLUTION, FILES, CORRECTION, HOOK, PROPOSAL, ACTION = 20, 21, 22, 23, 24, 25
-"""What the table ``seen`` holds beside each :class:`Kind`: a solution, the edits of an agent, a correction, a failure
-of a hook, the strategy that a verdict lets a run propose, which anybody accepts or rejects for all, and an action that
-only a person may do or that ends a protection."""
 
-NOBODY = -1
-"""The agent of edits whose author is unknown; 0 is all of a kind."""
+NOBODY = -1  # the agent of edits whose author is unknown; 0 is all of a kind
 
 
 def _add_pin(kind: Kind, reading: Reading, number: int, _row: dict[str, Any], rows: Rows) -> None:
@@ -182,11 +181,8 @@ TEXT_KIND = LineKind(
 )
 
 
-_OUTCOMES = {
-    "rejected": 0,
-    **{kind.name.lower(): kind.number for kind in (Kind.CONSTRAINT, Kind.DECISION, Kind.ENTRY)},
-}
-"""What texts of documents became: the kind of an item, or rejected."""
+# what texts of documents became: the kind of an item, or rejected
+_OUTCOMES = {"rejected": 0, **{kind.name.lower(): kind.number for kind in (Kind.CONSTRAINT, Kind.DECISION, Kind.ENTRY)}}
 
 _DOCUMENT_TEXTS = f"""(
     SELECT * FROM (

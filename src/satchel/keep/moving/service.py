@@ -46,8 +46,7 @@ from satchel.keep.sessions.actors import record_action, record_passage, require_
 from satchel.redaction import redact
 from satchel.store.transaction import Transaction
 
-END = "end"
-"""The kind of a complete file's last line."""
+END = "end"  # the kind of a complete file's last line
 
 _REMEDY = "Name a file written by `satchel export`, or give the tool with --from"
 _MAX_LINE_BYTES = 64 << 20
@@ -58,7 +57,6 @@ STANDARD_INPUT = Path("standard input")
 
 
 def header_of(file: Path) -> Line | None:
-    """Return the first line of an export file, or None for any other file."""
     try:
         with file.open("rb") as stream:
             return _header(stream)
@@ -165,11 +163,10 @@ def _skip_line(stream: BinaryIO) -> None:
         pass
 
 
-Progress = Callable[[int, int], None]
-"""Called with the lines done and the total."""
+Progress = Callable[[int, int], None]  # called with the lines done and the total
 
+# substrings of kinds and tables whose troubles are listed first, in this order
 _IMPORTANT = ("decision", "constraint", "error", "entry", "orchestration", "strateg", "package", "message")
-"""Substrings of kinds and tables whose troubles are listed first, in this order."""
 
 _ONLY_AS_WRITTEN = frozenset(name for name, kind in LINE_KINDS.items() if kind.only_as_written)
 _AS_WRITTEN = tuple(name for name in LINE_KINDS if name != marks.DELIVERY)
@@ -307,8 +304,6 @@ class Moving(Service):
 
 
 class _Import:
-    """A single import."""
-
     def __init__(self, workplace: Workplace, arriving: Arriving, is_by_agent: bool = False) -> None:
         self._workplace = workplace
         self._is_by_agent = is_by_agent

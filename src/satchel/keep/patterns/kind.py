@@ -141,10 +141,7 @@ ERROR_PATTERN: ItemKind[Any] = ItemKind(
         Field("ttl_days", fields.COUNT, required=True, merge=fields.SOFT),
         Field("last_seen", fields.TIME, required=True, merge=fields.MAX),
     ),
-    (
-        SOLUTIONS,
-        OCCURRENCES,
-    ),
+    (SOLUTIONS, OCCURRENCES),
     key=("pattern_hash", "hash"),
     documents=Kind.ERROR_PATTERN,
     expires=True,
@@ -157,13 +154,11 @@ ERROR_PATTERN: ItemKind[Any] = ItemKind(
 )
 
 
-SHOWN = ("offered", "all")
-"""Which solutions to show: those that reports offer, or also those only observed."""
+SHOWN = ("offered", "all")  # which solutions to show: those that reports offer, or also those only observed
 
 UNSOLVED = "unsolved"
 
-STATES_FOUND = (*STATES, UNSOLVED)
-"""The states to filter by: that of a solution, or none at all."""
+STATES_FOUND = (*STATES, UNSOLVED)  # the states to filter by: that of a solution, or none at all
 
 
 class ErrorFilters(ListFilters, total=False):
@@ -183,7 +178,6 @@ class ErrorFilters(ListFilters, total=False):
 
 
 def least_shown(status: str) -> int:
-    """Return the lowest confidence, in tenths, of the solutions to show."""
     if status not in SHOWN:
         raise unknown_name("status", status, SHOWN)
     return LEAST if status == "all" else WEAK

@@ -10,6 +10,7 @@ from satchel.base.lazy import lazy_regex
 
 _NAME = r"[A-Za-z_][\w.]{0,120}"
 
+# forms by a text that an output with them holds, and how they are rewritten
 _FORMS = (
     # Elixir
     ("** (", rf"^ *\*\* \(({_NAME})\) (.*)\n?(?: {{4,}}.*\n?)*", r"\1: \2\n\n"),
@@ -66,8 +67,8 @@ _FORMS = (
     # Terraform: the place before the message
     ("on ", r"^ *on \S{1,200}\.tf line \d+.*\n(?: *\d+: .*\n)?", ""),
 )
-"""Forms by a text that an output with them holds, and how they are rewritten."""
 
+# forms of one message, as _FORMS
 VARIANTS = (
     # who needed a missing interpreter, library or program, and where it was sought
     ("bad interpreter", r"^-?(?:\w{0,10}sh: )?(?:\S{1,200}: )?(?=\S{1,200}: bad interpreter)", ""),
@@ -94,14 +95,13 @@ VARIANTS = (
     ),
     (": ", r"\b(E[A-Z]{3,15}): [a-z][a-z \-]{3,50}?(?=,| ['\":\d/[]|\s*$)", r"\1"),
 )
-"""Forms of one message, as :data:`_FORMS`."""
 
+# lines below which the first one names the cause
 _LISTS = ("* What went wrong:\n", "Could not resolve dependency:\n", "The conflict is caused by:\n")
-"""Lines below which the first one names the cause."""
 
-_SECTIONS = ("--- stderr\n", " lines of output]\n")
-"""Lines below which a wrapped program's own output stands."""
+_SECTIONS = ("--- stderr\n", " lines of output]\n")  # lines below which a wrapped program's own output stands
 
+# beginnings of lines that only report that something else failed
 _WRAPPERS = (
     *("Execution failed for task", "A problem occurred", "Could not determine the dependencies", "exit code: "),
     *("A failure occurred while executing", "Build failed with an exception", "Compilation error. See"),
@@ -112,7 +112,6 @@ _WRAPPERS = (
     *("Failed to build", "Failed to load ApplicationContext", "Application run failed", "The user requested "),
     *("Command failed with exit code", "error during build", "error when starting", "ResolutionImpossible: "),
 )
-"""Beginnings of lines that only report that something else failed."""
 
 _wrapping = lazy_regex(
     r"Exit [Cc]ode:? \d{1,3}$|Task :\S+ FAILED|process \".*\" did not complete|.{0,100} did not run successfully"
@@ -121,7 +120,6 @@ _wrapping = lazy_regex(
 
 
 def rewritten(text: str, forms: Iterable[tuple[str, str, str]]) -> str:
-    """Return a text with the forms that it holds rewritten, in their order."""
     for gate, form, replacement in forms:
         if gate in text:
             text = re.sub(form, replacement, text, flags=re.MULTILINE)
@@ -143,15 +141,13 @@ def plain(text: str) -> str:
 
 
 def is_wrapping(line: str) -> bool:
-    """Return whether a line only reports that something else failed."""
     bare = line.lstrip(" >│×●|+")
     if bare[:6].lower() in {"error:", "[error"}:
         bare = bare[6:].lstrip("]: ")
     return bare.startswith(_WRAPPERS) or _wrapping().match(bare) is not None
 
 
-_QUOTED = 0.8
-"""Share of lines starting with > or | that makes a text a quotation or a container's log."""
+_QUOTED = 0.8  # share of lines starting with > or | that makes a text a quotation or a container's log
 
 
 def unwrapped(text: str) -> list[str]:
@@ -190,7 +186,6 @@ def peeled(text: str) -> list[str]:
 
 
 def is_noise(line: str) -> bool:
-    """Return whether a line is a prompt, progress, a dump, or a consequence of an error."""
     bare = line.lstrip()
     if bare.startswith(_BEGINS) or bare.partition(" ")[0] in _PROGRESS:
         return True
@@ -216,11 +211,11 @@ _npm = lazy_regex(
 )
 
 
+# log levels, and the prefixes of lower-case ones
 _LEVELS = (
     *("TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING", "ERROR", "SEVERE", "CRITICAL", "PANIC", "FATAL"),
     "level=",
 )
-"""Log levels, and the prefixes of lower-case ones."""
 
 
 _tools = lazy_regex(
@@ -252,6 +247,7 @@ def _logged() -> re.Pattern[str]:
 _quiet = lazy_regex(r"\b(?:TRACE|DEBUG|INFO|NOTICE)\b")
 
 
+# beginnings of lines that report no error
 _BEGINS = (
     *("(See ", "hint: ", "help: ", "note: run with", "note: some details", "note: Some details", "[notice] "),
     *("error: aborting due to", "error: could not compile", "error: build failed", "error: failed to compile"),
@@ -272,13 +268,12 @@ _BEGINS = (
     *("From ", "Auto-merging ", "Cloning into ", "? "),
     *("requireStack: ", "Unable to find image", "Using default tag", "Pulling ", "Trying to pull", "Status: "),
 )
-"""Beginnings of lines that report no error."""
 
+# first words of lines that report progress
 _PROGRESS = frozenset(
     "Compiling Downloading Downloaded Building Checking Fresh Finished Running Updating Blocking Installing Collecting"
     " Preparing Creating Starting Linking Scanning Loading Restoring".split()
 )
-"""First words of lines that report progress."""
 
 
 @cache

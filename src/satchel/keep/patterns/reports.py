@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from satchel.keep.patterns.similar import Neighbour
 
 
-EXAMPLE_BYTES = 4_096
-"""Maximum size of the stored example: the message and stack as reported, in bytes of UTF-8."""
+EXAMPLE_BYTES = 4_096  # maximum size of the stored example: the message and stack as reported, in bytes of UTF-8
 
 MAX_TTL_DAYS = 3_650
 MAX_HINTS = 50
@@ -40,7 +39,6 @@ class Prepared:
     Attributes:
         hash_elsewhere: the hash of the same error imported without its names, or None.
         clues: the stack and hints, which rank solutions and are not stored.
-        ttl_days: None keeps the stored value.
     """
 
     hash: str
@@ -91,7 +89,6 @@ def prepare(
 
 
 def check_lang(lang: object) -> str:
-    """Return a language's name in lower case."""
     return fold(check_identifier(lang, "lang"))
 
 
@@ -144,8 +141,7 @@ def _without_middle(message: str) -> str:
     return f"{raw[:half].decode(errors='ignore')}…{raw[-half:].decode(errors='ignore')}"
 
 
-AT_ONCE = 20
-"""Maximum number of patterns that one report re-signs, to bound its time."""
+AT_ONCE = 20  # maximum number of patterns that one report re-signs, to bound its time
 
 
 def resign(transaction: Transaction, project_id: int, error_type: str, now: int) -> bool:
@@ -312,8 +308,6 @@ class Recorded:
     """Result of recording an error.
 
     Attributes:
-        number: the number of its pattern.
-        is_new: whether the pattern is new; it is not indexed yet then.
         by_names: whether it matched only without its quoted names, as an import stored it.
         words: those by which it was recognised, if its signature is another.
         near: known errors that share words with a new one.

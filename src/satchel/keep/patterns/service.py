@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from satchel.store.transaction import Transaction
 
 
-_MAX_NAMED = 5
-"""Maximum number of solutions listed in an error."""
+_MAX_NAMED = 5  # maximum number of solutions listed in an error
 
 _BY_NAMES = "it was imported without the names in its message, so it may be about another name"
 

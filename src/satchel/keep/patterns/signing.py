@@ -13,23 +13,19 @@ from satchel.keep.patterns.saying import plain_type, read
 from satchel.keep.patterns.stacks import innermost_frame, without_stacks
 from satchel.redaction import redact
 
+# the mark for anything volatile: a number in one report may be a hash or a UUID in the next
 _MARK = "#"
-"""The mark for anything volatile: a number in one report may be a hash or a UUID in the next."""
 
+# numbers that are part of a name: int32, sha256, base64
 _WIDTHS = frozenset(("16", "32", "64", "128", "256", "384", "512"))
-"""Numbers that are part of a name: int32, sha256, base64."""
 
-_MOST = 6_000
-"""Maximum number of characters masked; no error needs more to be recognized."""
+_MOST = 6_000  # maximum number of characters masked; no error needs more to be recognized
 
-_MOST_LINES = 1_000
-"""Maximum number of lines read, half from either end."""
+_MOST_LINES = 1_000  # maximum number of lines read, half from either end
 
-_QUOTES = str.maketrans('`‘’“”"', "''''''")
-"""Programs differ in the quotes they use."""
+_QUOTES = str.maketrans('`‘’“”"', "''''''")  # programs differ in the quotes they use
 
-_BESIDE_NAMES = "'\"`.[]"
-"""A word next to one of these is quoted, or part of a longer name."""
+_BESIDE_NAMES = "'\"`.[]"  # a word next to one of these is quoted, or part of a longer name
 
 
 def mask(message: str) -> str:
@@ -57,7 +53,6 @@ def _cut(text: str, most: int) -> str:
 
 
 def masked_text(text: str) -> str:
-    """Mask a text and drop repeated lines and words."""
     scanner, _, lists = _patterns()
     masked = scanner.sub(_masked, _cut(text, _MOST))
     words: list[str] = []
@@ -267,18 +262,14 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     )
 
 
-VERSION = 3
-"""Version of the rules; raise it with every change to signatures."""
+VERSION = 3  # version of the rules; raise it with every change to signatures
 
 _MOST_TYPE = 200
-_MOST_OF_MESSAGE = 2
-"""A text of more lines, without the indented ones, is a program's output."""
+_MOST_OF_MESSAGE = 2  # a text of more lines, without the indented ones, is a program's output
 
-_ENOUGH = 4
-"""A message of so many words tells errors apart without their types."""
+_ENOUGH = 4  # a message of so many words tells errors apart without their types
 
-_TELLING = 3
-"""A sentence of more words says enough."""
+_TELLING = 3  # a sentence of more words says enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,8 +277,6 @@ class Signed:
     """A signed error.
 
     Attributes:
-        hash: its signature.
-        message: its masked message.
         hash_elsewhere: its signature without names, as bazinga stores it, or None if equal.
     """
 

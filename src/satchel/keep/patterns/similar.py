@@ -17,18 +17,15 @@ from satchel.keep.patterns.records import TENTATIVE, ErrorPattern, SimilarError,
 from satchel.keep.patterns.saying import read
 from satchel.store.transaction import Transaction, set_of
 
-_MOST_LINES, _MOST_CHARS = 3, 300
-"""Limits of a short report."""
+_MOST_LINES, _MOST_CHARS = 3, 300  # limits of a short report
 
-_LEAST = 2
-"""Minimum number of words that match."""
+_LEAST = 2  # minimum number of words that match
 
-_MANY = 4
-"""So many telling words suffice in a short output, whatever else it names."""
+_MANY = 4  # so many telling words suffice in a short output, whatever else it names
 
-_PREFIX = 4
-"""Words of so many letters also match longer ones that begin with them: expect, expected."""
+_PREFIX = 4  # words of so many letters also match longer ones that begin with them: expect, expected
 
+# words that reports have in common: what went wrong in general, and the names of tools
 VAGUE = frozenset(
     """
     absent alias already argument bad both break breaks broken build builds call called class code command compile
@@ -48,18 +45,11 @@ VAGUE = frozenset(
     django numpy jinja
     """.split()
 )
-"""Words that reports have in common: what went wrong in general, and the names of tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """An error as it was reported.
-
-    Attributes:
-        error_type: its type, or a description of it.
-        text: the message or output.
-        message: the masked message.
-    """
+    """An error as it was reported."""
 
     error_type: str
     text: str
@@ -103,7 +93,6 @@ def _words_in_output(report: Wording, output: Wording) -> tuple[str, ...]:
 
 
 def _is_half(output: Wording, report: Wording) -> bool:
-    """Return whether a short text names half of what another does, or the other says twice as much."""
     words, names = _tokens(f"{report.error_type} {report.text}"), names_of(output.message)
     if names:
         return 2 * sum(_is_in(name, words) for name in names) >= len(names)
@@ -124,7 +113,6 @@ def _telling(text: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ..
 
 @cache
 def names_of(text: str) -> tuple[str, ...]:
-    """Return the words of the quoted names in a message, in lower case."""
     words = (word for name in _quoted().findall(text) for word in _word().findall(name))
     return tuple(word.lower() for word in words if not word[0].isdigit())
 
@@ -162,17 +150,13 @@ _file = lazy_regex(r"(?<![\w/.@+-])(?:\.{0,2}/)?((?:[\w@+-]+/)+[\w.@+-]*\w|[\w-]
 _quoted = lazy_regex(r"(?<!\w)['\"`]([^'\"`\n]{1,100})['\"`]")
 
 
-MOST = 3
-"""Maximum number of similar errors."""
+MOST = 3  # maximum number of similar errors
 
-LEAST = 60
-"""Minimum percentage of common telling words."""
+LEAST = 60  # minimum percentage of common telling words
 
-_MOST_OWN = 15
-"""Maximum percentage of the words of the shorter message that the longer does not have."""
+_MOST_OWN = 15  # maximum percentage of the words of the shorter message that the longer does not have
 
-_LOOKED_AT = 20
-"""Number of search results compared word by word."""
+_LOOKED_AT = 20  # number of search results compared word by word
 
 _MOST_WORDS = 24
 
@@ -220,11 +204,7 @@ def same_in_words(near: Sequence[Neighbour], wording: Wording) -> tuple[Neighbou
 
 
 def similar_to(
-    transaction: Transaction,
-    project_id: int,
-    pattern: ErrorPattern,
-    now: int,
-    near: Sequence[Neighbour] | None = None,
+    transaction: Transaction, project_id: int, pattern: ErrorPattern, now: int, near: Sequence[Neighbour] | None = None
 ) -> tuple[SimilarError, ...]:
     """Return the known errors most similar to one, best first; ``near`` are its neighbours if they are known."""
     if near is None:

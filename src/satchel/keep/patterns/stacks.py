@@ -7,8 +7,7 @@ from functools import cache
 
 from satchel.base.lazy import lazy_regex
 
-_SOURCE_AHEAD = 6
-"""Maximum number of source and mark lines after a frame."""
+_SOURCE_AHEAD = 6  # maximum number of source and mark lines after a frame
 
 
 def without_stacks(text: str) -> str:
@@ -81,8 +80,7 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
     )
 
 
-_MOST_FRAMES = 400
-"""Maximum number of frames examined, from either end."""
+_MOST_FRAMES = 400  # maximum number of frames examined, from either end
 
 
 def innermost_frame(text: str) -> str:

@@ -38,7 +38,6 @@ from satchel.store.transaction import Transaction, set_of
 
 
 def index(transaction: Transaction, number: int, *, is_new: bool) -> None:
-    """Update a pattern's search document."""
     if not is_new:
         documents.remove(transaction, Kind.ERROR_PATTERN, [number])
     for document in DOCUMENTS.load(transaction, number - 1, 1):
@@ -159,7 +158,6 @@ def record_outcome(
 
 
 def no_solution(number: int) -> NotFound:
-    """Return the error for a missing solution."""
     return NotFound(
         f"there is no solution {SOLUTION_LETTER}{number} in this project, or it has expired",
         "Reporting or listing errors shows the ids of their solutions",
@@ -210,7 +208,6 @@ def load_solution(transaction: Transaction, project_id: int, number: int) -> Sol
 
 
 def delete_solution(transaction: Transaction, project_id: int, solution: Solution) -> None:
-    """Delete a solution and update its pattern's document."""
     transaction.run(
         "DELETE FROM error_solutions WHERE id = :id AND project_id = :project",
         {"id": solution.id, "project": project_id},
@@ -220,10 +217,8 @@ def delete_solution(transaction: Transaction, project_id: int, solution: Solutio
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Delete patterns with their solutions and documents."""
     transaction.run(
-        f"DELETE FROM error_patterns WHERE project_id = :project AND id IN {set_of(numbers)}",
-        {"project": project_id},
+        f"DELETE FROM error_patterns WHERE project_id = :project AND id IN {set_of(numbers)}", {"project": project_id}
     )
     documents.remove(transaction, Kind.ERROR_PATTERN, numbers)
 
@@ -266,12 +261,7 @@ DOCUMENTS = documents.Source(
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """An error reported in a loop and not solved yet.
-
-    Attributes:
-        pattern: its number.
-        met_at: when it was last reported, in milliseconds UTC.
-    """
+    """An error reported in a loop and not solved yet."""
 
     pattern: int
     error_type: str
@@ -322,7 +312,6 @@ def waiting(transaction: Transaction, loop: LoopScope, since: int, now: int) -> 
 
 
 def met_since(transaction: Transaction, loop: LoopScope, since: int) -> set[str]:
-    """Return the hashes of all errors reported in a loop after a time."""
     rows = transaction.all(
         f"""
         SELECT p.pattern_hash FROM error_reports r JOIN error_patterns p ON p.id = r.pattern_id
@@ -334,7 +323,6 @@ def met_since(transaction: Transaction, loop: LoopScope, since: int) -> set[str]
 
 
 def settle(transaction: Transaction, loop: LoopScope, pattern: int, solution: int) -> None:
-    """Record the solution of a loop's error."""
     transaction.run(
         f"""
         UPDATE error_reports SET solution_id = :solution

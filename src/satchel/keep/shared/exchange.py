@@ -41,8 +41,6 @@ class Exchange:
     """The operations of :class:`satchel.keep.shared.service.SharedTexts`.
 
     Args:
-        root: the folder that contains ``.satchel/shared``.
-        branch: the configured default branch, or None.
         accepts: whether texts of the default branch are accepted automatically.
     """
 

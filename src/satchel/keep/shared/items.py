@@ -23,8 +23,7 @@ _RULE_ACTIVE, _RULE_ENDED = "active", "inactive"
 _LIVE_SOLUTIONS = STATES[:CONFIRMED]
 _FIRST_VERSION = "1.0.0"
 
-Mask = Callable[[str], str]
-"""Replaces machine-specific paths in a text."""
+Mask = Callable[[str], str]  # replaces machine-specific paths in a text
 
 
 def mask_of(root: str | None) -> Mask:
@@ -48,7 +47,6 @@ def mask_of(root: str | None) -> Mask:
 
 
 def why_not(line: Line) -> str | None:
-    """Return the reason an item cannot be shared, or None."""
     kind = line["kind"]
     if kind not in SHAPES:
         return "only decisions, rules, errors with a solution, strategies and notes are shared"
@@ -60,7 +58,6 @@ def why_not(line: Line) -> str | None:
 
 
 def text_of(line: Line, mask: Mask) -> SharedText:
-    """Return the shared text of an item, given as its export line."""
     return _TEXTS[line["kind"]](line, mask)
 
 
@@ -135,7 +132,6 @@ def _ms(moment: str) -> int:
 
 
 def secrets_in(text: SharedText) -> tuple[str, ...]:
-    """Return the kinds of secrets in a text."""
     texts = [text.body, *text.sections, *(value for value in text.fields.values() if isinstance(value, str))]
     return tuple(dict.fromkeys(kind for one in texts for kind in redact(one).kinds))
 
@@ -168,6 +164,7 @@ def line_from(text: SharedText, ours: Line | None) -> Line:
     return line | ({"metadata": metadata_in(line["metadata"])} if "metadata" in text.fields else {})
 
 
+# fields that a text omits or renames
 _RENAMED: Mapping[str, tuple[str, ...]] = {
     "decision": ("value", "version", "layer", "tags", "scopes", "paths", "metadata", "rationale", "agent"),
     "constraint": (
@@ -185,7 +182,6 @@ _RENAMED: Mapping[str, tuple[str, ...]] = {
     "error_pattern": ("lang",),
     "strategy": ("lang", "framework", "agent"),
 }
-"""Fields that a text omits or renames."""
 
 
 def _decision_line(text: SharedText, line: Line) -> Line:

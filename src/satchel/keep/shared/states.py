@@ -22,23 +22,10 @@ from satchel.keep.shared.repository import Repository, RepositoryText
 from satchel.store.transaction import Transaction, set_of
 
 NEW, CHANGED, BOTH, SAME_KEY = 1, 2, 3, 4
+# reasons to wait: a new item, a changed one, one changed on both sides, or one whose key another item has
 WHYS = (NEW, CHANGED, BOTH, SAME_KEY)
-"""Reasons to wait: a new item, a changed one, one changed on both sides, or one whose key another item has."""
 
-_COLUMNS = (
-    "uid",
-    "kind",
-    "file",
-    "in_step",
-    "taken",
-    "tip",
-    "waiting",
-    "why",
-    "ours",
-    "seq",
-    "stood",
-    "merged",
-)
+_COLUMNS = ("uid", "kind", "file", "in_step", "taken", "tip", "waiting", "why", "ours", "seq", "stood", "merged")
 _UPSERT = f"""
     INSERT INTO shared_texts (project_id, {", ".join(_COLUMNS)})
     VALUES (:project, {", ".join(f":{name}" for name in _COLUMNS)})
@@ -51,7 +38,6 @@ class TextState:
     """State of one shared text; the table describes each column.
 
     Attributes:
-        uid: in hexadecimal.
         merged: whether its item was merged into another one, so that its file becomes a tombstone.
     """
 
@@ -110,13 +96,11 @@ def save_states(transaction: Transaction, project_id: int, states: Iterable[Text
 
 
 def load_sightings(transaction: Transaction, project_id: int) -> set[tuple[str, bytes]]:
-    """Return the uid and digest of every text seen."""
     rows = transaction.all("SELECT uid, digest FROM shared_seen WHERE project_id = :project", {"project": project_id})
     return {(uid.hex(), digest) for uid, digest in rows}
 
 
 def add_sightings(transaction: Transaction, project_id: int, texts: Iterable[tuple[str, bytes]]) -> None:
-    """Record texts as seen, by uid and digest."""
     transaction.many(
         "INSERT INTO shared_seen (project_id, uid, digest) VALUES (:project, :uid, :digest) ON CONFLICT DO NOTHING",
         [{"project": project_id, "uid": bytes.fromhex(uid), "digest": digest} for uid, digest in texts],
@@ -167,7 +151,6 @@ def text_at(transaction: Transaction, project_id: int, local: LocalItem, mask: M
 
 
 def find_same_key(transaction: Transaction, project_id: int, text: SharedText) -> tuple[int, str] | None:
-    """Return the number and uid of another local item with a text's key, or None."""
     key = LINE_KINDS[text.kind].key
     if key is None or text.is_gone:
         return None
