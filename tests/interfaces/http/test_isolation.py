@@ -380,7 +380,7 @@ def test_a_token_is_answered_as_if_its_project_were_alone(
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1_000_000))
 def test_a_token_is_answered_as_if_its_project_were_alone_whatever_is_asked(
     twins: Callable[[], tuple[Twin, Twin, ManualClock]], seed: int
@@ -389,7 +389,7 @@ def test_a_token_is_answered_as_if_its_project_were_alone_whatever_is_asked(
 
 
 @pytest.mark.slow
-@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1_000_000))
 def test_a_token_for_a_database_is_answered_as_if_its_project_were_alone(seed: int) -> None:
     clock = ManualClock()

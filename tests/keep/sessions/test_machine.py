@@ -568,4 +568,4 @@ class Sessions(RuleBasedStateMachine):
                 assert one.agent == other.agent or not (one.exclusive or other.exclusive)
 
 
-TestSessions, TestLongSessions = short_and_long(Sessions, examples=36, steps=60)
+TestSessions, TestLongSessions = short_and_long(Sessions, examples=24, steps=60)
