@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from functools import cache, partial
-from pathlib import Path
 from random import Random
 
 import apsw
@@ -132,8 +131,7 @@ def test_no_call_fails_on_a_damaged_text_or_writes_it_back(satchel: Satchel, tab
 def _marked_texts() -> str:
     """Return the statement that lists the columns in which a mark is stored; one statement, since it runs often."""
     return " UNION ALL ".join(
-        f"SELECT '{table}.{column}' WHERE EXISTS "
-        f"(SELECT 1 FROM {table} WHERE instr(CAST({column} AS BLOB), x'efbfbd'))"
+        f"SELECT '{table}.{column}' WHERE EXISTS (SELECT 1 FROM {table} WHERE instr(CAST({column} AS BLOB), x'efbfbd'))"
         for table, column in _text_columns()
     )
 

@@ -126,11 +126,7 @@ def find(
     text: str = "",
     is_over: Callable[[], bool] = lambda: False,
 ) -> Bindings:
-    """Return the caller's rules in force and active decisions that bind any of some files.
-
-    ``files`` are canonical paths, those of folders with a slash at the end; ``text`` is code that is written there.
-    Critical rules are compared first, then what is newest; ``is_over`` is called all along and ends the comparison.
-    """
+    """Return the caller's rules in force and active decisions that bind some files; ``text`` is code written there."""
     values = {"project": project_id}
     rules = _rules(f"active = 1{binding_caller(transaction, work, project_id, 'constraints')}")
     rows = [*transaction.all(rules, values), *transaction.all(_DECISIONS, values)]

@@ -113,10 +113,7 @@ class Citing:
         self._head: tuple[str | None, tuple[str | None, str | None]] | None = None
 
     def cite(self, path: str, line: int | None, last: int | None) -> Cited | None:
-        """Return the citation of a file or of some lines.
-
-        Files whose name suggests secrets are not cited: a digest of a short line could be guessed.
-        """
+        """Return a citation; none of secret files, since a digest of a short line could be guessed."""
         root = self._root
         if root is None or is_secret_path(path):
             return None
@@ -210,11 +207,7 @@ def _places(rows: Iterable[Row]) -> dict[int, Place]:
 
 
 class Sinking:
-    """Ranks search results lower if their file no longer has the cited content.
-
-    Attributes:
-        citations: the state of the files among the best 200, by document number.
-    """
+    """Function that ranks search results lower if their file no longer has the cited content."""
 
     def __init__(self, transaction: Transaction, root: str | None) -> None:
         self._transaction = transaction
@@ -255,11 +248,7 @@ def compared_as(number: int, place: Place) -> tuple[int, str]:
 
 
 class Comparing:
-    """Comparison of citations with one tree, within bounds.
-
-    ``is_over`` is called before each file and ends the comparison; ``is_apart`` marks entries that may come from other
-    clones, as over a server.
-    """
+    """Comparison of citations with one tree; ``is_apart`` marks entries that may be of other clones."""
 
     def __init__(
         self, root: str | None, is_over: Callable[[], bool] = lambda: False, *, is_apart: bool = False

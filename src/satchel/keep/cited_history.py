@@ -28,11 +28,7 @@ def explain(
     *,
     is_apart: bool = False,
 ) -> dict[int, Citation]:
-    """Return citations, with new names of renamed files and marks for unmerged branches.
-
-    Git runs at most once: for renames missing from its index, else for branches; before that, for commits missing in
-    this clone if entries may come from others. Answers are cached, so that the next call asks the remaining questions.
-    """
+    """Return citations with new names of renamed files and marks of unmerged branches; git runs at most once."""
     result = dict(citations)
     top = top_of(root)
     branch, head = read_head(top)

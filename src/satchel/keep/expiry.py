@@ -47,10 +47,7 @@ def remove_old_conversations(transaction: Transaction, project_id: int, before: 
 
 
 def remove_conversations(transaction: Transaction, numbers: Sequence[int], project_id: int) -> int:
-    """Delete conversations with their turns, files and unshared contents.
-
-    Vector stores made for them stay recorded until deleted at their provider.
-    """
+    """Delete conversations with their turns, files and unshared contents."""
     if not numbers:
         return 0
     deleted = transaction.execute(f"DELETE FROM conversations WHERE id IN {set_of(numbers)}")
@@ -59,9 +56,7 @@ def remove_conversations(transaction: Transaction, numbers: Sequence[int], proje
 
 
 def remove_contents(transaction: Transaction, project_id: int | None = None) -> int:
-    """Delete contents that no conversation of their project refers to, and return their number; None covers all
-    projects.
-    """
+    """Delete contents that no conversation of their project refers to; None covers all projects."""
     # NOT IN over pairs would be much slower
     return transaction.execute(
         """
@@ -110,9 +105,7 @@ def sweep_now_and_then(engine: Engine, transaction: Transaction, project_id: int
 
 
 def sweep(transaction: Transaction, project_id: int, now: int, *, most: int = MOST) -> int:
-    """Delete what had expired by the last vouched day of a project: messages, file changes, error patterns, claims and
-    conversations, up to ``most`` items and claims; and end the claims that have expired since.
-    """
+    """End expired claims, and delete up to ``most`` items and claims that had expired by the last vouched day."""
     end_expired(transaction, project_id, now)
     day = jumps.vouched(transaction, project_id)
     if not day.at:
@@ -170,11 +163,7 @@ def end_claims(
     by: str | None = None,
     with_session: bool = False,
 ) -> None:
-    """Delete claims and log the reason.
-
-    ``by`` is the person who ends them; None means their holder, or expiry. ``with_session`` tells whether their session
-    ends too: the events then record their expiry, for a resumed session.
-    """
+    """Delete claims and log the reason; ``by`` is the person who ends them, if it is neither the holder nor expiry."""
     if numbers:
         _log_ends(transaction, numbers, kind, now, by=by, with_session=with_session)
         transaction.many("DELETE FROM file_claims WHERE id = :id", [{"id": number} for number in numbers])

@@ -209,7 +209,7 @@ LAYER = Codec(
     is_number=True,
     is_minor=True,
     check=_name,
-    store=lambda *given: names.ensure_layer(*given)[0],
+    store=lambda *arguments: names.ensure_layer(*arguments)[0],
 )
 FILE = Codec("a path inside the project", None, _file)
 FILE_NUMBER = Codec("a path inside the project", None, _file_number, is_number=True)
@@ -271,7 +271,7 @@ def one_of(choices: Sequence[str], what: str | None = None) -> Codec:
 
 
 def choice(values: Mapping[str, Any], decode: Show | None = None) -> Codec:
-    """Return the codec of names that stand for values."""
+    """Return the codec of named values."""
     names_of = {value: name for name, value in values.items()}
     listed = ", ".join(values)
 

@@ -186,7 +186,7 @@ class Finding(Service):
         file = None if file is None else check_place(file, work.files_root)[0]
         task_id = None if task_id is None else check_name(task_id, "task_id")
         loop_id = None if loop_id is None else check_name(loop_id, "loop_id")
-        chosen = check_common(common, work.clock())
+        common_filters = check_common(common, work.clock())
         query = parse(text, syntax) if text is not None else None
         with projects.reading(work) as (transaction, project):
             run = None
@@ -216,8 +216,8 @@ class Finding(Service):
                 # the index has the run where an entry was first written, and is faster
                 where += [in_run] * is_seen
                 run = None if is_seen else run
-            where.append(chosen.where("d.created_at").removeprefix(" AND "))
-            values |= chosen.values
+            where.append(common_filters.where("d.created_at").removeprefix(" AND "))
+            values |= common_filters.values
             scope = Scope(
                 project.id,
                 run,

@@ -48,10 +48,7 @@ CHANGE_KINDS = tuple(_SOURCES)  # the kinds with listed changes
 def changes_after(
     transaction: Transaction, project_id: int, seq: int, limit: int, kinds: Collection[str] | None = None
 ) -> list[Change]:
-    """Return the items changed after a number, in order.
-
-    Items that share a number are returned together, even beyond ``limit``.
-    """
+    """Return the items changed after a number, in order; those that share a number exceed ``limit`` together."""
     values = {"project": project_id, "seq": seq, "limit": limit + 1}
     rows = _read_changes(transaction, _union(kinds), values)
     if len(rows) > limit:
@@ -210,10 +207,7 @@ def missed_too_much(
 def read(
     transaction: Transaction, project: Project, cursor: Cursor, limit: int, kinds: Collection[str] | None = None
 ) -> Page:
-    """Return the items after a cursor: changes, then events.
-
-    Items that share a change number may exceed ``limit``; ``kinds`` None takes all.
-    """
+    """Return the items after a cursor: changes, which may exceed ``limit`` together, then events."""
     changed = changes_after(transaction, project.id, cursor.changes, limit, kinds)
     items = list(_stream_changes(changed, cursor))
     reached = items[-1].cursor if items else cursor

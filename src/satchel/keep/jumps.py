@@ -121,11 +121,7 @@ _COPIES = (
 
 
 def look(engine: Engine, transaction: Transaction, project_id: int, now: int) -> None:
-    """Record the day of use, and date back what a clock that was ahead has written.
-
-    A process does so once a minute, and whenever its clock was set back. A clock that is behind a vouched day is wrong
-    itself: then nothing is changed.
-    """
+    """Record the day of use once a minute, and date back what a clock that was ahead has written."""
     looks = _looks.setdefault(engine, {})
     last = looks.get(project_id, 0)
     if last <= now < last + PAUSE_MS:

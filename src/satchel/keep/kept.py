@@ -1,4 +1,4 @@
-"""What follows from the declaration of a kind: checks, records, inserts, deletions, search documents and lists."""
+"""Functions derived from the declaration of a kind: checks, records, inserts, deletions, search documents and lists."""
 
 from __future__ import annotations
 
@@ -105,11 +105,7 @@ def add(
     end: Callable[[Transaction, int, int, int, log.Corrector], None],
     own: Callable[[Transaction, int, Actor, int | None, int], tuple[dict[str, object], tuple[str, ...]]] | None = None,
 ) -> Record:
-    """Add an item of a kind with corrections, and replace another with it.
-
-    ``similar`` returns notes on similar items besides the replaced one, and ``end`` replaces an item by another.
-    ``own`` returns further columns and notes.
-    """
+    """Add an item of a kind with corrections, and replace another; ``own`` returns further columns and notes."""
     old = None if supersedes is None else kind.kind.number_of(supersedes)
     agent = names.check_agent(workplace, agent)
     similar_notes = projects.looked_up(workplace, lambda transaction, project: similar(transaction, project, old))
@@ -184,7 +180,7 @@ class _ListWrite(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """What is computed once for a kind.
+    """Cached plan of a kind.
 
     Attributes:
         columns: the SELECT list of its records, in their order, with NULL for lists.
@@ -303,10 +299,7 @@ def open_item(kind: ItemKind[Any], transaction: Transaction, reader: Reader, num
 
 
 def delete(kind: ItemKind[Any], transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Delete items with their lists, corrections and documents.
-
-    Items that a deleted one replaced become replaced by its replacement, or live again.
-    """
+    """Delete items with their lists, corrections and documents; what they replaced goes to their replacement."""
     if kind.delete is not None:
         kind.delete(transaction, project_id, numbers)
         return

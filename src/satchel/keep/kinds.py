@@ -1,6 +1,6 @@
 """Registry of the kinds of searchable items.
 
-A new kind is declared in a module of its own, registered here, and numbered in :class:`satchel.find.kind.Kind`.
+A new kind is declared in one module, registered here, and numbered in :class:`satchel.find.kind.Kind`.
 """
 
 from __future__ import annotations

@@ -235,11 +235,7 @@ def choice_check(field: str, choices: Sequence[str]) -> Check:
 
 
 def compared(field: str, condition: str, check: Check | None = None, *, scope: str | None = None) -> Filter:
-    """Return a filter that compares one value.
-
-    ``condition`` is SQL with ``{}`` for the value; ``check`` None checks a name; ``scope`` is the equivalent field of a
-    search's scope.
-    """
+    """Return a filter that compares one value; ``scope`` is the equivalent field of a search's scope."""
 
     def apply(view: View, value: object) -> None:
         view.where(condition, value, **({} if scope is None else {scope: value}))
@@ -283,10 +279,7 @@ def file(column: str) -> Filter:
 
 
 def author(column: str, field: str = "author", said_as: str = "", sightings: Sightings | None = None) -> Filter:
-    """Return the filter by an agent, all agents of a client, or the caller.
-
-    ``said_as`` is the filter's name for agents; ``sightings`` returns SQL for items such agents wrote again.
-    """
+    """Return the filter by an agent, a client, or the caller; ``sightings`` selects items written again."""
 
     def apply(view: View, name: str) -> None:
         from satchel.keep.sessions.actors import ME, find_authors
@@ -328,10 +321,7 @@ def layer(column: str) -> Filter:
 
 
 def types(column: str, kind: Kind, what: str, example: str, number: Callable[[object], int]) -> Filter:
-    """Return the filter by several types of a kind.
-
-    ``what`` and ``example`` are for errors; ``number`` maps a type's name to its number.
-    """
+    """Return the filter by several types of a kind; ``number`` maps a type's name to its number."""
 
     def check(value: Sequence[str], _: Workplace) -> tuple[int, ...]:
         if isinstance(value, str) or not value:
@@ -376,7 +366,7 @@ def several(field: str, of_item: str, link: str) -> Filter:
     def apply(view: View, wanted: tuple[str, ...]) -> None:
         needs_all = view.request.chosen["match"] == "all"
         was_empty = view.is_empty
-        groups = [_tags(view, name) if field == "tags" else _named(view, field, name) for name in wanted]
+        groups = [_tags(view, name) if field == "tags" else _numbers_of(view, field, name) for name in wanted]
         every = set().union(*groups)
         view.is_empty = was_empty or not every or (needs_all and not all(groups))
         for numbers in groups if needs_all else [every]:
@@ -386,7 +376,7 @@ def several(field: str, of_item: str, link: str) -> Filter:
     return Filter(field, check, apply)
 
 
-def _named(view: View, table: str, name: str) -> set[int]:
+def _numbers_of(view: View, table: str, name: str) -> set[int]:
     number = view.number(table, table[:-1], name)
     return set() if number is None else {number}
 
@@ -399,7 +389,7 @@ def _tags(view: View, name: str) -> set[int]:
         {"project": view.project_id, "name": folded, "first": f"{folded}/", "end": f"{folded}0"},
     )
     if not rows:
-        return _named(view, "tags", name)
+        return _numbers_of(view, "tags", name)
     numbers = {number for (number,) in rows}
     view.numbers["tag"] = (*view.numbers.get("tag", ()), *numbers)
     return numbers

@@ -52,9 +52,7 @@ class LoopScope:
         }
 
     def holds(self, table: str, alias: str | None = None) -> str:
-        """Return the SQL condition that a row of ``context`` or ``error_reports`` belongs to the loop; ``alias`` None
-        uses the table's name.
-        """
+        """Return the SQL condition that a row of ``context`` or ``error_reports`` belongs to the loop."""
         name = alias or table
         ways = [f"{{0}}project_id = :project AND {{0}}run_id = :run AND {way}" for way in self._ways(table)]
         if len(ways) == 1:

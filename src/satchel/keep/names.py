@@ -83,11 +83,7 @@ def _agent(row: Row) -> Agent:
 def ensure_agent(
     transaction: Transaction, project_id: int, name: str, now: int, *, acts: bool = True, is_checked: bool = True
 ) -> tuple[int, str]:
-    """Return an agent's number and its name as first written; register it on first use.
-
-    ``acts`` is False for the receiver of a message, and ``is_checked`` for a name that another store has stored. A new
-    agent that looks like a person who acts here, as people see the name, is marked: ``ann (agent)`` beside ``ann``.
-    """
+    """Return an agent's number and name, registered on first use; ``acts`` is False for the receiver of a message."""
     key = ("agent", project_id, name) if acts else ("addressee", project_id, name)
     cached: tuple[int, str] | None = transaction.memo.get(key)
     if cached is not None:
@@ -172,10 +168,7 @@ _ALIKE = str.maketrans("i1|0", "lllo")
 
 
 def check_author_name(name: str, field: str = "agent") -> None:
-    """Refuse a name that could pass for a person, the program or the user, or that mixes scripts.
-
-    Only new names are checked, so that those already stored stay readable.
-    """
+    """Refuse a new name that could pass for a person, the program or the user, or that mixes scripts."""
     bare = name.partition(":")[2] if is_persons(name) else name
     if not name.isascii():
         from satchel.base.confusables import mixed_scripts, odd_sign  # most names are ASCII
@@ -238,10 +231,7 @@ def _check_speaker(workplace: Workplace, agent: str) -> str:
 
 
 def needed_agent(workplace: Workplace, agent: str | None, doing: str) -> str | None:
-    """Return the agent's name, else the default; None if the caller's session has one, refused without a session.
-
-    ``doing`` is for the error, as in "claiming files".
-    """
+    """Return the agent's name, else the default; None if the caller's session has one, refused without a session."""
     name = check_agent(workplace, agent)
     if name is None and workplace.caller is None:
         raise no_agent(doing)
@@ -268,19 +258,14 @@ def _check_text(value: str, field: str) -> str:
 
 
 def check_file(value: object, root: str | None, field: str = "file") -> str:
-    """Return the canonical path of a file inside the project; refuse one with a secret.
-
-    ``root`` is the base of relative paths; ``field`` names the argument in errors.
-    """
+    """Return the canonical path of a file inside the project; refuse one with a secret."""
     from satchel.base.project_paths import canonical_path  # imported here: many commands name no file
 
     return check_identifier(canonical_path(value, root, field), field)
 
 
 def check_names(values: object, field: str, most: int = 50) -> tuple[str, ...]:
-    """Return checked names, without those that differ only in letter case, in order; ``field`` names the argument in
-    errors.
-    """
+    """Return checked names in order, without those that differ only in letter case."""
     if isinstance(values, str) or not isinstance(values, (list, tuple, set, frozenset)):
         raise InvalidInput(f"{field} is no list of names", f'Give {field} as ["...", "..."]')
     if len(values) > most:
@@ -304,10 +289,7 @@ def _check_each(names: Sequence[object], field: str) -> tuple[str, ...]:
 
 
 def ensure_name(transaction: Transaction, table: str, project_id: int, name: str, now: int) -> tuple[int, str]:
-    """Return the number and first spelling of a checked tag, scope, category or layer; register it on first use.
-
-    ``table`` is tags, scopes, categories or layers.
-    """
+    """Return the number and first spelling of a tag, scope, category or layer, registered on first use."""
     cached: tuple[int, str] | None = transaction.memo.get((table, project_id, name))
     if cached is not None:
         return cached
@@ -395,10 +377,7 @@ _MOST_PERSON_CHARS = 60
 
 
 def person_named(name: str) -> str | None:
-    """Return the stored name of a person: ``human:ann`` for ``ann``; None if nothing of it is valid.
-
-    Control and invisible characters, signs and colons are removed. ``human`` means any person.
-    """
+    """Return the stored name of a person, ``human:ann`` for ``ann``; None if nothing of it is valid."""
     bare = nameable(name).strip()
     bare = bare[len(HUMAN) + 1 :] if fold(bare).startswith(f"{HUMAN}:") else bare
     printable = "".join(one if one.isprintable() and one != ":" else " " for one in bare)
@@ -420,8 +399,8 @@ def person_named(name: str) -> str | None:
 
 def person_here(configured: str | None, environ: Mapping[str, str]) -> str:
     """Return the stored name of the local person: from ``SATCHEL_PERSON``, ``person.name``, git's user or the login."""
-    given = environ.get(PERSON_VARIABLE)
-    for source, name in ((PERSON_VARIABLE, given or None), ("person.name in your config.toml", configured)):
+    in_variable = environ.get(PERSON_VARIABLE)
+    for source, name in ((PERSON_VARIABLE, in_variable or None), ("person.name in your config.toml", configured)):
         if name is not None:
             person = person_named(name)
             if person is None:

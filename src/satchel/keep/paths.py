@@ -30,9 +30,7 @@ PLACE = r"(?P<file>.*?[^/:]):(?P<line>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8})|:\
 
 
 def check_path(value: object, root: str | None, field: str = "path") -> str:
-    """Return the canonical path of a file (``src/app.py``) or folder (``src/auth/``, ``src/auth/**``) inside the
-    project; ``.`` or ``**`` is the whole project.
-    """
+    """Return the canonical path of a file, or of a folder's content (``src/auth/**``), inside the project."""
     text = check_name(value, field)
     if text in {".", EVERYTHING} or text.endswith(("/", _IN_FOLDER)):
         text = text if text.endswith(EVERYTHING) else f"{text.rstrip('/')}{_IN_FOLDER}"
@@ -60,11 +58,7 @@ def overlap(path: str, other: str) -> bool:
 
 
 def overlapping(paths: Iterable[str], column: str) -> tuple[list[str], dict[str, object]]:
-    """Return the conditions, with parameters, that a stored path overlaps one of some paths.
-
-    Each is one search of an index that starts with the column; a path matches if it meets any. The column must compare
-    by bytes.
-    """
+    """Return conditions, each one search of an index by bytes, that a stored path overlaps one of some paths."""
     exact: dict[str, None] = {}
     folders: list[str] = []
     for path in paths:
@@ -116,10 +110,7 @@ def check_place(value: object, root: str | None, field: str = "file") -> tuple[s
 
 @seen_by_caller(1)
 def check_lines(value: object, root: str | None, field: str) -> tuple[str, int | None, int | None]:
-    """Return the canonical path of a file or folder, and the lines named after it: ``app.py:12``, ``app.py:12-20``.
-
-    A column after the line is ignored. A file with such a name takes precedence.
-    """
+    """Return the canonical path of a file or folder, and the lines named after it, as in ``app.py:12-20``."""
     match = re.fullmatch(PLACE, value) if isinstance(value, str) else None
     if match is None or (root is not None and os.path.lexists(Path(root, match[0]))):
         return check_path(value, root, field), None, None

@@ -85,8 +85,8 @@ class Pins(Service):
                 {"project": project.id},
             )
             pinned = load_pinned(transaction, project.id)
-            chosen = check_common(filters, self._workplace.clock())
-            rows = [row for row in rows if row[1] in pinned.get(row[0], ()) and chosen.keeps(row[3])]
+            common = check_common(filters, self._workplace.clock())
+            rows = [row for row in rows if row[1] in pinned.get(row[0], ()) and common.keeps(row[3])]
             pins = tuple(
                 Pin(KIND_OF[kind].ref(number), *_kind_and_text(transaction, KIND_OF[kind], number), by, at)
                 for kind, number, by, at in rows[offset : offset + limit]

@@ -76,10 +76,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project of the store.
-
-    A project that nothing was written for has the id 0, so that queries find nothing of it.
-    """
+    """A project of the store; one that nothing was written for has the id 0."""
 
     id: int
     name: str
@@ -152,8 +149,8 @@ def looked_up(workplace: Workplace, look: Callable[[Transaction, int], tuple[Loo
 
 def known_id(transaction: Transaction, workplace: Workplace) -> int:
     """Return the id of the workplace's project as an earlier write knew it, else as :func:`find` does."""
-    known: Project | None = transaction.memo.get(_memo_key(workplace))
-    return (known or find(transaction, workplace)).id
+    project: Project | None = transaction.memo.get(_memo_key(workplace))
+    return (project or find(transaction, workplace)).id
 
 
 def _memo_key(workplace: Workplace) -> tuple[str | None, ...]:
@@ -163,10 +160,10 @@ def _memo_key(workplace: Workplace) -> tuple[str | None, ...]:
 def ensure(transaction: Transaction, workplace: Workplace, now: int) -> Project:
     """Return the workplace's project, creating it on its first write."""
     key = _memo_key(workplace)
-    known: Project | None = transaction.memo.get(key)
-    if known is not None:
-        jumps.look(workplace.engine, transaction, known.id, now)
-        return known
+    project: Project | None = transaction.memo.get(key)
+    if project is not None:
+        jumps.look(workplace.engine, transaction, project.id, now)
+        return project
     project = find(transaction, workplace)
     if project.id:
         jumps.look(workplace.engine, transaction, project.id, now)

@@ -189,8 +189,8 @@ class Runs(Service):
         number = None if status is None else number_of("status", status, STATUSES)
         check_page(limit, offset)
         with projects.reading(self._workplace) as (transaction, project):
-            chosen = check_common(filters, self._workplace.clock())
-            return page_of(transaction, project, number, limit, offset, chosen)
+            common = check_common(filters, self._workplace.clock())
+            return page_of(transaction, project, number, limit, offset, common)
 
     def get(self, run_id: str | None = None) -> Run | None:
         """Return a run; None takes the default, else ``main``, which is None before its first use.
@@ -216,10 +216,7 @@ def check_run_id(run_id: object) -> str:
 def choosing(
     transaction: Transaction, workplace: Workplace, project_id: int, run_id: str | None
 ) -> Asking[RunChoice | None]:
-    """Return the run chosen for reading: the named one, else the default, else that of the caller's session.
-
-    None reads the whole project, as :data:`ALL_RUNS` does.
-    """
+    """Return the run chosen for reading: the named one, the default, or the session's; None reads the whole project."""
     run_name = run_id if run_id is not None else workplace.run_id
     if run_name is None:
         bound = _bound(transaction, workplace, project_id)
@@ -246,10 +243,7 @@ def choose_one(transaction: Transaction, workplace: Workplace, project_id: int, 
 def choose_for_writing(
     transaction: Transaction, workplace: Workplace, project_id: int, run_id: str | None, now: int
 ) -> RunChoice:
-    """Return the run of a write, as :func:`choose_one` does; ``main`` is created on first use.
-
-    A session bound to an ended run is unbound, with a note.
-    """
+    """Return the run of a write; ``main`` is created on first use, and a session leaves a run that ended."""
     run_name = run_id if run_id is not None else workplace.run_id
     bound = None if run_name is not None else _bound(transaction, workplace, project_id)
     if bound is not None and bound.status == STATUSES[0]:

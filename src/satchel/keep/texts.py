@@ -48,10 +48,7 @@ def named_secret(name: str, text: str) -> str | None:
 
 
 def check_content(text: object, field: str, limit: int) -> Storable:
-    """Return content as it can be stored, or refuse it.
-
-    ``field`` names the argument in errors; ``limit`` is the maximum size in bytes of UTF-8.
-    """
+    """Return content as it can be stored; refuse what is empty or has more than ``limit`` bytes of UTF-8."""
     if not isinstance(text, str):
         raise InvalidInput(f"{field} must be text, not {type(text).__name__}", f'Give {field} as "..."')
     check_size(text, limit, field)
@@ -64,10 +61,7 @@ def check_content(text: object, field: str, limit: int) -> Storable:
 
 
 def check_short(text: object, field: str, most: int, limit: int, *, one_line: bool = False) -> Storable:
-    """Return a short text as it can be stored: one over ``most`` characters is shortened, with a note.
-
-    ``limit`` is the maximum size in bytes before that; ``one_line`` joins lines by spaces.
-    """
+    """Return a short text as it can be stored; one over ``most`` characters is shortened, with a note."""
     notes: list[str] = []
     if isinstance(text, str):
         text = text.strip()
@@ -156,10 +150,7 @@ def json_texts(value: object) -> Iterator[str]:
 
 
 def storable_json(value: object) -> tuple[object, tuple[str, ...]]:
-    """Clean and redact a checked JSON value string by string: redacting JSON text can break it.
-
-    An object's text is judged with its name, as in ``{"password": ...}``.
-    """
+    """Clean and redact a JSON value string by string, each with its name, as in ``{"password": ...}``."""
     notes: list[str] = []
 
     def clean(text: str) -> str:
@@ -206,10 +197,7 @@ def check_metadata(value: object, field: str = "metadata") -> tuple[str, tuple[s
 
 
 def metadata_parts(wanted: str) -> tuple[str, ...]:
-    """Return the parts of a column that hold a key, or ``key=value``; one of them is enough.
-
-    Quotes in texts are escaped, so that only a key is between a quote and a quote with a colon.
-    """
+    """Return the parts of a column that hold a key, or ``key=value``; one of them is enough."""
     key, is_pair, value = wanted.partition("=")
     if not _METADATA_KEY.fullmatch(key):
         raise InvalidInput(f"metadata {wanted[:80]!r} is no key", "Give key, or key=value")

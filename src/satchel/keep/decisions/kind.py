@@ -265,7 +265,7 @@ def _range(view: View) -> tuple[Sequence[int], int] | None:
     dimensions += [(3, "scope", number) for number in view.numbers.get("scope", ())]
     others = query.chosen.keys() & {"minimum", "maximum", "metadata", "author"}
     tags = view.numbers.get("tag", ())
-    # one number for each tag of the request: none stands for those below it
+    # one number for each tag of the request: none has tags below it
     needs_each = query.chosen["match"] == "all" and len(tags) == len({*tags}) == len(query.chosen.get("tags", ()))
     is_any = query.chosen["match"] == "any"
     if len(dimensions) == len(tags) > 1 and (needs_each or is_any) and not (others or query.common):

@@ -296,7 +296,7 @@ def names_of(transaction: Transaction, name: str, numbers: Sequence[int]) -> dic
         f"SELECT j.decision_id, n.id, n.name FROM decision_{name}s j JOIN {name}s n ON n.id = j.{name}_id "
         f"WHERE j.decision_id IN {set_of(numbers)}"
     )
-    by_decision = grouped((decision, (number, named)) for decision, number, named in rows)
+    by_decision = grouped((decision, (number, text)) for decision, number, text in rows)
     return {decision: sorted_names(names) for decision, names in by_decision.items()}
 
 

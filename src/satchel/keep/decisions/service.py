@@ -80,9 +80,9 @@ class Decisions:
     ) -> Decision:
         """Set one decision; it is durable when this returns, and what it replaces is in its history.
 
-        A field left out keeps what there is; None, or an empty list or text, clears it. A reason belongs to its value:
-        a new value without one has none. What a person decided only a person changes: an agent's change becomes a draft
-        beside it, and the person gets a message.
+        A field left out keeps what there is; None, or an empty list or text, clears it. A new value without a reason
+        has none. What a person decided only a person changes: an agent's change becomes a separate draft, and the
+        person gets a message.
         """
         fields = (key, value, tags, scopes, paths, layer, version, status, rationale, expected_revision, metadata)
         new = NewDecision(*fields)

@@ -171,8 +171,8 @@ def _searchable(
 def _names(transaction: Transaction, numbers: Sequence[int]) -> dict[int, list[str]]:
     names: dict[int, list[str]] = {}
     for table in ("tag", "scope"):
-        for number, named in names_of(transaction, table, numbers).items():
-            names.setdefault(number, []).extend(name for _, name in named)
+        for number, of_decision in names_of(transaction, table, numbers).items():
+            names.setdefault(number, []).extend(name for _, name in of_decision)
     return names
 
 

@@ -156,10 +156,7 @@ class SetResult:
 
 
 def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequence[int] = ()) -> SetResult:
-    """Set a decision; one of a person only if the caller passes, else as a draft beside it.
-
-    ``similar`` are decisions with nearly the same value, from :func:`similar_values`.
-    """
+    """Set a decision; one of a person only if the caller passes, else as a separate draft."""
     before = records.load(transaction, by.project_id, new.key)
     _check_revision(new, before, by.now)
     if before is None and not by.is_person:

@@ -26,11 +26,7 @@ _PER_PAGE = 500
 
 
 def lines_of(transaction: Transaction, project_id: int, kind: str, numbers: Sequence[int]) -> dict[int, Line]:
-    """Return the lines of items by id, without those that no longer exist.
-
-    Raises:
-        StoreDamaged: an item holds damaged text.
-    """
+    """Return the lines of items by id, without those that no longer exist; refuse damaged ones."""
     plan = _plan(LINE_KINDS[kind])
     rows = transaction.all(
         f"{plan.select} WHERE i.project_id = :project AND i.id IN {set_of(numbers)} ORDER BY i.id",
@@ -54,10 +50,7 @@ def all_lines(
     *,
     damaged: list[str],
 ) -> Iterator[Line]:
-    """Yield a line for each item of a project that has not expired at ``now``, kind by kind, oldest first.
-
-    Items with damaged text are left out, and named in ``damaged``.
-    """
+    """Yield a line for each unexpired item of a project, oldest first; damaged items are named in ``damaged``."""
     for kind in kinds:
         if kind == marks.DELIVERY:
             yield from marks.window_lines(transaction, project_id)
@@ -93,10 +86,7 @@ def count(transaction: Transaction, project_id: int, now: int, kinds: Sequence[s
 
 
 def digest(line: Line) -> bytes:
-    """Return a digest of an item's content.
-
-    Ids are left out, and so is what is merged without a conflict: counters, reads, sightings, histories.
-    """
+    """Return a digest of an item's content, without ids and what is merged without a conflict, such as counters."""
     plan = _plan(LINE_KINDS[line["kind"]])
     return _hash(line, plan.apart, plan)
 

@@ -294,10 +294,7 @@ def line_of_window(fields: Line) -> Line:
 
 
 def take_window(reading: Reading, line: Line) -> bool:
-    """Record new deliveries of a window and return whether there were any.
-
-    Items changed since their delivery count as news here too.
-    """
+    """Record new deliveries of a window and return whether there were any; items changed since are news here too."""
     row = reading.fields(WINDOW_FIELDS, line, {})
     if reading.links:
         raise InvalidInput("its session is not here", "Import the session with it")

@@ -23,11 +23,7 @@ class Judgement(Enum):
 
 
 def judge(local: bytes, base: bytes | None, incoming: bytes, *, is_known: bool) -> Judgement:
-    """Decide between the local and an incoming state, given their digests.
-
-    ``base`` is the digest of the local state when it was last in step with the source; ``is_known`` marks a state seen
-    before, an old copy.
-    """
+    """Decide between two states by their digests; ``base`` is the one last in step, ``is_known`` marks an old copy."""
     if incoming == local or is_known:
         return Judgement.PRESENT
     if base is None:
@@ -38,10 +34,7 @@ def judge(local: bytes, base: bytes | None, incoming: bytes, *, is_known: bool) 
 
 
 class State(NamedTuple):
-    """A state seen before.
-
-    ``in_step`` tells whether it was the local state when last in step with the source; ``row`` is its row id.
-    """
+    """A state seen before; ``in_step`` tells whether it was the local state when last in step with the source."""
 
     digest: bytes
     source: int

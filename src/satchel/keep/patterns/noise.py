@@ -16,7 +16,7 @@ _FORMS = (
     ("** (", rf"^ *\*\* \(({_NAME})\) (.*)\n?(?: {{4,}}.*\n?)*", r"\1: \2\n\n"),
     # Ruby
     ("rb:", r"^(?:\S{1,300}:\d+:in [`'][^'\n]{0,200}': )?(.{1,300}) \(([A-Z]\w*(?:::\w+)*)\)$", r"\2: \1"),
-    # git, whose reason stands in brackets
+    # git, with the reason in brackets
     ("! [", r"^ *! \[(?:remote )?rejected\] [^(\n]{1,300}\((.{1,200})\)$", r"error: push rejected (\1)"),
     # ESLint and others that number lines, with the rule at the end
     ("  error  ", r"^ +\d+:\d+ +error +(\S.{0,500}?) {2,}(\S+)$", r"error: \1 (\2)"),
@@ -30,7 +30,7 @@ _FORMS = (
     # releases of Python
     ("ImportError: No", r"\bImportError: (?=No module named)", "ModuleNotFoundError: "),
     ("No module named", r"\bNo module named ['\"]?([\w.]+)['\"]?", r"No module named '\1'"),
-    # rustc: the types stand in the label of the marked code
+    # rustc: the types are in the label of the marked code
     ("error[E", r"^ *\d* *\| .*?\^+ (expected .{1,300})$", r"    \1"),
     ("error[E", r"^ *= note: expected .*(?:\n {8,}found .*)*|^ *(?:-->|:::) .*$", ""),
     # a compiler's and linter's notes
@@ -51,7 +51,7 @@ _FORMS = (
     ("to server at", r"(connection to server at) \"[^\"\n]{1,100}\"(?: \([^)\n]{1,60}\))?", r"\1 server"),
     ("resolve import", r"(resolve import ['\"][^'\"\n]{1,200}['\"]) from ['\"].*$", r"\1"),
     ("; to add it:", r"; to add it:(?:\n\s+.*)?$", ""),
-    # requests, whose cause stands in brackets
+    # requests, with the cause in brackets
     ("(Caused by ", r"\S{0,100}: HTTPS?ConnectionPool\(.*\(Caused by (\w+)\(.*?: (.*?)['\"]?,?\)+$", r"\1: \2"),
     # Jest names the test, then what it expected
     ("› ", r"^ *● (.{1,200} › .{1,200})$", r"error: \1:"),
@@ -132,11 +132,11 @@ def plain(text: str) -> str:
     for lead in _SECTIONS:
         text = text.rpartition(lead)[2] or text
     for lead in _LISTS:
-        _, found, below = text.rpartition(lead)
+        _, lead_text, below = text.rpartition(lead)
         paragraph = below.lstrip().partition("\n\n")[0]
-        named = [line for line in paragraph.splitlines() if line.strip() and not is_wrapping(line)]
-        if found and named:
-            text = "\n".join(named[: 2 if named[0].rstrip().endswith(":") else 1])
+        lines = [line for line in paragraph.splitlines() if line.strip() and not is_wrapping(line)]
+        if lead_text and lines:
+            text = "\n".join(lines[: 2 if lines[0].rstrip().endswith(":") else 1])
     return text
 
 

@@ -145,10 +145,7 @@ AT_ONCE = 20  # maximum number of patterns that one report re-signs, to bound it
 
 
 def resign(transaction: Transaction, project_id: int, error_type: str, now: int) -> bool:
-    """Re-sign up to :data:`AT_ONCE` patterns of older rules, those of the given type first, and delete expired ones.
-
-    Return whether there were any.
-    """
+    """Re-sign up to :data:`AT_ONCE` patterns of older rules, those of the type first; return whether there were any."""
     plain = error_type.rpartition(".")[2] or error_type
     length = len(plain)
     rows = transaction.all(
@@ -200,10 +197,7 @@ def resign(transaction: Transaction, project_id: int, error_type: str, now: int)
 
 
 def merge(transaction: Transaction, project_id: int, target: int, duplicate: int, now: int) -> None:
-    """Merge one pattern into another: add the counts, move the solutions.
-
-    Equal solutions become the older one, with the confirmations and failures of both.
-    """
+    """Merge one pattern into another: add the counts, move the solutions; equal ones become the older one."""
     values: dict[str, object] = {"kept": target, "gone": duplicate, "project": project_id}
     transaction.run(
         """
@@ -329,11 +323,7 @@ def record(
     agent: int | None = None,
     session: int | None = None,
 ) -> Recorded:
-    """Count a known error, even one that expired and is still here, and extend its life, or store a new one.
-
-    A report that brings the solution its author was waiting for is not counted again. Patterns signed by older rules
-    are first re-signed, a bounded number at a time.
-    """
+    """Count a known error and extend its life, or store a new one; a report that brings the solution does not count."""
     seq = transaction.next_seq(project_id)
     values: dict[str, object] = {
         "seq": seq,

@@ -52,11 +52,7 @@ def plain_type(error_type: str) -> str:
 
 
 def read(text: str) -> OutputError:
-    """Return the error that an output reports.
-
-    Of several errors it is the first one; of a chain of Python exceptions the one raised last; of a JVM chain the
-    innermost cause, unless that only repeats the error.
-    """
+    """Return the first error of an output; of a chain, the Python exception raised last or the innermost JVM cause."""
     lines = unwrapped(text)
     is_python = any("Traceback (most recent call last)" in line or _python_frame().match(line) for line in lines)
     is_pytest = any(line.startswith("E   ") for line in text.splitlines())

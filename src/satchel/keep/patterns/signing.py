@@ -368,7 +368,7 @@ def _is_said(name: str, text: str) -> bool:
 
 
 _sentence = lazy_regex(r"\s*([^\n]{10,400}?[\w'\"`)\]])(?:[.;](?=\s+[A-Z`'\"(\[])| \((?=[A-Z]+ \d)).{0,10}", re.DOTALL)
-# a panic message that is specific by itself
+# a panic message that is specific enough
 _telling_panic = lazy_regex(
     r"['\"<#/=]|[a-z][A-Z]|\w[_.]\w"
     r"|(?i:refused|denied|time[d ]?out|no such|not found|unreachable|reset|closed|exists|unavailable|invalid)"

@@ -84,10 +84,12 @@ def _words_in_output(report: Wording, output: Wording) -> tuple[str, ...]:
     if output.is_short and len(words) < _MANY and not _is_half(output, report):
         return ()
     kinds = [word for word in _telling(report.error_type)[0] if _is_in(word, everything)]
-    told = [number for number in numbers if _is_in(number, everything)]
-    if 2 * len(told) < len(numbers):
+    matching_numbers = [number for number in numbers if _is_in(number, everything)]
+    if 2 * len(matching_numbers) < len(numbers):
         return ()
-    matched = dict.fromkeys((*words, *names, *told, *kinds, *(word for word in vague if _is_in(word, headline))))
+    matched = dict.fromkeys(
+        (*words, *names, *matching_numbers, *kinds, *(word for word in vague if _is_in(word, headline)))
+    )
     is_about = any(not word.isalnum() or _is_in(word, headline) for word in (*words, *names, *kinds))
     return tuple(matched) if is_about and len(matched) >= _LEAST else ()
 
@@ -102,12 +104,12 @@ def _is_half(output: Wording, report: Wording) -> bool:
 @cache
 def _telling(text: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
     """Return the words of a report that tell it from others, its vague words, and its numbers."""
-    found = [word.lower() for word in _word().findall(text)]
-    terms = [word for word in dict.fromkeys(found) if not word[0].isdigit() and word not in STOP_WORDS]
+    every_word = [word.lower() for word in _word().findall(text)]
+    terms = [word for word in dict.fromkeys(every_word) if not word[0].isdigit() and word not in STOP_WORDS]
     files = [name.lower() for name in _file().findall(text)]
     parts = {part for name in files for part in _word().findall(name)}
     words = (*files, *(word for word in terms if len(word) > 1 and word not in VAGUE | parts))
-    numbers = dict.fromkeys(word for word in found if word[0].isdigit())
+    numbers = dict.fromkeys(word for word in every_word if word[0].isdigit())
     return tuple(dict.fromkeys(words)), tuple(word for word in terms if word in VAGUE), tuple(numbers)
 
 

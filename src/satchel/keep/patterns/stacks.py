@@ -84,10 +84,7 @@ _MOST_FRAMES = 400  # maximum number of frames examined, from either end
 
 
 def innermost_frame(text: str) -> str:
-    """Return the file name and function of the innermost project frame in a stack or output.
-
-    With library frames only, return the innermost of those; with frames of the language itself only, an empty text.
-    """
+    """Return file name and function of the innermost project frame, else library frame, of a stack or output."""
     frames, unnamed = _frames(text)
     for is_wanted in (_is_own, _is_library):
         for number, (place, function) in enumerate(frames):

@@ -54,10 +54,7 @@ def solve(
     *,
     session: int | None = None,
 ) -> tuple[int, bool, tuple[str, ...]]:
-    """Record a solution; the same fix from another agent confirms it, once per agent.
-
-    Return its number, whether it is new, and notes for its author.
-    """
+    """Record a solution, or confirm the same one of another agent; return its number, whether it is new, and notes."""
     rows = transaction.all(
         "SELECT id, solution, agent_id FROM error_solutions WHERE project_id = :project AND pattern_id = :pattern",
         {"project": project_id, "pattern": pattern},
@@ -120,11 +117,7 @@ def record_outcome(
     session: int | None = None,
     helped: bool,
 ) -> tuple[int, bool]:
-    """Record whether a solution helped and update its confidence.
-
-    Each session, or agent without one, counts once, and an author's own confirmation does not count. Return the
-    pattern's number and whether the verdict was new.
-    """
+    """Record whether a solution helped, once per session; return its pattern, and whether the verdict is new."""
     values = {"id": number, "project": project_id, "now": now}
     solution = transaction.one(f"SELECT pattern_id, agent_id FROM error_solutions WHERE {_ALIVE}", values)
     if solution is None:
@@ -292,10 +285,7 @@ def note(transaction: Transaction, place: LoopScope, pattern: int, now: int) -> 
 
 
 def waiting(transaction: Transaction, loop: LoopScope, since: int, now: int) -> list[Waiting]:
-    """Return the unsolved and unexpired errors of a loop reported after ``since``, oldest first.
-
-    Errors of commands that still fail are left out: the agent's work has not fixed them.
-    """
+    """Return a loop's unsolved errors reported after ``since``, oldest first, except of commands that still fail."""
     rows = transaction.all(
         f"""
         SELECT r.pattern_id, p.error_type, max(r.created_at)
@@ -333,10 +323,7 @@ def settle(transaction: Transaction, loop: LoopScope, pattern: int, solution: in
 
 
 def settle_of(transaction: Transaction, project_id: int, pattern: int, solution: int, agent: int | None) -> None:
-    """Record the solution of an error in every loop where the agent reported it; None covers all anonymous agents.
-
-    An agent's own report overrides any guess.
-    """
+    """Record the solution of an error in every loop where the agent reported it; None covers all anonymous agents."""
     transaction.run(
         """
         UPDATE error_reports SET solution_id = :solution

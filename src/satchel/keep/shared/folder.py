@@ -214,10 +214,7 @@ class Place(NamedTuple):
 
 
 def place_of(root: str, configured: str | None) -> Place:
-    """Return the location of shared texts below a folder, without starting a process.
-
-    ``configured`` is the configured default branch.
-    """
+    """Return the location of shared texts below a folder, without starting a process."""
     top = git_head.top_of(root)
     branches = Branches(None, None, None, None, None) if top is None else git_head.read_branches(top, configured)
     return Place(root, *branches)

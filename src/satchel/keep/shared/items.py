@@ -27,10 +27,7 @@ Mask = Callable[[str], str]  # replaces machine-specific paths in a text
 
 
 def mask_of(root: str | None) -> Mask:
-    """Return a function that makes the project's own paths relative and hides home folders.
-
-    ``root`` is the main worktree's folder.
-    """
+    """Return a function that makes the project's own paths relative and hides home folders."""
     parts = [] if root in {None, "/"} else [(re.escape(f"{root}/"), ""), (rf"{re.escape(str(root))}(?![\w.-])", ".")]
     home = home_path()
     if home not in {"/", "~", root}:
@@ -151,10 +148,7 @@ def cleaned(text: SharedText) -> tuple[SharedText, tuple[str, ...]]:
 
 
 def line_from(text: SharedText, ours: Line | None) -> Line:
-    """Return the import line of a shared text.
-
-    ``ours`` is the line of the existing item, which keeps its run, counters and history.
-    """
+    """Return the import line of a shared text; ``ours`` is the existing item, which keeps its run and counters."""
     line: Line = {"kind": text.kind, "uid": text.uid}
     if ours is not None:
         line |= {name: value for name, value in ours.items() if name not in {"id", *_RENAMED[text.kind]}}

@@ -243,10 +243,7 @@ def may_write(
 def as_revision(
     text: SharedText, stood: int | None, author: Author | None, now: int, *, is_committed: bool
 ) -> SharedText:
-    """Return a text with its author and time; a hand-edited one is attributed to the last committer, or to the user.
-
-    ``stood`` is the time of the text last in step: programs set a later one when they change a text.
-    """
+    """Return a text with its author and time; a hand-edited one is attributed to the last committer, or to the user."""
     if stood is None or text.time > stood:
         return text
     if not is_committed:
@@ -269,10 +266,7 @@ def later(first: SharedText, second: SharedText) -> SharedText:
 
 
 def resolve(folder: Folder, names: Sequence[str], way: str, *, dry_run: bool) -> tuple[str, ...]:
-    """Resolve git's conflict markers in the named files and return their paths.
-
-    ``way`` is one of :data:`satchel.base.vocabulary.RESOLUTIONS`.
-    """
+    """Resolve git's conflict markers in files by one of the ``RESOLUTIONS`` and return their paths."""
     made: dict[str, bytes] = {}
     for name in names:
         data = folder.read(name)
@@ -301,10 +295,7 @@ def resolve(folder: Folder, names: Sequence[str], way: str, *, dry_run: bool) ->
 
 
 def merged(ours: SharedText, theirs: SharedText) -> SharedText:
-    """Return the later of two texts with the other one's words below it, for a person to edit.
-
-    The order of arguments does not matter. If one is a tombstone, the later text is returned unchanged.
-    """
+    """Return the later of two texts with the other's words below it, whatever their order; tombstones stay."""
     last = later(ours, theirs)
     other = theirs if last is ours else ours
     if ours.uid != theirs.uid or last.is_gone or other.is_gone or last.digest == other.digest:
