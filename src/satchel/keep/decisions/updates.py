@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from satchel.base.clock import moment_text, year_of
 from satchel.base.errors import Conflict, InvalidInput, nearest
@@ -391,21 +391,7 @@ def _replaced(before: Current, now: int) -> records.DecisionState:
 def decision_state(
     state: State, revision: int, agent: NumberedName | None, set_at: int, replaced_at: int
 ) -> records.DecisionState:
-    return records.DecisionState(
-        revision=revision,
-        value=state.value,
-        status=records.STATUSES[state.status - 1],
-        version=state.version,
-        layer=state.layer[1] if state.layer else None,
-        tags=tuple(name for _, name in state.tags),
-        scopes=tuple(name for _, name in state.scopes),
-        paths=state.paths,
-        metadata=metadata_in(state.metadata),
-        agent=agent[1] if agent else None,
-        rationale=state.rationale,
-        set_at=set_at,
-        replaced_at=replaced_at,
-    )
+    return records.DecisionState(revision=revision, set_at=set_at, replaced_at=replaced_at, **_fields(state, agent))
 
 
 def decision(
@@ -415,30 +401,35 @@ def decision(
     replaced: records.DecisionState | None = None,
     similar: tuple[records.Similar, ...] = (),
 ) -> records.Decision:
-    state = current.state
     return records.Decision(
         id=current.id,
         uid=current.uid.hex(),
         seq=current.seq,
         key=current.key,
-        value=state.value,
-        status=records.STATUSES[state.status - 1],
-        version=state.version,
         revision=current.revision,
-        layer=state.layer[1] if state.layer else None,
-        tags=tuple(name for _, name in state.tags),
-        scopes=tuple(name for _, name in state.scopes),
-        paths=state.paths,
-        metadata=metadata_in(state.metadata),
-        agent=current.agent[1] if current.agent else None,
-        rationale=state.rationale,
         created_at=current.created_at,
         updated_at=current.updated_at,
         score=score,
         notes=notes,
         replaced=replaced,
         similar=similar,
+        **_fields(current.state, current.agent),
     )
+
+
+def _fields(state: State, agent: NumberedName | None) -> dict[str, Any]:
+    return {
+        "value": state.value,
+        "status": records.STATUSES[state.status - 1],
+        "version": state.version,
+        "layer": state.layer[1] if state.layer else None,
+        "tags": tuple(name for _, name in state.tags),
+        "scopes": tuple(name for _, name in state.scopes),
+        "paths": state.paths,
+        "metadata": metadata_in(state.metadata),
+        "agent": agent[1] if agent else None,
+        "rationale": state.rationale,
+    }
 
 
 def _quoted(value: records.Value) -> str:

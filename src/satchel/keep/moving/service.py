@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
@@ -39,7 +39,7 @@ from satchel.keep.moving.records import (
     KindLines,
     Trouble,
 )
-from satchel.keep.moving.taking import PER_TRANSACTION, Outcome, Taking, Verdict
+from satchel.keep.moving.taking import PER_TRANSACTION, Outcome, Taking
 from satchel.keep.projects import NOTHING_YET, Service, Workplace
 from satchel.keep.sessions import standing
 from satchel.keep.sessions.actors import record_action, record_passage, require_person
@@ -51,8 +51,6 @@ END = "end"  # the kind of a complete file's last line
 _REMEDY = "Name a file written by `satchel export`, or give the tool with --from"
 _MAX_LINE_BYTES = 64 << 20
 _MAX_HEADER_BYTES = 1 << 16
-
-
 STANDARD_INPUT = Path("standard input")
 
 
@@ -185,12 +183,7 @@ class Moving(Service):
         """Write all items of the project as JSON lines.
 
         Everything is read in one snapshot. Expired items and machine-specific data are left out: claims, client
-        windows, processes and folders.
-
-        Args:
-            target: the stream to write to.
-            kinds: the kinds to export, of :data:`satchel.keep.moving.kinds.LINE_KINDS`; None exports all.
-            progress: called with the number of lines done.
+        windows, processes and folders. ``kinds`` are of :data:`satchel.keep.moving.kinds.LINE_KINDS`; None is all.
 
         Raises:
             InvalidInput: a kind is unknown.
@@ -245,14 +238,7 @@ class Moving(Service):
         Importing it again updates the same items, matched by uid. Authors that are persons are claims, as in
         "ann (imported)"; an agent's import changes nothing that persons wrote here.
 
-        Args:
-            file: the export file.
-            stream: read in its place; ``file`` then only names it.
-            dry_run: only report what would happen.
-            progress: called with the number of lines done.
-
-        Returns:
-            Counts per kind, conflicts and troubles.
+        ``stream`` is read in place of the file, which then only names it; ``dry_run`` only reports what would happen.
 
         Raises:
             NotFound, StoreForeign, StoreNewer: the file is missing, not an export, or written by a newer version;
@@ -267,11 +253,6 @@ class Moving(Service):
 
         Unlike :meth:`import_file` this takes what the lines say of persons as true: pins, what they have seen, and
         which shared texts they have accepted. Afterwards the lines of both sides are compared.
-
-        Args:
-            file: the export file.
-            stream: read in its place; `file` then only names it.
-            progress: called with the number of lines done.
 
         Raises:
             Conflict: the project is not empty.
@@ -288,9 +269,6 @@ class Moving(Service):
 
         If an item was changed on both sides since they were last in step, the later state wins, the other one is kept,
         and all agents get a message.
-
-        Raises:
-            The errors of the reader.
         """
         is_by_agent = not standing.standing_of(self._workplace.caller).may_pass
         if dry_run:
@@ -319,15 +297,9 @@ class _Import:
         taking = Taking(
             work, source=arriving.name, now=now, written_at=arriving.written_at, is_by_agent=self._is_by_agent
         )
-        done = 0
-        lines = (one for one in arriving.lines if one[2].get("kind") not in _ONLY_AS_WRITTEN)
-        while batch := list(islice(lines, PER_TRANSACTION)):
+        for batch in self._batches(_ONLY_AS_WRITTEN, progress):
             with work.engine.write() as transaction:
-                project = projects.ensure(transaction, work, now)
-                self._take(transaction, project.id, taking, batch)
-            done += len(batch)
-            if progress is not None:
-                progress(done, max(done, arriving.total))
+                self._take(transaction, projects.ensure(transaction, work, now).id, taking, batch)
         if self._conflicts:
             self._tell(now)
         for trouble in arriving.troubles:
@@ -341,7 +313,7 @@ class _Import:
             raise InvalidInput(
                 f"{arriving.source} is no export of a whole project", "Write it with `satchel export`, without --kinds"
             )
-        now, done = work.clock(), 0
+        now = work.clock()
         with work.engine.without_deadline(), work.engine.write() as transaction:
             project = projects.ensure(transaction, work, now)
             if moving.count(transaction, project.id, 0):
@@ -352,12 +324,8 @@ class _Import:
             last_seq = min(max(last_seq, 0), _MAX_SEQ)
             transaction.next_seq(project.id, last_seq)
             taking = Taking(work, source=arriving.name, now=now, written_at=arriving.written_at, last_seq=last_seq)
-            lines = (one for one in arriving.lines if one[2].get("kind") != marks.DELIVERY)
-            while batch := list(islice(lines, PER_TRANSACTION)):
+            for batch in self._batches({marks.DELIVERY}, progress):
                 self._take(transaction, project.id, taking, batch)
-                done += len(batch)
-                if progress is not None:
-                    progress(done, max(done, arriving.total))
             exported = _digests(arriving.end)
             if exported is None:
                 raise StoreDamaged(
@@ -380,20 +348,26 @@ class _Import:
             self._more,
         )
 
+    def _batches(self, left_out: Collection[str], progress: Progress | None) -> Iterator[list[tuple[str, str, Line]]]:
+        lines = (one for one in self._arriving.lines if one[2].get("kind") not in left_out)
+        done = 0
+        while batch := list(islice(lines, PER_TRANSACTION)):
+            yield batch
+            done += len(batch)
+            if progress is not None:
+                progress(done, max(done, self._arriving.total))
+
     def _take(
         self, transaction: Transaction, project_id: int, taking: Taking, batch: Sequence[tuple[str, str, Line]]
     ) -> None:
         verdicts = taking.take(transaction, project_id, [line for _, _, line in batch])
         for (table, row, line), verdict in zip(batch, verdicts, strict=True):
-            self._note(table, row, called(line), verdict)
-
-    def _note(self, table: str, row: str, called: str, verdict: Verdict) -> None:
-        self._outcomes.setdefault(verdict.kind, Counter())[verdict.outcome] += 1
-        if verdict.outcome is Outcome.CONFLICT:
-            if len(self._conflicts) < _MAX_TROUBLES:
-                self._conflicts.append(ImportConflict(verdict.ref or verdict.uid, called, verdict.note or ""))
-        elif verdict.note is not None:
-            self._trouble(Trouble(table, row, verdict.note, left_out=verdict.outcome is Outcome.LEFT_OUT))
+            self._outcomes.setdefault(verdict.kind, Counter())[verdict.outcome] += 1
+            if verdict.outcome is Outcome.CONFLICT:
+                if len(self._conflicts) < _MAX_TROUBLES:
+                    self._conflicts.append(ImportConflict(verdict.ref or verdict.uid, called(line), verdict.note or ""))
+            elif verdict.note is not None:
+                self._trouble(Trouble(table, row, verdict.note, left_out=verdict.outcome is Outcome.LEFT_OUT))
 
     def _trouble(self, trouble: Trouble) -> None:
         if len(self._troubles) >= _MAX_TROUBLES:
@@ -430,8 +404,7 @@ class _Import:
         if taking.new_layers:
             notes.append(f"new layers: {', '.join(taking.new_layers.values())}")
         if taking.new_runs:
-            run_names = ", ".join(taking.new_runs)
-            notes.append(f"runs known only by name, created as ended: {run_names}")
+            notes.append(f"runs known only by name, created as ended: {', '.join(taking.new_runs)}")
         return Imported(
             source=arriving.source,
             format=arriving.format,
