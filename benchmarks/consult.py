@@ -27,19 +27,20 @@ from benchmarks.replaying import (
 )
 from satchel import Satchel, open_satchel
 from satchel.base.tokens import TokenCounter, token_counter
-from satchel.consult.conversation_records import ConversationKey, TurnResult
 from satchel.consult.conversations import Conversations
 from satchel.consult.gathering import gather
 from satchel.consult.planning import plan_turn
-from satchel.consult.project_files import read_content
+from satchel.consult.preparing import read_content
 from satchel.consult.records import (
     Content,
+    ConversationKey,
     FoundFile,
     Gathering,
     HeldBack,
     Stat,
     TurnPlan,
     TurnRequest,
+    TurnResult,
     Window,
     digest_of_text,
 )

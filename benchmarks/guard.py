@@ -13,7 +13,7 @@ from benchmarks.harness import Bench, Figure, NotMeasuredError, Samples, Section
 from benchmarks.start_up import clean_environment, satchel_command
 from satchel import open_satchel
 from satchel.base import processes
-from satchel.interfaces.guard.hook import find_hook, script
+from satchel.interfaces.cli.commands.guard import find_hook, script
 from satchel.keep.sessions.caller import SERVER
 
 _LINE_RATIO = 3

@@ -139,7 +139,7 @@ def run(bench: Bench) -> Section:
             "what needs a person": lambda _: room.needs(_PERSON),
             "what changed since they looked": lambda _: room.since(_PERSON),
             "who is where, with a timeline": lambda _: room.where(),
-            "collisions": lambda _: room.collisions(),
+            "conflicts": lambda _: room.conflicts(),
             "tokens added to context, of 90 days": lambda _: room.spending(90),
         }
         bench.progress.say("looking")

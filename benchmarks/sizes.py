@@ -13,7 +13,7 @@ from satchel import open_satchel
 from satchel.base.tokens import token_counter
 from satchel.interfaces.mcp.guidance import instructions
 from satchel.interfaces.mcp.registry import ALL_TOOLSETS, Registry
-from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS, DEFAULT_TOOLSETS
 from satchel.interfaces.text.decisions import decisions_text
 from satchel.interfaces.text.files import changes_text
 from satchel.interfaces.text.messages import messages_text

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from satchel.interfaces.cli.tour.client import ToolClient
+from satchel.interfaces.cli.commands.tour import ToolClient
 
 TARGET = Path(__file__).parent.parent / "docs" / "picture.svg"
 

@@ -1,4 +1,4 @@
-"""Write the plugin for Claude Code, its marketplace file and the Agent Skill from the program. A test compares them.
+"""Write the plugin for Claude Code, its marketplace file, the Agent Skill and server.json. A test compares them.
 
 python scripts/make_plugin.py
 """
@@ -12,12 +12,15 @@ from pathlib import Path
 import satchel
 from satchel.interfaces.mcp.guidance import PROMPTS, instructions
 from satchel.interfaces.mcp.registry import Registry
-from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS, DEFAULT_TOOLSETS
 from satchel.interfaces.setup.clients import EVENTS
 from satchel.interfaces.setup.parts import NAME, hook_command
 from satchel.interfaces.setup.texts import HOOK_SECONDS
 
 ROOT = Path(__file__).parent.parent
+SUMMARY = "Shared memory and coordination for coding agents, in one SQLite file inside the project."
+REGISTRY_NAME = "io.github.OWNER/satchel"  # OWNER is the account that publishes: see CONTRIBUTING.md, "Releasing"
+SERVER_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 AUTHOR = {"name": "The Satchel maintainers"}
 PURPOSE = "What this project's coding agents learn, decide and work on, shared by all of them on this machine."
 
@@ -125,7 +128,7 @@ def files() -> dict[str, str]:
     marketplace = {
         "name": NAME,
         "owner": AUTHOR,
-        "description": "Satchel, the context server for teams of coding agents",
+        "description": SUMMARY,
         "plugins": [{"name": NAME, "source": "./plugin", "description": PURPOSE}],
     }
     hooks = {
@@ -135,7 +138,25 @@ def files() -> dict[str, str]:
             for event, matcher in HOOK_EVENTS.items()
         },
     }
+    server = {
+        "$schema": SERVER_SCHEMA,
+        "name": REGISTRY_NAME,
+        "title": "Satchel",
+        "description": SUMMARY,
+        "version": version,
+        "packages": [
+            {
+                "registryType": "pypi",
+                "identifier": NAME,
+                "version": version,
+                "runtimeHint": "uvx",
+                "packageArguments": [{"type": "positional", "value": "mcp"}],
+                "transport": {"type": "stdio"},
+            }
+        ],
+    }
     return {
+        "server.json": _json(server),
         ".claude-plugin/marketplace.json": _json(marketplace),
         "plugin/.claude-plugin/plugin.json": _json(plugin),
         "plugin/.mcp.json": _json({"mcpServers": {NAME: {"command": "satchel", "args": ["mcp"]}}}),

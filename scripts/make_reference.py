@@ -5,6 +5,7 @@ python scripts/make_reference.py
 
 from __future__ import annotations
 
+import json
 import sys
 import textwrap
 from pathlib import Path
@@ -15,12 +16,13 @@ import click
 from satchel.base.config import RESERVED_VARIABLES
 from satchel.base.config_keys import KEYS
 from satchel.base.errors import ERROR_KINDS
+from satchel.base.tokens import TokenCounter, token_counter
 from satchel.interfaces.cli.common import setting_text
 from satchel.interfaces.cli.group import OF_THE_STORE, satchel_command
 from satchel.interfaces.http.public import operations
 from satchel.interfaces.mcp.guidance import PROMPTS, instructions
 from satchel.interfaces.mcp.registry import Registry
-from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS, DEFAULT_TOOLSETS
 from satchel.keep.fields import Field
 from satchel.keep.kind import Part
 from satchel.keep.moving.kinds import LINE_KINDS
@@ -34,6 +36,7 @@ def pages() -> dict[str, str]:
     """Return the text of every page by its file name."""
     return {
         "cli.md": _cli(),
+        "agents.md": _agents(),
         "tools.md": _tools(),
         "api.md": _api(),
         "configuration.md": _configuration(),
@@ -113,6 +116,66 @@ def _part_of_line(part: Part, name: str) -> list[str]:
     for inner in part.parts:
         lines += [f"  {line}" for line in _part_of_line(inner, inner.name)]
     return lines
+
+
+def _agents() -> str:
+    counter = token_counter()
+    if not counter.exact:
+        sys.exit("tokens are counted exactly only with the extra `tokens`")
+    served, every = Registry(ALL_TOOLS, DEFAULT_TOOLSETS), Registry(ALL_TOOLS)
+    told = instructions(served.tools)
+    lines = [
+        _MADE,
+        "# What agents see, and what it costs\n",
+        "Tokens are those of o200k_base; a listing is counted as the compact JSON of `tools/list`. Satchel adds no "
+        "other text to a model's context than what this page lists, and asks no model itself.\n",
+        "## The server\n",
+        "| what the client gets from `satchel mcp` | tokens |",
+        "|---|---|",
+        f"| instructions | {counter.count(told)} |",
+        f"| the {len(served.tools)} tools that are served by default | {_listing_tokens(served, counter):,} |",
+        f"| all {len(every.tools)} tools, with `satchel mcp --toolsets all` | {_listing_tokens(every, counter):,} |",
+        "",
+        "Claude Code, Codex and Qwen Code do not give these listings to the model at the start: it sees names or less, "
+        "and loads a tool when it searches for it ([clients](../clients/README.md)). `satchel mcp --toolsets "
+        "context,search` serves only the sets that you name.\n",
+        "| set | default | tools | tokens |",
+        "|---|---|---|---|",
+    ]
+    for toolset in dict.fromkeys(tool.toolset for tool in ALL_TOOLS):
+        registry = Registry(ALL_TOOLS, (toolset,))
+        names = ", ".join(f"`{name}`" for name in registry.tools)
+        default = "yes" if toolset in DEFAULT_TOOLSETS else ""
+        lines.append(f"| `{toolset}` | {default} | {names} | {_listing_tokens(registry, counter):,} |")
+    lines += [
+        "\n[What each tool takes](tools.md). The instructions:\n",
+        *(f"> {line}" for line in told.splitlines()),
+        "\n## Hooks\n",
+        "Limits in tokens; usually there is less to say, and nothing is repeated in a window until it changes. All "
+        "texts of one session together take at most 4,000, but for critical items and a second compaction "
+        "([at which moments](../hooks.md)).\n",
+        "| key | limit | |",
+        "|---|---|---|",
+        *(
+            f"| `{key.name}` | {key.default:,} | {key.help} |"
+            for key in KEYS
+            if key.name.startswith("hooks.") and key.help.startswith("Tokens at most")
+        ),
+        "\nA briefing that an agent asks for (`get_briefing`) has at most the "
+        f"{_BUDGET:,} tokens of `brief.budget`, or as many as it names. What a first request then holds: [the "
+        "README](../../README.md). What lists cost as text and as JSON: "
+        "[many agents](../many-agents.md#finding-conflicts). `satchel stats --memory` counts what was added to the "
+        "contexts of your agents, and what of it helped.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+_BUDGET = next(key.default for key in KEYS if key.name == "brief.budget")
+
+
+def _listing_tokens(registry: Registry[Any], counter: TokenCounter) -> int:
+    return counter.count(json.dumps(registry.listing(), separators=(",", ":"), ensure_ascii=False))
 
 
 def _tools() -> str:

@@ -102,7 +102,8 @@ class Project:
         self.root.mkdir()
         self._git("init", "--quiet", "--initial-branch=main")
         self._git("commit", "--quiet", "--allow-empty", "--message=The shop")
-        self.person = self._open(self.root, agent=f"human:{PERSON}")
+        as_person = Caller.of_request(PERSON, None, is_of_person=True)
+        self.person = self._open(self.root, agent=f"human:{PERSON}", caller=as_person)
 
     def agent(self, name: str, client: str, branch: str | None = None) -> Satchel:
         """Start the session of an agent, in a worktree of its own where a branch is given."""

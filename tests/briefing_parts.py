@@ -9,7 +9,7 @@ from satchel.brief.briefing.collecting import Collected
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import Gathered, Source
 from satchel.find.kind import Kind
-from satchel.store.asking import Asking
+from satchel.store.transaction import Asking
 
 NOW = 1_795_000_000_000
 KIND_OF = {

@@ -17,9 +17,10 @@ from satchel.interfaces.http.server import Server, bind
 from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
+from satchel.interfaces.http.tokens import Token
 from satchel.interfaces.web.logins import Logins
-from satchel.remote.proof import identify
-from satchel.store.postgres.address import Address
+from satchel.remote.connection import identify
+from satchel.store.postgres import Address
 
 
 class FixedTokens:
@@ -44,9 +45,12 @@ class FixedTokens:
         """Return the files of the stores that tokens lead to."""
         return list({access.store for access in self._accesses.values()})
 
-    def every(self) -> list[object]:
+    def every(self) -> list[Token]:
         """Return all tokens."""
-        return list(self._accesses.values())
+        return [
+            Token(one.token, one.name, one.role, one.store, one.project, None, read_only=False, created_at=0)
+            for one in self._accesses.values()
+        ]
 
 
 def databases_of(address: Address, folder: Path) -> Path:

@@ -18,7 +18,7 @@ import http_serving as serving
 from satchel import Satchel
 from satchel.interfaces.http.access import AGENT, Access
 from satchel.interfaces.http.databases import Databases
-from satchel.remote.proof import identify
+from satchel.remote.connection import identify
 
 DIALECTS = ("legacy", "2026-07-28")
 """The eras of the protocol, as the official client calls them."""

@@ -17,7 +17,7 @@ from satchel import client
 from satchel.keep.projects import Workplace
 from satchel.store.engine import Engine
 from satchel.store.opening import Access
-from satchel.store.postgres.address import Address, parse
+from satchel.store.postgres import Address, parse
 from satchel.store.postgres.engine import PostgresEngine
 from satchel.store.schema import MIGRATIONS
 from satchel.store.sqlite import SqliteEngine

@@ -26,9 +26,8 @@ from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
 from satchel.remote.calls import Calls, Standing
-from satchel.remote.connection import Connection
+from satchel.remote.connection import Connection, identify
 from satchel.remote.facts import Surroundings
-from satchel.remote.proof import identify
 from satchel.remote.service import RemoteSatchel, engine_of
 
 is_asked_for = False

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from consult.answered_turns import known, take_turn
 from satchel import Satchel
-from satchel.consult.conversation_records import ConversationKey
+from satchel.consult.records import ConversationKey
 
 
 def stock(satchel: Satchel, text: str = "a plain text", *, number: int = 0) -> Mapping[str, str]:

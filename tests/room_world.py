@@ -27,7 +27,7 @@ from http_serving import databases_of
 from repositories import commit_all, git, make_repository
 from satchel.interfaces.web.opening import room_host
 from satchel.interfaces.web.pages import PAGES
-from satchel.store.postgres.address import Address
+from satchel.store.postgres import Address
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SOON_MS = 10_000

@@ -48,7 +48,7 @@ def test_a_store_for_a_persons_looks_is_filled(tmp_path: Path) -> None:
         needs, since = satchel.room.needs(room._PERSON), satchel.room.since(room._PERSON)
         assert needs.total > len(needs.items) == 50
         assert {one.kind for one in since.items} == {"decision", "rule", "fix", "files", "correction"}
-        assert (len(satchel.room.where().timeline), satchel.room.collisions().total > 0) == (40, True)
+        assert (len(satchel.room.where().timeline), satchel.room.conflicts().total > 0) == (40, True)
 
 
 def test_a_big_store_holds_as_many_entries_as_it_is_asked_for(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ import click
 import pytest
 
 from satchel.interfaces.cli.group import satchel_command
-from satchel.store.postgres.address import parse
+from satchel.store.postgres import parse
 from satchel.store.schema import MIGRATIONS
 
 ROOT = Path(__file__).parents[1]
@@ -158,7 +158,7 @@ def test_what_is_started_has_the_commands_and_options_of_the_program() -> None:
 def test_the_port_is_the_programs_own() -> None:
     from satchel.interfaces.cli.commands.serve import DEFAULT_PORT
 
-    for path in (DEPLOY / "Containerfile", DEPLOY / "Caddyfile", ROOT / "docs" / "serve.md"):
+    for path in (DEPLOY / "Containerfile", DEPLOY / "Caddyfile", ROOT / "docs" / "serve-operate.md"):
         ports = set(re.findall(r"\b7\d{3}\b", path.read_text(encoding="utf-8")))
         assert ports == {str(DEFAULT_PORT)}, path
 
@@ -235,7 +235,7 @@ def test_the_configuration_in_the_container_names_what_is_there() -> None:
 def test_the_page_names_the_limits_of_the_program() -> None:
     from satchel.interfaces.http.settings import Settings
 
-    page, limits = (ROOT / "docs" / "serve.md").read_text(encoding="utf-8"), Settings()
+    page, limits = (ROOT / "docs" / "serve-operate.md").read_text(encoding="utf-8"), Settings()
     table = page[page.index("## Limits") : page.index("## What is logged")]
     mib = 1024 * 1024
     for said in (
@@ -259,7 +259,8 @@ def test_the_page_of_postgresql_names_what_the_engine_holds_to() -> None:
     from satchel.store.postgres import database, writing
     from satchel.store.running import DEADLINE_SECONDS
 
-    page = (ROOT / "docs" / "postgresql.md").read_text(encoding="utf-8")
+    pages = (ROOT / "docs" / name for name in ("postgresql.md", "postgresql-operate.md"))
+    page = "\n".join(one.read_text(encoding="utf-8") for one in pages)
     for said in (
         f"at most {database.MOST_CONNECTIONS} for each server process and team",
         f"up to {writing.MOST_TOGETHER} or for {writing.LONGEST_SECONDS * 1_000:.0f} ms",
@@ -273,7 +274,7 @@ def test_the_page_of_postgresql_names_what_the_engine_holds_to() -> None:
 
 
 def test_the_page_of_postgresql_names_the_views_for_reports() -> None:
-    page = (ROOT / "docs" / "postgresql.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "postgresql-operate.md").read_text(encoding="utf-8")
     views = set(re.findall(r"`shop\.(\w+)`", page))
     statements = [statement for migration in MIGRATIONS for statement in migration.statements]
     assert views == {found for one in statements for found in re.findall(r"CREATE VIEW (\w+)", one)}

@@ -21,16 +21,33 @@ from consult.providers.chat_completions import ChatCompletions, Said
 from repositories import commit_all, make_repository
 from satchel.base.config_keys import KEYS
 from satchel.base.errors import ERROR_KINDS
-from satchel.consult.assistants.opening import PROVIDERS
+from satchel.consult.providers import PROVIDERS
 from satchel.interfaces.cli.group import COMMANDS, satchel_command
 from satchel.interfaces.mcp.guidance import PROMPTS
-from satchel.interfaces.mcp.tools import ALL_TOOLS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS
 from satchel.interfaces.setup.clients import CLIENTS, Client
 from satchel.keep.moving.kinds import LINE_KINDS
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
-OF_ITS_OWN_TEST = {"consulting.md", "guard.md", "postgresql.md", "serve.md", "setup.md", "sharing.md"}
+OF_ITS_OWN_TEST = {
+    "consulting.md",
+    "guard.md",
+    "library.md",
+    "postgresql.md",
+    "postgresql-operate.md",
+    "serve.md",
+    "setup.md",
+    "setup-server.md",
+    "sharing.md",
+}
+MOST_LINES = {
+    "README.md": 160,
+    "docs/benchmarks.md": 450,
+    "docs/consulting.md": 190,
+    "docs/control-room.md": 130,
+    "docs/source-designs.md": 400,
+}
 OF_THE_PLUGIN = sorted(ROOT.glob("plugin/**/*.md"))
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *OF_THE_PLUGIN])
 OF_TODAY = [path for path in DOCUMENTS if path.name != "CHANGELOG.md"]  # which names what there was
@@ -146,7 +163,7 @@ def test_no_document_names_a_command_or_option_that_does_not_exist() -> None:
 
 
 def quoted_errors() -> list[tuple[str, str]]:
-    text = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    text = "\n".join((ROOT / "docs" / name).read_text() for name in ("troubleshooting.md", "serve-problems.md"))
     return re.findall(r"`\[(\w+)\] ?([^`]*)`", text)
 
 
@@ -189,13 +206,47 @@ def runnable(document: str = "README.md") -> list[tuple[str, str]]:
     return [(found["language"], found["text"]) for found in _RUN.finditer(text)]
 
 
-def test_the_readme_has_examples_that_run() -> None:
-    assert {language for language, _ in runnable()} == {"sh", "python"}
+def test_the_readme_and_the_page_of_the_library_have_an_example_that_runs() -> None:
+    assert [language for language, _ in runnable()] == ["sh"]
+    assert [language for language, _ in runnable("docs/library.md")] == ["python"]
+
+
+def test_the_readme_names_the_tools_and_about_the_tokens_of_their_listing() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    named = re.search(r"lists (\d+) tools in about ([\d,]+) tokens", text)
+    made = re.search(
+        r"\| the (\d+) tools that are served by default \| ([\d,]+) \|", (REFERENCE / "agents.md").read_text()
+    )
+    assert named is not None
+    assert made is not None
+    assert named[1] == made[1]
+    assert f"Agents use {made[1]} tools" in text
+    said, counted = (int(match[2].replace(",", "")) for match in (named, made))
+    assert said == pytest.approx(counted, rel=0.03)
+
+
+def test_decisions_are_few_short_and_in_the_index() -> None:
+    folder = ROOT / "docs" / "decisions"
+    pages = sorted(folder.glob("0*.md"))
+    assert len(pages) <= 30
+    assert [page.name for page in pages if len(page.read_text(encoding="utf-8").splitlines()) > 40] == []
+    index = re.findall(r"^\| \[\d{4}\]\((.+?)\) \| (.+) \|$", (folder / "README.md").read_text(), re.MULTILINE)
+    titles = [(page.name, page.read_text(encoding="utf-8").splitlines()[0].split(" ", 2)[2]) for page in pages]
+    assert index == titles
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{path.name}" for path in ROOT.glob("docs/*.md"))])
+def test_a_page_is_short(page: str) -> None:
+    assert len((ROOT / page).read_text(encoding="utf-8").splitlines()) <= MOST_LINES.get(page, 120)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("language", "text"), runnable(), ids=lambda value: value if len(value) < 10 else "block")
-def test_an_example_of_the_readme_runs(language: str, text: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [*runnable(), *runnable("docs/library.md")],
+    ids=lambda value: value if len(value) < 10 else "block",
+)
+def test_an_example_of_the_readme_and_of_the_library_runs(language: str, text: str, tmp_path: Path) -> None:
     (tmp_path / "project" / ".git").mkdir(parents=True)
     done = run_example(language, text, tmp_path)
     # lists say on stderr how much of them was shown, and a started run what to do with it
@@ -290,7 +341,7 @@ def test_the_variables_of_all_providers_are_documented() -> None:
 
 @pytest.mark.slow
 def test_the_examples_of_setup_run(tmp_path: Path) -> None:
-    (language, text), _ = runnable("docs/setup.md")
+    ((language, text),) = runnable("docs/setup.md")
     (tmp_path / "project" / ".git").mkdir(parents=True)
     moved = {client.variable: "" for client in CLIENTS.values() if client.variable}
     state = {"XDG_STATE_HOME": str(tmp_path / "state"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
@@ -303,7 +354,7 @@ def test_the_examples_of_setup_run(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_examples_of_setup_with_a_server_run(tmp_path: Path) -> None:
-    _, (language, text) = runnable("docs/setup.md")
+    ((language, text),) = runnable("docs/setup-server.md")
     (tmp_path / "project" / ".git").mkdir(parents=True)
     moved = {client.variable: "" for client in CLIENTS.values() if client.variable}
     folders = {"XDG_STATE_HOME": str(tmp_path / "state"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
@@ -357,7 +408,8 @@ def test_the_examples_of_a_server_run(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_examples_of_postgresql_run(tmp_path: Path) -> None:
-    (_, roles), (_, tables), (_, configuration), (_, token), (_, dump), (_, move) = runnable("docs/postgresql.md")
+    (_, roles), (_, tables), (_, configuration), (_, token) = runnable("docs/postgresql.md")
+    (_, dump), (_, move) = runnable("docs/postgresql-operate.md")
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "deploy").symlink_to(ROOT / "deploy")
     cluster = conninfo_to_dict(postgres_cluster.url())

@@ -7,13 +7,15 @@ import os
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import satchel
 from make_plugin import HOOK_EVENTS, files
-from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS, DEFAULT_TOOLSETS
 from test_docs import ROOT, run_example
 
 PLUGIN = ROOT / "plugin"
@@ -39,7 +41,24 @@ def test_the_plugin_is_what_the_program_says() -> None:
         for path in folder.rglob("*")
         if path.is_file()
     }
+    written["server.json"] = (ROOT / "server.json").read_text(encoding="utf-8")
     assert written == files(), "run: python scripts/make_plugin.py"
+
+
+def test_the_entry_of_the_registry_is_that_of_the_package_and_starts_its_server() -> None:
+    server = json.loads((ROOT / "server.json").read_text(encoding="utf-8"))
+    (package,) = server["packages"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    manifest = json.loads((PLUGIN / ".claude-plugin" / "plugin.json").read_text(encoding="utf-8"))
+    assert server["version"] == package["version"] == manifest["version"] == satchel.__version__
+    assert package["identifier"] == project["name"]
+    assert f"<!-- mcp-name: {server['name']} -->" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(server["description"]) <= 100
+    (argument,) = package["packageArguments"]
+    assert (
+        argument["value"]
+        in json.loads((PLUGIN / ".mcp.json").read_text(encoding="utf-8"))["mcpServers"]["satchel"]["args"]
+    )
 
 
 def test_the_skill_has_the_name_of_its_folder() -> None:

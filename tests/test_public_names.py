@@ -75,9 +75,9 @@ with open_satchel(cwd={str(tmp_path)!r}, environ={{}}) as satchel:
 
 RARE = {
     *("json", "mmap", "platformdirs", "tomllib", "zoneinfo", "heapq"),
-    *("satchel.store.backups", "satchel.store.unfinished", "satchel.store.upkeep"),
+    *("satchel.store.backups", "satchel.store.upkeep"),
     *("satchel.redaction.assignments", "satchel.redaction.formats", "satchel.redaction.places"),
-    *("satchel.base.git_asking", "satchel.base.project_paths", "satchel.base.shaping"),
+    *("satchel.base.git_commands", "satchel.base.project_paths"),
     *("satchel.keep.entries.structured", "satchel.keep.deliveries", "satchel.interfaces.text.json"),
 }
 

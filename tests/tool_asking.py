@@ -16,8 +16,8 @@ from over_server import over_server
 from satchel import Satchel
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Outcome, Registry
-from satchel.interfaces.mcp.tools import ALL_TOOLS
 from satchel.interfaces.operations.all import OPERATIONS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS
 from satchel.interfaces.operations.declaration import Operation
 
 ONLY_AS_TOOLS: dict[tuple[str, str], str] = {

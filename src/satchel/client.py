@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from satchel.base.clock import Clock, system_clock
 from satchel.base.config import FILE_NAME as CONFIG_FILE_NAME
-from satchel.base.config import load_config
+from satchel.base.config import YOUR_FILE, load_config
 from satchel.base.config_keys import Config
 from satchel.base.errors import InvalidInput, Refused
 from satchel.base.folders import config_folder, current_folder, state_folder
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from satchel.keep.shared.service import SharedTexts
     from satchel.keep.strategies import Strategies
     from satchel.store.engine import Engine
-    from satchel.store.postgres.address import Address
+    from satchel.store.postgres import Address
     from satchel.store.postgres.engine import PostgresEngine
 
 
@@ -171,7 +171,7 @@ class Satchel:
 
     @cached_property
     def housekeeping(self) -> Housekeeping:
-        from satchel.consult.upkeep import EXAMINATIONS
+        from satchel.consult.conversation_tables import EXAMINATIONS
         from satchel.keep.housekeeping import Housekeeping
 
         return Housekeeping(self.workplace, EXAMINATIONS)
@@ -210,6 +210,12 @@ class Satchel:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _notify_command(config: Config) -> str | None:
+    # a cloned project may set environment variables of its clients, so only the user's own file counts
+    setting = next(one for one in config.settings if one.key.name == "notify.command")
+    return config.notify_command if setting.source == YOUR_FILE else None
 
 
 def _find_states(*arguments: Any) -> Mapping[int, AgentState]:
@@ -346,6 +352,7 @@ def open_satchel(
         ),
         caller=acting,
         meaning="off" if acting is not None and acting.kind == HOOK else config.search_meaning,
+        notify_command=_notify_command(config),
         person=cache(lambda: _person_here(config, environ)),
     )
     return Satchel(workplace, place, config, environ)
@@ -368,7 +375,7 @@ def through_a_server() -> Refused:
 def _database_engine(
     address: Address | str, config: Config, clock: Clock, *, read_only: bool, migrates: bool | None
 ) -> PostgresEngine:
-    from satchel.store.postgres.address import parse
+    from satchel.store.postgres import parse
 
     if isinstance(address, str):
         address = parse(address)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.base.contained import is_inside, open_inside, why_unreadable
+from satchel.base.file_checks import is_inside, open_inside, why_unreadable
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from repositories import commit_all, git, make_repository
-from satchel.base.git_asking import ask_git
+from satchel.base.git_commands import ask_git
 
 pytestmark = pytest.mark.slow
 

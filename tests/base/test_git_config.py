@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from consult.asking_git import at_home, git, write_all
 from examples import examples
-from satchel.base.git_config import user_name
+from satchel.base.git_files import user_name
 
 _SIGNS = (
     '"',

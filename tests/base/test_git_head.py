@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.base.git_head import read_head
+from satchel.base.git_files import read_head
 
 COMMIT = "0123456789abcdef" * 2 + "01234567"
 REF = "ref: refs/heads/main\n"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from repositories import commit_all, git, make_repository
-from satchel.base import git_history
-from satchel.base.git_history import ask_merged, ask_renames, known_merged, known_renames
+from satchel.base import git_commands
+from satchel.base.git_commands import ask_merged, ask_renames, known_merged, known_renames
 
 MISSING = "0123456789abcdef" * 2 + "01234567"
 
@@ -16,8 +16,8 @@ MISSING = "0123456789abcdef" * 2 + "01234567"
 @pytest.fixture(autouse=True)
 def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """What other tests asked counts in none."""
-    monkeypatch.setattr(git_history, "_renames", {})
-    monkeypatch.setattr(git_history, "_merged", {})
+    monkeypatch.setattr(git_commands, "_renames", {})
+    monkeypatch.setattr(git_commands, "_merged", {})
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_only_hashes_are_given_to_git(history: tuple[Path, list[str]]) -> None:
 
 def test_not_everything_is_remembered(history: tuple[Path, list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     folder, (first, second, head) = history
-    monkeypatch.setattr(git_history, "_MAX_REMEMBERED", 1)
+    monkeypatch.setattr(git_commands, "_MAX_REMEMBERED", 1)
     ask_merged(str(folder), head, [first])
     ask_merged(str(folder), head, [second])
     assert known_merged(str(folder), head, first) is None

@@ -9,7 +9,7 @@ import pytest
 
 from repositories import commit_all, git, make_repository
 from satchel.base.cited import read_cited
-from satchel.base.git_head import read_head
+from satchel.base.git_files import read_head
 from satchel.base.git_index import CLEAN, DIRTY, UNTRACKED, path_of, standing
 
 

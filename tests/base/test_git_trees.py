@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from repositories import commit_all, git, make_repository
-from satchel.base import git_trees
-from satchel.base.git_head import read_branches, read_head
-from satchel.base.git_trees import authors, contents, files_at, merge_base
+from satchel.base import git_commands
+from satchel.base.git_commands import authors, contents, files_at, merge_base
+from satchel.base.git_files import read_branches, read_head
 
 
 @pytest.fixture
@@ -52,12 +52,12 @@ def test_what_is_not_there_is_nothing_and_what_fails_is_said(repository: Path) -
     head = git(repository, "rev-parse", "HEAD")
     assert files_at(str(repository), head, "none") == ()
     assert files_at(str(repository), "1" * 40, "docs") is None
-    assert contents(str(repository), [git_trees.TreeFile("x", "100644", "1" * 40, 1)]) == {}
+    assert contents(str(repository), [git_commands.TreeFile("x", "100644", "1" * 40, 1)]) == {}
 
 
 def test_much_is_read_in_several_parts(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What git answers is held in memory a part at a time."""
-    monkeypatch.setattr(git_trees, "_BATCH_BYTES", 1)
+    monkeypatch.setattr(git_commands, "_BATCH_BYTES", 1)
     files = files_at(str(repository), git(repository, "rev-parse", "HEAD"), "docs")
     assert len(contents(str(repository), files or ())) == 3
 

@@ -8,9 +8,17 @@ from typing import Any
 
 from every_table import columns_of
 from satchel import Satchel
-from satchel.consult.conversation_records import ConversationKey, TurnResult
 from satchel.consult.conversations import Conversations
-from satchel.consult.records import ConversationState, KnownFile, Overflow, Placement, TurnPlan, digest_of_text
+from satchel.consult.records import (
+    ConversationKey,
+    ConversationState,
+    KnownFile,
+    Overflow,
+    Placement,
+    TurnPlan,
+    TurnResult,
+    digest_of_text,
+)
 
 KEY = ConversationKey("gpt", "review")
 digest = digest_of_text

@@ -10,10 +10,10 @@ from consult.providers.asking import Pauses
 from consult.providers.chat_completions import ChatCompletions
 from consult.providers.proxy import Proxy
 from satchel.base.errors import AssistantFailed
-from satchel.consult.assistants.limits import public_address
-from satchel.consult.assistants.opening import AssistantSettings, open_assistant
-from satchel.consult.assistants.protocol import Ask
-from satchel.consult.assistants.retrying import Patience
+from satchel.consult.failures import Patience
+from satchel.consult.models import Ask
+from satchel.consult.providers import AssistantSettings, open_assistant
+from satchel.consult.wire import public_address
 
 pytestmark = pytest.mark.slow
 

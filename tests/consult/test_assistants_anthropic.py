@@ -9,10 +9,9 @@ import pytest
 from consult.providers.anthropic_api import SIGNATURE, AnthropicApi, Said
 from consult.providers.asking import LASTING, PASSING, Details, Pauses, content, quick, silence_until
 from satchel.base.errors import AssistantFailed, Interrupted, Unavailable
-from satchel.consult.assistants.anthropic import AnthropicMessages
-from satchel.consult.assistants.models import Model
-from satchel.consult.assistants.protocol import Ask, Exchange
-from satchel.consult.assistants.retrying import Patience
+from satchel.consult.failures import Patience
+from satchel.consult.models import Ask, Exchange, Model
+from satchel.consult.providers import AnthropicMessages
 from satchel.consult.records import Window
 
 pytestmark = pytest.mark.usefixtures("direct")
@@ -84,7 +83,7 @@ def test_after_eight_searches_the_model_has_to_answer(pauses: Pauses) -> None:
     ("stop", "note"),
     [
         ("max_tokens", "the answer ends at the output limit and is not whole"),
-        ("refusal", "the provider refused to go on"),
+        ("refusal", "the provider refused to continue"),
     ],
 )
 def test_an_answer_that_is_not_whole_says_so(pauses: Pauses, stop: str, note: str) -> None:

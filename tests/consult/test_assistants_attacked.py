@@ -15,9 +15,9 @@ from consult.providers.every_kind import KINDS, Line, line_to
 from consult.providers.openai_api import OpenAIApi
 from consult.providers.openai_asking import openai
 from satchel.base.errors import AssistantFailed
-from satchel.consult.assistants import limits
-from satchel.consult.assistants.limits import Limits
-from satchel.consult.assistants.protocol import Ask
+from satchel.consult import wire
+from satchel.consult.models import Ask
+from satchel.consult.wire import Limits
 
 pytestmark = [pytest.mark.usefixtures("direct"), pytest.mark.slow]
 
@@ -120,8 +120,8 @@ def test_keep_alives_do_not_go_on_for_ever(line: Line) -> None:
 
 
 def test_a_model_that_thinks_for_ever_is_cut(line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "_LEAST_LINES", 1_000)
-    monkeypatch.setattr(limits, "_STREAM_LINES", 0)
+    monkeypatch.setattr(wire, "_LEAST_LINES", 1_000)
+    monkeypatch.setattr(wire, "_STREAM_LINES", 0)
     raw, endless = THINKING[kind_of(line)]
     line.provider.fail(line.step, "raw", raw=raw, endless=endless, times=1_000)
     failed = refused(line)

@@ -13,9 +13,9 @@ from consult.providers.openai_api import OpenAIApi
 from consult.providers.openai_asking import FILES, openai, sweep
 from satchel import Satchel
 from satchel.base.errors import AssistantFailed, Interrupted
-from satchel.consult.assistants.openai_responses import OpenAIResponses
-from satchel.consult.assistants.protocol import Ask
-from satchel.consult.sweeping import LIFE_MS, VectorStore, VectorStores
+from satchel.consult.models import Ask
+from satchel.consult.openai import OpenAIResponses
+from satchel.consult.vector_stores import LIFE_MS, VectorStore, VectorStores
 
 if TYPE_CHECKING:
     from conftest import ManualClock

@@ -14,10 +14,9 @@ from consult.providers.chat_completions import ChatCompletions, Said
 from consult.providers.server import Answer, Request, as_events
 from satchel.base.errors import AssistantFailed, Interrupted, Unavailable
 from satchel.base.tokens import estimate
-from satchel.consult.assistants.models import Model
-from satchel.consult.assistants.openai_compatible import OpenAICompatible
-from satchel.consult.assistants.protocol import Ask, Exchange
-from satchel.consult.assistants.retrying import Patience
+from satchel.consult.failures import Patience
+from satchel.consult.models import Ask, Exchange, Model
+from satchel.consult.openai import OpenAICompatible
 from satchel.consult.records import Window
 
 pytestmark = pytest.mark.usefixtures("direct")

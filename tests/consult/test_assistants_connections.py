@@ -16,7 +16,7 @@ from consult.providers.every_kind import KINDS, Line, line_to
 from consult.providers.openai_api import OpenAIApi
 from consult.providers.proxy import Proxy
 from satchel.base.errors import AssistantFailed, Interrupted, Unavailable
-from satchel.consult.assistants.protocol import Ask
+from satchel.consult.models import Ask
 
 FILES = {"src/auth.py": content("def refresh(): ...\n")}
 PASSWORD = "hunter2-of-the-proxy"

@@ -10,7 +10,7 @@ from consult.providers.asking import Log, Pauses
 from consult.providers.openai_api import OpenAIApi
 from consult.providers.openai_asking import FILES, assert_nothing_is_left, openai
 from satchel.base.errors import AssistantFailed, Unavailable
-from satchel.consult.assistants.protocol import Ask, ThreadLost
+from satchel.consult.models import Ask, ThreadLost
 from satchel.consult.records import Content
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import pytest
 
 from consult.providers.asking import Pauses, quick
 from satchel.base.errors import AssistantFailed, Interrupted
-from satchel.consult.assistants import failing
-from satchel.consult.assistants.protocol import Timing
-from satchel.consult.assistants.retrying import Patience, persist, retry_after
-from satchel.consult.assistants.wire import Wire
+from satchel.consult import failures
+from satchel.consult.failures import Patience, persist, retry_after
+from satchel.consult.models import Timing
+from satchel.consult.wire import Wire
 
 
 def failure(*, is_passing: bool = True, retry_after: float | None = None) -> AssistantFailed:
@@ -133,7 +133,7 @@ def test_a_connection_that_opens_after_the_end_is_shut() -> None:
 
 
 def test_what_a_provider_says_is_repeated_without_secrets_and_in_part() -> None:
-    said = failing.shown("bad key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEF\n" + "x" * 1_000)
+    said = failures.shown("bad key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEF\n" + "x" * 1_000)
     assert "abcdefghijkl" not in said
     assert "\n" not in said
     assert len(said) == 300

@@ -9,7 +9,7 @@ import pytest
 from consult.providers.asking import Pauses
 from consult.providers.every_kind import line_to
 from satchel.base.errors import InvalidInput
-from satchel.consult.assistants.protocol import Ask
+from satchel.consult.models import Ask
 
 SENT: dict[str, dict[str, Any]] = {
     "compatible": {"reasoning_effort": "high", "temperature": 0.5},

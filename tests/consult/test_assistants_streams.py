@@ -14,11 +14,9 @@ from consult.providers.chat_completions import ChatCompletions, Said, chunks
 from consult.providers.every_kind import KINDS, line_to
 from consult.providers.server import Answer, Request, as_events
 from satchel.base.errors import AssistantFailed, Interrupted
-from satchel.consult.assistants.anthropic import AnthropicMessages
-from satchel.consult.assistants.gemini import GeminiContents
-from satchel.consult.assistants.models import Model
-from satchel.consult.assistants.openai_compatible import OpenAICompatible
-from satchel.consult.assistants.protocol import Ask
+from satchel.consult.models import Ask, Model
+from satchel.consult.openai import OpenAICompatible
+from satchel.consult.providers import AnthropicMessages, GeminiContents
 from satchel.consult.records import Window
 
 pytestmark = [pytest.mark.usefixtures("direct"), pytest.mark.slow]
@@ -195,7 +193,7 @@ def test_a_refusal_without_a_word_says_so(pauses: Pauses) -> None:
             base_url=provider.url,
             timing=quick(pauses),
         )
-        with pytest.raises(AssistantFailed, match="without a word: the provider refused to go on"):
+        with pytest.raises(AssistantFailed, match="without a word: the provider refused to continue"):
             helper.ask(Ask("Why?"))
 
 

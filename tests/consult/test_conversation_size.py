@@ -8,8 +8,8 @@ import pytest
 
 from consult.answered_turns import known, take_turn
 from satchel import Satchel
-from satchel.consult.conversation_records import ConversationKey
 from satchel.consult.conversations import Conversations
+from satchel.consult.records import ConversationKey
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,9 @@ from every_table import is_untouched
 from examples import examples
 from satchel import Satchel
 from satchel.base.errors import Conflict, InvalidInput, NotFound, SatchelError, StoreDamaged
-from satchel.consult.conversation_records import ConversationKey
 from satchel.consult.conversations import Conversations
-from satchel.consult.records import ConversationState, KnownFile, Overflow, Placement
-from satchel.consult.sweeping import VectorStores
+from satchel.consult.records import ConversationKey, ConversationState, KnownFile, Overflow, Placement
+from satchel.consult.vector_stores import VectorStores
 
 if TYPE_CHECKING:
     from conftest import ManualClock

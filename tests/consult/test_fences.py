@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.consult.fences import choose_mark, fenced, named, quoted
+from satchel.consult.prompts import choose_mark, fenced, listed_name, quoted
 
 
 def test_the_same_contents_give_the_same_mark() -> None:
@@ -60,9 +60,9 @@ def test_a_quoted_path_stays_on_its_line_and_reads_back(path: str) -> None:
 
 @pytest.mark.parametrize("path", ["a b", "a,b", "a:", '"a"', "<file>", "a\\b", "a\nb", "\udc80", "a\u202eb"])
 def test_a_path_that_could_be_misread_in_a_list_is_quoted(path: str) -> None:
-    assert named(path) == quoted(path)
+    assert listed_name(path) == quoted(path)
 
 
 @pytest.mark.parametrize("path", ["src/a.py", "über/x-1_2.tsx", "(a)[b]@c+d~"])
 def test_an_ordinary_path_is_not_quoted(path: str) -> None:
-    assert named(path) == path
+    assert listed_name(path) == path

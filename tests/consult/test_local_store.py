@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from consult.providers.asking import content
 from satchel.base.errors import Interrupted, InvalidInput
-from satchel.consult.vector_stores.local import CHUNK_CHARS, LocalStore, passages
+from satchel.consult.rounds import CHUNK_CHARS, LocalStore, passages
 
 FILES = {
     "src/auth.py": content("import jwt\n\n\ndef refresh_token(user):\n    return sign(user)\n"),

@@ -10,7 +10,7 @@ from consulting import COUNTER
 from satchel import TooLarge
 from satchel.consult.gathering import DEFAULT_LIMITS, gather
 from satchel.consult.planning import plan_turn
-from satchel.consult.project_files import read_content
+from satchel.consult.preparing import read_content
 from satchel.consult.records import ConversationState, TurnRequest, Window
 
 pytestmark = pytest.mark.slow

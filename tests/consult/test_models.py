@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from satchel.base.errors import InvalidInput, Unavailable
-from satchel.consult.assistants import opening
-from satchel.consult.assistants.models import FAMILIES, PROVIDERS, find_model
-from satchel.consult.assistants.opening import AssistantSettings, open_assistant, providers
-from satchel.consult.assistants.searching import search_reserve
+from satchel.consult.models import FAMILIES, PROVIDER_NAMES, find_model
+from satchel.consult.providers import PROVIDERS, AssistantSettings, open_assistant, providers
 from satchel.consult.records import Window
+from satchel.consult.rounds import search_reserve
 
 KEYS = {"OPENAI_API_KEY": "a", "ANTHROPIC_API_KEY": "b", "GEMINI_API_KEY": "c"}
 
@@ -100,7 +99,7 @@ def test_every_name_is_one_that_the_vendors_sdk_knows_or_what_some_begin_with(
 
 
 def test_every_family_finds_itself() -> None:
-    assert {find_model(family.name).provider for family in FAMILIES} <= set(PROVIDERS)
+    assert {find_model(family.name).provider for family in FAMILIES} <= set(PROVIDER_NAMES)
     assert len({family.name for family in FAMILIES}) == len(FAMILIES)
 
 
@@ -131,7 +130,7 @@ def test_an_endpoint_without_an_address_is_refused() -> None:
 
 def test_who_could_be_asked_is_listed_with_what_is_missing() -> None:
     states = {state.provider: state.missing for state in providers({"OPENAI_API_KEY": "a"})}
-    assert set(states) == set(PROVIDERS)
+    assert set(states) == set(PROVIDER_NAMES)
     assert {name for name, missing in states.items() if missing is None} == {"openai", "ollama", "lmstudio", "vllm"}
     assert states["groq"] == "GROQ_API_KEY"
     assert states["azure"] == "AZURE_OPENAI_API_KEY, AZURE_OPENAI_BASE_URL"
@@ -140,7 +139,7 @@ def test_who_could_be_asked_is_listed_with_what_is_missing() -> None:
 
 @pytest.mark.parametrize("name", ["openrouter", "grok", "mistral", "deepseek", "groq"])
 def test_a_key_goes_to_the_address_of_its_own_provider_only(name: str) -> None:
-    row, settings = opening.PROVIDERS[name], AssistantSettings(base_url="http://127.0.0.1:1/v1", window=8_192)
+    row, settings = PROVIDERS[name], AssistantSettings(base_url="http://127.0.0.1:1/v1", window=8_192)
     assert open_assistant(f"{name}:m", {row.key: "k"}, settings).address == row.url
     assert row.url_variable is not None
     moved = {row.key: "k", row.url_variable: "http://127.0.0.1:2/v1"}
@@ -151,7 +150,7 @@ def test_a_key_goes_to_the_address_of_its_own_provider_only(name: str) -> None:
 
 def test_no_sdk_is_imported_before_it_is_needed() -> None:
     code = (
-        "import sys, satchel.consult.assistants.opening; "
+        "import sys, satchel.consult.providers; "
         "print([name for name in ('openai', 'anthropic', 'google.genai', 'httpx', 'httpx2') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

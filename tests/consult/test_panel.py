@@ -6,7 +6,7 @@ import pytest
 
 from consult.consulted import Consulted
 from satchel.base.errors import InvalidInput, SatchelError, Unavailable
-from satchel.consult import preparing, project_files
+from satchel.consult import preparing
 
 pytestmark = pytest.mark.parametrize("consulted", ["compatible"], indirect=True)
 MODELS = ["compatible:a", "compatible:b", "ollama:c"]
@@ -23,7 +23,7 @@ def test_each_model_has_a_conversation_of_its_own(consulted: Consulted) -> None:
 def test_files_are_gathered_read_and_counted_once(consulted: Consulted, monkeypatch: pytest.MonkeyPatch) -> None:
     consulted.write("a.py", "print()")
     reads, counts = [], []
-    read, count = project_files.read_content, consulted.satchel.consulting.counter._count
+    read, count = preparing.read_content, consulted.satchel.consulting.counter._count
 
     def read_once(found: object, **options: object) -> object:
         reads.append(found)

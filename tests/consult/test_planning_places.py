@@ -9,8 +9,16 @@ import pytest
 from consulting import COUNTER, Desk, desk_with, named
 from satchel import Interrupted
 from satchel.base.tokens import TokenCounter
-from satchel.consult.conversation_records import list_placements
-from satchel.consult.records import INLINE_SHARE, Content, FoundFile, Gathering, HeldBack, TurnRequest, Window
+from satchel.consult.records import (
+    INLINE_SHARE,
+    Content,
+    FoundFile,
+    Gathering,
+    HeldBack,
+    TurnRequest,
+    Window,
+    list_placements,
+)
 from satchel.consult.window import room
 
 ASK = TurnRequest("s", "Why?", 0)
@@ -104,7 +112,7 @@ class TestWhyAFileOverflowed:
         desk = desk_with("a.py", "b.py", "c.py")
         desk.window = Window(3_500, 100)
         desk.turn()
-        assert why(desk) == {"c.py": "did not fit beside the files that go first"}
+        assert why(desk) == {"c.py": "did not fit next to the files that go first"}
 
     def test_it_is_larger_than_all_that_files_may_take(self) -> None:
         desk = desk_with("a.py")
@@ -116,7 +124,7 @@ class TestWhyAFileOverflowed:
         desk = desk_with("a.py")
         desk.write("large.py", "x" * 4 * (int(INLINE_SHARE * room(desk.window, COUNTER)) - 50))
         desk.turn()
-        assert why(desk) == {"large.py": "did not fit beside the files that go first"}
+        assert why(desk) == {"large.py": "did not fit next to the files that go first"}
 
     def test_it_came_when_there_was_no_room_any_more_or_after_others_had_overflowed(self) -> None:
         desk = desk_with("a.py")

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from satchel.consult import project_files
+from satchel.consult import preparing
 from satchel.consult.gathering import gather
-from satchel.consult.project_files import read_content
+from satchel.consult.preparing import read_content
 from satchel.consult.records import Content, FoundFile, HeldBack, Stat, digest_of
 
 SECRET = "ghp_" + "a1B2" * 9
@@ -205,7 +205,7 @@ class TestContained:
         def failing(base: str, real: str) -> int:
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr(project_files, "open_inside", failing)
+        monkeypatch.setattr(preparing, "open_inside", failing)
         assert reason(found) == ("unreadable", "it cannot be read (Permission denied)")
 
     def test_no_descriptor_stays_open(self, project: Path) -> None:

@@ -13,10 +13,9 @@ from consult.answered_turns import KEY, known, result, stored, take_turn
 from days_of_use import vouch, vouch_in
 from satchel import NotFound, Satchel
 from satchel.base.retention import Retention
-from satchel.consult.conversation_records import ConversationKey
 from satchel.consult.conversations import Conversations
-from satchel.consult.records import ConversationState
-from satchel.consult.sweeping import VectorStores
+from satchel.consult.records import ConversationKey, ConversationState
+from satchel.consult.vector_stores import VectorStores
 from satchel.keep import expiry, projects
 from satchel.store.sqlite_transaction import SqliteTransaction
 from satchel.store.transaction import Parameters, Row

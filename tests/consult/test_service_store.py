@@ -70,7 +70,7 @@ def test_an_answer_that_cannot_be_kept_is_given_with_the_reason(
     assert done.answer
     assert done.kept is not None
     assert (done.kept.ref, done.kept.failure is None) == (None, False)
-    assert done.kept.told.startswith("the answer was not kept: ")
+    assert done.kept.message.startswith("the answer was not kept: ")
 
 
 def test_where_the_run_of_a_note_is_unknown_nothing_is_asked(consulted: Consulted) -> None:

@@ -22,7 +22,7 @@ from satchel.client import Satchel
 from satchel.interfaces.http import mcp
 from satchel.interfaces.http.app import make_app
 from satchel.interfaces.mcp.call import Call
-from satchel.interfaces.mcp.offers import Prompt, PromptArgument, Resource, ResourceTemplate
+from satchel.interfaces.mcp.guidance import Prompt, PromptArgument, Resource, ResourceTemplate
 from satchel.interfaces.mcp.protocol import Server
 from satchel.interfaces.mcp.registry import Registry, Tool
 

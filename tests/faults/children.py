@@ -302,7 +302,7 @@ def _write_and_then_fail(store: str) -> None:
     """Call each tool that writes in a process of its own, in which nothing can be loaded or read after a commit."""
     from satchel.interfaces.mcp.call import Call
     from satchel.interfaces.mcp.registry import Registry
-    from satchel.interfaces.mcp.tools import ALL_TOOLS
+    from satchel.interfaces.operations.as_tool import ALL_TOOLS
 
     registry = Registry(ALL_TOOLS)
     for name, arguments in _WRITES:

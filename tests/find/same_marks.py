@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from unittest.mock import patch
 
 from satchel.find import likeness
-from satchel.keep.entries import near_notes
+from satchel.keep.entries import repeats
 
 
 @contextmanager
 def same_marks() -> Iterator[None]:
     """Let every project give a text the same marks."""
-    near_notes._bands.cache_clear()
+    repeats._bands.cache_clear()
     try:
         with patch.object(likeness, "_seed", lambda what, _project: likeness._hash(what)):
             yield
     finally:
-        near_notes._bands.cache_clear()
+        repeats._bands.cache_clear()

@@ -14,7 +14,7 @@ import pytest
 
 import postgres_cluster
 from satchel import NewEntry, Satchel, open_satchel
-from satchel.find import documents, index_postgres_scoped, search
+from satchel.find import documents, index_postgres, search
 from satchel.find.about import related
 from satchel.find.documents import Document
 from satchel.find.index import index_of
@@ -92,7 +92,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequ
     rules = [made_text(chance) for _ in range(20)]
     with ExitStack() as opened:
         patches = opened.enter_context(pytest.MonkeyPatch.context())
-        patches.setattr(index_postgres_scoped, "_FEW", request.param)
+        patches.setattr(index_postgres, "_FEW", request.param)
         made: list[list[Satchel]] = []
         for where in (folder / "s.db", f"{postgres_cluster.url()}&schema=find_both_{request.param}_{os.getpid()}"):
             pair = [opened.enter_context(_opened(where, folder, project)) for project in ("one", "other")]

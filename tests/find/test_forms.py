@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from satchel import Satchel
-from satchel.find.forms import forms_of
+from satchel.find.words import forms_of
 
 
 @pytest.mark.parametrize(

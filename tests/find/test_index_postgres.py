@@ -13,7 +13,7 @@ import pytest
 import postgres_cluster
 from satchel import Satchel, open_satchel
 from satchel.base.records import replace
-from satchel.find import documents, index_postgres_scoped
+from satchel.find import documents, index_postgres
 from satchel.find.conditions import Term
 from satchel.find.documents import Document
 from satchel.find.index import index_of, scoped_index
@@ -150,7 +150,7 @@ def test_any_changes_leave_the_index_with_what_the_living_documents_hold(
                 documents.renew(transaction, document)
 
     for _ in range(25):
-        monkeypatch.setattr(index_postgres_scoped, "_FEW", chance.choice((0, 10_000)))
+        monkeypatch.setattr(index_postgres, "_FEW", chance.choice((0, 10_000)))
         with engine.write() as transaction:
             for _ in range(chance.randint(1, 12)):
                 change(transaction)
@@ -162,7 +162,7 @@ def test_any_changes_leave_the_index_with_what_the_living_documents_hold(
 def test_the_newest_documents_come_from_the_newest_bucket_first(
     satchel: Satchel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_postgres_scoped, "_FEW", 0)
+    monkeypatch.setattr(index_postgres, "_FEW", 0)
     size = 1 << BUCKET_BITS
     with satchel.workplace.engine.write() as transaction:
         for number in (size - 1, size, 3 * size):
@@ -188,7 +188,7 @@ def test_a_text_with_more_words_than_a_tsvector_holds_is_indexed(satchel: Satche
 
 
 def test_a_search_reads_no_documents_of_another_project(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_postgres_scoped, "_FEW", 0)
+    monkeypatch.setattr(index_postgres, "_FEW", 0)
     with satchel.workplace.engine.write() as transaction:
         transaction.run(
             "INSERT INTO projects (id, uid, name, created_at) VALUES (11, '\\x01', 'other', 0) ON CONFLICT DO NOTHING"

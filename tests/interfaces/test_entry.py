@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from satchel import open_satchel
-from satchel.interfaces.cli.commands.mcp import command as by_click
+from satchel.interfaces.cli.commands.hook import mcp_command as by_click
 from satchel.interfaces.cli.options import read
 from satchel.interfaces.mcp.command import OPTIONS
 

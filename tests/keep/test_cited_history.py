@@ -9,7 +9,7 @@ import pytest
 
 from repositories import commit_all, git, make_repository
 from satchel import Satchel
-from satchel.base import git_asking, git_history
+from satchel.base import git_commands
 from satchel.keep import citations
 from satchel.keep.citations import Citation, Citing, Comparing, Place
 
@@ -19,9 +19,9 @@ LINES = [f"line {number} of the file\n" for number in range(1, 41)]
 @pytest.fixture(autouse=True)
 def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """What other tests asked and compared counts in none."""
-    monkeypatch.setattr(git_history, "_renames", {})
-    monkeypatch.setattr(git_history, "_merged", {})
-    monkeypatch.setattr(git_history, "_here", {})
+    monkeypatch.setattr(git_commands, "_renames", {})
+    monkeypatch.setattr(git_commands, "_merged", {})
+    monkeypatch.setattr(git_commands, "_here", {})
     monkeypatch.setattr(citations, "_comparisons", {})
 
 
@@ -29,13 +29,13 @@ def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The commands that git was asked."""
     found: list[str] = []
-    ask = git_asking.ask_git
+    ask = git_commands.ask_git
 
     def ask_and_count(folder: str, arguments: Sequence[str], seconds: float, given: bytes = b"") -> bytes | None:
         found.append(arguments[0])
         return ask(folder, arguments, seconds, given)
 
-    monkeypatch.setattr(git_history, "ask_git", ask_and_count)
+    monkeypatch.setattr(git_commands, "ask_git", ask_and_count)
     return found
 
 

@@ -15,8 +15,7 @@ from cutting_proxy import AFTER_REQUEST, BEFORE_ANSWER, DONE, PLACES, UNHEARD, C
 from http_serving import Served
 from satchel import Satchel
 from satchel.base.errors import AnswerLost, Interrupted, NotFound, Unreachable
-from satchel.interfaces.http.answers import Answers
-from satchel.interfaces.http.calls import Calls
+from satchel.interfaces.http.calls import Answers, Calls
 from satchel.interfaces.http.public import operation_named
 from satchel.remote import calls
 from server_process import ServerProcess, token_for

@@ -17,7 +17,7 @@ from satchel import Satchel
 from satchel.base.folders import state_folder
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Registry
-from satchel.interfaces.mcp.tools import ALL_TOOLS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS
 from server_process import ServerProcess, token_for
 
 pytestmark = pytest.mark.slow

@@ -17,7 +17,7 @@ from satchel.base import wire
 from satchel.base.errors import AnswerLost, Conflict, SatchelError, Unreachable
 from satchel.interfaces.http.public import operation_named
 from satchel.remote import calls, connection
-from satchel.remote.proof import identify, proof
+from satchel.remote.connection import identify, proof
 
 Opens = Callable[..., Satchel]
 

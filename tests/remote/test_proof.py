@@ -13,7 +13,7 @@ from accepting import Accepting
 from http_serving import Served, answer_from
 from satchel import Satchel
 from satchel.base.errors import SatchelError, Unreachable
-from satchel.remote.proof import identify, proof
+from satchel.remote.connection import identify, proof
 
 Opens = Callable[..., Satchel]
 TOKEN = "person-token"

@@ -73,7 +73,7 @@ def ledger(open_engine: OpenEngine) -> SqliteEngine:
 @pytest.fixture
 def open_schema() -> Iterator[OpenSchema]:
     """Open engines on schemas of the tests' PostgreSQL: a new one, or one that is named; all go afterwards."""
-    from satchel.store.postgres.address import parse
+    from satchel.store.postgres import parse
     from satchel.store.postgres.engine import PostgresEngine
 
     opened: list[PostgresEngine] = []

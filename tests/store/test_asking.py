@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from satchel.store.asking import Asking, answer, both, together
-from satchel.store.transaction import Row
+from satchel.store.transaction import Asking, Row, answer, both, together
 
 
 class _Answers:

@@ -13,8 +13,9 @@ from conftest import ManualClock
 from satchel import Satchel
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import SatchelError
-from satchel.store import backups, daily
-from satchel.store.daily import back_up_when_due, daily_backups
+from satchel.store import backups
+from satchel.store import engine as engines
+from satchel.store.engine import back_up_when_due, daily_backups
 from satchel.store.opening import Access
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.turnstile import only_one
@@ -125,9 +126,9 @@ def test_a_server_tries_again_after_a_backup_failed(store: Store, monkeypatch: p
             raise SatchelError("the disk is full")
         tried_again.set()
 
-    monkeypatch.setattr(daily, "_FIRST_SECONDS", 0)
-    monkeypatch.setattr(daily, "_SECONDS", 0)
-    monkeypatch.setattr(daily, "back_up_when_due", fail_once)
+    monkeypatch.setattr(engines, "_FIRST_SECONDS", 0)
+    monkeypatch.setattr(engines, "_SECONDS", 0)
+    monkeypatch.setattr(engines, "back_up_when_due", fail_once)
     with daily_backups(store.satchel.workplace.engine):
         assert tried_again.wait(60)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from satchel.base.errors import Busy
-from satchel.store import unfinished
+from satchel.store import side_files
 from store.opened import OpenStore
 
 
@@ -24,10 +24,10 @@ def test_the_next_backup_sweeps_what_a_killed_one_left(open_store: OpenStore, tm
 
 def test_what_a_living_process_writes_is_left_alone(tmp_path: Path) -> None:
     partial = tmp_path / "b.db.partial"
-    with unfinished.making(partial):
-        assert unfinished.sweep(tmp_path / "s.db", [tmp_path]) == []
+    with side_files.making(partial):
+        assert side_files.sweep(tmp_path / "s.db", [tmp_path]) == []
         assert partial.exists()
-        with pytest.raises(Busy), unfinished.making(partial):
+        with pytest.raises(Busy), side_files.making(partial):
             pass
     assert not partial.exists()
 

@@ -8,7 +8,7 @@ from io import BytesIO
 from itertools import accumulate, islice
 from typing import Final
 
-from satchel.base.contained import open_inside
+from satchel.base.file_checks import open_inside
 from satchel.base.records import NamedTuple
 
 try:
@@ -125,7 +125,6 @@ def find(data: bytes, cited: Digest) -> Comparison:
 
 
 def _find_lines(text: bytes, cited: Digest, count: int) -> list[int]:
-    """Return the line numbers where the cited lines are; only passages of the same size are hashed."""
     starts = list(accumulate((len(line) + 1 for line in text.removesuffix(b"\n").split(b"\n")), initial=0))
     length = cited.size + 1
     return [
@@ -136,7 +135,6 @@ def _find_lines(text: bytes, cited: Digest, count: int) -> list[int]:
 
 
 def _places(text: bytes, lines: bytes) -> int:
-    """Return how often some lines occur in a text, up to 100."""
     # the first and last lines are checked separately, because framing the text in line ends would copy it
     framed = b"\n%b\n" % lines
     count = int(text.startswith(framed[1:]))
@@ -150,7 +148,6 @@ def _places(text: bytes, lines: bytes) -> int:
 
 
 def _lines(text: bytes, line: int, last: int) -> tuple[bytes, int]:
-    """Return some lines without their last line end, and their number; the rest of the text is not copied."""
     lines = list(islice(BytesIO(text), line - 1, last))
     return b"".join(lines).removesuffix(b"\n"), len(lines)
 

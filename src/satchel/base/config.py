@@ -57,13 +57,6 @@ def load_config(
     Arguments precede the environment, the user's file, the project's file and the defaults, in this order. In the
     user's file, tables of ``[projects."PATH"]`` precede others. Refuses a project's file that is a link, not a regular
     file or larger than 1 MiB.
-
-    Args:
-        folder: the store's folder, which may have the project's ``config.toml``; None reads no file.
-        environ: environment variables; ``store.durability`` is ``SATCHEL_STORE_DURABILITY``. Empty ones are ignored.
-        arguments: values or their text by key; None is ignored.
-        user_file: the user's file, which need not exist; None reads none.
-        root: the project's root folder, for its tables in the user's file.
     """
     warnings: list[str] = []
     names = [key.name for key in KEYS]
@@ -183,9 +176,11 @@ def parse_value(key: Key, value: object) -> Value:
                 return folders
     elif isinstance(value, str) and key.type is str:
         if key.is_zone:
-            from satchel.base.weekdays import check_zone
+            from satchel.base.retention import zone_named
 
-            return check_zone(check_name(value, key.name), key.name)
+            name = check_name(value, key.name)
+            zone_named(name, key.name)
+            return name
         if not key.choices:
             return check_name(value, key.name)
         if value in key.choices:
@@ -202,12 +197,7 @@ def parse_value(key: Key, value: object) -> Value:
 
 
 def check_setting(name: str, text: str, *, of_project: bool = False) -> tuple[Key, Value]:
-    """Return a key and its value, parsed from text.
-
-    Raises:
-        InvalidInput: there is no such key, or the key does not allow the value.
-        Refused: a project's file may not set the key to this value.
-    """
+    """Return a key and its value, parsed from text."""
     key = key_named(name)
     value = parse_value(key, read_text(key, text))
     problems = _drop_user_keys({name: (value, FILE_NAME)}, None) if of_project else []

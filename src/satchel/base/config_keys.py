@@ -323,6 +323,12 @@ class Config:
         "Your name, as others see what you write. Not set: user.name of your git configuration, else your login name.",
         example="ann",
     )
+    notify_command: str | None = _key(
+        None,
+        "Command started once for each thing that newly needs you, which is its last argument. Only your own file may "
+        "set it.",
+        example="notify-send",
+    )
     project_name: str | None = _key(None, "What the project is called. Not set: as its folder.", example="my-project")
 
     def __init__(self, settings: Iterable[Setting], warnings: Iterable[str] = ()) -> None:
@@ -338,11 +344,7 @@ class Config:
         return made
 
     def setting(self, name: str) -> Setting:
-        """Return a key's value with its source.
-
-        Raises:
-            InvalidInput: no such key exists.
-        """
+        """Return a key's value with its source."""
         key = key_named(name)
         return next(setting for setting in self.settings if setting.key is key)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -153,7 +154,6 @@ def _refuse_others(path: Path, status: os.stat_result, vouched: Vouched) -> None
 
 
 def _is_private_group(group: int, user: int) -> bool:
-    """Return whether a group has one user only, as each user's own group in Debian."""
     import grp
     import pwd
 
@@ -165,7 +165,6 @@ def _is_private_group(group: int, user: int) -> bool:
 
 
 def _scan(folder: str) -> tuple[list[str], set[str] | None]:
-    """Return the paths in a folder, at any depth, that are neither files nor folders, and the names directly in it."""
     odd: list[str] = []
     names: set[str] | None = None
     waiting = [folder]
@@ -212,3 +211,41 @@ def kind_of(mode: int) -> str:
         if is_kind(mode):
             return name
     return "a device"
+
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# non-blocking, because opening a pipe would wait for its writer
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
+def is_inside(real: str, base: str) -> bool:
+    """Return whether a path is below a folder, both absolute and resolved; a folder is not below itself."""
+    return real.startswith(f"{base.rstrip('/')}/") and len(real) > len(base)
+
+
+def open_inside(base: str, real: str) -> int:
+    """Open a file below a folder for reading without following links, and return its descriptor.
+
+    Both paths are resolved; OSError is raised if a part of the path is a link.
+    """
+    *above, name = real[len(base) :].strip("/").split("/")
+    folder = os.open(base, _FOLDER)
+    try:
+        for step in above:
+            inner = os.open(step, _FOLDER, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        return os.open(name, _FILE, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def why_unreadable(error: OSError) -> str:
+    """Return the rest of a sentence about a file that could not be read."""
+    if isinstance(error, FileNotFoundError):
+        return "is not there"
+    if isinstance(error, NotADirectoryError):
+        return "is not there: a part of the path is not a folder"
+    if error.errno == errno.ELOOP:
+        return "leads through a link that cannot be followed"
+    return f"cannot be read ({error.strerror or error})"

@@ -50,11 +50,7 @@ def home_path() -> str:
 
 
 def current_folder() -> Path:
-    """Return the folder that this process works in.
-
-    Raises:
-        NoProject: it was deleted.
-    """
+    """Return the folder that this process works in."""
     from pathlib import Path
 
     try:

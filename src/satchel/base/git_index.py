@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from satchel.base.cited import File
-from satchel.base.git_head import git_folder, read_regular
+from satchel.base.git_files import git_folder, read_regular
 
 CLEAN, DIRTY, UNTRACKED = 1, 2, 3
 """The state of a file: as committed, different, or unknown to git."""
@@ -84,7 +84,6 @@ def path_of(top: str, blob: bytes) -> str | None:
 
 
 def _index(top: str) -> tuple[str, tuple[int, int, int]] | None:
-    """Return the index file of a worktree, and a key for its version."""
     index = f"{top}/.git/index"
     try:
         try:
@@ -100,7 +99,6 @@ def _index(top: str) -> tuple[str, tuple[int, int, int]] | None:
 
 
 def _content(index: str, moment: tuple[int, int, int]) -> bytes:
-    """Return the contents of an index; a small one is cached, because many notes refer to one state of the tree."""
     return (_cached_content if moment[1] <= _MAX_CACHED_BYTES else _read)(index, moment)
 
 
@@ -142,10 +140,7 @@ def _blob(content: bytes, hash_bytes: int) -> bytes:
 
 @lru_cache(maxsize=256)
 def _is_written(index: str, moment: tuple[int, int, int], folder: bytes, hash_bytes: int) -> bool:
-    """Return whether a folder of the index is as committed or checked out, according to the tree extension.
-
-    Staging a file removes the tree hash of its folder and of the folders around it.
-    """
+    # staging a file removes the tree hash of its folder and of the folders around it
     data = _content(index, moment)
     place = data.rfind(_TREES)
     while place >= 0 and not _ends_in_extensions(data, place, len(data) - hash_bytes):
@@ -179,7 +174,6 @@ def _is_written(index: str, moment: tuple[int, int, int], folder: bytes, hash_by
 
 
 def _ends_in_extensions(data: bytes, place: int, end: int) -> bool:
-    """Return whether consecutive extensions lead from an offset to the end of an index."""
     while place < end:
         place += 8 + int.from_bytes(data[place + 4 : place + 8], "big")
     return place == end
@@ -187,10 +181,7 @@ def _ends_in_extensions(data: bytes, place: int, end: int) -> bool:
 
 @lru_cache(maxsize=256)
 def _entry(index: str, moment: tuple[int, int, int], path: bytes, hash_bytes: int) -> bytes | None:
-    """Return the start of a path's entry up to its name, empty if it has none, or None if unknown.
-
-    The path is searched for as bytes, because parsing all entries takes 100 times as long.
-    """
+    # the path is searched for as bytes, because parsing all entries takes 100 times as long
     data = _content(index, moment)
     if not data:
         return None

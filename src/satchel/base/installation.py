@@ -24,12 +24,7 @@ _EXTRAS = re.compile(r"\[([^\]]*)\]")
 
 
 def missing_extra(problem: str, extra: str) -> MissingExtra:
-    """Return the error for a package of an extra that is not installed.
-
-    Args:
-        problem: what needs it.
-        extra: its name in pyproject.toml.
-    """
+    """Return the error for a package of an extra that is not installed."""
     return MissingExtra(problem, f"Run `{command_adding(extra)}`")
 
 

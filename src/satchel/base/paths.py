@@ -147,21 +147,6 @@ def locate_store(
     repository, which is the main worktree for a linked one, the superproject for a submodule, and a bare repository
     itself. The search upwards ends at that root, outside of a repository at the first folder of another user, and
     always below the home folder. Variables of git such as ``GIT_DIR`` count nowhere.
-
-    Args:
-        db: a path or a database URL, given by the caller, or None.
-        environ: the environment, for SATCHEL_DB and HOME.
-        cwd: the folder to start from.
-        here: use ``cwd`` itself if there is neither store nor repository (``satchel init``).
-        is_tree: returns whether a store file should serve the repositories below its folder too.
-        is_listed: returns whether the user has listed a store file, which is then found in another user's folder.
-
-    Raises:
-        Refused: there is no project here, or it would be the home folder or the file system's root, or the store
-            upwards is in another user's folder.
-        Detached: this worktree belongs to no repository, and contains no store.
-        InvalidInput: the named path is a folder, or its folder does not exist.
-        Unavailable: the URL is not one of PostgreSQL.
     """
     cwd = cwd.resolve()
     forbidden = _never_a_project(environ)
@@ -321,7 +306,6 @@ def _search_path(cwd: Path, repository: _Repository | None) -> Iterator[Path]:
 
 
 def _find_repository(cwd: Path, forbidden: frozenset[Path]) -> _Repository | None:
-    """Find the repository of a folder; one whose top is forbidden, such as that of dotfiles, makes no project."""
     for folder in (cwd, *cwd.parents):
         dot_git = folder / ".git"
         if dot_git.is_symlink() and dot_git.is_dir() and _is_anothers(dot_git.resolve(), folder):
@@ -340,7 +324,6 @@ def _find_repository(cwd: Path, forbidden: frozenset[Path]) -> _Repository | Non
 
 
 def _superproject(top: Path, forbidden: frozenset[Path]) -> _Repository | None:
-    """Return the repository that lists a clone with its own ``.git`` folder as its submodule."""
     for folder in top.parents:
         if os.path.lexists(f"{folder}/.gitmodules"):  # runs at every start
             outer = _find_repository(folder, forbidden)
@@ -357,7 +340,6 @@ def _submodules(top: Path) -> Iterator[Path]:
 
 
 def _pointed_repository(top: Path, dot_git: Path, forbidden: frozenset[Path]) -> _Repository:
-    """Follow a ``.git`` file: a linked worktree leads to its common directory, a submodule to its superproject."""
     git = (top / _text_of(dot_git).strip().removeprefix("gitdir:").strip()).resolve()
     pointer = git / "commondir"
     if pointer.is_file():
@@ -375,7 +357,6 @@ def _pointed_repository(top: Path, dot_git: Path, forbidden: frozenset[Path]) ->
 
 
 def _is_anothers(git: Path, top: Path) -> bool:
-    """Return whether a git folder is that of another worktree, or of a submodule elsewhere; git itself does not ask."""
     if ".git" not in git.parts:
         return False
     owner = Path(*git.parts[: git.parts.index(".git")])
@@ -393,7 +374,6 @@ def _detached(dot_git: Path, target: Path) -> Detached:
 
 
 def _home_of(common: Path, forbidden: frozenset[Path]) -> Path:
-    """Return the main worktree of a repository, that of its superproject, else the bare repository itself."""
     around = common.parent
     if common.name in {".git", ".bare"} or (around / _text_of(around / ".git").strip()[7:].strip()) == common:
         return around
@@ -402,7 +382,6 @@ def _home_of(common: Path, forbidden: frozenset[Path]) -> Path:
 
 
 def _text_of(file: Path) -> str:
-    """Return the start of one of git's small files, or nothing if it cannot be read."""
     try:
         with file.open("rb") as stream:
             text = stream.read(_MAX_POINTER_BYTES)

@@ -35,14 +35,6 @@ class PrivateFile(Generic[Content]):
 
     Every method raises Refused if the file or its folder is open to other users, or if the file is damaged; a damaged
     file is never overwritten.
-
-    Args:
-        path: its path; its folder is created with it.
-        what: its content as errors name it, such as ``the tokens``.
-        schema: the version of its format.
-        parse: returns the content of its fields; ValueError, TypeError, KeyError or AttributeError means damaged.
-        empty: returns the content without a file.
-        remedy: what to do if the file is damaged.
     """
 
     def __init__(
@@ -82,11 +74,7 @@ class PrivateFile(Generic[Content]):
 
     @contextmanager
     def changing(self) -> Iterator[Content]:
-        """Lock the file and yield its content, for :meth:`save`.
-
-        Raises:
-            Busy: another process has held the lock for 10 s.
-        """
+        """Lock the file and yield its content, for :meth:`save`."""
         with naming(self.path, "written"):
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._refuse_open_folder()

@@ -127,10 +127,7 @@ def _machine() -> str | None:
 
 
 def _read_process(pid: int) -> tuple[Process, str, int] | None:
-    """Return a process, the name of its program and the number of its parent; None for one that has ended.
-
-    A zombie still has its number: in a container without an init, for ever.
-    """
+    # a zombie still has its number: in a container without an init, for ever
     if _HAS_PROC:
         # psutil reads the same, as a test checks, but takes long to import
         try:
@@ -153,18 +150,15 @@ def _read_process(pid: int) -> tuple[Process, str, int] | None:
 
 
 def _has_command(arguments: Sequence[str]) -> bool:
-    """Return whether a shell was started for one command, as by ``bash -lc``, not for a script."""
     return any(re.fullmatch("-[a-z]*c[a-z]*", option) for option in _options(arguments))
 
 
 def _is_interactive(arguments: Sequence[str]) -> bool:
-    """Return whether a shell has neither a command nor a script."""
     options = _options(arguments)
     return len(options) == len(arguments) - 1 and not _has_command(arguments)
 
 
 def _options(arguments: Sequence[str]) -> list[str]:
-    """Return the options of a shell before its script or command, with their values."""
     options: list[str] = []
     for argument in arguments[1:]:
         if not argument.startswith(("-", "+")) and options[-1:] not in _WITH_VALUE:

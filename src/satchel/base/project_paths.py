@@ -30,10 +30,6 @@ def canonical_path(value: object, root: str | None, field: str = "file") -> str:
     An existing path is resolved inside the project and spelled as on the disk; others stay as written, in NFC. ``..``
     is removed as text before links are followed. Without a root only relative paths are accepted, as text. ``field``
     names the argument in errors.
-
-    Raises:
-        InvalidInput: the path is empty, leaves the project, or is not a valid name.
-        Refused: a link leads out of the project.
     """
     if not isinstance(value, str):
         check_name(value, field)
@@ -70,10 +66,7 @@ def _on_disk(path: str, root: str, field: str) -> str:
 
 
 def _walk(path: str, root: str) -> str | None:
-    """Return the resolved path relative to the root, ``.`` for the root itself, None for one outside.
-
-    Circular links are not followed.
-    """
+    # circular links are not followed
     ignores_case = ignores_letter_case(root)
     pending = path.split("/")[::-1]
     walked: list[str] = []
@@ -117,7 +110,6 @@ def _walk(path: str, root: str) -> str | None:
 
 
 def _target(path: str) -> str | None:
-    """Return the target of a link, None if it is not a link, or :data:`_MISSING` if nothing is there."""
     try:
         return os.readlink(path) if stat.S_ISLNK(os.lstat(path).st_mode) else None  # noqa: PTH115 -- in every write
     except (OSError, ValueError):
@@ -125,7 +117,6 @@ def _target(path: str) -> str | None:
 
 
 def _below(target: str, root: str) -> str | None:
-    """Return an absolute path relative to the root, or None if it is outside."""
     normal = posixpath.normpath(target)
     for base in (root, os.path.realpath(root)):
         if normal == base or normal.startswith(f"{base.rstrip('/')}/"):
@@ -152,7 +143,6 @@ def _is_same(path: str, other: str) -> bool:
 
 
 def _spelling(folder: str, name: str) -> str:
-    """Return a name as the folder spells it, or unchanged if the folder has none like it."""
     try:
         changed = os.stat(folder).st_mtime_ns  # noqa: PTH116 -- on the path of every write
         return _spellings(folder, changed).get(_caseless(name), name)

@@ -28,15 +28,6 @@ _UNCOMPILED = 10
 
 
 class _Field:
-    """A field of a record.
-
-    Attributes:
-        default: the default value, or ``_MISSING``.
-        factory: a function that returns the default, or None.
-        kw_only: whether it is a keyword parameter.
-        options: the other arguments of the standard library's ``field``.
-    """
-
     __slots__ = ("default", "factory", "kw_only", "options")
 
     def __init__(
@@ -51,11 +42,9 @@ class _Field:
         self.options = options or {}
 
     def is_part_of(self, what: str) -> bool:
-        """Return whether it takes part in ``init``, ``repr`` or ``compare``."""
         return bool(self.options.get(what, True))
 
     def usual(self) -> Any:
-        """Return the default value; raises TypeError without one."""
         if self.factory is not None:
             return self.factory()
         if self.default is _MISSING:
@@ -95,8 +84,6 @@ def _dataclass(
     order: bool = False,
     kw_only: bool = False,
 ) -> Callable[[type], type]:
-    """Return a decorator for classes in modules with ``from __future__ import annotations``."""
-
     def decorate(cls: type) -> type:
         inherited: dict[str, _Field] = {}
         for base in cls.__mro__[:0:-1]:
@@ -132,7 +119,6 @@ def _dataclass(
 
 
 def _methods(fields: Mapping[str, _Field], options: Mapping[str, bool]) -> dict[str, Any]:
-    """Return the attributes of a record class except ``__init__``."""
     compared = [name for name, one in fields.items() if one.is_part_of("compare")]
     # with one name attrgetter returns the value itself, which compares and hashes as well
     values: Callable[[object], Any] = operator.attrgetter(*compared) if compared else type
@@ -160,7 +146,6 @@ def _methods(fields: Mapping[str, _Field], options: Mapping[str, bool]) -> dict[
 def _set_fields(
     record: Any, fields: Mapping[str, _Field], frozen: bool, arguments: Sequence[object], keywords: Mapping[str, object]
 ) -> bool:
-    """Set the fields of a record as ``__init__`` would; return False where that would raise."""
     places = [name for name, one in fields.items() if one.is_part_of("init") and not one.kw_only]
     values = {**dict(zip(places, arguments, strict=False)), **keywords}
     if len(values) < len(arguments) + len(keywords):
@@ -238,8 +223,6 @@ def _init(cls: Any, frozen: bool) -> Callable[..., None]:
 
 
 class _OnDemand:
-    """An attribute that the standard library expects of a dataclass, created by it on first access."""
-
     def __init__(self, name: str) -> None:
         self._name = name
 
@@ -267,8 +250,6 @@ _MADE_ON_DEMAND = {name: _OnDemand(name) for name in ("__dataclass_fields__", "_
 
 
 class _NamedTupleMeta(type):
-    """Creates named tuples from classes that derive from :class:`_NamedTuple`."""
-
     def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> Any:
         fields = tuple(namespace.get("__annotations__", ()))
         defaults = {field: namespace.pop(field) for field in fields if field in namespace}
@@ -281,8 +262,6 @@ class _NamedTupleMeta(type):
 
 
 class _NamedTuple(tuple, metaclass=_NamedTupleMeta):  # type: ignore[type-arg]
-    """A named tuple whose ``__new__`` is compiled for the first instance."""
-
     _fields: tuple[str, ...]
     _field_defaults: dict[str, Any]
 

@@ -51,7 +51,7 @@ class CleanText:
 def clean_content(text: str) -> CleanText:
     """Make content storable: remove terminal codes, controls and invisible characters; lone surrogates become U+FFFD.
 
-    Tabs, newlines and the characters that :func:`satchel.base.shaping.without_hidden` keeps stay; CRLF and CR become
+    Tabs, newlines and the characters that :func:`satchel.base.invisible.without_hidden` keeps stay; CRLF and CR become
     newlines without a note. There is one note for each kind of change.
     """
     # Python counts variation selectors as printable, so this check works for ASCII only
@@ -77,7 +77,7 @@ def clean_content(text: str) -> CleanText:
     hidden = None
     if first_invisible(text) is not None:
         # imported here because its patterns take long to compile
-        from satchel.base.shaping import without_hidden
+        from satchel.base.invisible import without_hidden
 
         text, hidden = without_hidden(text)
     if hidden is not None:

@@ -112,11 +112,7 @@ def token_counter(encoding: str | None = None) -> TokenCounter:
 
 
 def estimating(reason: str) -> TokenCounter:
-    """Return a counter that estimates.
-
-    Args:
-        reason: why it only does that.
-    """
+    """Return a counter that estimates."""
     return TokenCounter(ESTIMATE, False, reason, estimate)
 
 
@@ -201,13 +197,6 @@ def estimate(text: str, kind: str | None = None) -> int:
     whole files, 4 % and 16 % for excerpts; a fourth of the bytes gives 13 % and 54 %. The worst are base64
     and packed tables, estimated up to half too low, and long runs of one sign or of spaces, which the
     encoding packs.
-
-    Args:
-        text: any string.
-        kind: the file's suffix, as in ``py`` or ``.svg``; None for prose.
-
-    Returns:
-        The estimated tokens: 0 for an empty text, else at least 1.
     """
     if not text:
         return 0
@@ -234,6 +223,5 @@ def estimate(text: str, kind: str | None = None) -> int:
 
 
 def _runs(classes: bytes, mask: bytes) -> int:
-    """Return the number of runs of some classes."""
     marked = classes.translate(mask)
     return marked.count(b" x") + marked.startswith(b"x")

@@ -61,18 +61,7 @@ class ConfigFile:
 
 
 def read(path: Path, root: Path | None = None, *, any_bytes: bool = False) -> ConfigFile:
-    """Read a configuration file, which need not exist.
-
-    Args:
-        root: a folder above it that the user named, such as a project's. Links up to it are followed, links below it
-            are refused. None means the home folder, or the file's own folder if it is outside the home folder.
-        any_bytes: whether to accept bytes that are not UTF-8, as in a program; the text then keeps the byte order mark.
-
-    Raises:
-        Refused: it or a folder below the root is a link, or it is not a regular file, is larger than 4 MiB or
-            belongs to another user.
-        InvalidInput: it cannot be read, or is not UTF-8.
-    """
+    """Read a configuration file, which need not exist."""
     path = Path(os.path.abspath(path))  # noqa: PTH100 -- resolving would follow links
     if root is None:
         root = Path.home() if path.is_relative_to(Path.home()) else path.parent
@@ -115,36 +104,19 @@ def write(file: ConfigFile, text: str) -> None:
     """Replace a configuration file atomically, preserving its permissions and byte order mark.
 
     Missing folders are created; in the home folder they are private to the user.
-
-    Raises:
-        Conflict: it changed since it was read; nothing was written.
-        Refused: it or its folder is read-only, or it is now a file that :func:`read` refuses.
-        IoError: the system could not write it; the file is unchanged.
     """
     overwrite(file, file.encoded(text))
 
 
 def overwrite(file: ConfigFile, content: bytes, *, is_program: bool = False, is_private: bool = False) -> None:
-    """Replace a configuration file with bytes, like :func:`write`.
-
-    Args:
-        is_program: whether to make a new file executable.
-        is_private: whether to make the file private to this user, whatever its permissions were.
-    """
+    """Replace a configuration file with bytes, like :func:`write`."""
     with naming(file.path, "written"), _folder_of(file, make=True) as folder:
         if folder is not None:
             _replace(folder, file, content, is_program=is_program, is_private=is_private)
 
 
 def delete(file: ConfigFile, folders: Sequence[str] = ()) -> None:
-    """Delete a configuration file.
-
-    Args:
-        folders: the folders created for it, outermost first; those left empty are deleted too.
-
-    Raises:
-        Refused: its folder is read-only.
-    """
+    """Delete a configuration file."""
     with naming(file.path, "deleted"), _folder_of(file, make=False) as folder:
         if folder is not None:
             _refuse_read_only(file.path.parent, os.fstat(folder).st_mode)
@@ -155,11 +127,7 @@ def delete(file: ConfigFile, folders: Sequence[str] = ()) -> None:
 
 
 def check_writable(file: ConfigFile) -> None:
-    """Check that :func:`write` could replace a file, before any other file is written.
-
-    Raises:
-        Refused: the file or its folder is read-only, or the folder in which missing ones would be created.
-    """
+    """Check that :func:`write` could replace a file, before any other file is written."""
     folder = file.path.parent
     while not folder.exists():
         folder = folder.parent
@@ -172,7 +140,6 @@ def check_writable(file: ConfigFile) -> None:
 
 @contextmanager
 def _folder_of(file: ConfigFile, *, make: bool) -> Iterator[int | None]:
-    """Open a file's folder step by step from its root without following links below it; yield None if it is missing."""
     mode = 0o700 if file.root == Path.home() else 0o777
     current = file.root
     try:
@@ -209,7 +176,6 @@ def _folder_of(file: ConfigFile, *, make: bool) -> Iterator[int | None]:
 
 
 def _content(folder: int, file: ConfigFile) -> tuple[bytes, os.stat_result] | None:
-    """Read a file, with the checks of :func:`read`; return None if there is no file."""
     path = file.path
     try:
         status = os.lstat(path.name, dir_fd=folder)
@@ -237,7 +203,6 @@ def _content(folder: int, file: ConfigFile) -> tuple[bytes, os.stat_result] | No
 
 
 def _replace(folder: int, file: ConfigFile, content: bytes, *, is_program: bool, is_private: bool) -> None:
-    """Replace a file if it has not changed since it was read."""
     name = file.path.name
     _refuse_read_only(file.path.parent, os.fstat(folder).st_mode)
     draft, is_placed = f".{name}.{secrets.token_hex(8)}", False

@@ -112,7 +112,6 @@ def _errors_by_code() -> dict[str, type[SatchelError]]:
 
 
 def _made(kind: Any, fields: Mapping[str, Any]) -> Any:
-    """Return a record, without unknown fields and with defaults for missing ones."""
     names = _fields_of(kind)
     if names is None:
         raise TypeError(f"{kind.__name__} is not a record")

@@ -14,8 +14,7 @@ from satchel.keep.entries import structured
 from satchel.keep.entries.records import ERROR, REVIEW_VERDICT, SCRATCHPAD
 from satchel.keep.entries.structured import Scratchpad
 from satchel.keep.loop_scope import OF_LOOPS, LoopScope
-from satchel.store.asking import Asking, answering
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Asking, Transaction, answering, set_of
 
 RECENT_DAYS = 14
 """How many days of a loop count."""

@@ -74,6 +74,10 @@ class Notices(Service):
             InvalidInput: invalid agent name.
         """
         work = self._workplace
+        if work.notify_command is not None:
+            from satchel.brief.room.notifying import notify_quietly  # imported here: few have a command
+
+            notify_quietly(work)
         agent = check_agent(work, agent)
         paths = tuple(dict.fromkeys(files))
         free: list[Refusal] = []

@@ -1,13 +1,21 @@
-"""What changed in a file since the model was given it, and how that is written."""
+"""Changes of files since the model received them, and the stored contents that diffs are made from.
+
+A missing content costs tokens only: its file is sent whole.
+"""
 
 from __future__ import annotations
 
+import zlib
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from satchel.consult.records import FoundFile, KnownFile
+from satchel.base.records import dataclass
+from satchel.consult.records import FoundFile, KnownFile, digest_of_text
+from satchel.keep.expiry import remove_contents
+from satchel.redaction import finds_secret
+from satchel.store.transaction import Transaction
 
 _MAX_WORK = 3_000_000
 """Steps spent on one pair of texts, less than a second; what is left unmatched then counts as replaced."""
@@ -21,9 +29,6 @@ def matching_lines(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, in
     file that comes: 16,000 lines that change places in pairs took it 18 s, here 0.1, and four times as much for
     twice the lines; of 20,000 lines that all repeat it called every one changed when three were. Here the work is
     counted: the worst of a million lines took 2 s, of 20,000 0.3.
-
-    Returns:
-        Pairs of indexes; a line in no pair was removed or added.
     """
     numbers: dict[str, int] = {}
     before = [numbers.setdefault(line, len(numbers)) for line in old]
@@ -59,7 +64,6 @@ def matching_lines(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, in
 def _anchors(
     before: list[int], low: int, high: int, after: list[int], new_low: int, new_high: int
 ) -> list[tuple[int, int]]:
-    """Return the longest rising run of lines that occur once in each of two stretches."""
     places: dict[int, int] = {}
     for at in range(new_low, new_high):
         places[after[at]] = -1 if after[at] in places else at
@@ -90,7 +94,6 @@ def _anchors(
 
 
 def _shortest_edit(before: list[int], after: list[int], most: int) -> tuple[list[tuple[int, int]], int]:
-    """Return the pairs that the shortest edit leaves in place, none if it is not found in time, and the work."""
     size, new_size = len(before), len(after)
     front = _Front(1, array("i", [0]))
     history: list[_Front] = []
@@ -126,7 +129,6 @@ class _Front(NamedTuple):
 
 
 def _step(front: _Front, diagonal: int) -> tuple[int, bool]:
-    """Return the line of the old text at which an edit enters a diagonal, and whether it adds a line or removes one."""
     low, reached = front
     place = (diagonal - 1 - low) // 2
     if place < 0:
@@ -137,7 +139,6 @@ def _step(front: _Front, diagonal: int) -> tuple[int, bool]:
 
 
 def _walk_back(history: list[_Front], at: int, new_at: int) -> list[tuple[int, int]]:
-    """Follow the edit from the ends of both texts to their beginnings."""
     pairs: list[tuple[int, int]] = []
     for front in reversed(history):
         start, adds = _step(front, at - new_at)
@@ -157,7 +158,7 @@ _NO_NEWLINE = "\\ No newline at end of file\n"
 
 
 def is_surely_held(known: KnownFile, found: FoundFile) -> bool:
-    """Tell whether a file is in the prompt with the content that it still has, without reading it."""
+    """Check by size and time alone whether the prompt has a file's current content."""
     return known.why is None and found.mtime_ns == known.mtime_ns and found.size == known.size
 
 
@@ -167,10 +168,6 @@ def telling_time(mtime_ns: int, read_at: int) -> int | None:
     A file that was written shortly before it was read may be written again within one step of the clock, with the
     same size and time: only its content can tell, as for git's index (https://git-scm.com/docs/racy-git). So it is
     for a time in the future.
-
-    Args:
-        mtime_ns: of the file when it was read.
-        read_at: a moment before that, in milliseconds UTC.
     """
     return mtime_ns if mtime_ns < (read_at - RACY_MS) * 1_000_000 else None
 
@@ -180,9 +177,6 @@ def unified_diff(old: str, new: str) -> str:
 
     The format is that of `diff -u` without the two lines that name the files
     (https://www.gnu.org/software/diffutils/manual/html_node/Detailed-Unified.html).
-
-    Returns:
-        The hunks, empty for equal texts; time and memory are bounded, at the price of a longer diff.
     """
     before, after = _lines(old), _lines(new)
     written: list[str] = []
@@ -201,7 +195,6 @@ def unified_diff(old: str, new: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Cut a text after each newline, and nowhere else; str.splitlines knows eight more ends of lines."""
     *whole, rest = text.split("\n")
     lines = [f"{line}\n" for line in whole]
     if rest:
@@ -210,12 +203,10 @@ def _lines(text: str) -> list[str]:
 
 
 def _range(low: int, high: int) -> str:
-    """Name lines from low up to high as a hunk does: counted from 1; an empty range names the line before it."""
     return f"{low + 1 if high > low else low},{high - low}"
 
 
 def _hunks(before: list[str], after: list[str]) -> Iterator[list[tuple[int, int, str]]]:
-    """Yield the changed places with the lines around them; each line with its places in both texts and its sign."""
     hunk: list[tuple[int, int, str]] = []
     at = new_at = 0
     for match, new_match in [*matching_lines(before, after), (len(before), len(after))]:
@@ -237,3 +228,116 @@ def _hunks(before: list[str], after: list[str]) -> Iterator[list[tuple[int, int,
         while hunk[-1 - trailing][2] == " ":
             trailing += 1
         yield hunk[: len(hunk) - max(0, trailing - _CONTEXT_LINES)]
+
+
+MAX_CONTENT_BYTES = 64 * 1024 * 1024
+"""How much the contents of a whole store take, compressed, unless configured."""
+
+_ZLIB_LEVEL = 6
+_TOUCH_MS = 3_600_000
+_FILLED_TENTHS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A compressed content, ready to be kept; digest is of the content itself."""
+
+    digest: bytes
+    compressed: bytes
+
+
+def pack_contents(contents: Mapping[bytes, str]) -> list[Packed]:
+    """Compress contents, outside any transaction. One with a secret is left out: it is never stored."""
+    return [Packed(digest, compress(text)) for digest, text in sorted(contents.items()) if finds_secret(text) is None]
+
+
+def unpack_content(packed: Packed) -> str | None:
+    """Return a content that was kept, or None where it is damaged or not what its digest says."""
+    text = decompress(packed.compressed)
+    if text is None or digest_of_text(text) != packed.digest:
+        return None
+    return text
+
+
+def compress(text: str) -> bytes:
+    """Return a text as it is stored; lone surrogates survive."""
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), _ZLIB_LEVEL)
+
+
+def decompress(data: bytes) -> str | None:
+    """Return the text that was compressed, or None where the data is damaged."""
+    try:
+        return zlib.decompress(data).decode("utf-8", "surrogatepass")
+    except (zlib.error, UnicodeDecodeError):
+        return None
+
+
+def store_contents(transaction: Transaction, project_id: int, contents: list[Packed], now: int) -> None:
+    """Keep contents; one that is there already counts as used, and is written again in case it was damaged."""
+    transaction.many(
+        """
+        INSERT INTO blobs (project_id, digest, last_used, size, bytes) VALUES (:project, :digest, :now, :size, :bytes)
+        ON CONFLICT (project_id, digest) DO UPDATE
+        SET last_used = excluded.last_used, size = excluded.size, bytes = excluded.bytes
+        """,
+        [
+            {
+                "project": project_id,
+                "digest": content.digest,
+                "now": now,
+                "size": len(content.compressed),
+                "bytes": content.compressed,
+            }
+            for content in contents
+        ],
+    )
+
+
+def touch_contents(transaction: Transaction, project_id: int, conversation_id: int, now: int) -> None:
+    """Mark what a conversation may need as used; by the hour, so that most turns write nothing for it."""
+    transaction.run(
+        """
+        UPDATE blobs SET last_used = :now
+        WHERE project_id = :project AND last_used < :before
+            AND digest IN (
+                SELECT f.digest FROM conversation_folders d JOIN conversation_files f ON f.folder_id = d.id
+                WHERE d.conversation_id = :conversation
+            )
+        """,
+        {"project": project_id, "conversation": conversation_id, "now": now, "before": now - _TOUCH_MS},
+    )
+
+
+def load_content(transaction: Transaction, project_id: int, digest: bytes) -> str | None:
+    """Return the content of a digest; None where it is not kept, or not what it should be."""
+    row = transaction.one(
+        "SELECT bytes FROM blobs WHERE project_id = :project AND digest = :digest",
+        {"project": project_id, "digest": digest},
+    )
+    return None if row is None else unpack_content(Packed(digest, row[0]))
+
+
+def trim_contents(transaction: Transaction, project_id: int, max_bytes: int) -> int:
+    """Remove what is too much in a project: what no conversation needs, then the least recently used."""
+    if _total_size(transaction, project_id) <= max_bytes:
+        return 0
+    removed = remove_contents(transaction, project_id)
+    excess = _total_size(transaction, project_id) - max_bytes * _FILLED_TENTHS // 10
+    leaving: list[int] = []
+    for number, size in transaction.all(
+        "SELECT id, size FROM blobs WHERE project_id = :project ORDER BY last_used, id", {"project": project_id}
+    ):
+        if excess <= 0:
+            break
+        leaving.append(number)
+        excess -= size
+    transaction.many("DELETE FROM blobs WHERE id = :id", [{"id": number} for number in leaving])
+    return removed + len(leaving)
+
+
+def _total_size(transaction: Transaction, project_id: int) -> int:
+    row = transaction.one(
+        "SELECT COALESCE(sum(size), 0) FROM blobs WHERE project_id = :project", {"project": project_id}
+    )
+    assert row is not None
+    return int(row[0])

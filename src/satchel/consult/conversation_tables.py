@@ -1,14 +1,29 @@
-"""The tables of conversations: rows read and written, without any rule of who may."""
+"""Tables of conversations: rows, leases that let one call at a time continue, and the checks of `satchel doctor`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
-from satchel.base.errors import SatchelError, StoreDamaged
-from satchel.consult import blobs
-from satchel.consult.conversation_records import Turn, TurnResult
-from satchel.consult.records import ConversationState, KnownFile, Overflow, PastTurn, known_file
-from satchel.store.transaction import Transaction
+from satchel.base.clock import moment_text, year_of
+from satchel.base.errors import Conflict, SatchelError, StoreDamaged
+from satchel.consult import changes
+from satchel.consult.records import (
+    Conversation,
+    ConversationKey,
+    ConversationState,
+    KnownFile,
+    Lease,
+    Overflow,
+    PastTurn,
+    Turn,
+    TurnResult,
+    known_file,
+)
+from satchel.keep.housekeeping.checks import Check, Examination
+from satchel.store.engine import Engine
+from satchel.store.transaction import Row, Transaction
 
 _FROM_FILES = """
     FROM conversation_folders d JOIN conversation_files f ON f.folder_id = d.id
@@ -47,11 +62,7 @@ def count_files(transaction: Transaction, conversation_id: int) -> int:
 
 
 def changed_files(before: Mapping[str, KnownFile], after: Mapping[str, KnownFile]) -> list[KnownFile]:
-    """Return what a turn changed of the files of a conversation, by path; a file that is not named stays as it was.
-
-    Raises:
-        SatchelError: a file would move, which never happens.
-    """
+    """Return what a turn changed of the files of a conversation, by path; a file that is not named stays as it was."""
     changed = sorted((known for path, known in after.items() if before.get(path) != known), key=lambda one: one.path)
     for known in changed:
         old = before.get(known.path, known)
@@ -90,13 +101,11 @@ def write_files(transaction: Transaction, conversation_id: int, changed: Sequenc
 
 
 def _split(path: str) -> tuple[str, str]:
-    """Return a path's folder, ending in a slash or empty, and the name in it."""
     cut = path.rfind("/") + 1
     return path[:cut], path[cut:]
 
 
 def _ensure_folders(transaction: Transaction, conversation_id: int, wanted: Iterable[str]) -> dict[str, int]:
-    """Return the numbers of the folders of a conversation, after adding those that are new."""
     numbers: dict[str, int] = dict(
         transaction.all(
             "SELECT path, id FROM conversation_folders WHERE conversation_id = :conversation",
@@ -111,13 +120,7 @@ def _ensure_folders(transaction: Transaction, conversation_id: int, wanted: Iter
 def write_turn(
     transaction: Transaction, conversation_id: int, said: PastTurn, prompt: bytes, result: TurnResult, now: int
 ) -> None:
-    """Write a turn that was answered.
-
-    Args:
-        said: question and answer, as they may be stored.
-        prompt: compressed, as it may be stored.
-        now: in milliseconds UTC.
-    """
+    """Write a turn that was answered."""
     transaction.add(
         "conversation_turns",
         {
@@ -136,7 +139,7 @@ def write_turn(
 
 
 def load_past(transaction: Transaction, conversation_id: int) -> tuple[PastTurn, ...]:
-    """Return what was asked and answered in the turns of a conversation, in their order."""
+    """Return the questions and answers of a conversation, in their order."""
     rows = transaction.all(
         "SELECT n, question, answer FROM conversation_turns WHERE conversation_id = :conversation ORDER BY n",
         {"conversation": conversation_id},
@@ -148,14 +151,7 @@ _MOST_TURNS = 2**31
 
 
 def load_turns(transaction: Transaction, conversation_id: int, first: int, last: int | None = None) -> tuple[Turn, ...]:
-    """Return the turns of a conversation from one on, in their order.
-
-    Args:
-        last: the last of them; None goes on to the end.
-
-    Raises:
-        StoreDamaged: the text of one cannot be read.
-    """
+    """Return the turns of a conversation from one on, in their order."""
     rows = transaction.all(
         """
         SELECT n, prompt, answer, provider_ref, sent_tokens, resent_tokens, answer_tokens, created_at, question
@@ -165,7 +161,7 @@ def load_turns(transaction: Transaction, conversation_id: int, first: int, last:
     )
     turns = []
     for n, compressed, *rest in rows:
-        prompt = blobs.decompress(compressed)
+        prompt = changes.decompress(compressed)
         if prompt is None:
             raise StoreDamaged(
                 f"turn {n} of a conversation cannot be read",
@@ -173,3 +169,216 @@ def load_turns(transaction: Transaction, conversation_id: int, first: int, last:
             )
         turns.append(Turn(n, prompt, *rest))
     return tuple(turns)
+
+
+LEASE_MS = 120_000
+"""How long a lease lasts that asks for no other time and is not renewed."""
+
+LONGEST_LEASE_MS = 3_600_000
+
+LEASE_COLUMNS = "lease_token, lease_holder, lease_since, lease_until, lease_process"
+"""What :func:`live_lease` reads."""
+
+END_OF_LEASE = "lease_token = NULL, lease_holder = NULL, lease_since = NULL, lease_until = NULL, lease_process = NULL"
+"""Ends a lease, in an UPDATE of a conversation."""
+
+
+def live_lease(columns: Sequence[Any], now: int) -> Lease | None:
+    """Return the lease of a row if it still counts.
+
+    One that would last longer than any can was made by a clock that was put back since; one whose process is gone was
+    left by a crash.
+    """
+    token, holder, since, until, process = columns
+    if token is None or not now < until < now + 2 * LONGEST_LEASE_MS or _is_gone(process):
+        return None
+    return Lease(token, holder, since, until)
+
+
+def _machine() -> str | None:
+    return os.uname().nodename if hasattr(os, "uname") else None
+
+
+def _is_gone(process: str | None) -> bool:
+    machine, _, number = (process or "").rpartition(" ")
+    if not number.isdigit() or machine != _machine():
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
+
+
+def grant_lease(transaction: Transaction, conversation_id: int, holder: str, now: int, lease_ms: int) -> Lease:
+    """Give a conversation to a call, even if another had it."""
+    lease = Lease(os.urandom(16), holder, now, now + lease_ms)
+    transaction.run(
+        """
+        UPDATE conversations
+        SET lease_token = :token, lease_holder = :holder, lease_since = :since, lease_until = :until,
+            lease_process = :process
+        WHERE id = :id
+        """,
+        {
+            "token": lease.token,
+            "holder": lease.holder,
+            "since": lease.since,
+            "until": lease.until,
+            "process": f"{_machine()} {os.getpid()}",
+            "id": conversation_id,
+        },
+    )
+    return lease
+
+
+def extend_lease(transaction: Transaction, conversation: Conversation, now: int, lease_ms: int) -> Lease:
+    """Extend a lease, even an expired one that nobody took over."""
+    held = conversation.lease
+    lease = Lease(held.token, held.holder, held.since, now + lease_ms)
+    if not transaction.execute(
+        "UPDATE conversations SET lease_until = :until WHERE id = :id AND lease_token = :token",
+        {"until": lease.until, "id": conversation.id, "token": lease.token},
+    ):
+        raise lost_lease(conversation.key)
+    return lease
+
+
+def release_lease(transaction: Transaction, conversation: Conversation) -> bool:
+    """End a lease, and forget a conversation that has not begun; False where another call has it."""
+    held = {"id": conversation.id, "token": conversation.lease.token}
+    return bool(
+        transaction.execute("DELETE FROM conversations WHERE id = :id AND lease_token = :token AND turns = 0", held)
+        or transaction.execute(f"UPDATE conversations SET {END_OF_LEASE} WHERE id = :id AND lease_token = :token", held)
+    )
+
+
+def holds_lease(transaction: Transaction, conversation_id: int, lease: Lease) -> bool:
+    """Whether a conversation is still that of the call that was given the lease."""
+    row = transaction.one(
+        "SELECT 1 FROM conversations WHERE id = :id AND lease_token = :token",
+        {"id": conversation_id, "token": lease.token},
+    )
+    return row is not None
+
+
+def remove_unbegun(transaction: Transaction, project_id: int, now: int) -> None:
+    """Remove what crashed first calls left, once no call can be so slow."""
+    transaction.run(
+        "DELETE FROM conversations WHERE project_id = :project AND turns = 0 AND lease_until < :before",
+        {"project": project_id, "before": now - LONGEST_LEASE_MS},
+    )
+
+
+def refused_lease(key: ConversationKey, lease: Lease) -> Conflict:
+    """Return the error for a conversation that another call holds."""
+    year = year_of(lease.until)
+    return Conflict(
+        f"the conversation {key.conversation!r} with {key.assistant} is held by {lease.holder} "
+        f"since {moment_text(lease.since, year)}, until {moment_text(lease.until, year)} UTC at the latest",
+        "Wait until its call has ended, or use another conversation",
+    )
+
+
+def lost_lease(key: ConversationKey) -> Conflict:
+    """Return the error for a call whose conversation was taken over."""
+    return Conflict(
+        f"the conversation {key.conversation!r} with {key.assistant} is held by this call no longer: "
+        "it was taken over once the lease had ended, or was reset",
+        "Nothing of this turn was recorded; ask again to continue from its current state",
+    )
+
+
+_PER_STEP = 50
+"""How many texts are read at a time: one may take megabytes."""
+
+
+def check_turns(engine: Engine) -> Check:
+    """Read every turn of every conversation, and compare the turns with the count of their conversation."""
+    with engine.read() as transaction:
+        total, unread = 0, []
+        for _, compressed, n, session, assistant in _in_steps(transaction, _TURNS):
+            total += 1
+            if changes.decompress(compressed) is None:
+                unread.append(f"turn {n} of {session!r} with {assistant} cannot be read")
+        missing = [
+            f"{session!r} with {assistant} has {there} of its {turns} turns"
+            for session, assistant, turns, there in transaction.all(_MISSING)
+        ]
+    problems = [*unread, *missing]
+    if problems:
+        return Check(
+            "conversations",
+            "failed",
+            f"{problems[0]} ({len(problems)} in all); `satchel consult --reset` forgets such a conversation, "
+            "`satchel restore` goes back to a backup",
+        )
+    return Check("conversations", "ok", f"every turn can be read, {total} in all")
+
+
+def check_contents(engine: Engine) -> Check:
+    """Compare every content that is kept for diffs with its digest."""
+    with engine.read() as transaction:
+        whole = [
+            changes.unpack_content(changes.Packed(digest, compressed)) is not None
+            for _, compressed, digest in _in_steps(transaction, _ALL_CONTENTS)
+        ]
+    damaged = whole.count(False)
+    if damaged:
+        return Check(
+            "contents",
+            "warning",
+            f"{damaged} of {len(whole)} are damaged: they count as missing, so their files go whole where a diff would "
+            "have done, which replaces them",
+        )
+    return Check("contents", "ok", f"every one is what was sent, {len(whole)} in all")
+
+
+def check_vector_stores(engine: Engine) -> Check:
+    """Count the vector stores at providers that are recorded, and those that no call uses any more."""
+    with engine.read() as transaction:
+        rows = transaction.all(_ALL_STORES, {"now": engine.clock()})
+    total, left = sum(row[1] for row in rows), sum(row[2] for row in rows)
+    if left:
+        accounts = ", ".join(account for account, _, several in rows if several)
+        return Check(
+            "vector stores",
+            "warning",
+            f"{left} of {total} were left by calls that broke off; the next question with the same key deletes them "
+            f"({accounts})",
+        )
+    return Check("vector stores", "ok", f"{total} recorded, perhaps still in use" if total else "none are recorded")
+
+
+EXAMINATIONS: tuple[Examination, ...] = (
+    ("conversations", check_turns),
+    ("contents", check_contents),
+    ("vector stores", check_vector_stores),
+)
+"""Every check of this module, in their order."""
+
+_TURNS = """
+    SELECT t.id, t.prompt, t.n, c.session_id, c.assistant
+    FROM conversation_turns t JOIN conversations c ON c.id = t.conversation_id
+    WHERE t.id > :after ORDER BY t.id LIMIT :most
+"""
+_ALL_CONTENTS = "SELECT id, bytes, digest FROM blobs WHERE id > :after ORDER BY id LIMIT :most"
+_MISSING = """
+    SELECT c.session_id, c.assistant, c.turns, count(t.id)
+    FROM conversations c LEFT JOIN conversation_turns t ON t.conversation_id = c.id AND t.n <= c.turns
+    GROUP BY c.id, c.session_id, c.assistant, c.turns HAVING count(t.id) <> c.turns ORDER BY c.id
+"""
+# one that was tried to delete has time until the next try, and is left over all the same
+_ALL_STORES = """
+    SELECT provider, count(*), count(*) FILTER (WHERE expires_at <= :now OR attempts > 0)
+    FROM vector_stores GROUP BY provider ORDER BY provider
+"""
+
+
+def _in_steps(transaction: Transaction, sql: str) -> Iterator[Row]:
+    after = 0
+    while rows := transaction.all(sql, {"after": after, "most": _PER_STEP}):
+        yield from rows
+        after = rows[-1][0]

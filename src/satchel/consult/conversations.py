@@ -1,6 +1,7 @@
 """Conversations: who continues one, what it holds after its last successful turn, and forgetting it.
 
 A call acquires a conversation, and either commits its turn or releases it: in between, nothing of the turn is stored.
+
 """
 
 from __future__ import annotations
@@ -13,21 +14,22 @@ from typing import TYPE_CHECKING
 from satchel.base.errors import NotFound, SatchelError, nearest
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page, check_whole
 from satchel.base.text import check_name
-from satchel.consult import blobs, conversation_tables, leases
-from satchel.consult.conversation_records import (
+from satchel.consult import changes, conversation_tables
+from satchel.consult.conversation_tables import LEASE_MS, LONGEST_LEASE_MS
+from satchel.consult.records import (
     Committed,
     Conversation,
     ConversationHistory,
     ConversationKey,
+    ConversationState,
     ForgottenConversation,
     Lease,
     ListedConversation,
+    PastTurn,
     Turn,
     TurnResult,
     list_placements,
 )
-from satchel.consult.leases import LEASE_MS, LONGEST_LEASE_MS
-from satchel.consult.records import ConversationState, PastTurn
 from satchel.keep import expiry, names, projects
 from satchel.keep.projects import Project, Workplace
 from satchel.keep.texts import storable
@@ -41,17 +43,17 @@ if TYPE_CHECKING:
 
 _COLUMNS = f"""
     id, uid, seq, assistant, session_id, turns, held_tokens, sent_tokens, resent_tokens, answer_tokens,
-    created_at, updated_at, {leases.COLUMNS}
+    created_at, updated_at, {conversation_tables.LEASE_COLUMNS}
 """
 _OF_KEY = "project_id = :project AND owner = :owner AND assistant = :assistant AND session_id = :session"
 HAS_TURNS = f"turns > 0 AND {expiry.GOES_ON}"
-"""What is there for readers."""
+"""Condition of the conversations that readers see."""
 
 
 class Conversations:
     """The conversations of a project."""
 
-    def __init__(self, workplace: Workplace, *, max_blob_bytes: int = blobs.MAX_BYTES) -> None:
+    def __init__(self, workplace: Workplace, *, max_blob_bytes: int = changes.MAX_CONTENT_BYTES) -> None:
         self.workplace = workplace
         self._max_blob_bytes = max_blob_bytes
 
@@ -73,23 +75,23 @@ class Conversations:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
             row = transaction.one(
-                f"SELECT id, expires_at, {leases.COLUMNS} FROM conversations WHERE {_OF_KEY}",
+                f"SELECT id, expires_at, {conversation_tables.LEASE_COLUMNS} FROM conversations WHERE {_OF_KEY}",
                 key_values(work, project, key),
             )
-            held = leases.live(row[2:], now) if row else None
+            held = conversation_tables.live_lease(row[2:], now) if row else None
             if held is not None:
-                raise leases.refusal(key, held)
+                raise conversation_tables.refused_lease(key, held)
             if row and row[1] is not None and row[1] <= now:
                 expiry.remove_conversations(transaction, [row[0]], project.id)
                 row = None
             number = int(row[0]) if row else _begin(transaction, work, project, key, now)
-            lease = leases.grant(transaction, number, holder, now, lease_ms)
-            leases.remove_unbegun(transaction, project.id, now)
+            lease = conversation_tables.grant_lease(transaction, number, holder, now, lease_ms)
+            conversation_tables.remove_unbegun(transaction, project.id, now)
             expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
         # apart from the lease that protects it: nobody else waits while the files are read
         with work.engine.read() as transaction:
-            if not leases.is_held(transaction, number, lease):
-                raise leases.lost(key)
+            if not conversation_tables.holds_lease(transaction, number, lease):
+                raise conversation_tables.lost_lease(key)
             state = conversation_tables.load_state(transaction, number)
         return Conversation(number, project.id, key, lease, state)
 
@@ -97,11 +99,7 @@ class Conversations:
     def acquire_lease(
         self, key: ConversationKey, lease_ms: int = LEASE_MS, holder: str | None = None
     ) -> Iterator[Conversation]:
-        """Acquire a conversation for the length of a block, and release it whichever way the block is left.
-
-        Args:
-            key, lease_ms, holder: as for :meth:`acquire`.
-        """
+        """Acquire a conversation for the length of a block, and release it whichever way the block is left."""
         conversation = self.acquire(key, lease_ms, holder)
         try:
             yield conversation
@@ -109,32 +107,24 @@ class Conversations:
             try:
                 self.release(conversation)
             except SatchelError as second:
-                error.add_note(f"the lease on the conversation was not released, it ends by itself: {second}")
+                error.add_note(f"the lease on the conversation was not released; it expires: {second}")
             raise
         self.release(conversation)
 
     def renew(self, conversation: Conversation, lease_ms: int = LEASE_MS) -> Lease:
-        """Hold a conversation for longer, counted from now.
-
-        Raises:
-            Conflict: the lease had ended and another call has taken the conversation over, or it was reset.
-        """
+        """Hold a conversation for longer, counted from now."""
         check_whole("lease_ms", lease_ms, LONGEST_LEASE_MS, smallest=1)
         with self.workplace.engine.write() as transaction:
-            return leases.extend(transaction, conversation, self.workplace.clock(), lease_ms)
+            return conversation_tables.extend_lease(transaction, conversation, self.workplace.clock(), lease_ms)
 
     def release(self, conversation: Conversation) -> bool:
-        """Let others continue a conversation, as after a call that failed. Nothing else of it changes.
-
-        Returns:
-            False where there was nothing to release: the turn was committed, or another call has taken over.
-        """
+        """Release a conversation, as after a call that failed. Nothing else of it changes."""
         engine = self.workplace.engine
         with engine.read() as transaction:
-            if not leases.is_held(transaction, conversation.id, conversation.lease):
+            if not conversation_tables.holds_lease(transaction, conversation.id, conversation.lease):
                 return False
         with engine.write() as transaction:
-            return leases.release(transaction, conversation)
+            return conversation_tables.release_lease(transaction, conversation)
 
     def commit(self, conversation: Conversation, result: TurnResult) -> Committed:
         """Record a turn that was answered, and release the conversation: both or neither.
@@ -152,8 +142,8 @@ class Conversations:
         prompt = redact(plan.prompt)
         question = redact(plan.question).text
         answer = storable(result.answer)
-        compressed = blobs.compress(prompt.text)
-        contents = blobs.pack(plan.new_contents) if self._max_blob_bytes else []
+        compressed = changes.compress(prompt.text)
+        contents = changes.pack_contents(plan.new_contents) if self._max_blob_bytes else []
         before = conversation.state
         held_before = 0 if result.starts_over else before.held_tokens
         after = ConversationState(
@@ -173,7 +163,7 @@ class Conversations:
                     thread_start = CASE WHEN :starts_over = 1 THEN :turn ELSE thread_start END,
                     sent_tokens = sent_tokens + :sent, resent_tokens = resent_tokens + :resent,
                     answer_tokens = answer_tokens + :answered, updated_at = :now, expires_at = :expires, seq = :seq,
-                    {leases.END}
+                    {conversation_tables.END_OF_LEASE}
                 WHERE id = :id AND lease_token = :token
                 """,
                 {
@@ -192,13 +182,13 @@ class Conversations:
                     "token": conversation.lease.token,
                 },
             ):
-                raise leases.lost(conversation.key)
+                raise conversation_tables.lost_lease(conversation.key)
             turn = PastTurn(after.turns, question, answer.text)
             conversation_tables.write_turn(transaction, conversation.id, turn, compressed, result, now)
             conversation_tables.write_files(transaction, conversation.id, changed)
-            blobs.keep(transaction, conversation.project_id, contents, now)
-            blobs.touch(transaction, conversation.project_id, conversation.id, now)
-            blobs.trim(transaction, conversation.project_id, self._max_blob_bytes)
+            changes.store_contents(transaction, conversation.project_id, contents, now)
+            changes.touch_contents(transaction, conversation.project_id, conversation.id, now)
+            changes.trim_contents(transaction, conversation.project_id, self._max_blob_bytes)
         hidden = (f"a secret was redacted in what is stored of the prompt ({kind})" for kind in prompt.kinds)
         return Committed(after, (*dict.fromkeys(hidden), *(f"stored answer: {note}" for note in answer.notes)))
 
@@ -210,11 +200,7 @@ class Conversations:
             return ConversationState() if number is None else conversation_tables.load_state(transaction, number)
 
     def history(self, key: ConversationKey) -> tuple[Turn, ...]:
-        """Return the turns that the assistant remembers, the oldest first: those of the current thread.
-
-        Raises:
-            StoreDamaged: the text of one cannot be read.
-        """
+        """Return the turns that the assistant remembers, the oldest first: those of the current thread."""
         key = check_key(key)
         with self.workplace.engine.read() as transaction:
             number = self._number(transaction, key)
@@ -225,18 +211,7 @@ class Conversations:
             return conversation_tables.load_turns(transaction, number, row[0])
 
     def read(self, number: int, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> ConversationHistory:
-        """Return one conversation of the owner with its turns in all threads, the newest first.
-
-        Args:
-            number: its own in the store.
-            limit: how many turns at most.
-            offset: how many to skip.
-
-        Raises:
-            NotFound: the project has no such conversation.
-            InvalidInput: limit or offset is out of range.
-            StoreDamaged: the text of a turn cannot be read.
-        """
+        """Return one conversation of the owner with its turns in all threads, the newest first."""
         check_page(limit, offset)
         work = self.workplace
         with work.engine.read() as transaction:
@@ -256,7 +231,7 @@ class Conversations:
         return ConversationHistory(conversation, Page(turns[::-1], conversation.turns, offset, limit))
 
     def past(self, key: ConversationKey) -> tuple[PastTurn, ...]:
-        """Return what was asked and answered in every turn, the oldest first, whichever thread it was in."""
+        """Return the questions and answers of all turns, of every thread, the oldest first."""
         key = check_key(key)
         with self.workplace.engine.read() as transaction:
             number = self._number(transaction, key)
@@ -268,7 +243,7 @@ class Conversations:
         def read_old(digest: bytes) -> str | None:
             with self.workplace.engine.read() as transaction:
                 project = projects.find(transaction, self.workplace)
-                return blobs.read(transaction, project.id, digest)
+                return changes.load_content(transaction, project.id, digest)
 
         return read_old
 
@@ -298,18 +273,7 @@ class Conversations:
         offset: int = 0,
         **filters: Unpack[CommonFilters],
     ) -> Page[ListedConversation]:
-        """Return an owner's conversations that had a turn, the newest first.
-
-        Args:
-            assistant: only those with this assistant.
-            conversation: only those that the caller named so.
-            limit: how many at most; 0 asks for the total alone.
-            offset: how many to skip.
-            filters: those of every list.
-
-        Raises:
-            InvalidInput: a filter is no name, or limit or offset is out of range.
-        """
+        """Return an owner's conversations that had a turn, the newest first."""
         from satchel.keep.common_filters import check_common
 
         check_page(limit, offset)
@@ -341,22 +305,18 @@ class Conversations:
         """Forget a conversation: its turns, the placements of its files, and the contents that nothing else needs.
 
         The next call of that name starts over. Vector stores that are still to be deleted stay recorded.
-
-        Raises:
-            NotFound: the conversation is unknown.
-            Conflict: a call holds it.
         """
         key, work = check_key(key), self.workplace
         with work.engine.write() as transaction:
             project = projects.find(transaction, work)
-            statement = f"SELECT id, turns, {leases.COLUMNS} FROM conversations WHERE {_OF_KEY}"
+            statement = f"SELECT id, turns, {conversation_tables.LEASE_COLUMNS} FROM conversations WHERE {_OF_KEY}"
             row = transaction.one(statement, key_values(work, project, key))
             if row is None:
                 raise _unknown(transaction, work, project, key)
             number, turns, *lease = row
-            held = leases.live(lease, work.clock())
+            held = conversation_tables.live_lease(lease, work.clock())
             if held is not None:
-                raise leases.refusal(key, held)
+                raise conversation_tables.refused_lease(key, held)
             files = conversation_tables.count_files(transaction, number)
             transaction.run("DELETE FROM conversations WHERE id = :id", {"id": number})
             contents = expiry.remove_contents(transaction, project.id)
@@ -437,7 +397,7 @@ def _listed(transaction: Transaction, row: Row, now: int) -> ListedConversation:
         sent,
         resent,
         answered,
-        leases.live(lease, now),
+        conversation_tables.live_lease(lease, now),
         created,
         updated,
     )

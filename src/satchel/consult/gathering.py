@@ -1,12 +1,13 @@
 """Gathering: what paths hold, looked at but not read, each file once, and what is held back with the reason.
 
-The reasons that a file is held back for, here and in ``project_files``:
+The reasons that a file is held back for:
 
 ``secret_name``, ``secret``: its name, or what it holds, says that it holds secrets; sent only with force.
 ``outside``: a link leads out of the allowed roots. ``git``: it belongs to git's own folder.
 ``too_large``, ``special``, ``unreadable``, ``vanished``, ``changing``, ``binary``, ``undecodable``: it cannot be sent.
 ``name``: its name cannot stand in a prompt. ``ignored``, ``empty``: a folder that was
 named holds nothing but ignored files, or none.
+
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 
-from satchel.base.contained import is_inside, why_unreadable
 from satchel.base.errors import InvalidInput, NotFound, Refused, TooLarge, nearest
+from satchel.base.file_checks import is_inside, why_unreadable
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.consult.ignoring import list_files
@@ -40,7 +41,7 @@ _UNSAYABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much one turn may look at.
+    """Limits of one turn's files.
 
     Attributes:
         files: how many files, those that are held back included.
@@ -146,7 +147,6 @@ class _Walk:
         self._raise_if_cancelled()
 
     def _take_folder(self, real: str, root: str) -> None:
-        """Take the files of a folder that was named, or record why there are none."""
         before = len(self.held)
         files = 0
         for path, status in self._walk(real, root, is_named=True):
@@ -160,7 +160,6 @@ class _Walk:
             self._hold(self._name(real), "empty", "the folder holds no file")
 
     def _walk(self, folder: str, root: str, *, is_named: bool) -> Iterator[tuple[str, os.stat_result | OSError]]:
-        """Yield the files below a folder that git does not ignore, those of nested repositories included."""
         waiting = [folder]
         while waiting:
             self._raise_if_cancelled()
@@ -194,7 +193,6 @@ class _Walk:
         self._raise_if_cancelled()
 
     def _take_listed(self, real: str, root: str, status: os.stat_result | OSError) -> None:
-        """Take a file of a folder, unless a name on the way to it forbids that."""
         above, _, name = real.rpartition("/")
         if above not in self._prefixes:
             self._prefixes[above] = self._prefix(above, root)
@@ -212,7 +210,6 @@ class _Walk:
             self._take(path, real, root, status)
 
     def _prefix(self, folder: str, root: str) -> str | None:
-        """Return what the names of a folder's files begin with; None where the folder is held back."""
         at = root.rstrip("/")
         for step in _steps(folder, root) if not self._force else ():
             at = f"{at}/{step}"
@@ -222,7 +219,6 @@ class _Walk:
         return "" if folder == self._base else f"{self._name(folder).rstrip('/')}/"
 
     def _take_file(self, real: str, root: str, status: os.stat_result) -> None:
-        """Take a file that was named, or that a link leads to."""
         path = self._name(real)
         *above, name = _steps(real, root)
         if name == ".git" or ".git" in above:
@@ -237,7 +233,6 @@ class _Walk:
             self._take(path, real, root, status)
 
     def _take(self, path: str, real: str, root: str, status: os.stat_result) -> None:
-        """Take a file whose name is acceptable."""
         if not stat.S_ISREG(status.st_mode):
             self._hold(path, "special", "it is no ordinary file")
         elif status.st_size > self._limits.file_bytes:
@@ -248,7 +243,6 @@ class _Walk:
             self.files[path] = FoundFile(path, real, root, status.st_size, status.st_mtime_ns)
 
     def _follow(self, link: str, path: str) -> None:
-        """Take the target of a link, if it is inside a root and not ignored there."""
         real = os.path.realpath(link)
         root = _root_of(real, self._roots)
         if root is None:
@@ -269,7 +263,6 @@ class _Walk:
                 self._take_listed(file, root, listed)
 
     def _listed_below(self, real: str, root: str) -> list[tuple[str, os.stat_result | OSError]]:
-        """Return a path as a root's listing has it, or what the listing has below it."""
         if root not in self._listings:
             self._listings[root] = sorted(self._walk(root, root, is_named=False), key=_path_of)
         listing = self._listings[root]
@@ -282,7 +275,6 @@ class _Walk:
         ]
 
     def _may_enter(self, real: str, root: str) -> bool:
-        """Whether a folder that was named, or that a link leads to, may be walked; otherwise it is held back."""
         steps = _steps(real, root)
         if ".git" in steps:
             self._hold(self._name(real), "git", _GIT)
@@ -300,7 +292,6 @@ class _Walk:
         self.held[path] = HeldBack(path, reason, detail)
 
     def _raise_if_cancelled(self) -> None:
-        """Raise Interrupted or TooLarge, if the call is cancelled or there are too many files."""
         raise_if_cancelled(self._is_cancelled)
         most = self._limits.files
         if len(self.files) + len(self.held) <= most:
@@ -316,13 +307,11 @@ class _Walk:
         )
 
     def _name(self, real: str) -> str:
-        """Return what a real path is called in the conversation."""
         if real == self._base:
             return "."
         return real[len(self._base.rstrip("/")) + 1 :] if is_inside(real, self._base) else real
 
     def _real(self, path: str) -> str:
-        """Return a path behind every link, the folders of files that lie together looked at once."""
         folder, name = os.path.split(path)
         if name in {"", ".", ".."}:
             return os.path.realpath(path)
@@ -335,7 +324,6 @@ class _Walk:
         return self._resolved[folder]
 
     def _missing(self, path: str, real: str) -> NotFound:
-        """Build the error for a path that is not there, with the nearest that is."""
         above, _, name = real.rpartition("/")
         rest = ""
         while _root_of(above, self._roots) is not None and not os.path.isdir(above):  # noqa: PTH112 -- as above
@@ -373,7 +361,6 @@ def _path_of(listed: tuple[str, os.stat_result | OSError]) -> str:
 
 
 def _root_of(real: str, roots: Iterable[str]) -> str | None:
-    """Return the root that contains a path, or is it."""
     for root in roots:
         if real == root or is_inside(real, root):
             return root
@@ -381,7 +368,6 @@ def _root_of(real: str, roots: Iterable[str]) -> str | None:
 
 
 def _steps(real: str, root: str) -> list[str]:
-    """Return the steps from a root to a path below it."""
     return real[len(root) :].strip("/").split("/")
 
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from satchel.base.git_asking import ask_git
-from satchel.base.git_config import text_of
+from satchel.base.git_commands import ask_git
+from satchel.base.git_files import text_of
 
 _SECONDS = 60
 _LIST = ("ls-files", "--cached", "--others", "--exclude-standard", "-z")
@@ -36,13 +36,6 @@ def list_files(
 
     Tracked files are included, even if they match a pattern. A nested repository is yielded as a folder. Where git
     cannot list the folder, as outside a repository, the ``.gitignore`` files from the root down decide.
-
-    Args:
-        folder: its real path.
-        root: the real path of the allowed root that holds it.
-        is_named: whether the user named the folder: then it is listed even if it is ignored itself.
-        hold_unreadable: called for every folder that cannot be listed.
-        raise_if_cancelled: called for every folder.
     """
     is_repository = os.path.lexists(f"{folder}/.git")
     is_ignored = is_named and folder != root and not is_repository and _is_ignored_by_git(folder)

@@ -1,4 +1,4 @@
-"""What one turn of a conversation sends: the stable split, what changed since, and whether it fits."""
+"""Plan of one turn of a conversation: the stable split, changes since, and whether it fits."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter
 from satchel.consult.changes import is_surely_held, telling_time, unified_diff
-from satchel.consult.fences import ANY_MARK, fenced
-from satchel.consult.prompts import Parts, Piece, render, tokens_of_past
+from satchel.consult.prompts import ANY_MARK, Parts, Piece, fenced, render, tokens_of_past
 from satchel.consult.records import (
     Content,
     ConversationState,
@@ -32,7 +31,7 @@ _LIST_SHARE = 0.04
 """Which share of the room each list of the file map may take."""
 
 _EARLIER_SHARE = 0.2
-"""Which share of the room may be taken by what is said again of turns that the provider has forgotten."""
+"""Share of the room for the discussion that the provider has forgotten and gets again."""
 
 _MAX_NAMED = 5
 
@@ -106,7 +105,7 @@ def plan_turn(
         excess = full - int(request.inline_share * for_files)
         if inline and excess > 0:
             give_back(inline, overflow, excess)
-        elif full <= most or not draft.say_less(full - most):
+        elif full <= most or not draft.drop_earlier(full - most):
             break
     least = tokens if state.turns == 0 else counter.count(request.instructions) + counter.count(request.briefing or "")
     warnings = check_fits(state.held_tokens, tokens, least, most, request.conversation, request.taken)
@@ -209,7 +208,7 @@ class _Draft:
             self._announced.add(found.path)
 
     def miss(self, paths: Iterable[str], held: Collection[str], is_gone: Callable[[str], bool]) -> None:
-        """Tell once of files that were not gathered because they cannot be: what else was not asked for stays."""
+        """Report removed and withheld files once; other files that were not gathered stay."""
         for path in paths:
             known = self._state.files[path]
             if known.digest is None:
@@ -248,8 +247,8 @@ class _Draft:
             earlier=self._earlier,
         )
 
-    def say_less(self, excess: int) -> bool:
-        """Leave out what was said first of what is said again, until enough tokens are free; whether there was any."""
+    def drop_earlier(self, excess: int) -> bool:
+        """Drop the oldest repeated turns until enough tokens are free; return whether there were any."""
         had_any = bool(self._earlier)
         while excess > 0 and self._earlier:
             excess -= tokens_of_past(self._earlier.pop(0), self._counter)
@@ -271,25 +270,25 @@ class _Draft:
             self.changed[new.path] = self._known(new.path, new.content, new.tokens, turn, why)
 
     def notes(self, overflow: Collection[NewFile]) -> list[str]:
-        """Say what the caller may not expect of the split."""
+        """Return notes on files that are not in the prompt."""
         notes: list[str] = []
         if overflow and self._state.has_overflowed:
             notes.append(
-                f"{_named([new.path for new in overflow])} can be searched, not read whole: "
+                f"{_shortened_list([new.path for new in overflow])} can be searched, not read whole: "
                 "files overflowed before, so that no room is left to promise"
             )
         elif overflow:
             notes.append(
-                f"{_named([new.path for new in overflow])} can be searched, not read whole: "
+                f"{_shortened_list([new.path for new in overflow])} can be searched, not read whole: "
                 "the part of the window that files may take is full"
             )
         outside = [path for path in sorted(self._request.priority) if path in self.overflow and self._places(path)]
         if outside:
-            notes.append(f"{_named(outside)} has priority but is not in the prompt: it did not fit when it was placed")
+            names = _shortened_list(outside)
+            notes.append(f"{names} has priority but is not in the prompt: it did not fit when it was placed")
         return notes
 
     def _places(self, path: str) -> bool:
-        """Whether a path has a place in the conversation, once the turn has succeeded."""
         return path in self.changed or path in self._state.files
 
     def _meet(self, path: str, content: Content) -> None:
@@ -298,7 +297,6 @@ class _Draft:
         self._new.append(NewFile(path, content, tokens, tokens + around))
 
     def _refresh(self, known: KnownFile, content: Content) -> None:
-        """Send what changed of a file in the prompt, or note that it is the same after all."""
         path = known.path
         if content.digest == known.digest and self._request.is_stable:
             self.changed[path] = known._replace(mtime_ns=self._telling_time(content))
@@ -321,7 +319,6 @@ class _Draft:
         self.changed[path] = self._known(path, content, tokens, known.first_turn, None)
 
     def _diff(self, known: KnownFile, content: Content, tokens: int) -> str | None:
-        """Return the diff from what the model holds, if that is known and the diff clearly shorter than the file."""
         old = None if known.digest is None else self._read_old(known.digest)
         if old is None or digest_of_text(old) != known.digest:
             return None
@@ -329,7 +326,6 @@ class _Draft:
         return diff if self._count(known.path, diff) <= CLEARLY_SHORTER * tokens else None
 
     def _search(self, known: KnownFile, content: Content) -> None:
-        """Take a file that overflowed before."""
         self.overflow[known.path] = content
         if known.digest is None:
             self._announced.add(known.path)
@@ -357,7 +353,6 @@ class _Draft:
 
 
 def _newest(past: Sequence[PastTurn], counter: TokenCounter, most: int) -> list[PastTurn]:
-    """Return the newest turns that may be said again within so many tokens, the oldest of them first."""
     recent: list[PastTurn] = []
     for one in reversed(past):
         most -= tokens_of_past(one, counter)
@@ -368,7 +363,6 @@ def _newest(past: Sequence[PastTurn], counter: TokenCounter, most: int) -> list[
 
 
 def _let_go(known: KnownFile) -> KnownFile:
-    """Return what is known of a file that the model is no longer told of: where it belongs."""
     return known._replace(mtime_ns=None, digest=None)
 
 
@@ -376,6 +370,6 @@ def _piece(new: NewFile) -> Piece:
     return Piece(new.path, new.content.digest, new.content.text, is_diff=False, replaces=False, tokens=new.tokens)
 
 
-def _named(paths: list[str]) -> str:
+def _shortened_list(paths: list[str]) -> str:
     shown = ", ".join(paths[:_MAX_NAMED])
     return shown if len(paths) <= _MAX_NAMED else f"{shown} and {len(paths) - _MAX_NAMED} more"

@@ -2,12 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from satchel.base.records import dataclass
 from satchel.base.tokens import TokenCounter
-from satchel.consult.fences import ANY_MARK, choose_mark, fenced, named, quoted
 from satchel.consult.records import PastTurn
+
+_MARK_DIGITS = 9
+"""Digits of a mark to begin with. Encodings take digits in threes, so every mark of nine costs three tokens."""
+
+_PLAIN_NAME = re.compile(r'[^ "\\,:<>]+')
+
+
+ANY_MARK = "123456789"
+"""A mark like those that are chosen, to count what a part takes around its text."""
+
+
+def choose_mark(seeds: Iterable[bytes], texts: Iterable[str]) -> str:
+    """Derive the mark of one message: digits that occur in none of its texts.
+
+    The same contents give the same mark, so that a message sent again is the same; but who writes one file
+    cannot know the mark beforehand, as it depends on all.
+    """
+    seed = hashlib.sha256()
+    for one in seeds:
+        seed.update(one)
+    digits = _digits(seed.digest())
+    mark = "".join(next(digits) for _ in range(_MARK_DIGITS))
+    for text in texts:
+        while mark in text:  # a text without a mark is without every longer one: one pass is enough
+            mark += next(digits)
+    return mark
+
+
+def _digits(seed: bytes) -> Iterator[str]:
+    while True:
+        seed = hashlib.sha256(seed).digest()
+        yield from (str(byte % 10) for byte in seed if byte < 250)
+
+
+def fenced(name: str, mark: str, body: str, **attributes: str) -> str:
+    """Put a text between two delimiter lines, unchanged."""
+    if body and not body.endswith("\n"):
+        attributes["newline"] = "none"
+        body = f"{body}\n"
+    written = "".join(f" {key}={quoted(value)}" for key, value in attributes.items())
+    return f"<{name}-{mark}{written}>\n{body}</{name}-{mark}>\n"
+
+
+def quoted(text: str) -> str:
+    """Write a string as JSON on one line; only what is safe to show stays as it is."""
+    escaped = json.dumps(text, ensure_ascii=False)
+    if escaped.isprintable():
+        return escaped
+    return json.dumps(text)
+
+
+def listed_name(path: str) -> str:
+    """Write a path for a list: as it is where nothing in it could be misread, else quoted."""
+    return path if path.isprintable() and _PLAIN_NAME.fullmatch(path) else quoted(path)
+
 
 OPENING = """\
 You are asked for your opinion on the files below. How to read these messages:
@@ -32,16 +89,7 @@ _MAX_FOLDERS_DEEP = 8
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What one turn sends of one file.
-
-    Attributes:
-        path: its name in the conversation.
-        digest: of the content that the model holds with it.
-        text: the content, or a diff that leads to it.
-        is_diff: which of the two.
-        replaces: whether the model holds an earlier version.
-        tokens: of the text alone.
-    """
+    """Part of a turn about one file."""
 
     path: str
     digest: bytes
@@ -53,7 +101,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What one turn says; lists of paths in their order.
+    """Parts of one turn's text; lists of paths in their order.
 
     Attributes:
         is_opening: whether the model holds nothing of the conversation.
@@ -81,13 +129,7 @@ class Parts:
 
 
 def render(parts: Parts, counter: TokenCounter, max_listed: int) -> str:
-    """Write the text of a turn.
-
-    Args:
-        parts: what to say.
-        counter: of the tokens of the file map.
-        max_listed: the tokens that each list of the file map may take; a longer one names folders.
-    """
+    """Write the text of a turn."""
     mark = choose_mark((piece.digest for piece in parts.pieces), _texts(parts))
     written = [OPENING if parts.is_opening else FOLLOWING, _MARK_LINE.format(mark)]
     if parts.briefing is not None:
@@ -111,13 +153,12 @@ def render(parts: Parts, counter: TokenCounter, max_listed: int) -> str:
     for name, paths in (("removed", parts.removed), ("withheld", parts.withheld)):
         if paths:
             written.append(fenced(name, mark, "".join(f"{quoted(path)}\n" for path in paths)))
-    written += [part for past in parts.earlier for part in _said(past, mark)]
+    written += [part for past in parts.earlier for part in _repeated(past, mark)]
     written.append(fenced("request", mark, _line(parts.instructions)))
     return "".join(written)
 
 
 def _texts(parts: Parts) -> Iterator[str]:
-    """Yield everything of a turn that comes from outside."""
     yield parts.instructions
     yield parts.briefing or ""
     for past in parts.earlier:
@@ -130,14 +171,14 @@ def _texts(parts: Parts) -> Iterator[str]:
     yield "\n".join((*parts.searchable, *parts.removed, *parts.withheld))
 
 
-def _said(past: PastTurn, mark: str) -> tuple[str, ...]:
+def _repeated(past: PastTurn, mark: str) -> tuple[str, ...]:
     texts = (("asked", past.question), ("answered", past.answer))
     return tuple(fenced(name, mark, _line(text), turn=str(past.n)) for name, text in texts)
 
 
 def tokens_of_past(past: PastTurn, counter: TokenCounter) -> int:
-    """Count what it takes to say again what was asked and answered in a turn."""
-    return counter.count("".join(_said(past, ANY_MARK)))
+    """Count the tokens to repeat a turn's question and answer."""
+    return counter.count("".join(_repeated(past, ANY_MARK)))
 
 
 def _line(text: str) -> str:
@@ -149,7 +190,6 @@ def _files(count: int) -> str:
 
 
 def _list_of(title: str, paths: Sequence[str], counter: TokenCounter, max_tokens: int) -> str:
-    """List paths by folder; where that is too long, folders with the number of their files, as deep as it fits."""
     listing = _by_folder(title, paths)
     if counter.count(listing) <= max_tokens:
         return listing
@@ -164,9 +204,9 @@ def _by_folder(title: str, paths: Sequence[str]) -> str:
     folders: dict[str, list[str]] = {}
     for path in paths:
         name = path.rpartition("/")[2]
-        folders.setdefault(path.removesuffix(name), []).append(named(name))
+        folders.setdefault(path.removesuffix(name), []).append(listed_name(name))
     top = [f"{name}\n" for name in folders.pop("", [])]
-    below = [f"{named(folder)}: {', '.join(names)}\n" for folder, names in sorted(folders.items())]
+    below = [f"{listed_name(folder)}: {', '.join(names)}\n" for folder, names in sorted(folders.items())]
     return "".join((f"{title}:\n", *top, *below))
 
 
@@ -175,5 +215,5 @@ def _by_count(title: str, paths: Sequence[str], deep: int) -> str:
     for path in paths:
         folder = "/".join(path.split("/")[:-1][:deep])
         counts[folder] = counts.get(folder, 0) + 1
-    lines = [f"{named(f'{folder}/')}: {_files(count)}\n" for folder, count in sorted(counts.items())]
+    lines = [f"{listed_name(f'{folder}/')}: {_files(count)}\n" for folder, count in sorted(counts.items())]
     return f"{title}, by folder:\n{''.join(lines)}"

@@ -1,24 +1,38 @@
-"""What one call asks, checked before anything is looked at, sent or paid for."""
+"""A question, checked before anything is sent, and what earlier conversations contribute to it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from satchel.base.errors import InvalidInput, SatchelError, unknown_name
-from satchel.base.records import dataclass
+from satchel.base.errors import Conflict, InvalidInput, NotFound, SatchelError, nearest, unknown_name
+from satchel.base.paging import MAX_LIMIT
+from satchel.base.records import dataclass, replace
 from satchel.base.text import check_name, shortened
+from satchel.consult import conversation_tables
 from satchel.consult.consultation import Kept
-from satchel.consult.conversation_records import ConversationKey
+from satchel.consult.conversations import HAS_TURNS, Conversations, check_key, key_values
+from satchel.consult.records import (
+    ConversationKey,
+    ConversationState,
+    EarlierAnswer,
+    KnownFile,
+    ListedConversation,
+    PastTurn,
+)
+from satchel.consult.window import NUMBERED
+from satchel.keep import projects
 from satchel.keep.names import check_identifier
+from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content
+from satchel.redaction import redact
 
 if TYPE_CHECKING:
     from satchel.keep.decisions import Decisions
     from satchel.keep.entries import Entries
     from satchel.keep.runs import Runs
-
 
 KEPT_TYPES = ("discovery", "error", "decision")
 """The types of notes that an answer can be kept as: those whose content is a text."""
@@ -28,7 +42,7 @@ _DECISION = "decision:"
 
 @dataclass(frozen=True, slots=True)
 class Keeping:
-    """What an answer is to be kept as: a note of a type, or a decision of a key."""
+    """Target of an answer: a note of a type, or a decision of a key."""
 
     entry_type: str | None = None
     decision_key: str | None = None
@@ -39,15 +53,7 @@ REMEMBERED = Keeping(entry_type="discovery")
 
 
 def check_keeping(keep_as: str | None, *, dry_run: bool) -> Keeping | None:
-    """Read what an answer is to be kept as, before it is paid for.
-
-    Args:
-        keep_as: a type of note, or ``decision:`` and a key; None keeps nothing.
-        dry_run: whether there will be no answer.
-
-    Raises:
-        InvalidInput: it is neither, or there will be nothing to keep.
-    """
+    """Parse the target of an answer, before the answer is paid for."""
     if keep_as is None:
         return None
     if dry_run:
@@ -68,12 +74,7 @@ class AnswerKeeper:
         self._runs = runs
 
     def check(self, keeping: Keeping, run_id: str | None) -> None:
-        """Make sure, before an answer is paid for, that there is the run which a note of it goes to.
-
-        Raises:
-            NotFound: the run does not exist.
-            InvalidInput: it means all runs.
-        """
+        """Make sure, before an answer is paid for, that there is the run which a note of it goes to."""
         if keeping.entry_type is not None:
             self._runs.get(run_id)
 
@@ -88,15 +89,7 @@ class AnswerKeeper:
         agent: str | None = None,
         max_bytes: int,
     ) -> Kept:
-        """Keep an answer with what it answers; a failure is told, not raised, since the answer is paid for.
-
-        Args:
-            assistant: who answered.
-            instructions: what it was asked.
-            run_id: the run of a note; None takes the default.
-            agent: who keeps it; None takes the default.
-            max_bytes: the longest note; one that nobody asked for is cut to it.
-        """
+        """Store an answer with its question; a failure is returned, not raised, since the answer is paid for."""
         asked = f"{assistant} on: {shortened(' '.join(instructions.split()))}"
         try:
             if keeping.decision_key is not None:
@@ -123,14 +116,14 @@ DEFAULT_CONVERSATION = "default"
 
 @dataclass(frozen=True, slots=True)
 class BriefingRequest:
-    """What a briefing is made for: see :meth:`satchel.brief.briefing.Briefings.brief`."""
+    """Options of a briefing: see :meth:`satchel.brief.briefing.Briefings.brief`."""
 
     role: str | None = None
     task_id: str | None = None
 
 
 class QuestionOptions(TypedDict, total=False):
-    """What a caller may say of a question beside its text.
+    """Options of a question.
 
     Keys:
         conversation: the caller's name for it.
@@ -168,21 +161,7 @@ class QuestionOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One turn's question.
-
-    Attributes:
-        key: of the conversation; its assistant is empty until that is known.
-        notes: what was cleaned or redacted in the question.
-        context, priority, attachments: paths.
-        briefing: for whom one is put before the files; None for none.
-        keeping: what the answer is kept as; None keeps nothing.
-        run_id, agent: of the briefing, and of what is kept.
-        force: whether files that hold secrets are sent.
-        reuse: whether an earlier answer will do.
-        allow_roots: folders outside the project whose files may be sent, absolute.
-        effort, temperature: as in :class:`satchel.consult.assistants.protocol.Ask`.
-        takes_over: whether it goes on with what another assistant discussed under the name.
-    """
+    """One turn's question."""
 
     key: ConversationKey
     instructions: str
@@ -224,15 +203,7 @@ def check_question(
     temperature: float | None = None,
     dry_run: bool = False,
 ) -> Question:
-    """Check what a call asks; for the other parameters see :class:`QuestionOptions`.
-
-    Args:
-        max_bytes: how long the question may be.
-        keep_as, dry_run: as for :func:`check_keeping`.
-
-    Raises:
-        InvalidInput, TooLarge: an argument is not acceptable.
-    """
+    """Check what a call asks; for the other parameters see :class:`QuestionOptions`."""
     for root in allow_roots:
         if not Path(root).is_absolute() or not Path(root).is_dir():
             raise InvalidInput(f"{root[:200]!r} is not an absolute path of a folder", "Name a folder that exists")
@@ -268,3 +239,121 @@ def check_question(
         effort=effort,
         temperature=temperature,
     )
+
+
+_SECOND = 2
+_COMPARED = 200
+"""How many conversations are searched for an earlier answer."""
+
+_NEARLY = 0.9
+"""The share of its words that a question must have in common with an earlier one."""
+
+
+def find_conversation(
+    conversations: Conversations, conversation: str, assistant: str | None = None
+) -> ListedConversation:
+    """Find the one conversation that a name means."""
+    named = conversations.list(conversation=conversation, limit=MAX_LIMIT).items
+    matches = [one for one in named if assistant in {None, one.key.assistant, one.key.assistant.partition(":")[2]}]
+    if not matches:
+        known = [one.key.conversation for one in conversations.list().items]
+        others = ", ".join(one.key.assistant for one in named)
+        close = nearest(conversation, known)
+        raise NotFound(
+            f"there is no conversation {conversation!r}{'' if assistant is None else f' with {assistant}'}",
+            f"There is one with {others}" if others else f"Did you mean {close!r}?" if close else "See which there are",
+        )
+    if len(matches) > 1:
+        raise Conflict(
+            f"conversation {conversation!r} is with {', '.join(one.key.assistant for one in matches)}",
+            "Name the assistant too",
+        )
+    return matches[0]
+
+
+def take_over(
+    conversations: Conversations, state: ConversationState, question: Question, is_gone: Callable[[str], bool]
+) -> tuple[Question, tuple[PastTurn, ...]]:
+    """Return a question with the files, and the turns, of the conversation that a new one continues."""
+    key = question.key
+    before = None
+    if not state.turns:
+        before = predecessor(conversations.workplace, key, takes_over=question.takes_over)
+    if before is None:
+        if question.takes_over:
+            raise Conflict(
+                f"there is nothing of {key.conversation!r} for {key.assistant} to take over",
+                f"Leave out takes_over: {key.assistant} has this conversation"
+                if state.turns
+                else "Name a conversation that you had with another model",
+            )
+        return question, ()
+    files = conversations.state(before).files if question.takes_over else {}
+    paths = [path for path, one in files.items() if one.digest is not None and not is_gone(path)]
+    question = replace(question, context=tuple(dict.fromkeys((*question.context, *paths))))
+    return question, conversations.past(before)
+
+
+def predecessor(work: Workplace, key: ConversationKey, *, takes_over: bool) -> ConversationKey | None:
+    """Return the conversation whose discussion a new one begins with, or None."""
+    key = check_key(key)
+    numbered = NUMBERED.fullmatch(key.conversation)
+    if takes_over:
+        where, session = "assistant <> :assistant AND session_id = :session", key.conversation
+    elif numbered:
+        stem, number = numbered[1], int(numbered[2])
+        where, session = "assistant = :assistant AND session_id = :session", f"{stem}-{number - 1}"
+        session = stem if number == _SECOND else session
+    else:
+        return None
+    with work.engine.read() as transaction:
+        values = key_values(work, projects.find(transaction, work), key)
+        row = transaction.one(
+            f"""
+            SELECT assistant FROM conversations
+            WHERE project_id = :project AND owner = :owner AND {where} AND {HAS_TURNS}
+            ORDER BY updated_at DESC, id DESC LIMIT 1
+            """,
+            {**values, "session": session, "now": work.clock()},
+        )
+    return None if row is None else ConversationKey(row[0], session)
+
+
+def earlier_answer(
+    work: Workplace, key: ConversationKey, question: str, files: Mapping[str, KnownFile]
+) -> EarlierAnswer | None:
+    """Find the last answer of any of the owner's conversations with the assistant to nearly the same question."""
+    key = check_key(key)
+    words, contents = _words(redact(question).text), _contents(files)
+    with work.engine.read() as transaction:
+        project = projects.find(transaction, work)
+        rows = transaction.all(
+            f"""
+            SELECT c.id, c.session_id, t.n, t.created_at, t.question, t.answer
+            FROM conversations c JOIN conversation_turns t ON t.conversation_id = c.id AND t.n = c.turns
+            WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND {HAS_TURNS}
+            ORDER BY updated_at DESC LIMIT {_COMPARED}
+            """,
+            {**key_values(work, project, key), "now": work.clock()},
+        )
+        for number, session, n, created_at, asked, answer in rows:
+            others = _words(asked)
+            if len(words & others) >= _NEARLY * len(words | others) and contents == _contents(
+                conversation_tables.load_files(transaction, number)
+            ):
+                return EarlierAnswer(session, n, created_at, answer)
+    return None
+
+
+def earlier_notes(earlier: EarlierAnswer | None) -> tuple[str, ...]:
+    if earlier is None:
+        return ()
+    return (f"nearly the same question about the same files has an answer, {earlier.description}: reuse returns it",)
+
+
+def _words(question: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", question.casefold()))
+
+
+def _contents(files: Mapping[str, KnownFile]) -> set[tuple[str, bytes]]:
+    return {(path, one.digest) for path, one in files.items() if one.digest is not None}

@@ -1,4 +1,4 @@
-"""The records of consultations that travel between gathering, planning, state and assistants."""
+"""Records of consultations and stored conversations, as gathering, planning, tables and assistants share them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from enum import Enum
 from functools import partial
 from typing import Any, NamedTuple
 
+from satchel.base.clock import moment_text
 from satchel.base.errors import Interrupted
+from satchel.base.paging import Page
 from satchel.base.records import dataclass, field
 
 IsCancelled = Callable[[], bool]
@@ -21,11 +23,7 @@ def never() -> bool:
 
 
 def raise_if_cancelled(is_cancelled: IsCancelled) -> None:
-    """Go on, unless the call is cancelled.
-
-    Raises:
-        Interrupted: it is.
-    """
+    """Raise Interrupted if the call is cancelled."""
     if is_cancelled():
         raise Interrupted("the consultation was cancelled", "Nothing of it was recorded")
 
@@ -47,14 +45,14 @@ def digest_of_text(text: str) -> bytes:
 
 
 class Placement(Enum):
-    """Where a file of a conversation is: in the prompt, or in a vector store. Once decided, it never changes."""
+    """Place of a file of a conversation: the prompt or a vector store. It never changes."""
 
     INLINE = 1
     OVERFLOW = 2
 
 
 class Overflow(Enum):
-    """Why a file went into a vector store: it was too many beside others, too large alone, or came too late."""
+    """Reason for a file's overflow: no room next to others, too large alone, or too late."""
 
     NO_ROOM = 1
     TOO_LARGE = 2
@@ -63,12 +61,7 @@ class Overflow(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """What tells cheaply that a file is unchanged.
-
-    Attributes:
-        size: bytes.
-        mtime_ns: nanoseconds since 1970, a whole number.
-    """
+    """Cheap evidence that a file is unchanged."""
 
     size: int
     mtime_ns: int
@@ -78,13 +71,6 @@ class FoundFile(NamedTuple):
     """A file that was asked for, looked at but not read.
 
     A tuple, like :class:`KnownFile`: every turn makes thousands, and a frozen dataclass takes three times as long.
-
-    Attributes:
-        path: its name in the conversation: relative to the base with forward slashes, or absolute outside it.
-        real_path: where it is behind every link.
-        root: the allowed root that holds it.
-        size: bytes.
-        mtime_ns: nanoseconds since 1970, a whole number.
     """
 
     path: str
@@ -96,12 +82,7 @@ class FoundFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HeldBack:
-    """A file that is not sent, and why.
-
-    Attributes:
-        reason: a short name of the reason, such as ``binary`` or ``secret``.
-        detail: the reason in words, with what would send it, if anything.
-    """
+    """A file that is not sent, and why."""
 
     path: str
     reason: str
@@ -110,7 +91,7 @@ class HeldBack:
 
 @dataclass(frozen=True, slots=True)
 class Gathering:
-    """What paths hold: files in the order of their paths, each once, and what is held back."""
+    """Files in the order of their paths, each once, and those that are held back."""
 
     files: tuple[FoundFile, ...]
     held_back: tuple[HeldBack, ...]
@@ -118,13 +99,7 @@ class Gathering:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The content of a file as it was read, all from the same read.
-
-    Attributes:
-        text: decoded from UTF-8 with nothing changed: encoding it gives the bytes back.
-        digest: of the bytes: see :func:`digest_of`.
-        stat: of the file when it was read.
-    """
+    """The content of a file as it was read, all from the same read."""
 
     text: str
     digest: bytes
@@ -132,7 +107,7 @@ class Content:
 
 
 class KnownFile(NamedTuple):
-    """What a conversation knows of one file that was sent in it.
+    """State of one file in a conversation.
 
     Attributes:
         size: bytes of the content that ``digest`` is of.
@@ -154,7 +129,7 @@ class KnownFile(NamedTuple):
 
     @property
     def placement(self) -> Placement:
-        """Where it is."""
+        """Prompt or vector store."""
         return Placement.INLINE if self.why is None else Placement.OVERFLOW
 
 
@@ -164,7 +139,7 @@ known_file: Callable[[tuple[Any, ...]], KnownFile] = partial(tuple.__new__, Know
 
 @dataclass(frozen=True, slots=True)
 class PastTurn:
-    """What was asked in a turn, without the files that went with it, and what was answered; but for secrets."""
+    """Question and answer of a turn, without files and with secrets redacted."""
 
     n: int
     question: str
@@ -173,7 +148,7 @@ class PastTurn:
 
 @dataclass(frozen=True, slots=True)
 class ConversationState:
-    """What a conversation holds after its last successful turn.
+    """State of a conversation after its last successful turn.
 
     Attributes:
         turns: how many turns succeeded.
@@ -192,13 +167,8 @@ class ConversationState:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How much a model can hold.
-
-    Attributes:
-        tokens: of input and output together.
-        output: the tokens kept for the answer.
-        token_factor: how many of the model's tokens one that we count stands for at most, as far as is known.
-    """
+    """Capacity of a model: `output` tokens are reserved for the answer, and `token_factor` of its tokens
+    stand for one of ours at most."""
 
     tokens: int
     output: int
@@ -216,7 +186,7 @@ ALONE_SHARE = 0.75
 
 @dataclass(frozen=True, slots=True)
 class TurnRequest:
-    """What one turn asks, beside the files of its context.
+    """Request of one turn, without the files of its context.
 
     Attributes:
         conversation: the caller's name for it.
@@ -249,7 +219,7 @@ class TurnRequest:
 
 @dataclass(frozen=True, slots=True)
 class TurnPlan:
-    """What one turn sends, decided before anything is sent.
+    """Plan of one turn, made before anything is sent.
 
     Attributes:
         question: what the caller asks.
@@ -276,3 +246,161 @@ class TurnPlan:
     resent_tokens: int
     notes: tuple[str, ...]
     has_overflowed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationKey:
+    """The identity of a conversation among those of its project and owner."""
+
+    assistant: str
+    conversation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to continue a conversation, which one call at a time has."""
+
+    token: bytes
+    holder: str
+    since: int
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation that a call holds, as it was after its last successful turn."""
+
+    id: int
+    project_id: int
+    key: ConversationKey
+    lease: Lease
+    state: ConversationState
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """A turn that the assistant has answered."""
+
+    plan: TurnPlan
+    answer: str
+    answer_tokens: int
+    provider_ref: str | None = None
+    starts_over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """Result of committing a turn."""
+
+    state: ConversationState
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A past turn."""
+
+    n: int
+    prompt: str
+    answer: str
+    provider_ref: str | None
+    sent_tokens: int
+    resent_tokens: int
+    answer_tokens: int
+    created_at: int
+    question: str
+
+    @property
+    def saved_tokens(self) -> int:
+        """Tokens that were not sent again."""
+        return max(0, self.resent_tokens - self.sent_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierAnswer:
+    """An answer of an assistant to nearly the same question about the same contents of the same files."""
+
+    conversation: str
+    turn: int
+    created_at: int
+    answer: str
+
+    @property
+    def description(self) -> str:
+        """Description of its turn and conversation."""
+        return f"turn {self.turn} of conversation {self.conversation!r}, {moment_text(self.created_at)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFile:
+    """A file of a conversation."""
+
+    path: str
+    tokens: int
+    is_removed: bool
+    why: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedConversation:
+    """A conversation, as a list shows it."""
+
+    id: int
+    uid: str
+    seq: int
+    key: ConversationKey
+    turns: int
+    inline: tuple[ListedFile, ...]
+    overflow: tuple[ListedFile, ...]
+    held_tokens: int
+    sent_tokens: int
+    resent_tokens: int
+    answer_tokens: int
+    lease: Lease | None
+    created_at: int
+    updated_at: int
+
+    @property
+    def saved_tokens(self) -> int:
+        """Tokens that were not sent again."""
+        return max(0, self.resent_tokens - self.sent_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationHistory:
+    """A conversation with its turns, the newest first."""
+
+    conversation: ListedConversation
+    turns: Page[Turn]
+
+
+@dataclass(frozen=True, slots=True)
+class ForgottenConversation:
+    """Counts of what a reset deleted; contents are those that nothing else needed."""
+
+    key: ConversationKey
+    turns: int
+    files: int
+    contents: int
+
+
+def list_placements(files: Mapping[str, KnownFile]) -> tuple[tuple[ListedFile, ...], tuple[ListedFile, ...]]:
+    """Return the files in the prompt and those that overflowed, each by path."""
+    inline: list[ListedFile] = []
+    overflow: list[ListedFile] = []
+    first = min((known.first_turn for known in files.values() if known.why is not None), default=0)
+    for _, known in sorted(files.items()):
+        why = None if known.why is None else _overflow_reason(known.why, known.first_turn, first)
+        part = inline if why is None else overflow
+        part.append(ListedFile(known.path, known.tokens, known.digest is None, why))
+    return tuple(inline), tuple(overflow)
+
+
+def _overflow_reason(why: Overflow, turn: int, first: int) -> str:
+    if why is Overflow.TOO_LARGE:
+        return "larger alone than the part of the window that files may take"
+    if why is Overflow.LATE:
+        return f"new in turn {turn}, after others had overflowed in turn {first}"
+    if turn == 1:
+        return "did not fit next to the files that go first"
+    return f"new in turn {turn}, when it did not fit any more"

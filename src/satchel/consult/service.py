@@ -19,25 +19,42 @@ from satchel.base.errors import (
 )
 from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter, token_counter
-from satchel.consult.assistants.models import MAX_WINDOW, find_model
-from satchel.consult.assistants.opening import AssistantSettings, ProviderState, open_assistant, providers
-from satchel.consult.assistants.protocol import Ask, Assistant, Exchange, Reply, ThreadLost, Timing, noop
-from satchel.consult.consultation import Consultation, Kept, consultation_of
-from satchel.consult.conversation_records import Conversation, ConversationKey, EarlierAnswer, TurnResult
+from satchel.consult.consultation import (
+    Consultation,
+    Failure,
+    Kept,
+    Panel,
+    ask_all,
+    check_panel,
+    comparison_request,
+    consultation_of,
+)
 from satchel.consult.conversations import Conversations
-from satchel.consult.earlier import earlier_answer, earlier_notes, take_over
-from satchel.consult.panel import Failure, Panel, ask_all, check_panel, comparison_request
+from satchel.consult.models import MAX_WINDOW, Ask, Assistant, Exchange, Reply, ThreadLost, Timing, find_model, noop
 from satchel.consult.planning import forgotten
 from satchel.consult.preparing import Preparing, SharedReading
-from satchel.consult.question import REMEMBERED, Question, QuestionOptions, check_question
+from satchel.consult.providers import AssistantSettings, ProviderState, open_assistant, providers
+from satchel.consult.question import (
+    REMEMBERED,
+    Question,
+    QuestionOptions,
+    check_question,
+    earlier_answer,
+    earlier_notes,
+    take_over,
+)
 from satchel.consult.records import (
+    Conversation,
+    ConversationKey,
     ConversationState,
+    EarlierAnswer,
     IsCancelled,
     TurnPlan,
+    TurnResult,
     never,
     raise_if_cancelled,
 )
-from satchel.consult.sweeping import StoresOfConversation, VectorStores
+from satchel.consult.vector_stores import StoresOfConversation, VectorStores
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
 
@@ -52,7 +69,7 @@ _RENEWALS = 3
 _BRIEFING_PART = 4
 """Of the room of a small window, the part that a briefing may take."""
 
-_THREAD_LOST = "the provider had forgotten the thread: its files and what was said in it were sent again"
+_THREAD_LOST = "the provider had forgotten the thread: its files and discussion were sent again"
 _MAX_QUERY_CHARS = 1_000
 """Of a question that a briefing is made for; what stands first in it tells most."""
 
@@ -68,13 +85,6 @@ class Consulting:
         keeper: Callable[[], AnswerKeeper],
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        """Take what consultations need of the other services.
-
-        Args:
-            brief: makes briefings: :meth:`satchel.brief.briefing.Briefings.brief`.
-            keeper: returns what keeps answers.
-            environ: the environment; None is the process's own.
-        """
         self._workplace = workplace
         self._config = config
         self._make_briefing = brief
@@ -92,7 +102,7 @@ class Consulting:
 
     @cached_property
     def counter(self) -> TokenCounter:
-        """What counts the tokens of prompts and answers."""
+        """Counter of the tokens of prompts and answers."""
         return token_counter(self._config.tokens_encoding)
 
     def consult(
@@ -301,7 +311,6 @@ class Consulting:
         return providers(self._environ, self._settings)
 
     def _brief(self, question: Question, model: Assistant) -> str | None:
-        """Collect what the store knows for an assistant, which has seen nothing of it; None where that is nothing."""
         if question.briefing is None:
             return None
         room = (model.window.tokens - model.window.output) / model.window.token_factor
@@ -320,8 +329,9 @@ class Consulting:
     def _reused(
         self, question: Question, model: Assistant, state: ConversationState, plan: TurnPlan, earlier: EarlierAnswer
     ) -> Consultation:
-        """Return an earlier answer; nothing is sent or recorded."""
-        whole = consultation_of(question, model, state, plan, notes=(f"nothing was sent: this is {earlier.told}",))
+        whole = consultation_of(
+            question, model, state, plan, notes=(f"nothing was sent: this is {earlier.description}",)
+        )
         return replace(whole, answer=earlier.answer, sent_tokens=0, saved_tokens=plan.resent_tokens)
 
     def _keep(self, question: Question, model: Assistant, reply: Reply) -> Kept | None:
@@ -339,13 +349,11 @@ class Consulting:
         )
 
     def _history(self, state: ConversationState, key: ConversationKey, model: Assistant) -> tuple[Exchange, ...]:
-        """Return the turns that the provider does not keep for us."""
         if model.keeps_history or not state.turns:
             return ()
         return tuple(Exchange(turn.prompt, turn.answer) for turn in self.conversations.history(key))
 
     def _renewing(self, conversation: Conversation, lease_ms: int) -> Callable[[], None]:
-        """Return what is to be called again and again, so that the conversation is held for as long as that happens."""
         clock = self._workplace.clock
         renewed_at = clock()
 
@@ -358,7 +366,6 @@ class Consulting:
         return renew
 
     def _sweep(self, model: Assistant, is_cancelled: IsCancelled) -> tuple[str, ...]:
-        """Delete what a crash has left at the provider; a provider without stores of its own has nothing."""
         if model.sweeper is None:
             return ()
         try:

@@ -1,4 +1,4 @@
-"""What a conversation may hold: a running total that is compared with the model's window before anything is sent."""
+"""The limit of a conversation: its tokens are compared with the model's window before anything is sent."""
 
 from __future__ import annotations
 
@@ -26,11 +26,7 @@ NUMBERED = re.compile(r"(.+)-([1-9][0-9]{0,8})")
 
 
 class WindowFull(TooLarge):
-    """What the turn must send does not fit into what is left of the window; nothing was sent or recorded.
-
-    Attributes:
-        continue_as: the name of the conversation to continue in.
-    """
+    """The turn does not fit into the rest of the window; nothing was sent or recorded."""
 
     def __init__(self, problem: str, continue_as: str) -> None:
         self.continue_as = continue_as
@@ -40,11 +36,7 @@ class WindowFull(TooLarge):
 
 
 def room(window: Window, counter: TokenCounter) -> int:
-    """Return how many tokens prompts and answers may take before the next answer, as the counter counts.
-
-    Raises:
-        InvalidInput: the window leaves no room for input.
-    """
+    """Return how many tokens prompts and answers may take before the next answer, as the counter counts."""
     left = window.tokens - window.output - _FRAME_TOKENS
     if window.output < 1 or left < 1:
         raise InvalidInput(
@@ -57,23 +49,7 @@ def room(window: Window, counter: TokenCounter) -> int:
 def check_fits(
     held: int, added: int, least: int, most: int, conversation: str, taken: Collection[str]
 ) -> tuple[str, ...]:
-    """Refuse a turn that does not fit, and warn of one that nearly fills the window.
-
-    Args:
-        held: tokens that the conversation holds.
-        added: tokens that the turn adds.
-        least: tokens that the turn would add to any conversation, whatever its files.
-        most: what :func:`room` returned.
-        conversation: its name.
-        taken: the session ids that are in use with this assistant.
-
-    Returns:
-        The warning, or nothing.
-
-    Raises:
-        TooLarge: the question and the briefing alone do not fit, so that no other session would help.
-        WindowFull: they would in another session.
-    """
+    """Refuse a turn that does not fit, and warn of one that nearly fills the window."""
     if least > most:
         raise TooLarge(
             f"instructions and briefing take {least:,} tokens, and the model has room for {most:,}",
@@ -97,10 +73,6 @@ def next_conversation(conversation: str, taken: Collection[str]) -> str:
     """Name the session that a full one is continued under: ``auth``, ``auth-2``, ``auth-3``.
 
     A number at the end is counted on only if the session without it exists; else it is part of the name.
-
-    Args:
-        conversation: the name of the full one.
-        taken: the session ids that are in use.
     """
     stem, number = conversation, 1
     numbered = NUMBERED.fullmatch(conversation)
@@ -116,12 +88,7 @@ def next_conversation(conversation: str, taken: Collection[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """A file that a conversation does not know yet.
-
-    Attributes:
-        tokens: of the content alone.
-        added: what it adds to a prompt, with the lines around it.
-    """
+    """A file that a conversation does not know yet."""
 
     path: str
     content: Content
@@ -133,14 +100,6 @@ def place_new(files: Iterable[NewFile], priority: Collection[str], left: int) ->
     """Choose which new files go into the prompt: those with priority, then the smallest, then by path.
 
     A file that does not fit is passed over; it does not end the filling.
-
-    Args:
-        files: in any order.
-        priority: paths of those that come first.
-        left: the tokens that they may add in all.
-
-    Returns:
-        Those in the prompt, in the order in which they were chosen, and those that overflow.
     """
     inline: list[NewFile] = []
     overflow: list[NewFile] = []
@@ -171,17 +130,7 @@ def check_partition(
     searchable: Collection[str],
     held_back: Sequence[str],
 ) -> list[KnownFile]:
-    """Assert the rules of the split: nothing moved, and every path that was asked for is in exactly one part.
-
-    Args:
-        before, after: what the conversation knows before and after the turn.
-        asked: paths of the turn's context.
-        searchable: paths in the turn's vector store.
-        held_back: paths that are not sent.
-
-    Returns:
-        Those that were asked for and are in the prompt, sent now or before.
-    """
+    """Assert the rules of the split: nothing moved, and every path that was asked for is in exactly one part."""
     assert after is before or all((after[path].why is None) == (known.why is None) for path, known in before.items()), (
         "a file moved"
     )

@@ -9,13 +9,12 @@ from itertools import pairwise
 from satchel.base.records import dataclass
 from satchel.find import search
 from satchel.find.conditions import Term
-from satchel.find.forms import forms_of
 from satchel.find.index import Index, index_of, scoped_index
 from satchel.find.kind import KIND_OF, Kind
 from satchel.find.query import Query, word_counts
 from satchel.find.scopes import Scope, population_of
 from satchel.find.scoring import K1
-from satchel.find.words import WORD
+from satchel.find.words import WORD, forms_of
 from satchel.store.transaction import Transaction, set_of
 
 MOST_WORDS = 48
@@ -150,8 +149,6 @@ class RelatedItem:
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """A word of a text, with how many documents contain it and its weight."""
-
     text: str
     count: int
     weight: float
@@ -263,7 +260,6 @@ def _items(transaction: Transaction, results: Sequence[_Result], sure: int, like
 
 
 def _words(transaction: Transaction, text: str, scope: Scope, population: int) -> dict[str, _Word]:
-    """Return the words to search for, by stem."""
     words = [word for word in word_counts(text) if len(word) > 1 and not word.isdigit()]
     if len(words) > MOST_WORDS:
         words = words[: MOST_WORDS * 2 // 3] + words[-(MOST_WORDS - MOST_WORDS * 2 // 3) :]
@@ -285,7 +281,6 @@ def _words(transaction: Transaction, text: str, scope: Scope, population: int) -
 
 
 def _pairs(text: str, words: Iterable[_Word]) -> list[Term]:
-    """Return the adjacent words of a text, without unknown words and pairs of everyday words."""
     by_text = {word.text: word for word in words if word.is_searched}
     pairs: dict[tuple[str, str], None] = {}
     for pair in pairwise(match[0].lower() for match in WORD.finditer(text)):

@@ -127,7 +127,6 @@ def _quoted(text: str, words: Sequence[str]) -> tuple[Stage, ...]:
 
 
 def _stages(unit: str, words: Sequence[str]) -> tuple[Stage, ...]:
-    """Return how to search for a unit, or nothing where it is an ordinary word."""
     lowered = tuple(word.lower() for word in words)
     if len(words) == 1 and unit != words[0]:
         return _marked(unit, lowered[0])
@@ -162,7 +161,6 @@ def _number(digits: str) -> tuple[Stage, ...]:
 
 
 def _identifier(words: tuple[str, ...], parts: tuple[str, ...]) -> tuple[Stage, ...]:
-    """Return stages for an identifier: in any spelling, then inside longer identifiers, then its parts."""
     ways = tuple(dict.fromkeys((words, ("".join(words),), parts)))
     whole = _bounded("[-_]?".join(map(re.escape, parts)), "".join(words))
     return (
@@ -173,10 +171,7 @@ def _identifier(words: tuple[str, ...], parts: tuple[str, ...]) -> tuple[Stage, 
 
 
 def _compound(unit: str, words: tuple[str, ...]) -> Iterator[Stage]:
-    """Yield stages for a path or a dotted name: whole, its words, without the line number, without leading folders.
-
-    Leading folders may be missing in a text if the path begins at a root; otherwise it is another file.
-    """
+    # leading folders may be missing in a text if the path begins at a root; otherwise it is another file
     yield Stage((_whole(words),), _bounded(re.escape(unit), unit))
     yield Stage((Term(words, _PART_WEIGHT),), label="its words side by side", loose=True)
     with_line = _WITH_LINE.fullmatch(unit)
@@ -194,7 +189,6 @@ def _compound(unit: str, words: tuple[str, ...]) -> Iterator[Stage]:
 
 
 def _parts(parts: Sequence[str]) -> tuple[Stage, ...]:
-    """Return the stage of separate parts, without single letters and numbers, which match nearly everything."""
     telling = [part for part in dict.fromkeys(parts) if len(part) > 1 and not part.isdigit()]
     if not telling:
         return ()
@@ -207,7 +201,6 @@ def _whole(words: tuple[str, ...]) -> Term:
 
 
 def _bounded(expression: str, unit: str) -> str:
-    """Return an expression that matches a unit only outside of longer words, paths, numbers and versions."""
     first, last = unit[0], unit[-1]
     if first == "-":
         before = r"(?<![\w-])"

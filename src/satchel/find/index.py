@@ -93,6 +93,6 @@ def scoped_index(transaction: Transaction, scope: Scope, population: int | None 
         from satchel.find.index_sqlite_scoped import ScopedSqliteIndex
 
         return ScopedSqliteIndex(transaction, scope, population)
-    from satchel.find.index_postgres_scoped import ScopedPostgresIndex
+    from satchel.find.index_postgres import ScopedPostgresIndex
 
     return ScopedPostgresIndex(transaction, scope, population)

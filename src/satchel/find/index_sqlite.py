@@ -40,7 +40,6 @@ def scope_tokens(project: int | None, run: int | None, kind: int | None, item_ty
 
 
 def _text_of(document: Document) -> str:
-    """Return the text of a document, of a damaged one what is readable."""
     return document.text.replace(MARK, " ")
 
 

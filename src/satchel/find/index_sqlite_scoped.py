@@ -137,17 +137,13 @@ def _within(groups: Sequence[Sequence[str]]) -> str:
 
 
 def _filtered(condition: str) -> tuple[str, str]:
-    """Return the FROM clause and the filters for a condition over ``documents d``."""
     if condition:
         return "documents_fts JOIN documents d ON d.id = documents_fts.rowid", f" AND {condition}"
     return "documents_fts", ""
 
 
 def _counts(api: apsw.FTS5ExtensionApi, *arguments: Any) -> bytes:
-    """Report a row to the search: its length in two bytes, then for each phrase its counts in text and parts.
-
-    The argument is how many of the first phrases to skip.
-    """
+    # the argument is how many of the first phrases to skip
     length = min(api.column_size(0), 65_535)
     report = [length >> 8, length & 255]
     locations = api.phrase_locations
@@ -161,8 +157,6 @@ def _counts(api: apsw.FTS5ExtensionApi, *arguments: Any) -> bytes:
 
 
 class _Store:
-    """The size of the store, read on first use, and estimates from a sample of its documents."""
-
     def __init__(self, transaction: Transaction, project: int) -> None:
         self._transaction = transaction
         self._project = project
@@ -185,12 +179,10 @@ class _Store:
         return self._sizes[0] > 0
 
     def is_nearly_of_project(self) -> bool:
-        """Return whether 90 % of the documents belong to the project."""
         _, everything, ours, _ = self._sizes
         return ours >= _NEARLY_EVERYTHING * everything
 
     def is_nearly_everything(self, condition: str) -> bool:
-        """Estimate from a sample whether 90 % of the project's documents meet a condition."""
         _, everything, ours, highest = self._sizes
         # the smaller the project's share of the store, the larger the sample
         size = max(1, min(_LARGEST_SAMPLE, _SAMPLE * everything // max(1, ours)))

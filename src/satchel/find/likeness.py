@@ -222,14 +222,12 @@ def _same_word(one: str, other: str) -> bool:
 
 
 def _beginning(word: str) -> str:
-    """Return the letters that a word shares with its abbreviations and nearly all of its misspellings."""
     if len(word) < _LEAST_LETTERS or not (word.isascii() and word.isalpha()):
         return word[:_LEAST_LETTERS]
     return word[0] + next((letter for letter in word[1:] if letter not in _VOWELS and letter != word[0]), "")
 
 
 def _is_one_slip(shorter: str, longer: str) -> bool:
-    """Return whether one letter more, one other letter or two swapped letters turn one word into the other."""
     start = next((place for place, (a, b) in enumerate(zip(shorter, longer, strict=False)) if a != b), len(shorter))
     if len(longer) > len(shorter):
         return shorter[start:] == longer[start + 1 :]

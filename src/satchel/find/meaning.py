@@ -48,8 +48,6 @@ def is_installed() -> bool:
 
 @dataclass(slots=True)
 class _Rarity:
-    """The weight of each token in a project, and the number of its documents then."""
-
     documents: int
     weights: Any
 
@@ -70,7 +68,6 @@ class Model:
         self._rarities: dict[tuple[str, int], _Rarity] = {}
 
     def _read(self, file: Path) -> Any:
-        """Map the matrix of a safetensors file: a length of 8 bytes, a JSON header, then the numbers."""
         with file.open("rb") as opened:
             size = int.from_bytes(opened.read(8), "little")
             header = json.loads(opened.read(size))["embedding.weight"]
@@ -166,8 +163,6 @@ def _is_code(text: str) -> bool:
 
 
 class _Loading:
-    """The model of this process, or why it could not be loaded."""
-
     def __init__(self) -> None:
         self.model: Model | None = None
         self.problem: str | None = None

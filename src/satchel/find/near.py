@@ -131,7 +131,6 @@ def _have_own_marks(one: str, other: str) -> bool:
 
 
 def _marks(text: str) -> frozenset[str]:
-    """Return the names in a text that are no ordinary words: numbers, paths, quoted code, identifiers."""
     return frozenset(match[0].strip("`'\".,:;()").lower() for match in _mark().finditer(text))
 
 

@@ -81,7 +81,7 @@ def parse(text: str, syntax: str = "natural") -> Query:
     """
     check_query(text)
     if first_invisible(text) is not None:
-        from satchel.base.shaping import without_hidden
+        from satchel.base.invisible import without_hidden
 
         text, _ = without_hidden(text)
     return _Operators(text).parse() if syntax == "operators" else _natural(text)
@@ -104,7 +104,6 @@ def word_counts(text: str) -> Counter[str]:
 
 
 def _searched_as(word: str) -> list[str]:
-    """Return the words that find a word: itself, or character pairs and the rest for scripts without spaces."""
     runs = unspaced_runs(word)
     if not runs:
         return [word]
@@ -141,7 +140,6 @@ def _natural(text: str) -> Query:
 
 
 def _bag(text: str, without: Container[str] = ()) -> tuple[Term, ...]:
-    """Return the words of a text, its phrases and the parts of its identifiers as separate terms."""
     terms: dict[tuple[str, ...], Term] = {}
 
     def add(phrase: tuple[str, ...], weight: float) -> None:
@@ -178,7 +176,6 @@ def _bag(text: str, without: Container[str] = ()) -> tuple[Term, ...]:
 
 
 def _distinct(pattern: re.Pattern[str], text: str) -> Iterator[str]:
-    """Yield the distinct matches of a pattern."""
     yielded: set[str] = set()
     for match in pattern.finditer(text):
         if match[0] not in yielded:
@@ -187,7 +184,6 @@ def _distinct(pattern: re.Pattern[str], text: str) -> Iterator[str]:
 
 
 def _phrases(text: str) -> list[tuple[str, ...]]:
-    """Return the phrases that a text must contain: its spaced words as one, each run without spaces as another."""
     unspaced: list[tuple[str, ...]] = []
     spaced: list[str] = []
     for match in WORD.finditer(text):
@@ -208,14 +204,6 @@ def _phrase(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A parsed part of an operator query.
-
-    Attributes:
-        terms: the terms that can match, without excluded ones.
-        place: its offset in the text.
-        is_negative: whether it only excludes.
-    """
-
     condition: Condition
     terms: tuple[Term, ...]
     place: int
@@ -223,7 +211,6 @@ class _Part:
 
     @staticmethod
     def joined(how: type[Every | Either], parts: Sequence[_Part], *, is_negative: bool = False) -> _Part:
-        """Combine parts; a single one stays unchanged."""
         return _Part(
             parts[0].condition if len(parts) == 1 else how(tuple(part.condition for part in parts)),
             tuple(term for part in parts for term in part.terms),
@@ -233,8 +220,6 @@ class _Part:
 
 
 class _Operators:
-    """A recursive-descent parser: alternatives of sequences, whose parts must all match."""
-
     _TOKEN = re.compile(r"\s*(?:(?P<mark>[()\-])|\"(?P<phrase>[^\"]*)(?P<end>\"?)|(?P<word>[^\s()\"]+))")
 
     def __init__(self, text: str) -> None:
@@ -339,7 +324,6 @@ class _Operators:
         return self._TOKEN.match(self._text, self._place)
 
     def _takes_word(self, word: str) -> int | None:
-        """Consume an operator if it is next, and return its offset."""
         token = self._peek()
         if token is None or token["word"] != word:
             return None
@@ -347,7 +331,6 @@ class _Operators:
         return token.start("word")
 
     def _wrong(self, problem: str, place: int, remedy: str = "Natural syntax takes any text") -> InvalidInput:
-        """Return an error at the first character of the problem, or the last of the text."""
         rest = self._text[place:]
         where = place + len(rest) - len(rest.lstrip())
         return InvalidInput(f"{problem}, at character {min(where + 1, len(self._text))} of the query", remedy)

@@ -8,9 +8,9 @@ from satchel.base.records import dataclass, field, replace
 from satchel.find import exact, scoring
 from satchel.find.conditions import Term
 from satchel.find.exact import Texts
-from satchel.find.forms import forms_of
 from satchel.find.index import ScopedIndex
 from satchel.find.query import Query
+from satchel.find.words import forms_of
 from satchel.store.transaction import Transaction
 
 _FORM_WEIGHT = 0.3

@@ -131,10 +131,6 @@ def with_surroundings(scores: Mapping[int, Sequence[float]], places: Iterable[Su
     Each term counts with the best evidence there is: the document's own, or a share of a neighbour's. The segment adds
     a share of its best scores. On LoCoMo, taking the best of each term beats adding whole scores: a term that
     neighbours repeat is not counted twice.
-
-    Args:
-        scores: the result of :func:`term_scores`.
-        places: the best documents with their neighbours, which are included in the result.
     """
     segments: dict[tuple[int, str], list[float]] = {}
     gathered: dict[int, list[float]] = {}
@@ -165,13 +161,7 @@ def with_surroundings(scores: Mapping[int, Sequence[float]], places: Iterable[Su
 def near_best(
     totals: Mapping[int, float], own: Mapping[int, Sequence[float]], evidence: Mapping[int, Sequence[float]]
 ) -> dict[int, float]:
-    """Return the scores that are not far below the best.
-
-    Args:
-        totals: the scores of documents.
-        own: the term scores of documents that contain a term; a share of the best of these is enough too.
-        evidence: the result of :func:`with_surroundings`, the only reason why the others are here.
-    """
+    """Return the scores that are not far below the best."""
     best = max(totals.values(), default=0.0)
     best_own = max(map(sum, own.values()), default=0.0)
     in_segment, loose = (LEAST_OF_LENDER * weights[0] for weights in (NEIGHBOUR_WEIGHTS, LOOSE_NEIGHBOUR_WEIGHTS))
@@ -185,5 +175,4 @@ def near_best(
 
 
 def _better(first: Sequence[float], second: Sequence[float]) -> list[float]:
-    """Return the higher score of each term."""
     return [max(other, one) for one, other in zip(first, second, strict=True)]

@@ -125,20 +125,7 @@ def rank(
     order: str | None = None,
     meaning: Meaning | None = None,
 ) -> Ranking:
-    """Search, and return every result in one snapshot, so that its pages are consistent.
-
-    Args:
-        small: the size up to which every match in a scope is scored; None is ``scopes.SMALL``.
-        candidates: how many matches the rarest terms select in a larger scope; None is :data:`CANDIDATES`.
-        population: the number of documents in the scope, which decides how rare a word is; None counts them.
-        sink: returns the documents whose score is multiplied by :data:`SUNK`; called once, with the best first.
-        texts: loads documents, to tell texts that contain a path or the like from those that contain its words.
-        near_best: whether to leave out results far below the best; callers with more criteria want all.
-        reach: the end of the requested page, up to which matches beyond the scored ones are returned too, if the query
-            is one term or condition; 0 counts them all, None leaves them out.
-        meaning: ranks the best matches by their meaning too.
-        order: asc or desc if the caller sorts the results by time, and so needs all or the first by time.
-    """
+    """Search, and return every result in one snapshot, so that its pages are consistent."""
     if not query.terms:
         return NOTHING
     small = scopes.SMALL if small is None else small
@@ -267,7 +254,6 @@ def count(transaction: Transaction, scope: Scope) -> int:
 
 
 def _conditions_of(scope: Scope) -> tuple[str, dict[str, object]]:
-    """Return the conditions for the documents of a scope, as SQL over ``documents d``, with parameters."""
     conditions = ["d.project_id = :project", "(d.expires_at IS NULL OR d.expires_at > :now)"]
     if scope.kinds:
         conditions.append(f"d.kind IN ({', '.join(str(kind.number) for kind in scope.kinds)})")
@@ -288,7 +274,6 @@ def disagreement() -> StoreDamaged:
 
 
 def _ordered(totals: Mapping[int, float], demoted: Mapping[int, int]) -> list[int]:
-    """Sort by score, equals by age with the newest first, superseded ones last."""
     ordered = sorted(totals, reverse=True)
     ordered.sort(key=totals.__getitem__, reverse=True)
     if demoted:
@@ -299,10 +284,7 @@ def _ordered(totals: Mapping[int, float], demoted: Mapping[int, int]) -> list[in
 def _rarest(
     index: ScopedIndex, terms: Sequence[Term], most: int, max_terms: int
 ) -> tuple[tuple[Term, ...], tuple[Term, ...]]:
-    """Return the rarest terms to score by, and those of them that select enough candidates.
-
-    The second is empty where all terms may select; common terms add much work and little to the ranking.
-    """
+    # the second is empty where all terms may select; common terms add much work and little to the ranking
     counted = sorted((count, place) for place, count in enumerate(index.counts(terms, most + 1)))
     scored = counted
     if len(counted) > max_terms:
@@ -337,7 +319,6 @@ def _ranking_note(choosing: Sequence[Term], most: int | None, *, oldest: bool) -
 def _demotions(
     transaction: Transaction, scope: Scope, documents: Sequence[int], *, every: bool = False
 ) -> tuple[dict[int, int], set[int]]:
-    """Return the status of documents that rank last, and which of some or of all documents have expired."""
     parts: list[str] = []
     if scope.status != "superseded":
         run = "" if scope.run_id is None else " AND run_id = :run"
@@ -355,13 +336,11 @@ def _demotions(
 
 
 def _authors_named(agents: Iterable[Row], terms: Sequence[Term]) -> frozenset[int]:
-    """Return the agents whose whole name occurs in the query."""
     words = {word for term in terms for word in term.words}
     return frozenset(number for number, name in agents if (parts := WORD.findall(name)) and words.issuperset(parts))
 
 
 def _neighbour(sign: str, direction: str, distance: int) -> str:
-    """Return SQL for a neighbour of ``documents d``; PostgreSQL does not use an index for IS NOT DISTINCT FROM."""
     alone, together = (
         f"(SELECT n.id FROM documents n WHERE n.run_id = d.run_id AND {same} AND n.id {sign} d.id "
         f"ORDER BY n.id {direction} LIMIT 1 OFFSET {distance - 1})"
@@ -379,7 +358,6 @@ _NEAR = ", ".join(
 def _surroundings(
     transaction: Transaction, documents: Sequence[int], scope: Scope
 ) -> tuple[list[Surroundings], dict[int, Row]]:
-    """Return the places of documents, and the rows of those and of their neighbours that pass the filters."""
     placed = transaction.all(f"SELECT {_PLACE}, {_NEAR} FROM documents d WHERE d.id IN {set_of(documents)}")
     rows: dict[int, Row] = {row[0]: row for row in placed}
     missing = {number for row in placed for number in row[5:] if number is not None} - rows.keys()

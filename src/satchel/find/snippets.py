@@ -116,14 +116,12 @@ class Snipper:
         return pieces
 
     def _word_weight(self, word: str, stem: str) -> float | None:
-        """Return the weight of a word or its parts, or None if only its characters have one."""
         weight = self._weight(stem)
         if not weight and unspaced_runs(word):
             return None
         return weight or max(map(self._part_weight, identifier_parts(word)), default=0.0)
 
     def _unspaced(self, word: str, start: int) -> Iterator[_Piece]:
-        """Yield the characters of a word without spaces, and the words mixed into it."""
         place = 0
         for run in (*unspaced_runs(word), ""):
             next_run = word.index(run, place) if run else len(word)
@@ -139,7 +137,6 @@ class Snipper:
             place = next_run + len(run)
 
     def _joined(self, words: Sequence[tuple[int, int, str]], raw: bytes) -> dict[int, float]:
-        """Return the weights of words that match once their underscores are removed."""
         weights: dict[int, float] = {}
         first = 0
         for place, (_, end, _) in enumerate(words):
@@ -165,7 +162,6 @@ class Snipper:
 
 
 def _best_window(pieces: Sequence[_Piece]) -> int:
-    """Return the first piece of the window with the highest total weight; of equals the earliest."""
     best, best_weight = 0, -1.0
     matching = [place for place, (_, _, _, weight) in enumerate(pieces) if weight]
     for place in matching:
@@ -184,7 +180,6 @@ def _one_line(text: str) -> str:
 
 
 def _shorten(text: str, marks: Sequence[tuple[int, int]], *, cut_before: bool, cut_after: bool) -> Snippet:
-    """Return a snippet around the first mark, with an ellipsis where the text was cut."""
     ideal_start = marks[0][0] - _MAX_SNIPPET_CHARS // 4 if marks else 0
     first = max(0, min(ideal_start, len(text) - _MAX_SNIPPET_CHARS))
     excerpt = text[first : first + _MAX_SNIPPET_CHARS]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 # words as SQLite's unicode61 tokenizer splits them: letters and digits with their accents, without underscores
 WORD = re.compile("(?:[^\\W_][\u0300-\u036f]*)+")
@@ -96,7 +96,6 @@ def joined_identifiers(text: str) -> Iterator[str]:
 
 
 def _may_have_parts(text: str) -> bool:
-    """Return whether an ASCII text may contain an identifier with parts; most do not."""
     shape = text.encode().translate(_SHAPES)
     return any(change in shape for change in _CHANGES)
 
@@ -118,3 +117,36 @@ def parts_text(text: str) -> str:
         for word in WORD.findall(text):
             parts += mixed_parts(word)
     return " ".join(parts)
+
+
+_FAMILIES = """
+    absorb absorption|admit admission|apply application|assume assumption|break broke broken|choose chose chosen choice
+    classify classification|close closure|compare comparison|comply compliance|consume consumption|convert conversion
+    decide decision|deliver delivery|deny denial|describe description|destroy destruction|discover discovery
+    divide division|exclude exclusion|expand expansion|expire expiry|explain explanation|expose exposure
+    extend extension|fail failure|forget forgot forgotten|freeze froze frozen|grow grew grown growth|hide hid hidden
+    identify identification|include inclusion|injure injury|inquire inquiry|introduce introduction|invert inversion
+    lose lost loss|maintain maintenance|modify modification|multiply multiplication|notify notification
+    permit permission|prefer preference|produce production|qualify qualification|receive receipt|recover recovery
+    reduce reduction|refer reference|rely reliance|resolve resolution|respond response|retain retention
+    revert reversion|shrink shrank shrunk|simplify simplification|solve solution|specify specification
+    steal stole stolen|submit submission|subscribe subscription|succeed success|throw threw thrown|vary variation
+    verify verification|write wrote written
+"""
+
+
+@cache
+def _families() -> dict[str, tuple[str, ...]]:
+    families = [family.split() for family in _FAMILIES.strip().replace("\n", "|").split("|")]
+    return {word: tuple(other for other in family if other != word) for family in families for word in family}
+
+
+@lru_cache(maxsize=4_096)
+def forms_of(word: str) -> tuple[str, ...]:
+    """Return other forms of a word in lower case; of a plural or a past form those of the word itself."""
+    families = _families()
+    ies = f"{word[:-3]}y" if word.endswith("ies") else word
+    for base in (word, word.removesuffix("s"), word.removesuffix("d"), word.removesuffix("ed"), ies):
+        if base in families:
+            return families[base]
+    return ()

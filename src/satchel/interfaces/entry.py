@@ -1,4 +1,4 @@
-"""Where the program starts: hooks and servers at once, all other commands by click, which takes 30 ms to load."""
+"""Start of the program: hooks and servers at once, all other commands by click, which is slow to load."""
 
 from __future__ import annotations
 
@@ -43,14 +43,13 @@ def main() -> None:
         from satchel.interfaces.cli.options import read
         from satchel.interfaces.mcp import command
 
-        given = read(command.OPTIONS, arguments[1:])
-        if given is not None:
-            cli.main(arguments, lambda: command.run(**given))
+        values = read(command.OPTIONS, arguments[1:])
+        if values is not None:
+            cli.main(arguments, lambda: command.run(**values))
     cli.main(arguments)
 
 
 def _start_in_utf8(arguments: list[str]) -> None:
-    """Start the program again in Python's UTF-8 mode if the arguments are UTF-8, which the locale is not."""
     try:
         for one in arguments:
             os.fsencode(one).decode("utf-8")

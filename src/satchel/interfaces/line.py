@@ -18,28 +18,20 @@ SECONDS = 0.4
 
 
 def environment(arguments: Sequence[str], environ: Mapping[str, str]) -> Mapping[str, str] | None:
-    """Return the environment that says what a command line does; None for a command line that only click can read.
-
-    Args:
-        arguments: what stands behind ``satchel who``.
-    """
+    """Return the environment that says what a command line does; None for a command line that only click can read."""
     if arguments == ["--line"]:
         return environ
     from satchel.interfaces.cli.options import DB, PROJECT, Option, read
 
-    given = read((Option("--line", "line", ""), DB, PROJECT), arguments)
-    if given is None:
+    values = read((Option("--line", "line", ""), DB, PROJECT), arguments)
+    if values is None:
         return None
-    named = {"SATCHEL_DB": given["db"], "SATCHEL_PROJECT": given["project"]}
-    return {**environ, **{name: value for name, value in named.items() if value is not None}}
+    overrides = {"SATCHEL_DB": values["db"], "SATCHEL_PROJECT": values["project"]}
+    return {**environ, **{name: value for name, value in overrides.items() if value is not None}}
 
 
 def run(environ: Mapping[str, str]) -> int:
-    """Print the line for the current folder; nothing where nothing goes on, and whatever goes wrong.
-
-    Returns:
-        0.
-    """
+    """Print the line for the current folder; nothing if no one is at work, or on any error."""
     _thread.start_new_thread(_end_late, ())
     try:
         counts = _count(environ)
@@ -53,8 +45,8 @@ def run(environ: Mapping[str, str]) -> int:
 
 def line_text(counts: AtWork) -> str:
     """Return the line, as in ``3 at work, 1 stuck, 2 unread``: a count of 0 is left out."""
-    said = ((counts.sessions, "at work"), (counts.stuck, "stuck"), (counts.unread, "unread"))
-    return ", ".join(f"{number} {what}" for number, what in said if number)
+    counts_by_word = ((counts.sessions, "at work"), (counts.stuck, "stuck"), (counts.unread, "unread"))
+    return ", ".join(f"{number} {what}" for number, what in counts_by_word if number)
 
 
 def _count(environ: Mapping[str, str]) -> AtWork | None:
@@ -67,8 +59,10 @@ def _count(environ: Mapping[str, str]) -> AtWork | None:
         if may_have_server(environ):
             raise NeedsFullOpen
         now = time.time_ns() // 1_000_000
-        seen = glance(os.getcwd(), environ)  # noqa: PTH109 -- importing pathlib takes 3 ms
-        return None if seen is None else count(seen, seen.project, agent, session, now, lambda: _person(environ))
+        glimpse = glance(os.getcwd(), environ)  # noqa: PTH109 -- importing pathlib takes 3 ms
+        return (
+            None if glimpse is None else count(glimpse, glimpse.project, agent, session, now, lambda: _person(environ))
+        )
     except (NeedsFullOpen, OverflowError):  # the clock may be after 2262
         from satchel.remote.opening import open_anywhere
 
@@ -87,7 +81,7 @@ def _person(environ: Mapping[str, str]) -> str:
 
 
 def counted(satchel: Satchel) -> AtWork:
-    """Count what goes on in the project of an opened store."""
+    """Count sessions at work and unread messages in an opened store's project."""
     from satchel.brief.at_work import count
     from satchel.keep import projects
 
@@ -99,7 +93,7 @@ def counted(satchel: Satchel) -> AtWork:
 
 
 def show(counts: AtWork) -> None:
-    """Print the line for people: none where nothing goes on."""
+    """Print the line for people, if no one is at work nothing."""
     import click
 
     line = line_text(counts)

@@ -20,7 +20,7 @@ from satchel.base.cited import (
     read_cited,
 )
 from satchel.base.errors import InvalidInput
-from satchel.base.git_head import read_head, top_of
+from satchel.base.git_files import read_head, top_of
 from satchel.base.git_index import CLEAN, DIRTY, UNTRACKED, standing
 from satchel.base.machine import caller_elsewhere, seen_by_caller
 from satchel.base.records import NamedTuple, dataclass

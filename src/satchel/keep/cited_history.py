@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from satchel.base import git_history
+from satchel.base import git_commands
 from satchel.base.cited import CHANGED, ELSEWHERE, GONE, LEFT_OUT, MOVED, Comparison, Digest
 from satchel.base.errors import InvalidInput
-from satchel.base.git_head import has_branch, read_head, top_of
+from satchel.base.git_files import has_branch, read_head, top_of
 from satchel.base.git_index import UNTRACKED, is_left_out, path_of
 from satchel.base.records import replace
 from satchel.keep.paths import check_path
@@ -56,10 +56,10 @@ def explain(
     }
     tree.ask(deleted, foreign)
     for number, commit in deleted.items():
-        names = git_history.known_renames(top, head, commit) or {}
+        names = git_commands.known_renames(top, head, commit) or {}
         result[number] = tree.renamed(result[number], places[number], names.get(tree.in_git(places[number].path)))
     for number, commit in foreign.items():
-        if git_history.known_merged(top, head, commit) is False and result[number].is_stale:
+        if git_commands.known_merged(top, head, commit) is False and result[number].is_stale:
             result[number] = replace(result[number], is_unmerged=True)
     return result
 
@@ -90,18 +90,18 @@ class _Tree:
         """Return the entries that cite content possibly never in this clone: no commit here has it."""
         top, head = self._top, self._head
         commits = {n: one.commit for n, one in stale.items() if one.commit is not None and one.commit != head}
-        unknown = {commit for commit in commits.values() if git_history.known_here(top, head, commit) is None}
+        unknown = {commit for commit in commits.values() if git_commands.known_here(top, head, commit) is None}
         if unknown:
-            git_history.ask_here(top, head, sorted(unknown))
-        absent = {n for n, commit in commits.items() if git_history.known_here(top, head, commit) is False}
+            git_commands.ask_here(top, head, sorted(unknown))
+        absent = {n for n, commit in commits.items() if git_commands.known_here(top, head, commit) is False}
         return absent | {n for n, one in stale.items() if one.is_uncommitted}
 
     def ask(self, deleted: Mapping[int, str], foreign: Mapping[int, str]) -> None:
         """Ask git for renames of missing files, else for branches; ``deleted`` and ``foreign`` are commits by entry."""
         top, head = self._top, self._head
-        renames = {n: commit for n, commit in deleted.items() if git_history.known_renames(top, head, commit) is None}
-        merged = {n: commit for n, commit in foreign.items() if git_history.known_merged(top, head, commit) is None}
+        renames = {n: commit for n, commit in deleted.items() if git_commands.known_renames(top, head, commit) is None}
+        merged = {n: commit for n, commit in foreign.items() if git_commands.known_merged(top, head, commit) is None}
         if renames and (not merged or renames.keys() - foreign.keys()):
-            git_history.ask_renames(top, head, dict.fromkeys(renames.values()))
+            git_commands.ask_renames(top, head, dict.fromkeys(renames.values()))
         elif merged:
-            git_history.ask_merged(top, head, dict.fromkeys(merged.values()))
+            git_commands.ask_merged(top, head, dict.fromkeys(merged.values()))

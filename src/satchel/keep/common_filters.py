@@ -1,4 +1,4 @@
-"""Filters of every list, declared only here: docs/decisions/0051 names the lists."""
+"""Filters of every list, declared only here: docs/decisions/0024 names the lists."""
 
 from __future__ import annotations
 

@@ -267,10 +267,10 @@ def _of_person(
 ) -> tuple[dict[str, object], tuple[str, ...]]:
     # the columns of a rule that a person stated or prefers, and notes
     from satchel.keep.names import shown_name  # imported here: most rules are neither
-    from satchel.keep.sessions import heard
+    from satchel.keep.sessions.updates import has_heard
 
     notes: tuple[str, ...] = ()
-    if is_stated and not heard.has(transaction, actor.session, text, now):
+    if is_stated and not has_heard(transaction, actor.session, text, now):
         is_stated, notes = False, (_NOT_HEARD,)
     if not is_stated and not is_personal:
         return {}, notes

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from satchel.base.clock import DAY_MS
-from satchel.base.records import dataclass, replace
+from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.base.text import fold
 from satchel.base.tokens import PROSE_MARGIN
 from satchel.find.kind import Kind
@@ -48,6 +49,8 @@ that first asked in the window, by its checksum.
 """
 
 _BY_HOOKS = 0
+_MOST_HELD = 60
+"""How many items of a delivery its event lists."""
 
 _NONE, _NOBODY = "", 0
 """Stored for a missing task, role, run, session or agent: nulls would be distinct in the key."""
@@ -224,8 +227,46 @@ def deliver(
         now,
         session=window.session,
         agent=window.agent,
-        details={"moment": moment, "items": len(items), "tokens": tokens},
+        details={"moment": moment, "items": len(items), "tokens": tokens, "held": _held(items)},
     )
+
+
+def _held(items: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Return the items of a delivery as its event lists them: kind, number and seq, without pseudo-kinds."""
+    return [item for item in items if item[0] > 0][:_MOST_HELD]
+
+
+class PastDelivery(NamedTuple):
+    """A past delivery, as its event recorded it; ``held`` are kind, number and seq of its items."""
+
+    number: int
+    agent: str | None
+    session: bytes | None
+    moment: str
+    tokens: int
+    items: int
+    held: tuple[tuple[int, int, int], ...]
+    delivered_at: int
+
+
+def past(transaction: Transaction, project_id: int, session: str | None, most: int) -> list[PastDelivery]:
+    """Return past deliveries, the latest first: of a session, by its uid in hexadecimal, or of all."""
+    of_session = "" if session is None else "AND e.session_id = (SELECT id FROM sessions WHERE uid = :session)"
+    rows = transaction.all(
+        f"""
+        SELECT e.seq, a.name, s.uid, e.details, e.created_at FROM events e
+        LEFT JOIN agents a ON a.id = e.agent_id LEFT JOIN sessions s ON s.id = e.session_id
+        WHERE e.project_id = :project AND e.kind = {events.DELIVERY} {of_session} ORDER BY e.seq DESC LIMIT :most
+        """,
+        {"project": project_id, "session": None if session is None else bytes.fromhex(session), "most": most},
+    )
+    deliveries = []
+    for number, agent, uid, text, at in rows:
+        details = json.loads(text or "{}")
+        held = tuple(map(tuple, details.get("held", ())))
+        moment, tokens, items = details.get("moment", ""), details.get("tokens", 0), details.get("items", 0)
+        deliveries.append(PastDelivery(number, agent, uid, moment, tokens, items, held, at))
+    return deliveries
 
 
 def sweep(transaction: Transaction, project_id: int, now: int) -> None:

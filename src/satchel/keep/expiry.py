@@ -169,6 +169,20 @@ def end_claims(
         transaction.many("DELETE FROM file_claims WHERE id = :id", [{"id": number} for number in numbers])
 
 
+# the expressions whose values the record of a claim's end has, if they are set, and their names there
+_ENDED = {
+    "path": "path",
+    "worktree": "worktree",
+    "expires_at": "until",
+    "existed": "existed",
+    "created_at": "began",
+    "1 - exclusive": "shared",
+    "automatic": "automatic",
+    "is_key": "is_key",
+    "reason": "reason",
+}
+
+
 def _log_ends(
     transaction: Transaction,
     numbers: Sequence[int],
@@ -179,11 +193,11 @@ def _log_ends(
     with_session: bool = False,
 ) -> None:
     rows = transaction.all(
-        "SELECT project_id, session_id, agent_id, path, worktree, expires_at, existed FROM file_claims "
+        f"SELECT project_id, session_id, agent_id, {', '.join(_ENDED)} FROM file_claims "
         f"WHERE id IN {set_of(numbers)} ORDER BY id"
     )
-    for project, session, agent, path, worktree, until, existed in rows:
-        details = {"path": path} | ({"worktree": worktree} if worktree else {}) | ({"by": by} if by else {})
-        if with_session:
-            details |= {"until": until, "existed": existed}
+    for project, session, agent, *values in rows:
+        claim = zip(_ENDED.values(), values, strict=True)
+        details = {name: value for name, value in claim if value or (name == "existed" and value is not None)}
+        details |= ({"by": by} if by else {}) | ({"with_session": True} if with_session else {})
         events.record(transaction, project, kind, now, session=session, agent=agent, details=details)

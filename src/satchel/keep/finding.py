@@ -11,8 +11,7 @@ from satchel.base.paging import DEFAULT_LIMIT, check_page, next_offset
 from satchel.base.records import dataclass, replace
 from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import LIVENESS
-from satchel.find import meaning, search
-from satchel.find import rebuild as rebuilding
+from satchel.find import documents, meaning, search
 from satchel.find.in_time import SHORTENED, SearchTime
 from satchel.find.kind import KIND_OF, Kind
 from satchel.find.query import SYNTAXES, Query, parse
@@ -21,7 +20,6 @@ from satchel.find.search import Ranking
 from satchel.find.snippets import Snipper, Snippet
 from satchel.keep import binding, citations, kept, names, projects, runs
 from satchel.keep.citations import Citation
-from satchel.keep.entries.sightings import seen_with
 from satchel.keep.kinds import KINDS, meaning_for, read_ref, texts_of
 from satchel.keep.listing import hidden_note
 from satchel.keep.paths import check_place, inside, is_folder, meant_note
@@ -268,7 +266,7 @@ class Finding(Service):
             notes += [hidden_note(narrowing, hidden)] if hidden else []
             return replace(results_page, notes=(*results_page.notes, *notes))
 
-    def rebuild(self, progress: rebuilding.Progress) -> int:
+    def rebuild(self, progress: documents.Progress) -> int:
         """Rebuild the search index while others write.
 
         Args:
@@ -278,7 +276,7 @@ class Finding(Service):
             The number of indexed items.
         """
         loaders = [(kind, partial(kept.load_documents, thing)) for kind, thing in KINDS.items()]
-        return rebuilding.rebuild(self._workplace.engine, loaders, progress)
+        return documents.rebuild(self._workplace.engine, loaders, progress)
 
 
 def _on_file(transaction: Transaction, project_id: int, file: str) -> tuple[str, dict[str, object]]:
@@ -295,6 +293,8 @@ def _written_with(
 ) -> tuple[str, bool]:
     bound = {f"{column}{place}": value for place, value in enumerate(one_of)}
     own = f"d.{column} IN ({', '.join(f':{name}' for name in bound)})"
+    from satchel.keep.entries.repeats import seen_with  # imported here: few searches are by author, task or run
+
     sightings, parameters = seen_with(transaction, project_id, column, one_of)
     values |= bound | parameters | {"project": project_id}
     return f"({own} OR (d.kind = {Kind.ENTRY.number} AND d.item_id IN ({sightings})))" if sightings else own, bool(

@@ -210,7 +210,8 @@ def _plan(kind: ItemKind[Any]) -> _Plan:
 
 
 def _make_plan(kind: ItemKind[Any]) -> _Plan:
-    attributes = (field_names(kind.record) or ())[: -len(_UNSTORED)]
+    names_of = field_names(kind.record) or ()
+    attributes = names_of[: names_of.index("score")]
     fields = {one.attribute or one.name: one for one in kind.fields}
     parts = {one.name: one for one in kind.parts}
     columns = ", ".join(
@@ -244,9 +245,6 @@ def _make_plan(kind: ItemKind[Any]) -> _Plan:
         },
         _source(kind),
     )
-
-
-_UNSTORED = ("score", "notes")  # the last attributes of a record, which no column holds
 
 
 def _searchable(kind: ItemKind[Any], *values: Any) -> str:

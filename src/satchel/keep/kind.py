@@ -140,7 +140,8 @@ class ItemKind(LineKind, Generic[Record]):
     A kind without a ``record`` declares ``source`` and ``open``; ``delete`` replaces the derived one.
 
     Attributes:
-        record: the class of its records: id, uid, seq, the attributes of fields and parts, score, notes.
+        record: the class of its records: id, uid, seq, the attributes of fields and parts, score, notes, and others
+            with defaults.
         types: the names of its types, numbered from 1.
         statuses: the names of its statuses, numbered from 1; only the first is live.
         text: the fields that are searched, a line each.

@@ -406,7 +406,7 @@ def person_here(configured: str | None, environ: Mapping[str, str]) -> str:
             if person is None:
                 raise InvalidInput(f"{source} is not a name: {name!r}", "Set it to your name")
             return person
-    from satchel.base.git_config import user_name
+    from satchel.base.git_files import user_name
 
     candidates = (user_name(environ), *(environ.get(name) for name in ("LOGNAME", "USER", "USERNAME")), _login())
     return next((person for one in candidates if one and (person := person_named(one)) is not None), HUMAN)

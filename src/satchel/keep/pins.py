@@ -15,8 +15,7 @@ from satchel.keep.entries.records import ENTRY_TYPES, STRUCTURED_TYPES
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import acting, record_passage, require_person
-from satchel.store.asking import Asking, answering
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Asking, Transaction, answering, set_of
 
 if TYPE_CHECKING:
     from typing import Unpack

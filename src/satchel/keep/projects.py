@@ -44,6 +44,7 @@ class Workplace:
         owner: whose conversations with other models it sees: a token's person or agent, or :data:`LOCAL`.
         is_confined: whether nothing outside this project is revealed, as for the holder of a token for it alone.
         meaning: the value of ``search.meaning``; off for hooks.
+        notify_command: the command of the user that is started for what needs a person, if any.
     """
 
     engine: Engine
@@ -65,6 +66,7 @@ class Workplace:
     owner: str = LOCAL
     is_confined: bool = False
     meaning: str = "off"
+    notify_command: str | None = None
 
 
 class Service:

@@ -20,8 +20,7 @@ from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import acting, is_by_person
 from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import storable
-from satchel.store.asking import Asking, answering
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Asking, Row, Transaction, answering
 
 if TYPE_CHECKING:
     from typing import Unpack

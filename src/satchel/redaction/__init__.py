@@ -28,12 +28,9 @@ _PASSES = 4
 
 @cache
 def _stages() -> tuple[tuple[frozenset[str], Callable[[str, str, Places], Iterator[Span]]], ...]:
-    """Return the searches around words, the more specific kinds first, each with its words."""
     # imported here because most short texts do not need it
     from satchel.redaction.assignments import ROOTS, assignments
-    from satchel.redaction.languages import foreign
-    from satchel.redaction.piped import piped
-    from satchel.redaction.places import headers, manifests, options, private_keys, statements
+    from satchel.redaction.places import foreign, headers, manifests, options, piped, private_keys, statements
 
     return (
         (frozenset(("key",)), private_keys),
@@ -86,7 +83,6 @@ def first_secret(text: str) -> Span | None:
 
 
 def _spans(text: str) -> list[Span]:
-    """Return the spans of secrets in order; where two overlap, the more specific kind names both."""
     lowered = _lower(text)
     stages: list[Iterator[Span]] = []
     # most notes need no stage, and few need more than three
@@ -119,7 +115,6 @@ def _spans(text: str) -> list[Span]:
 
 
 def _replace(text: str, spans: list[Span], marks: list[Span]) -> tuple[str, list[Span]]:
-    """Put markers over the spans; return the text and the new spans of all markers."""
     pieces: list[str] = []
     new_marks: list[Span] = []
     copied = 0
@@ -153,7 +148,6 @@ def _token_spans(text: str, words: str) -> Iterator[Span]:
 
 
 def _lower(text: str) -> str:
-    """Return the text with ASCII in lower case and other characters as ``?``, every character in its place."""
     if text.isascii():
         return text.lower()
     # ten times as fast as str.lower where a text is not ASCII

@@ -57,7 +57,6 @@ Manner = Literal["assigned", "below", "element", "called", "login", "given", "be
 
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
-    """Return the patterns around a root word, most of them for lower-case text, as names come in any case."""
     quote = r"(\\{0,3}[\"'`])"
     return {
         "rest": re.compile(r"word|wd|phrase|code|wort|ord|orization"),
@@ -154,7 +153,6 @@ _PLAIN_NEXT = frozenset("*\n\r \t=:\"'`>]([<\\?|!-")
 
 
 def _assigned_secret(text: str, lowered: str, root: str, at: int) -> Span | None:
-    """Return the secret given to the name around one root word, if there is one."""
     patterns = _patterns()
     after = at + len(root)
     longer = None
@@ -186,7 +184,6 @@ def _assigned_secret(text: str, lowered: str, root: str, at: int) -> Span | None
 
 
 def _begins_word(text: str, before: str, root: str, at: int, *, whole: bool) -> bool:
-    """Return whether a short root, which is part of many words, is a word of the name, as in GH_PAT or ghPat."""
     if whole or root not in {"pass", "auth", "pat", "pw"} or not before[-1:].isalnum():
         return True
     if root == "auth" and before.endswith("master"):
@@ -213,7 +210,6 @@ _BEFORE_PASS = (
 
 
 def _signs(lowered: str, before: str, after: int, root: str) -> Iterator[tuple[Manner, re.Match[str]]]:
-    """Yield how a value may be joined to the name, the most telling manner first."""
     patterns = _patterns()
     following = lowered[after]
     is_prose = following in {" ", "\t"} and patterns["typed"].match(lowered, after) is None
@@ -267,7 +263,6 @@ def _secret_after(
     *,
     names_password: bool,
 ) -> Span | None:
-    """Return the value behind a sign if it is a secret."""
     start = sign.end()
     joint = text[sign.start() : start]
     if not joint.isascii() and not all(char.isascii() or char.isalpha() for char in joint):
@@ -317,7 +312,6 @@ def _secret_after(
 
 
 def _is_digest_or_file(value: str, sign: str, before: str) -> bool:
-    """Return whether a value in running text is a digest, a key fingerprint or a file name."""
     patterns = _patterns()
     if patterns["digest"].search(sign) or patterns["file"].fullmatch(value):
         return True
@@ -333,7 +327,6 @@ def _is_digest_or_file(value: str, sign: str, before: str) -> bool:
 def _is_secret(
     value: str, root: str, before: str, manner: Manner, *, quoted: bool, loud: bool, names_password: bool
 ) -> bool:
-    """Return whether a value is a secret under this name and in this manner."""
     if is_uuid(value):
         return True
     if manner == "login":
@@ -376,7 +369,6 @@ def _is_word_password(
     loud: bool,
     quoted: bool,
 ) -> bool:
-    """Return whether a word is given as a password, by a manner in which a label or a variable is unlikely."""
     if manner == "assigned":
         if quoted:
             return _is_quoted_word(text, root, at, sign, value)
@@ -391,7 +383,6 @@ def _is_word_password(
 
 
 def _is_quoted_word(text: str, root: str, at: int, sign: re.Match[str], value: str) -> bool:
-    """Return whether a quoted word is a password, and not the label of a form or the state of a pass."""
     if len(value) < 7 or (value.istitle() and "=" not in sign[0]):
         return False
     longer = text[at + len(root) : at + len(root) + 1].isalpha()
@@ -402,7 +393,6 @@ _BEFORE_SETTING = frozenset(("", "-", "-e", "arg", "env", "export", "local", "ov
 
 
 def _is_set_word(text: str, at: int, sign: re.Match[str], value: str, *, loud: bool) -> bool:
-    """Return whether a plain word is set as a password in configuration, a command, a query or a connection string."""
     begins, ends = _name_start(text, at), sign.end() + len(value)
     line_start, line_end = text.rfind("\n", 0, begins) + 1, text.find("\n", ends)
     before = text[max(line_start, begins - 80) : begins]

@@ -52,7 +52,6 @@ def is_secret_path(path: str) -> bool:
 
 
 def _has_secret_ending(low: str) -> bool:
-    """Decide by its end about a name that starts like that of a secret file."""
     stem, _, ending = low.rpartition(".")
     if low.startswith(".env"):
         return not low.endswith(_SAMPLES)

@@ -79,18 +79,8 @@ _RARE_SIGNS = "$~}=:./"
 
 @dataclass(frozen=True, slots=True)
 class _Gates:
-    """The literals by features that a text with them has, as pairs with their position in the table.
-
-    There are more than 250 literals. One look at the starts of words and one at what precedes hyphens and underscores
-    replace most of the searches.
-
-    Attributes:
-        heads: by the first three or four characters of a word that starts such a token.
-        joints: by the three characters before a hyphen or underscore, for literals that also count within a word.
-        signs: by a character that is rare in words.
-        others: the rest.
-    """
-
+    # there are more than 250 literals. One look at the starts of words and one at what precedes hyphens and
+    # underscores replace most of the searches
     heads: dict[bytes, list[_PlacedLiteral]]
     joints: dict[bytes, list[_PlacedLiteral]]
     signs: dict[str, list[_PlacedLiteral]]

@@ -7,15 +7,22 @@ from collections.abc import Iterator
 from functools import cache
 
 from satchel.redaction.assignments import Span
-from satchel.redaction.prefilter import Places
-from satchel.redaction.values import holds_pair, is_placeholder, is_reference, looks_random
+from satchel.redaction.prefilter import FOREIGN_WORDS, Places
+from satchel.redaction.values import (
+    holds_pair,
+    is_password,
+    is_password_word,
+    is_placeholder,
+    is_reference,
+    is_strong_password,
+    looks_random,
+)
 
 _PASSWORD_NAMES = frozenset(("password", "passwd", "passphrase", "pwd", "pass", "token", "secret", "x-oauth-basic"))
 
 
 @cache
 def _pem() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
-    """Return the patterns of a key's first line, its last line, one line of its body, and a sufficient body."""
     gap = r"(?:\\[nr]|[\s\"'`+,>|#*]){0,24}+"
     return (
         re.compile(
@@ -146,7 +153,6 @@ _SCHEMES = frozenset(
 
 
 def _is_credential(value: str, scheme: str | None) -> bool:
-    """Judge the value of a header; the scheme is empty after the word bearer alone, and None without one."""
     if is_placeholder(value):
         return False
     if scheme == "basic":
@@ -177,7 +183,6 @@ def _cookies(text: str, lowered: str, after: int) -> Iterator[Span]:
 
 @cache
 def _options() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
-    """Return which commands take a password with which option; the patterns start at its hyphen."""
     quoted = r"(?:\"([^\"\n]{3,200})\"|'([^'\n]{3,200})'|([^\s\"'`]{3,200}))"
     return (
         (("curl",), re.compile(r"-(?:[a-zA-Z]{0,6}u|-user|U)[ =]?[\"']?[^\s\"':]{1,100}:([^\s\"']{3,200})")),
@@ -213,7 +218,6 @@ def _is_option(value: str) -> bool:
 
 @cache
 def _statements() -> tuple[tuple[str, int, re.Pattern[str]], ...]:
-    """Return words, the number of characters from their start to the pattern, and the pattern."""
     quoted = r"[ \t]{1,4}([\"'])([^\"'\n]{4,200})\1"
     words = re.compile(
         r"[^\n]{0,30}?[:=][ \t]{0,4}(\\?[\"'`]?)((?:[a-z]{3,8} ){11}(?:[a-z]{3,8} ){0,12}?[a-z]{3,8})(?![a-z ])"
@@ -271,3 +275,138 @@ def _values(
         for match in item.finditer(text, *block_match.span(group)):
             if not is_placeholder(match[1]):
                 yield *match.span(1), "secret"
+
+
+_QUOTED = r"\"([^\"\n$`]{3,200})\"|'([^'\n]{3,200})'"
+_BARE = r"([^\s\"'`|$<>;&()]{3,200})"
+_LONGEST_COMMAND = 300
+_VALUE_GROUPS = (1, 2, 3, 5)
+"""The groups of the value in the patterns: quoted, bare, or a line of a here-document."""
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], ...]:
+    return (
+        re.compile(
+            r"(?:\A|[;&(])[ \t]{0,4}(?:sudo[ \t]{1,4})?"
+            r"(?:(?:docker|podman|nerdctl|buildah|skopeo|oras|helm)[ \t](?:registry[ \t])?login|kinit|cryptsetup|su"
+            r"|(?:ch|smb)?passwd)(?![\w.-])"
+            r"|\bsudo[ \t][^\n]{0,100}?(?<=[ \t])-(?:[A-Za-z]{0,3}S[A-Za-z]{0,3}|-stdin)(?![\w-])"
+            r"|\blogin[ \t][^\n]{0,100}?--stdin\b"
+            r"|-pass[a-z]{2,10}-(?:stdin|fd)\b|-with-token\b|-pass(?:in)?[ \t]stdin\b"
+        ),
+        re.compile(
+            r"(?:echo|printf)[ \t]{1,4}(?:-[a-zA-Z]{1,3}[ \t]{1,4}){0,2}(?:[\"']?%s(?:\\{1,2}n)?[\"']?[ \t]{1,4})?"
+            rf"(?:{_QUOTED}|{_BARE})"
+            rf"(?=[ \t]{{0,4}}(?:[;)][^|\n]{{0,200}})?\|(?P<command>[^|\n]{{0,{_LONGEST_COMMAND}}}))"
+        ),
+        re.compile(
+            rf"<<<[ \t]{{0,4}}(?:{_QUOTED}|{_BARE})"
+            rf"|<<-?[ \t]{{0,4}}[\"']?([A-Za-z_]{{1,20}})[\"']?[ \t]{{0,4}}\n[ \t]{{0,16}}{_BARE}\n[ \t]{{0,16}}\4\b"
+        ),
+    )
+
+
+def piped(text: str, _: str, places: Places) -> Iterator[Span]:
+    """Yield what is written to a command that reads a password."""
+    reader, echoed, here = _patterns()
+    for word in ("echo", "printf"):
+        for at in places.get(word, ()):
+            match = echoed.match(text, at)
+            if match is not None and (command := reader.search(match["command"])) is not None:
+                yield from _secrets(match, command[0])
+    for at in places.get("<<", ()):
+        match = here.match(text, at)
+        if match is not None:
+            line = text[max(0, at - _LONGEST_COMMAND) : at].rpartition("\n")[2].rpartition("|")[2]
+            if (command := reader.search(line)) is not None:
+                yield from _secrets(match, command[0])
+
+
+def _secrets(match: re.Match[str], command: str) -> Iterator[Span]:
+    start, end = match.span(max(number for number in _VALUE_GROUPS if number <= match.re.groups and match[number]))
+    if "chpasswd" in command and "[redacted" not in match[0]:
+        start = match.string.rfind(":", start, end) + 1 or start
+    while match.string.endswith("\\n", start, end):
+        end -= 2
+    if not is_placeholder(match.string[start:end]):
+        yield start, end, "password"
+
+
+_BEFORE_PASSE = re.compile(r"(?:mot[ _-]?de[ _-]?|palavra[ _-]?)\Z")
+_KEYS = frozenset(("chlüssel", "clé", "ключ", "密钥", "密鑰", "令牌"))
+"""Words for key and token: their values are random."""
+
+
+@cache
+def _signs() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    # an ending or a particle, which has no ASCII letters in some languages, and the parts of a variable's name
+    ending = r"[^\x00-\x7f]{0,4}(?:[ _]d.ordine|[A-Za-z]{1,4}(?=[ \t:=?\"'_-]))?"
+    rest = ending + r"(?:[_-][A-Za-z0-9]{1,12}){0,2}"
+    quote = "[\"'`«“„「]?"
+    colon = "[:=：＝]"
+    return (
+        re.compile(
+            rf"{rest}(?:[ \t]API)?[\"'`]?\]?[ \t]{{0,8}}(?:{colon}=?|=>|\?=|\||[-–—](?=[ \t]))"
+            rf"[ \t]{{0,8}}(?:\r?\n[ \t]{{0,16}})?{quote}"
+        ),
+        re.compile(
+            rf"{ending}(?:[ \t]{{1,3}}(?:[^\s\d:=：＝]{{1,16}}[ \t]{{1,3}}){{0,5}}?"
+            r"(?:ist|lautet|es|est|este|is|jest|je|to|on|är|er|olarak|adalah|e|é|è|[-–—]"
+            rf"|[^\s\d:=：＝]{{0,16}}{colon})[ \t]{{1,3}}|[ \t]?){quote}"
+        ),
+        re.compile(r"[^\s\"'`,;<>(){}\[\]|\\»”」。，、]{6,64}"),
+    )
+
+
+def foreign(text: str, lowered: str, places: Places) -> Iterator[Span]:
+    """Yield the passwords after words of ``FOREIGN_WORDS``."""
+    assigned, stated, value = _signs()
+    for word in FOREIGN_WORDS:
+        after = 0
+        for at in places.get(word, ()):
+            if at < after or not _is_word(text, lowered, word, at):
+                continue
+            after = at + len(word)
+            for sign in (assigned, stated):
+                match = sign.match(text, after)
+                secret = None if match is None else value.match(text, match.end())
+                if match is None or secret is None:
+                    continue
+                password = secret[0].rstrip(".:")
+                if match[0].endswith("="):
+                    password = password.partition("&")[0]
+                end = secret.start() + len(password)
+                if word in _KEYS:
+                    is_secret = sign is assigned and looks_random(password, 16)
+                elif sign is stated:
+                    is_secret = is_strong_password(password)
+                else:
+                    is_secret = is_password(password) or looks_random(password, 12)
+                    is_secret = is_secret or _is_setting(text, at, match, end, password)
+                if (
+                    is_secret
+                    and not is_placeholder(password)
+                    and not is_reference(password, text[end : end + 1], loud=False)
+                ):
+                    yield secret.start(), end, "password"
+                    after = end
+                    break
+
+
+def _is_word(text: str, lowered: str, word: str, at: int) -> bool:
+    if word == "passe":
+        return _BEFORE_PASSE.search(lowered, max(0, at - 10), at) is not None
+    if word == "kode":
+        return lowered.startswith("ord", at + 4) or lowered.startswith("adgangs", at - 7)
+    return not word.isascii() or at == 0 or not lowered[at - 1].isalnum() or text[at].isupper()
+
+
+def _is_setting(text: str, at: int, sign: re.Match[str], end: int, value: str) -> bool:
+    return (
+        text[at].isupper()
+        and text[at + 1].isupper()
+        and sign[0].endswith("=")
+        and text[end : end + 1].strip() == ""
+        and is_password_word(value)
+    )

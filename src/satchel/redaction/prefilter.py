@@ -32,11 +32,8 @@ _Patterns = tuple[re.Pattern[str], ...]
 
 @cache
 def _search() -> tuple[_Patterns, _Patterns, dict[str, tuple[str, int]]]:
-    """Return patterns for short and long texts, and for each part its word and the distance back to the word's start.
-
-    In a short text, one pass costs less than the search for a few of the words. In a long one, a pass for each letter
-    costs less, as the engine searches for a single first letter with memchr.
-    """
+    # in a short text, one pass costs less than the search for a few of the words. In a long one, a pass for each
+    # letter costs less, as the engine searches for a single first letter with memchr
     by_letter: dict[str, list[str]] = {}
     words: dict[str, tuple[str, int]] = {}
     for word, part in _PARTS:

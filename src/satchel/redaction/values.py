@@ -39,7 +39,6 @@ _RARE_PAIRS = """
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], ...]:
-    """Return the patterns of harmless values, code, the chunks of a word, and rare pairs of letters."""
     harmless = (
         r"(?-i:\$[A-Z_][A-Z0-9_]*+|\$[a-z_]++|%[A-Za-z_]++%)|\$env:\w++"
         r"|(?:(?:sha\d{1,3}|md5)[:-]|(?:urn|arn|data|did|file|env|vault|secretref):).*+"
@@ -109,16 +108,12 @@ def is_reference(value: str, following: str, *, loud: bool) -> bool:
 
 
 def _chunks(value: str) -> list[str]:
-    """Return words in one case and numbers that make up a value."""
     return _patterns()[2].findall(value[:JUDGED_CHARS])
 
 
 def _mean_chunk(chunks: list[str]) -> float:
-    """Return the mean length of chunks.
-
-    Words have about five letters; chunks of random base 62 have fewer than two characters, of hexadecimal just over
-    two.
-    """
+    # words have about five letters; chunks of random base 62 have fewer than two characters, of hexadecimal just
+    # over two
     return sum(map(len, chunks)) / len(chunks) if chunks else 0.0
 
 
@@ -127,7 +122,6 @@ _WORDY_CHARS = 64
 
 
 def _is_word(chunk: str) -> bool:
-    """Return whether a chunk reads as a word: at least three letters with a vowel and without a rare pair."""
     lowered = chunk.lower()
     return len(chunk) >= 3 and not _VOWELS.isdisjoint(lowered) and _patterns()[3].search(lowered) is None
 
@@ -137,20 +131,17 @@ _HEX = frozenset("0123456789abcdefABCDEF")
 
 
 def _is_wordy(value: str) -> bool:
-    """Return whether words make up half of a value: as in identifiers, and in 2 % of random values of 16 characters."""
     sample = value[:_WORDY_CHARS]
     return sum(len(chunk) for chunk in _chunks(sample) if _is_word(chunk)) * 2 >= len(sample)
 
 
 def _is_scrambled(chunks: list[str]) -> bool:
-    """Return whether letters are random: at least three pairs, and every seventh, are rare."""
     letters = [chunk.lower() for chunk in chunks if not chunk.isdigit()]
     rare = sum(len(_patterns()[3].findall(chunk)) for chunk in letters)
     return rare >= 3 and rare * 7 >= sum(map(len, letters)) - len(letters)
 
 
 def _entropy(value: str) -> float:
-    """Return the Shannon entropy of the characters in bits per character (Shannon 1948, section 6)."""
     from math import log2
 
     shares = [value.count(char) / len(value) for char in set(value)]

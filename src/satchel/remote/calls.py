@@ -17,9 +17,8 @@ from satchel.base.records import dataclass
 from satchel.base.wire import packed, unpacked
 from satchel.keep.sessions.caller import COMMAND, HOOK, SERVER, Caller
 from satchel.keep.sessions.clients import CLIENTS, VARIABLE
-from satchel.remote.connection import Connection, Lost, Reply, Untaken
+from satchel.remote.connection import Connection, Lost, Reply, Untaken, error_in, plain
 from satchel.remote.facts import Fact, Facts, Surroundings
-from satchel.remote.proof import error_in, plain
 
 CONTENT_TYPE = "application/vnd.satchel.call+json"
 SERVED = frozenset(
@@ -33,7 +32,7 @@ SERVED = frozenset(
         *("dry_working.command_ended", "dry_working.last_error"),
     }
 )
-"""What hooks, the guard and servers of clients call beside the operations."""
+"""Methods that hooks, the guard and clients' servers call, which are no operations."""
 
 TIMED = frozenset({"moments.make", "working.prompt", "working.look"})
 """Methods whose second argument, how long they may take, is the server's."""
@@ -42,7 +41,7 @@ RECORD = "hooks.record"
 """What a hook calls once its text has reached the client."""
 
 NOTHING: Any = object()
-"""What came beside an answer under a name that nothing came under."""
+"""Stands for a missing notice or receipt."""
 
 SECONDS = 75.0
 """So long a call waits for its answer: waiting for a claim may take 45 s."""
@@ -110,19 +109,7 @@ class Calls:
         cites: bool = False,
         **named: Any,
     ) -> Any:
-        """Call a service method or an operation, and return its answer.
-
-        Args:
-            name: the method or operation.
-            asks_notice: the parameters of the notice to request; None requests none.
-            facts: by parameter name, the facts to collect about the files in it.
-            cites: whether the answer tells if cited files have changed.
-
-        Raises:
-            AnswerLost: it was saved, and its answer was lost.
-            Unreachable: the server cannot be reached; the error tells whether anything may have been saved.
-            SatchelError: an error of the server.
-        """
+        """Call a service method or an operation, and return its answer."""
         named.pop("progress", None)  # a server does not report progress
         deadline = time.monotonic() + (self._standing.seconds or SECONDS)
         request: dict[str, Any] = {
@@ -143,7 +130,7 @@ class Calls:
         request["facts"] += self._facts.of_parameters(facts, named)
         if name.endswith(_OF_EDITS):
             request["facts"] += self._facts.of_edits(*arguments)
-        return self._taken(self._exchange(name, request, deadline))
+        return self._answer_of(self._exchange(name, request, deadline))
 
     def _is_start(self, name: str, arguments: tuple[Any, ...], *, cites: bool) -> bool:
         kind = None if self._caller is None else self._caller.kind
@@ -152,7 +139,6 @@ class Calls:
         return (cites and name == "get_briefing") or (not self._has_compared and (cites or kind == SERVER))
 
     def _compare(self, request: Mapping[str, Any], deadline: float) -> list[Fact]:
-        """Return the current state of this machine and tree for the facts that the server has recorded."""
         self._has_compared = True
         recorded = self._exchange(RECORDED, {**request, "arguments": [], "named": {}}, deadline)
         half = (time.monotonic() + deadline) / 2
@@ -169,18 +155,14 @@ class Calls:
         return self._connection.token_id
 
     def take_side(self, name: str) -> Any:
-        """Return and clear the ``notice`` or ``receipt`` of this thread's last answer.
-
-        Returns:
-            :data:`NOTHING` if there was none.
-        """
+        """Return and clear the ``notice`` or ``receipt`` of this thread's last answer."""
         return getattr(self._side, "beside", {}).pop(name, NOTHING)
 
     def close(self) -> None:
         """Close the connections to the server."""
         self._connection.close()
 
-    def _taken(self, fields: dict[str, Any]) -> Any:
+    def _answer_of(self, fields: dict[str, Any]) -> Any:
         self.kept += bool(fields.get("kept"))
         self._side.beside = {name: fields[name] for name in ("notice", "receipt") if name in fields}
         if self._caller is not None and isinstance(fields.get("notes"), str):
@@ -195,10 +177,6 @@ class Calls:
             raise AnswerLost(f"{_DONE}: {error.problem}", _READ_BACK) from None
 
     def _exchange(self, name: str, request: Mapping[str, Any], deadline: float) -> dict[str, Any]:
-        """Send a request until it is answered; its key ensures that it runs once.
-
-        After a lost answer, only an answer that knows the key is accepted.
-        """
         lost: str | None = None
         pauses = iter(_PAUSES if self._standing.seconds is None else ())
         while True:
@@ -234,7 +212,6 @@ class Calls:
             raise _unknown(f"{lost}; then the server said: {error.problem}") from None
 
     def _stop(self) -> threading.Event:
-        """Return the event that is set when this thread's call is cancelled."""
         return getattr(self._side, "stop", None) or threading.Event()
 
     def interrupter(self) -> Callable[[], None]:
@@ -279,16 +256,6 @@ class Calls:
 
 
 def _read(reply: Reply, lost: str | None) -> dict[str, Any]:
-    """Return the server's answer; raise it if it is an error.
-
-    Args:
-        lost: why an earlier answer to the same call was lost; None if none was.
-
-    Raises:
-        Lost: a proxy, or a stopping server, does not know the result of the call.
-        Unreachable: it is not a Satchel server, or does not know the result of a lost call.
-        SatchelError: an error of the server.
-    """
     fields, is_cut, kind = None, False, plain(reply.content_type)[:80]
     try:
         fields = _plain(json.loads(reply.body))
@@ -323,7 +290,6 @@ def _plain(value: Any) -> Any:
 
 
 def _is_answer(fields: Mapping[str, Any]) -> bool:
-    """Return whether this is a Satchel server's answer to a call."""
     return fields.get("kept") is True or ("answer" in fields and fields.get("kept") is False)
 
 

@@ -6,6 +6,7 @@ import http.client
 import io
 import json
 import os
+import re
 import select
 import socket
 import ssl
@@ -18,9 +19,44 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from satchel.base.errors import Unreachable
+from satchel.base import wire
+from satchel.base.errors import SatchelError, Unreachable
 from satchel.base.records import NamedTuple
-from satchel.remote.proof import PATH, error_in, identify, plain, proof
+from satchel.base.text import clean_content
+
+PATH = "/proof"
+NONCE = re.compile(r"[0-9a-f]{32}")
+_TOKEN = re.compile(r"satchel_([0-9a-f]{10})_(.+)")
+
+
+def identify(token: str) -> tuple[str, bytes]:
+    """Return the public id of a token, and the digest of its secret."""
+    from hashlib import sha256  # slow to import
+
+    match = _TOKEN.fullmatch(token)
+    digest = sha256((match[2] if match else token).encode()).digest()
+    return (match[1] if match else digest.hex()[:10]), digest
+
+
+def proof(key: bytes, host: str, nonce: str) -> str:
+    """Return the proof for a nonce by the one who knows the digest of a token's secret."""
+    from hashlib import blake2b  # as above
+
+    return blake2b(f"satchel server\n{host}\n{nonce}".encode("latin-1", "replace"), key=key, digest_size=32).hexdigest()
+
+
+def error_in(fields: object) -> SatchelError | None:
+    """Return the error that a server has answered with; None for any other answer."""
+    error = fields.get("error") if isinstance(fields, dict) else None
+    if not isinstance(error, dict) or not all(isinstance(error.get(name), str) for name in ("code", "problem")):
+        return None
+    return wire.error_of({name: plain(text) for name, text in error.items() if isinstance(text, str)})
+
+
+def plain(text: str) -> str:
+    """Return a text of a server without characters that act on a terminal, since it may be any program's."""
+    return clean_content(text).text
+
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 _MOST_PROOF_BYTES = 4_096
@@ -39,11 +75,7 @@ class Reply(NamedTuple):
 
 
 class Lost(Exception):
-    """A request that was at least partly sent without a complete response, so its result is unknown.
-
-    Args:
-        is_at_once: whether it may be retried at once: the connection was an old one, which servers close.
-    """
+    """A request that was at least partly sent without a complete response, so its result is unknown."""
 
     def __init__(self, problem: str, *, is_at_once: bool = False) -> None:
         super().__init__(problem)
@@ -55,12 +87,7 @@ class Untaken(Unreachable):
 
 
 class Connection:
-    """Connections to one server. Thread-safe.
-
-    Args:
-        url: its address, as in ``https://satchel.example``.
-        token: the access token, sent over plain HTTP only where the other end has proven that it knows it.
-    """
+    """Connections to one server. Thread-safe."""
 
     def __init__(self, url: str, token: str) -> None:
         self.url = url
@@ -76,17 +103,7 @@ class Connection:
         return identify(self._token)[0]
 
     def post(self, path: str, body: bytes, content_type: str, seconds: float) -> Reply:
-        """Send one request, without retries, and return the response.
-
-        Args:
-            path: relative to the server's address.
-            seconds: the time limit for the whole response.
-
-        Raises:
-            SatchelError: nothing was sent; Unreachable where nobody answers, or not the server of the token.
-            Untaken: it was sent, and the response is too large.
-            Lost: it was sent, and no complete response came.
-        """
+        """Send one request, without retries, and return the response."""
         deadline = time.monotonic() + seconds
         sock = self._take_idle()
         is_fresh = sock is None
@@ -96,7 +113,7 @@ class Connection:
         self._of_threads[thread] = sock
         is_reusable = False
         try:
-            sock.settimeout(_left(deadline))
+            sock.settimeout(_seconds_until(deadline))
             headers = {"Authorization": f"Bearer {self._token}", "Content-Type": content_type}
             with ask(sock, "POST", f"{self._path}{path}", self._parts.netloc, headers, body) as response:
                 content = _read(response)
@@ -138,7 +155,7 @@ class Connection:
 
     def _connect(self, deadline: float) -> socket.socket:
         try:
-            sock = connect(self._parts, min(_CONNECT_SECONDS, _left(deadline)))
+            sock = connect(self._parts, min(_CONNECT_SECONDS, _seconds_until(deadline)))
             try:
                 if self._parts.scheme == "http":
                     prove(sock, self._path, self._parts.netloc, self._token)
@@ -154,11 +171,7 @@ class Connection:
 
 
 def connect(parts: SplitResult, seconds: float) -> socket.socket:
-    """Return a connection to the server of an address, over TLS for https; `seconds` limit each wait.
-
-    Raises:
-        OSError, UnicodeError: nobody answers there.
-    """
+    """Return a connection to the server of an address, over TLS for https; `seconds` limit each wait."""
     is_secure = parts.scheme == "https"
     sock = socket.create_connection((parts.hostname or "", parts.port or (443 if is_secure else 80)), seconds)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -187,19 +200,7 @@ def ask(
 
 
 def prove(sock: socket.socket, path: str, host: str, token: str) -> None:
-    """Check that the server of a connection knows a token, without sending the token.
-
-    Args:
-        sock: an open connection, which stays open.
-        path: what precedes the path of every request to the server.
-        host: the ``Host`` header.
-        token: the token.
-
-    Raises:
-        Unreachable: what answers has not proven it.
-        SatchelError: the error of the server, which does not know the token or accepts no requests.
-        OSError: the connection failed; as does http.client.HTTPException.
-    """
+    """Check that the server of a connection knows a token, without sending the token."""
     token_id, key = identify(token)
     nonce = os.urandom(16).hex()
     fields = None
@@ -229,8 +230,6 @@ def prove(sock: socket.socket, path: str, host: str, token: str) -> None:
 
 
 class _Reader(io.RawIOBase):
-    """The file that http.client reads from a socket, with a deadline: the socket's timeout restarts with each part."""
-
     def __init__(self, sock: socket.socket) -> None:
         self._sock, self._deadline = sock, time.monotonic() + (sock.gettimeout() or 0)
 
@@ -241,12 +240,11 @@ class _Reader(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        self._sock.settimeout(_left(self._deadline))
+        self._sock.settimeout(_seconds_until(self._deadline))
         return self._sock.recv_into(buffer)
 
 
 def _read(response: http.client.HTTPResponse) -> bytes:
-    """Return the body of a response."""
     content = bytearray()
     has_length = response.length is not None
     while (response.length or 0) <= MAX_ANSWER_BYTES >= len(content) and (part := response.read1(_PART_BYTES)):
@@ -263,11 +261,11 @@ def _read(response: http.client.HTTPResponse) -> bytes:
     return bytes(content)
 
 
-def _left(deadline: float) -> float:
-    left = deadline - time.monotonic()
-    if left <= 0:
+def _seconds_until(deadline: float) -> float:
+    remaining = deadline - time.monotonic()
+    if remaining <= 0:
         raise TimeoutError("the time is over")
-    return left
+    return remaining
 
 
 def _can_be_read(sock: socket.socket) -> bool:
@@ -279,7 +277,6 @@ def _can_be_read(sock: socket.socket) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    """Return a short reason for a failed connection."""
     if isinstance(error, TimeoutError):
         return "no answer in time"
     if isinstance(error, (http.client.IncompleteRead, http.client.RemoteDisconnected)):

@@ -10,9 +10,9 @@ from itertools import islice
 from typing import Any
 
 from satchel.base import processes
-from satchel.base.contained import is_inside
 from satchel.base.errors import InvalidInput, Refused, SatchelError, system_error
-from satchel.base.git_head import read_head
+from satchel.base.file_checks import is_inside
+from satchel.base.git_files import read_head
 from satchel.base.machine import telling
 from satchel.base.project_paths import canonical_path, ignores_letter_case
 from satchel.base.records import NamedTuple
@@ -76,12 +76,7 @@ class Facts:
         return facts
 
     def of_parameters(self, kinds: Mapping[str, str], arguments: Mapping[str, Any]) -> Iterator[Fact]:
-        """Yield the facts about the files in an operation's arguments.
-
-        Args:
-            kinds: one of :data:`OF_PARAMETERS` for each parameter that names files.
-            arguments: by name; an object in a list inherits missing ones from the call.
-        """
+        """Yield the facts about the files in an operation's arguments."""
         lists = [value[:_MOST] for value in arguments.values() if isinstance(value, list)]
         items = [item for items in lists for item in items if isinstance(item, dict)]
         for one in (arguments, *({**arguments, **item} for item in items)):
@@ -98,12 +93,7 @@ class Facts:
             yield from _with_disk(tree, fact(edited_file, tree, folder, path))
 
     def compared(self, recorded: object, is_over: Callable[[], bool]) -> list[Fact]:
-        """Return the current state of the recorded facts: which processes run, and how citations compare.
-
-        Args:
-            recorded: the result of :meth:`satchel.keep.sessions.service.Sessions.recorded`; not trusted.
-            is_over: checked before each file; True ends the comparison.
-        """
+        """Return the current state of the recorded facts: which processes run, and how citations compare."""
         try:
             return self._compared(recorded, is_over)
         except (TypeError, ValueError, AttributeError):
@@ -144,12 +134,10 @@ def _as_ours(name: str, error: Exception) -> SatchelError:
 
 
 def _answer(one: Fact) -> Any:
-    """Return the result of a function, or None."""
     return unpacked(one[2].get("answer"))
 
 
 def _with_disk(tree: Any, one: Fact) -> Iterator[Fact]:
-    """Yield the resolved place, and its state on the disk."""
     from satchel.keep.files.places import look_at
 
     yield one
@@ -241,7 +229,6 @@ OF_PARAMETERS: Mapping[str, Callable[[Surroundings, str, Mapping[str, Any]], Ite
 
 
 def _is_within(path: str, root: str) -> bool:
-    """Return whether a path from a server is in the project, also with links resolved."""
     if path.startswith("/") or ".." in path.split("/") or "\0" in path:
         return False
     base = os.path.realpath(root)

@@ -29,9 +29,6 @@ def open_anywhere(
     """Open the store of a folder: that of its server if one is configured, else the local one.
 
     A store named by ``db`` takes precedence.
-
-    Args:
-        more: as for :func:`satchel.client.open_satchel`, as are the others.
     """
     environ = os.environ if environ is None else environ
     if db is None:
@@ -42,14 +39,5 @@ def open_anywhere(
 
             return open_server(server, folder, environ, project, agent, run, read_only, settings, caller)
     return open_satchel(
-        db,
-        project,
-        agent,
-        run,
-        cwd=cwd,
-        environ=environ,
-        read_only=read_only,
-        settings=settings,
-        caller=caller,
-        **more,
+        db, project, agent, run, cwd=cwd, environ=environ, read_only=read_only, settings=settings, caller=caller, **more
     )

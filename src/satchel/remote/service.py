@@ -45,8 +45,6 @@ _SENT = ("hooks.", "guard.")
 
 
 class _Service:
-    """A service whose methods run on a server."""
-
     def __init__(self, calls: Calls, name: str) -> None:
         self._calls = calls
         self._name = name
@@ -62,20 +60,15 @@ class _Service:
 
 
 class _Notices:
-    """Notices, which arrive with the answers."""
-
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
     def line(self, **named: Any) -> str | None:
-        """Return the notice of the last answer, else request one."""
         line: str | None = self._calls.take_side("notice")
         return self._calls.call("notices.line", **named) if line is NOTHING else line
 
 
 class _Putting(_Service):
-    """A service that makes context for hooks, with a receipt to confirm that it has reached the client."""
-
     _receipt: Any = NOTHING
 
     def __getattr__(self, method: str) -> Callable[..., Any]:
@@ -89,17 +82,14 @@ class _Putting(_Service):
         return made
 
     def record(self, *_made: object) -> None:
-        """Confirm that the last text has reached the client."""
         receipt, self._receipt = self._receipt, NOTHING
         if receipt is not NOTHING:
             self._calls.call(RECORD, receipt)
 
 
 class _Engine:
-    """A stand-in for the engine, for interfaces that ask what it did."""
-
     read_only = True
-    """Nothing is written here: who calls is recorded where the store is."""
+    """The server records the caller."""
 
     clock = staticmethod(system_clock)
     has_daily_backups = False
@@ -113,27 +103,21 @@ class _Engine:
 
     @property
     def commits(self) -> int:
-        """The number of saved calls."""
         return self._calls.kept
 
     def interrupter(self) -> Callable[[], None]:
-        """Return a function that aborts the current call of the calling thread."""
         return self._calls.interrupter()
 
     def close(self) -> None:
-        """Close the connections to the server."""
         self._calls.close()
 
     @property
     def upkeep(self) -> Never:
-        """Refuse: a server maintains its own store."""
         self.read()
 
     def read(self, *_given: object, **_named: object) -> Never:
-        """Refuse: the store is not on this machine."""
         raise Unavailable(
-            "this works only where the store is",
-            "Run the command on the server's machine, or name a store by --db",
+            "this works only where the store is", "Run the command on the server's machine, or name a store by --db"
         )
 
     exists = state = probe = of_project = look = write = watch = without_deadline = check_files = check_again = read
@@ -145,8 +129,6 @@ def engine_of(calls: Calls) -> Engine:
 
 
 def _keepers(calls: Calls) -> tuple[Any, Any, Any]:
-    """Return stand-ins for the notes, decisions and runs that the answers of other models are kept with."""
-
     def write(kind: str, content: str, **more: Any) -> Any:
         return calls.call("write_context", type=kind, content=content, **more)[0]
 
@@ -209,16 +191,7 @@ def open_server(
     settings: Mapping[str, object] | None,
     caller: str | Caller | None,
 ) -> RemoteSatchel:
-    """Open a folder's store on a server, which is first contacted by the first call.
-
-    Args:
-        server: the server and its token.
-        folder: the folder that the program works in.
-        environ, project, agent, run, read_only, settings, caller: as for :func:`satchel.client.open_satchel`.
-
-    Raises:
-        InvalidInput: a name is not valid.
-    """
+    """Open a folder's store on a server, which is first contacted by the first call."""
     place = _place_of(folder, environ)
     config = load_config(place.folder, environ, settings, user_file=config_folder() / FILE_NAME, root=place.root)
 
@@ -266,7 +239,6 @@ def _text(path: Path | None) -> str | None:
 
 
 def _place_of(folder: Path, environ: Mapping[str, str]) -> StorePlace:
-    """Return the repository around a folder, or no place."""
     try:
         return locate_store(None, environ, folder)
     except NoProject:

@@ -23,7 +23,7 @@ URL, TOKEN, INSECURE = "SATCHEL_URL", "SATCHEL_TOKEN", "SATCHEL_SERVER_INSECURE"
 """The environment variables that go before the user's file."""
 
 LOCAL = "local"
-"""What stands in place of an address where the store on this machine is meant."""
+"""The value of the address for the store on this machine."""
 
 _FILE = "config.toml"
 _TABLE, _PROJECTS = "server", "projects"
@@ -87,28 +87,20 @@ def server_for(environ: Mapping[str, str], folder: Path) -> Server | None:
 
     ``SATCHEL_URL`` and ``SATCHEL_TOKEN`` override the user's file, where the table of the project overrides the general
     one. A token is used only with the address from the same place. A store in ``SATCHEL_DB`` overrides the user's file.
-
-    Args:
-        environ: environment variables; an empty one counts as not set.
-        folder: the folder that the program works in.
-
-    Raises:
-        InvalidInput: the address is not valid, both ``SATCHEL_URL`` and ``SATCHEL_DB`` are set, or there is no token.
-        Refused: the address would send the token unencrypted, or others can read the token file.
     """
-    named, db = environ.get(URL), environ.get("SATCHEL_DB")
-    if named == LOCAL or (db and not named):
+    address, db = environ.get(URL), environ.get("SATCHEL_DB")
+    if address == LOCAL or (db and not address):
         return None
-    if named and db:
+    if address and db:
         raise InvalidInput(
             f"{URL} names a server and SATCHEL_DB a store on this machine", "Leave one of the two variables unset"
         )
     token = environ.get(TOKEN)
-    is_said = bool(named and token and (environ.get(INSECURE) or named.startswith("https:")))
+    is_said = bool(address and token and (environ.get(INSECURE) or address.startswith("https:")))
     configured = Configured() if is_said or not may_have_server(environ) else configured_for(folder)
     insecure = _switch(environ[INSECURE]) if environ.get(INSECURE) else configured.insecure
-    if named:
-        url, source = checked_url(named, insecure=insecure), f"environment {URL}"
+    if address:
+        url, source = checked_url(address, insecure=insecure), f"environment {URL}"
         is_of_file = configured.url is not None and checked_url(configured.url, insecure=True) == url
     elif configured.url is None or configured.url == LOCAL:
         return None
@@ -125,11 +117,7 @@ def server_for(environ: Mapping[str, str], folder: Path) -> Server | None:
 
 
 def configured_for(folder: Path) -> Configured:
-    """Return the server settings in the user's file for a folder; only their types are checked.
-
-    Raises:
-        InvalidInput: the file cannot be read, or a key has the wrong type.
-    """
+    """Return the server settings in the user's file for a folder; only their types are checked."""
     from pathlib import Path
 
     from satchel.base.config_files import read_file
@@ -167,16 +155,7 @@ def configured_for(folder: Path) -> Configured:
 
 
 def checked_url(text: str, *, insecure: bool = False) -> str:
-    """Return the address of a server, without a slash or ``/mcp`` at its end.
-
-    Args:
-        text: the address, as in ``https://satchel.example.org``.
-        insecure: whether http to another machine is allowed.
-
-    Raises:
-        InvalidInput: it is not the address of a server.
-        Refused: the token would go to another machine unencrypted.
-    """
+    """Return the address of a server, without a slash or ``/mcp`` at its end."""
     from urllib.parse import urlsplit
 
     right = "Give it as in https://satchel.example.org"
@@ -216,15 +195,7 @@ def checked_url(text: str, *, insecure: bool = False) -> str:
 
 
 def checked_token(text: str, source: str) -> str:
-    """Return a token, trimmed.
-
-    Args:
-        text: the token.
-        source: its origin, for the error; the token itself is never repeated.
-
-    Raises:
-        InvalidInput: it cannot be a token.
-    """
+    """Return a token, trimmed."""
     token = text.strip()
     if not re.fullmatch(_PRINTABLE, token):
         raise InvalidInput(
@@ -235,15 +206,7 @@ def checked_token(text: str, source: str) -> str:
 
 
 def read_token(name: str) -> str:
-    """Return the token in a file, which must be readable only by its owner.
-
-    Args:
-        name: the file; a relative name is resolved from the folder of the user's configuration.
-
-    Raises:
-        InvalidInput: the file is missing, unreadable, or has no token.
-        Refused: it is not a regular file, belongs to another user, or is readable by others.
-    """
+    """Return the token in a file, which must be readable only by its owner."""
     path = token_path(name)
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     try:
@@ -292,7 +255,6 @@ def _table(value: object, name: str) -> dict[str, object]:
 
 
 def _roots(folder: Path) -> Iterator[Path]:
-    """Yield the folders whose tables apply to a folder, nearest first, up to the top of its repository."""
     from satchel.base.paths import worktree_of
 
     folder = folder.resolve()

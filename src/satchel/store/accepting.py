@@ -52,11 +52,6 @@ def accept(engine: SqliteEngine, *, owner: str | None = None, tree: bool = False
 
     `owner` names another user whose store it is, by name or number. `tree` lets projects below the store's project
     folder use it too, unless they have their own.
-
-    Raises:
-        NotFound: there is no store.
-        InvalidInput: there is no such user; the store is outside any ``.satchel`` and needs no list.
-        Refused: what is never trusted: links, files that git tracks, a schema with triggers, other owners.
     """
     trust, file = engine.trust, engine.file
     if trust is None or not trust.is_listed:
@@ -84,7 +79,6 @@ def accept(engine: SqliteEngine, *, owner: str | None = None, tree: bool = False
 
 
 def _own_uid(engine: SqliteEngine) -> tuple[bytes, Path | None]:
-    """Return the store's uid, new if it is a copy, and the store that it is a copy of."""
     file, access = engine.file, engine.access
     assert engine.trust is not None
     with closing(opening.open_reader(access, writable=opening.is_writable(file))) as connection:
@@ -140,7 +134,6 @@ def _user_number(owner: str) -> int:
 
 
 def _other(user: int | None, file: Path) -> int | None:
-    """Return the number of another user, None for this one, after checking that the file is theirs."""
     if user is None or user in my_users():
         return None
     actual = file.stat().st_uid

@@ -14,7 +14,7 @@ from satchel.base.clock import DAY_MS, iso, system_clock
 from satchel.base.errors import InvalidInput, NotFound, StoreDamaged
 from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import dataclass
-from satchel.store import damage, opening, unfinished
+from satchel.store import damage, opening, side_files
 from satchel.store.failures import explained
 from satchel.store.opening import Access
 from satchel.store.trust import Trust, uid_in
@@ -81,7 +81,7 @@ def copies_with_row(copies: Iterable[Path], table: str, uid: bytes) -> tuple[tup
                 if is_there and copy.execute(f"SELECT 1 FROM {table} WHERE uid = ?", (uid,)).get:
                     holding.append(path)
                     continue
-            is_whole = not path.name.endswith((unfinished.PARTIAL, unfinished.DRAFT))
+            is_whole = not path.name.endswith((side_files.PARTIAL, side_files.DRAFT))
         except apsw.Error:
             is_whole = False
         # a file that SQLite cannot read may still hold the row: then its bytes contain the uid
@@ -93,15 +93,14 @@ def copies_with_row(copies: Iterable[Path], table: str, uid: bytes) -> tuple[tup
 def set_aside(file: Path) -> list[Path]:
     """Return the files that a restore has set aside, without SQLite's side files."""
     return sorted(
-        path for path in file.parent.glob(f"{file.name}.damaged-*") if not path.name.endswith(unfinished.SIDE_FILES)
+        path for path in file.parent.glob(f"{file.name}.damaged-*") if not path.name.endswith(side_files.SIDE_FILES)
     )
 
 
 def _holds_bytes(path: Path, wanted: bytes) -> bool:
-    """Return whether a file or one of its side files is known to hold some bytes."""
     import mmap
 
-    for part in (path, *(Path(f"{path}{suffix}") for suffix in unfinished.SIDE_FILES)):
+    for part in (path, *(Path(f"{path}{suffix}") for suffix in side_files.SIDE_FILES)):
         # an empty file cannot be mapped
         with (
             suppress(OSError, ValueError),
@@ -125,17 +124,11 @@ def back_up(
     """Copy a store while it is in use, check the copy, and only then give it its name.
 
     If no target is named, the file goes to the backup folder and its name begins with `stem`.
-
-    Raises:
-        NotFound: there is no store yet.
-        InvalidInput: the target exists, or its folder does not.
-        StoreDamaged: the copy does not pass its check, so the store itself is damaged.
-        ReadOnly, StoreFull: the copy cannot be written there.
     """
     with explained(access.file):
         if target is None and access.file.exists():
             target = free_name(backup_folders(access.file, trust)[0], stem, now)
-        unfinished.sweep(access.file, backup_folders(access.file, trust))
+        side_files.sweep(access.file, backup_folders(access.file, trust))
         return _back_up(access, target, now, progress)
 
 
@@ -157,18 +150,13 @@ def _back_up(access: Access, target: Path | None, now: int, progress: Progress |
 
 @contextmanager
 def making(target: Path) -> Iterator[Path]:
-    """Yield an empty file for a new backup; when the block ends, check the file and give it its name.
-
-    Raises:
-        InvalidInput: the target exists, or its folder does not.
-        StoreDamaged: the file does not pass its check.
-    """
+    """Yield an empty file for a new backup; when the block ends, check the file and give it its name."""
     if target.exists():
         raise InvalidInput(f"{target} exists already", "Name a new file; a backup never overwrites a file")
     if not target.parent.is_dir():
         raise InvalidInput(f"the folder {target.parent} does not exist", "Make it first")
-    partial = target.with_name(f"{target.name}{unfinished.PARTIAL}")
-    with unfinished.making(partial):
+    partial = target.with_name(f"{target.name}{side_files.PARTIAL}")
+    with side_files.making(partial):
         yield partial
         verify(partial)
         _sync_file(partial)
@@ -221,7 +209,6 @@ def _back_up_automatically(access: Access, stem: str, now: int, keep: int, trust
 
 
 def _limit(folder: Path, newest: Path) -> None:
-    """Remove the oldest automatic backups of all stores in the state folder beyond the size limit."""
     every = [backup for one in folder.iterdir() for backup in backups_in(one)]
     total = sum(backup.size_bytes for backup in every)
     for backup in sorted(every, key=lambda backup: backup.created_at):
@@ -247,13 +234,7 @@ def copy_the_rest(copying: apsw.Backup, progress: Progress | None = None) -> Non
 
 
 def verify(file: Path) -> None:
-    """Check that a file is a whole Satchel store by reading all of it.
-
-    Raises:
-        NotFound: there is no such file.
-        StoreForeign: it is something else.
-        StoreDamaged: it does not pass SQLite's integrity check.
-    """
+    """Check that a file is a whole Satchel store by reading all of it."""
     if not file.is_file():
         raise NotFound(f"there is no file {file}", "`satchel backup --list` shows the backups")
     opening.check_header(file)
@@ -283,11 +264,8 @@ def integrity_problems(connection: apsw.Connection) -> list[str]:
 
 
 def _unreadable_objects(connection: apsw.Connection) -> list[str]:
-    """Return the tables and indexes whose first page belongs to another object.
-
-    SQLite's own check misses a table's page in the place of an empty partial index, as after two pages were swapped,
-    and then every write to it fails.
-    """
+    # SQLite's own check misses a table's page in the place of an empty partial index, as after two pages were
+    # swapped, and then every write to it fails
     problems = []
     objects = "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE rootpage > 0"
     for kind, name, table, sql in damage.fetch_all(connection, objects, None):

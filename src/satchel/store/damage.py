@@ -46,11 +46,7 @@ def is_damaged(values: Iterable[object]) -> bool:
 
 
 def check_write(sql: str, parameters: Mapping[str, Any] | None) -> None:
-    """Refuse to write what a damaged text has become.
-
-    Raises:
-        StoreDamaged: a parameter holds the mark, and the statement writes.
-    """
+    """Refuse to write what a damaged text has become."""
     if not DamagedText.is_read or not parameters or sql.lstrip().upper().startswith(_READS):
         return
     if any(isinstance(value, str) and any(mark in value for mark in _MARKS) for value in parameters.values()):
@@ -58,11 +54,7 @@ def check_write(sql: str, parameters: Mapping[str, Any] | None) -> None:
 
 
 def fetch_all(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] | None) -> list[_Row]:
-    """Run a statement and return its rows, damaged texts as :class:`DamagedText`.
-
-    Raises:
-        StoreDamaged: there is a damaged text, and the statement changes rows, so that it cannot be run again.
-    """
+    """Run a statement and return its rows, damaged texts as :class:`DamagedText`."""
     try:
         cursor = connection.execute(sql, parameters)
         first = cursor.fetchone()
@@ -125,7 +117,6 @@ def _text_columns(sql: str, cursor: apsw.Cursor) -> tuple[int, ...]:
 
 
 def _decoded(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] | None) -> list[_Row]:
-    """Run a statement again with its texts as bytes, and decode them one by one."""
     if not sql.lstrip().upper().startswith(_READS):
         raise _refusal("a required row contains text that is not valid UTF-8")
     described = _describe(connection, sql, parameters)
@@ -154,7 +145,6 @@ def _value(declared: str | None, kind: str, value: Any) -> object:
 
 
 def _describe(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] | None) -> list[str | None]:
-    """Return the declared types of a statement's columns, without running it."""
     types: list[str | None] = []
 
     def look(cursor: apsw.Cursor, *_: object) -> bool:

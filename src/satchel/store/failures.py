@@ -20,6 +20,7 @@ from satchel.base.errors import (
     StoreDamaged,
     StoreForeign,
     StoreFull,
+    StoreMissing,
     StoreNewer,
     StoreOlder,
     system_error,
@@ -46,6 +47,25 @@ def newer(location: str, needed: int, action: str) -> StoreNewer:
         f"{location} can only be {action} by a Satchel that knows schema version {needed}; "
         f"this one ({__version__}) knows {SCHEMA_VERSION}",
         "Upgrade Satchel, or restart this client or server if it was upgraded since; the store was left untouched",
+    )
+
+
+def busy(location: str) -> Busy:
+    """Return the error for a write that waited too long for other threads."""
+    return Busy(
+        f"other threads kept {location} busy for longer than the wait",
+        "Nothing was written; try again, or raise store.lock_wait_ms",
+    )
+
+
+def missing(file: Path, newest: str | None) -> StoreMissing:
+    """Return the error for a store that is gone or empty; `newest` is the time of its newest backup."""
+    backup = f"the newest backup, of {newest}" if newest else "a backup that you name"
+    return StoreMissing(
+        f"the store {file} {'is empty' if file.exists() else 'is gone'}, though there was one; nothing was written",
+        "This is for a person to decide. Save your text elsewhere until then.\n"
+        f"If it should not be gone: `satchel restore` goes back to {backup}.\n"
+        "If it was deleted on purpose: `satchel init --new` starts an empty store",
     )
 
 
@@ -158,7 +178,6 @@ def one_line(error: object) -> str:
 
 
 def _lacks_objects(connection: apsw.Connection) -> bool:
-    """Return whether the schema differs from the migrations: then a missing name is not a bug in Satchel."""
     from satchel.store import contents
 
     with suppress(apsw.Error):
@@ -174,7 +193,6 @@ def _system_error(connection: apsw.Connection | None) -> int:
 
 
 def _may_open_more() -> bool:
-    """Return whether the process may open as many files as a connection needs; an error of opening does not tell."""
     opened: list[int] = []
     try:
         while len(opened) < _FILES_OF_A_CONNECTION:

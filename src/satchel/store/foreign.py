@@ -74,13 +74,6 @@ def open_foreign(file: Path) -> Iterator[ForeignDatabase]:
     A file in WAL mode that nobody has open has no WAL file; it is opened as immutable, since even a read-only
     connection would leave a WAL and its shared memory there (as of SQLite 3.53). Whether somebody wrote to it during
     the read is checked at the end.
-
-    Raises:
-        NotFound: there is no such file.
-        StoreForeign: it is not a SQLite database.
-        StoreDamaged: it is damaged.
-        Busy: it stayed locked, or was written to while it was read.
-        Refused: it was left in the middle of a write, which cannot be completed without changing it.
     """
     if file.is_dir():
         raise NotFound(f"{file} is a folder", "Name the database file in it")
@@ -118,7 +111,6 @@ def _snapshot(file: Path) -> Iterator[ForeignDatabase]:
 
 
 def _in_wal_mode(file: Path) -> bool:
-    """Return whether the header names WAL. Format: https://sqlite.org/fileformat2.html#file_format_version_numbers"""
     with file.open("rb") as stream:
         return stream.read(20)[18:20] == bytes((_WAL_FORMAT, _WAL_FORMAT))
 

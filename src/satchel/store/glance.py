@@ -78,11 +78,7 @@ class Glance:
 
 
 def glance(folder: str, environ: Mapping[str, str]) -> Glance | None:
-    """Open the store of a folder, an absolute path without links; None if it has no store.
-
-    Raises:
-        NeedsFullOpen: the store must be opened fully.
-    """
+    """Open the store of a folder, an absolute path without links; None if it has no store."""
     if any(environ.get(name) for name in _CHOOSING) or _is_configured(f"{config_path()}/config.toml"):
         raise NeedsFullOpen
     root = _root_of(folder, environ)
@@ -112,7 +108,6 @@ def glance(folder: str, environ: Mapping[str, str]) -> Glance | None:
 
 
 def _root_of(folder: str, environ: Mapping[str, str]) -> str | None:
-    """Return the folder whose store serves a folder, or None."""
     home = os.path.realpath(environ.get("HOME") or os.sep)
     is_above = False
     while folder not in {os.sep, home}:
@@ -133,7 +128,6 @@ def _root_of(folder: str, environ: Mapping[str, str]) -> str | None:
 
 
 def _listed_uid(root: str, file: str) -> bytes:
-    """Return the uid that is listed for a file that nobody else could have written."""
     try:
         listed = apsw.Connection(f"{state_path()}/stores.db", flags=apsw.SQLITE_OPEN_READONLY)
         try:
@@ -169,7 +163,6 @@ def _is_usual(path: str) -> bool:
 
 
 def _is_configured(file: str) -> bool:
-    """Return whether the user's configuration may change which store is used."""
     try:
         with open(file, "rb", buffering=0) as stream:  # noqa: PTH123 -- importing pathlib is slow
             content = stream.readall()

@@ -86,11 +86,7 @@ class KnownStores:
         return self._select("ORDER BY path")
 
     def put(self, store: KnownStore) -> None:
-        """Add a store, replacing the entries of its uid and its path.
-
-        Raises:
-            Refused: the state folder cannot be written.
-        """
+        """Add a store, replacing the entries of its uid and its path."""
         with self._changing(store.listed_at) as connection:
             connection.execute("DELETE FROM stores WHERE uid = ? OR path = ?", (store.uid, str(store.file)))
             connection.execute(
@@ -102,11 +98,7 @@ class KnownStores:
             )
 
     def remove(self, file: Path) -> bool:
-        """Remove a path from the list; return whether it was listed.
-
-        Raises:
-            Refused: the state folder cannot be written.
-        """
+        """Remove a path from the list; return whether it was listed."""
         if self.at(file) is None:
             return False
         with self._changing(None) as connection:
@@ -187,7 +179,6 @@ def _read_row(row: Any) -> KnownStore:
 
 
 def _sweep(connection: apsw.Connection, now: int) -> None:
-    """Record since when a listed file is missing, and drop entries whose file has been missing for 90 days."""
     missing = [path for (path,) in connection.execute("SELECT path FROM stores") if not Path(path).exists()]
     marks = ", ".join("?" * len(missing))
     back = f"UPDATE stores SET gone_since = NULL WHERE gone_since IS NOT NULL AND path NOT IN ({marks})"

@@ -32,11 +32,6 @@ def bring_up_to_date(
 
     The turnstile is held while migrating, so that one of several starting processes works and the others wait.
     Returns a connection for reading, which the check had to open anyway.
-
-    Raises:
-        StoreNewer, StoreOlder: the store needs a newer program, or one of 0.2.0 first.
-        StoreForeign: it is a database of another application.
-        ReadOnly: it needs migrating and cannot be written.
     """
     reader, version = _open_and_check(access, writable, trust)
     if version >= SCHEMA_VERSION:
@@ -84,13 +79,7 @@ def check_writable(connection: apsw.Connection, file: Path) -> None:
 
 
 def check_readable(connection: apsw.Connection, file: Path) -> bytes | None:
-    """Refuse a store of an unsupported version; return its uid, None for an empty database.
-
-    Raises:
-        StoreNewer, StoreOlder: it needs a newer program, or one of 0.2.0 first.
-        StoreForeign: it belongs to another application.
-        StoreDamaged: it has no uid.
-    """
+    """Refuse a store of an unsupported version; return its uid, None for an empty database."""
     if not opening.check_ours(connection, file):
         return None
     return _uid_and_version(connection, file)[0]
@@ -121,7 +110,6 @@ def _apply_all(connection: apsw.Connection, version: int, now: int) -> None:
 
 
 def _uid_and_version(connection: apsw.Connection, file: Path) -> tuple[bytes, int]:
-    """Return the store's uid and its schema version, after checking that this program may read it."""
     uid = uid_in(connection)
     needed, version = connection.execute("SELECT (SELECT min_reader FROM store), max(version) FROM migrations").get
     if uid is None or not isinstance(version, int):

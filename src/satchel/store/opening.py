@@ -44,13 +44,7 @@ class Access:
 
 
 def prepare_file(access: Access) -> None:
-    """Create a missing folder and an empty file with private modes.
-
-    Raises:
-        Refused: the folder is on a network file system.
-        InvalidInput: the folder is missing and is not one that Satchel creates.
-        ReadOnly, StoreFull: they cannot be created here.
-    """
+    """Create a missing folder and an empty file with private modes."""
     from satchel.store.failures import explained  # the fast path, which creates nothing, does without
 
     with explained(access.file):
@@ -106,10 +100,6 @@ def check_header(file: Path) -> None:
     """Refuse a file whose first bytes cannot be those of a whole store, without touching it.
 
     Format: https://sqlite.org/fileformat2.html#the_database_header
-
-    Raises:
-        StoreForeign: it is not a SQLite database, or belongs to another application.
-        StoreDamaged: it is shorter than its header says.
     """
     from satchel.store.schema import APPLICATION_ID  # the fast path, which reads no header, does without
 
@@ -156,12 +146,7 @@ def _truncated(file: Path) -> StoreDamaged:
 
 
 def check_ours(connection: apsw.Connection, file: Path) -> bool:
-    """Return whether a database is a store, False if it has no tables; refuse anything else.
-
-    Raises:
-        StoreForeign: the database has tables but is not a store.
-        Refused: its schema holds objects that no migration made, such as a trigger.
-    """
+    """Return whether a database is a store, False if it has no tables; refuse anything else."""
     from satchel.store.contents import unknown_objects
     from satchel.store.schema import APPLICATION_ID
 

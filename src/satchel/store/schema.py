@@ -152,7 +152,7 @@ _WORDS_OF_PERSONS = (
     "ALTER TABLE constraints ADD COLUMN unconfirmed SMALLINT NOT NULL DEFAULT 0 CHECK (unconfirmed IN (0, 1))",
     "ALTER TABLE constraints ADD COLUMN for_person BIGINT REFERENCES agents (id)",
     "CREATE INDEX constraints_of_persons ON constraints (project_id) WHERE unconfirmed = 1 OR for_person IS NOT NULL",
-    # heard: a JSON list of times and sentences; see satchel.keep.sessions.heard
+    # heard: a JSON list of times and sentences; see satchel.keep.sessions.updates
     "ALTER TABLE sessions ADD COLUMN heard TEXT",
     "ALTER TABLE sessions ADD COLUMN heard_at BIGINT",
     "CREATE INDEX sessions_heard ON sessions (heard_at) WHERE heard_at IS NOT NULL",
@@ -180,6 +180,25 @@ _DOCUMENTS = (
     "CREATE INDEX document_texts_item ON document_texts (kind, item_id) WHERE item_id <> 0",
 )
 
+_SESSIONS = (
+    # session_id: the session that wrote it; null without one
+    *(
+        f"ALTER TABLE {table} ADD COLUMN session_id BIGINT"
+        for table in ("agent_messages", "decisions", "decision_history")
+    ),
+    # refusals, ends and extensions of claims, and progress: what a timeline draws, see satchel.brief.room.where
+    # need: what a person's command was started for
+    """
+    CREATE TABLE notified (
+        project_id BIGINT NOT NULL REFERENCES projects (id) ON DELETE CASCADE,
+        need TEXT NOT NULL,
+        created_at BIGINT NOT NULL,
+        PRIMARY KEY (project_id, need)
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX events_drawn ON events (project_id, created_at) WHERE kind IN (2, 3, 4, 17, 20)",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("the tables of 0.2.0", _read_statements()),
     # 0.2.0 would record bands of 64 bits, which nobody looks for
@@ -193,6 +212,7 @@ MIGRATIONS: tuple[Migration, ...] = (
         min_reader=28,
         min_writer=28,
     ),
+    Migration("sessions of messages and decisions, and claims on a timeline", _SESSIONS, min_writer=28),
 )
 """The first makes a new store, at :data:`BASE_VERSION`; each of the others brings a store to the next version."""
 

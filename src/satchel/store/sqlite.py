@@ -7,18 +7,17 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import apsw
 
 from satchel.base.clock import Clock, iso, system_clock
-from satchel.base.errors import Busy, IoError, ReadOnly, StoreMissing
+from satchel.base.errors import IoError, ReadOnly
 from satchel.base.machine import caller_elsewhere
 from satchel.base.paths import refuse_network_filesystem
 from satchel.store import forks, migrations, opening
 from satchel.store.engine import State
-from satchel.store.failures import explain, unknown_outcome
+from satchel.store.failures import busy, explain, missing, unknown_outcome
 from satchel.store.opening import Access
 from satchel.store.side_files import SideFiles, SideFilesGoneError, identity_of, modified_at, status_of
 from satchel.store.sqlite_transaction import SqliteRunning, SqliteTracked, SqliteTransaction
@@ -28,36 +27,20 @@ from satchel.store.turnstile import Turnstile
 if TYPE_CHECKING:
     from satchel.store.sqlite_upkeep import SqliteUpkeep
 
-_LONGEST_TURN_SECONDS = 2.0
+_LONGEST_TURN_SECONDS, _CLOSING_SECONDS = 2.0, 1.0
 _IDLE_READERS = 4
-_CLOSING_SECONDS = 1.0
+# changes nothing and still writes a page: an update to the same value would not
 _OVERWRITE = """
     BEGIN IMMEDIATE;
     UPDATE store SET created_at = created_at + 1;
     UPDATE store SET created_at = created_at - 1;
     COMMIT
 """
-"""A commit that changes nothing and still writes a page: an update to the same value would not."""
 _SYNC_ERRORS = frozenset({apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC})
 
 
 class SqliteEngine:
-    """A store in one SQLite file.
-
-    Nothing is opened or created before the first transaction, and reading never creates a file. Safe to share between
-    threads; a forked child opens new connections.
-
-    Args:
-        access: the file and how to open it.
-        read_only: refuse every write, even if the file could be written.
-        migrates: whether a store of an older version is migrated; None migrates if it may be written.
-        clock: stamps migrations.
-        backups_keep: number of automatic backups to keep.
-        trust: decides whether to trust the file; None trusts every file.
-
-    Attributes:
-        commits: number of transactions that this engine committed.
-    """
+    """A store in one SQLite file; a forked child opens new connections."""
 
     faults: type[Exception] = apsw.Error
 
@@ -72,6 +55,9 @@ class SqliteEngine:
         trust: Trust | None = None,
     ) -> None:
         self.access = access
+        self.file = access.file
+        self.location = str(access.file)
+        self.folder = access.file.parent
         self.read_only = read_only
         self.migrates = migrates
         self.clock = clock
@@ -79,29 +65,23 @@ class SqliteEngine:
         self.trust = trust
         self._seen_store = False
         self.commits = 0
-        self._writer: apsw.Connection | None
-        self._readers: list[apsw.Connection]
-        self._identity: tuple[int, int] | None
-        self._side_files: SideFiles
         self._ready_at: int | None = None
-        self._still_open: list[tuple[SqliteEngine, apsw.Connection]]
-        self._memo: dict[Hashable, Any]
-        self._memo_version: int | None
-        self._running = SqliteRunning(str(self.file))
+        self._running = SqliteRunning(self.location)
         self._reset()
         forks.register(self)
 
-    @property
-    def file(self) -> Path:
-        return self.access.file
-
-    @property
-    def location(self) -> str:
-        return str(self.access.file)
-
-    @property
-    def folder(self) -> Path:
-        return self.access.file.parent
+    def _reset(self) -> None:
+        self._writer: apsw.Connection | None = None
+        self._readers: list[apsw.Connection] = []
+        self._running.reset()
+        self._identity: tuple[int, int] | None = None
+        self._side_files = SideFiles(self.file)
+        self._generation = 1
+        self._memo: dict[Hashable, Any] = {}
+        self._memo_version: int | None = None
+        self._still_open: list[tuple[SqliteEngine, apsw.Connection]] = []
+        self._turnstile = Turnstile(self.file)
+        self._write_lock = threading.Lock()
 
     @property
     def upkeep(self) -> SqliteUpkeep:
@@ -111,35 +91,30 @@ class SqliteEngine:
 
     @property
     def has_daily_backups(self) -> bool:
-        """Return whether daily backups are made: the store may be written and has a place in the state folder."""
         return self.trust is not None and not self.read_only and self.trust.backup_folder is not None
 
     def exists(self) -> bool:
-        return self.access.file.exists()
+        return self.file.exists()
 
     def state(self) -> State:
-        """Return the identity and time of the last write of the file; an empty file counts as missing."""
         try:
-            status = os.stat(self.access.file)  # noqa: PTH116 -- as in status_of
+            status = os.stat(self.file)  # noqa: PTH116 -- as in status_of
         except OSError:
             return State(None, 0)
         return State((status.st_dev, status.st_ino) if status.st_size else None, status.st_mtime_ns)
 
     def probe(self, wait_ms: int) -> None:
-        """Write to the file and read from it; writing an unchanged value would write no page."""
-        with self.write(wait_ms) as transaction:
+        with self.write(wait_ms) as transaction:  # the same value would write no page
             transaction.run("UPDATE store SET created_at = created_at + 1")
             transaction.run("UPDATE store SET created_at = created_at - 1")
         with self.read() as transaction:
             transaction.one("SELECT created_at FROM store")
 
     def of_project(self, _name: str) -> SqliteEngine:
-        """Return this engine: a file has one writer for all projects."""
-        return self
+        return self  # a file has one writer for all projects
 
     @contextmanager
     def read(self) -> Iterator[SqliteTransaction]:
-        """Open a read transaction on one snapshot."""
         try:
             forked = forks.generation
             connection, generation = self._borrow_reader()
@@ -164,8 +139,7 @@ class SqliteEngine:
     def look(self) -> Iterator[SqliteTransaction]:
         """Open a read for a caller that is about to write, on the writer's connection if that is idle.
 
-        It still holds the pages that it wrote last, while another reader reads its pages again after every write. If
-        another thread uses the writer, this reads as :meth:`read` does; a thread that begins to write waits for it.
+        It still holds the pages that it wrote last. A thread that begins to write waits for it.
         """
         write_lock = self._write_lock
         connection = self._take_idle_writer(write_lock)
@@ -184,15 +158,11 @@ class SqliteEngine:
 
     @contextmanager
     def write(self, wait_ms: int | None = None) -> Iterator[SqliteTransaction]:
-        """Open a write transaction; see :meth:`satchel.store.engine.Engine.write`."""
         wait_ms = self.access.wait_ms if wait_ms is None else wait_ms
         deadline = time.monotonic() + wait_ms / 1_000
         forked, write_lock, turnstile = forks.generation, self._write_lock, self._turnstile
         if not write_lock.acquire(timeout=wait_ms / 1_000):
-            raise Busy(
-                f"other threads kept {self.file} busy for longer than the wait",
-                "Nothing was written; try again, or raise store.lock_wait_ms",
-            )
+            raise busy(self.location)
         try:
             connection, written_at = self._ready_writer(), self._ready_at
             try:
@@ -200,8 +170,10 @@ class SqliteEngine:
                 connection.set_busy_timeout(max(1, round((deadline - time.monotonic()) * 1_000)))
                 connection.execute("BEGIN IMMEDIATE")
                 try:
-                    memo = self._memo_for(connection)
-                    with SqliteTracked(self._running, SqliteTransaction(connection, memo)) as transaction:
+                    if connection.data_version() != self._memo_version:
+                        self._memo.clear()
+                        migrations.check_writable(connection, self.file)
+                    with SqliteTracked(self._running, SqliteTransaction(connection, self._memo)) as transaction:
                         yield transaction
                         caller = caller_elsewhere()
                         if caller is not None:
@@ -229,24 +201,18 @@ class SqliteEngine:
             write_lock.release()
 
     def _take_idle_writer(self, write_lock: threading.Lock) -> apsw.Connection | None:
-        """Return the writer's connection with its lock held; None, without the lock, if it is busy or outdated."""
         writer = self._writer
         if writer is None or not write_lock.acquire(blocking=False):
             return None
         is_current = False
         try:
-            is_current = writer is self._writer and _identity(self.file) == self._identity
+            is_current = writer is self._writer and identity_of(status_of(self.file)) == self._identity
         finally:
             if not is_current:
                 write_lock.release()
         return writer if is_current else None
 
     def _commit(self, connection: apsw.Connection) -> None:
-        """Commit; when this returns the transaction is kept, else it is not, or the outcome is unknown.
-
-        Raises:
-            IoError: the disk failed to make the commit durable and then to undo it.
-        """
         try:
             connection.execute("COMMIT")
         except apsw.IOError as error:
@@ -271,7 +237,6 @@ class SqliteEngine:
         return self._running.connections()
 
     def _give_up(self, connection: apsw.Connection) -> None:
-        """Roll back; close a connection that cannot, which has the same effect."""
         try:
             opening.roll_back(connection)
         except apsw.Error:
@@ -281,10 +246,7 @@ class SqliteEngine:
 
     @contextmanager
     def exclusive(self) -> Iterator[apsw.Connection]:
-        """Yield the write connection outside any transaction, for upkeep such as VACUUM and backup.
-
-        Other threads wait; other processes are kept out by SQLite alone.
-        """
+        """Yield the write connection outside any transaction: SQLite alone keeps other processes out."""
         try:
             with self._write_lock:
                 self._memo_version = None
@@ -294,10 +256,7 @@ class SqliteEngine:
 
     @contextmanager
     def watch(self) -> Iterator[Callable[[], bool]]:
-        """Yield a function that returns True if there was a commit since its last call (True on the first call).
-
-        No transaction is held between the calls, and the thread can be interrupted there as in one.
-        """
+        # no transaction is held between the calls, and the thread can be interrupted there as in one
         connection, generation = self._borrow_reader()
         last_version: list[int] = []
 
@@ -334,10 +293,7 @@ class SqliteEngine:
         self._identity = None
 
     def close(self) -> None:
-        """Close every connection. The engine may be used again: it opens new ones.
-
-        A write connection that another thread still uses is left to that thread.
-        """
+        """Close every connection; the writer's is left to a thread that still uses it."""
         if not self._write_lock.acquire(timeout=_CLOSING_SECONDS):
             return
         try:
@@ -347,7 +303,6 @@ class SqliteEngine:
             self._write_lock.release()
 
     def _drop_connections(self) -> None:
-        """Close idle connections; readers in use are closed when they return, since their generation is over."""
         if not self._side_files.may_checkpoint():  # the last connection to close does so by itself
             for connection in filter(None, (self._writer, *self._readers)):
                 connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -357,15 +312,13 @@ class SqliteEngine:
         self._generation += 1
         idle, self._readers = self._readers, []
         while idle:
-            # popped one by one: another thread may be taking from the same list
-            with suppress(IndexError):
+            with suppress(IndexError):  # another thread may be taking from the same list
                 idle.pop().close()
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.close()
 
     def _leave_side_files(self) -> None:
-        """Save what deleted files hold, and close the connections of all engines to the store, which share them."""
         if self._writer is not None and self._side_files.may_checkpoint():
             with suppress(apsw.Error):
                 self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_FULL)
@@ -393,19 +346,6 @@ class SqliteEngine:
         self._turnstile.close()
         self._reset()
 
-    def _reset(self) -> None:
-        self._writer = None
-        self._readers = []
-        self._running.reset()
-        self._identity = None
-        self._side_files = SideFiles(self.file)
-        self._generation = 1
-        self._memo = {}
-        self._memo_version = None
-        self._still_open = []
-        self._turnstile = Turnstile(self.file)
-        self._write_lock = threading.Lock()
-
     def _raise_explained(self, error: apsw.Error, connection: apsw.Connection | None = None) -> NoReturn:
         translated = explain(error, self.file, connection)
         if translated is None:
@@ -416,21 +356,15 @@ class SqliteEngine:
             connection.close()
         raise translated from error
 
-    def _memo_for(self, connection: apsw.Connection) -> dict[Hashable, Any]:
-        """Return the memo, emptied if anyone else has written since; then check again that writing is allowed."""
-        if connection.data_version() != self._memo_version:
-            self._memo.clear()
-            migrations.check_writable(connection, self.file)
-        return self._memo
-
     def _borrow_reader(self) -> tuple[apsw.Connection, int]:
-        identity = _identity(self.file)
+        identity = identity_of(status_of(self.file))
         if identity is None:
             self.check_files()
             self._check_missing()
             return migrations.empty_store(), 0
         if identity != self._identity:
-            self._make_ready(identity)
+            with self._write_lock:
+                self._make_ready(identity)
         generation = self._generation  # before the reader: were the file replaced in between, it must not be kept
         with suppress(IndexError):
             return self._readers.pop(), generation
@@ -463,13 +397,13 @@ class SqliteEngine:
                 self._check_missing()
                 self._drop_connections()
                 opening.prepare_file(self.access)
-                identity = _identity(self.file, even_empty=True)
+                identity = identity_of(status_of(self.file), even_empty=True)
             elif not opening.is_writable(self.file):
                 raise ReadOnly(
                     f"{self.file} cannot be written here",
                     "Reading works; check the permissions of the file and its folder, and how the disk is mounted",
                 )
-            self._make_ready(identity, locked=True)
+            self._make_ready(identity)
             self._still_open = [(one, connection) for one, connection in self._still_open if connection in one.in_use()]
             if self._still_open:
                 raise IoError(f"a reader still has deleted files of {self.file} open; nothing was written", "Try again")
@@ -477,13 +411,9 @@ class SqliteEngine:
                 self._writer = self._running.with_deadline(opening.open_writable(self.access))
         return self._writer
 
-    def _make_ready(self, identity: tuple[int, int] | None, *, locked: bool = False) -> None:
-        """Drop the connections to a file that was replaced, check the present file, and migrate it."""
-        if not locked:
-            with self._write_lock:
-                return self._make_ready(identity, locked=True)
+    def _make_ready(self, identity: tuple[int, int] | None) -> None:
         if identity == self._identity:
-            return None
+            return
         if identity in forks.HELD_BY_THE_PARENT:
             raise forks.refusal()
         self._drop_connections()
@@ -507,10 +437,8 @@ class SqliteEngine:
         self._side_files.remember()
         self._seen_store = True
         self._return_reader(self._running.with_deadline(reader), self._generation)
-        return None
 
     def _check_missing(self) -> None:
-        """Refuse to replace a missing or empty file by a new store if there was one here."""
         # the rest of the WAL must not be written into an emptied file when the connections are closed
         for connection in filter(None, (self._writer, *self._readers)):
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -518,16 +446,4 @@ class SqliteEngine:
             from satchel.store import backups  # rarely needed: for a lost store
 
             made = backups.list_backups(self.file, self.trust)
-            newest = f"the newest backup, of {iso(made[-1].created_at)[:16]} UTC" if made else "a backup that you name"
-            raise StoreMissing(
-                f"the store {self.file} {'is empty' if self.file.exists() else 'is gone'}, though there was one; "
-                "nothing was written",
-                "This is for a person to decide. Save your text elsewhere until then.\n"
-                f"If it should not be gone: `satchel restore` goes back to {newest}.\n"
-                "If it was deleted on purpose: `satchel init --new` starts an empty store",
-            )
-
-
-def _identity(file: Path, *, even_empty: bool = False) -> tuple[int, int] | None:
-    """Return the device and inode of a file; None if it is missing, or empty."""
-    return identity_of(status_of(file), even_empty=even_empty)
+            raise missing(self.file, f"{iso(made[-1].created_at)[:16]} UTC" if made else None)

@@ -165,7 +165,6 @@ class SqliteRunning(Running[SqliteTransaction]):
         return connection
 
     def _is_overdue(self) -> bool:
-        """Return whether to end the running statement; SQLite calls this now and then."""
         thread = get_ident()
         transaction = self.transactions.get(thread)
         if transaction is None or self.has_no_deadline(thread):

@@ -28,7 +28,7 @@ from satchel.base.errors import (
     Untrusted,
 )
 from satchel.base.paths import filesystem_kind
-from satchel.store import accepting, backups, migrations, opening, soundness, unfinished
+from satchel.store import accepting, backups, contents, migrations, opening, side_files
 from satchel.store.accepting import Accepted
 from satchel.store.backups import Backup, Progress
 from satchel.store.failures import explained
@@ -142,8 +142,8 @@ class SqliteUpkeep(Upkeep):
         if not os.path.lexists(file):
             opening.prepare_file(engine.access)
         self.sweep()
-        draft = file.with_name(f"{file.name}{unfinished.DRAFT}")
-        with explained(file), unfinished.making(draft):
+        draft = file.with_name(f"{file.name}{side_files.DRAFT}")
+        with explained(file), side_files.making(draft):
             _copy(source, draft)
             with closing(apsw.Connection(str(draft))) as copy:
                 # now, since a process that has the store open would not look at its version again
@@ -162,11 +162,6 @@ class SqliteUpkeep(Upkeep):
             return Restored(source, previous, was_damaged)
 
     def _overwrite(self, draft: Path, now: int, progress: Progress | None) -> Path | None:
-        """Save the store as it is, then copy the draft over it with the change counters lifted to the store's.
-
-        Returns:
-            The backup of the previous state, or None if there was none.
-        """
         engine, access = self._engine, self._engine.access
         with engine.exclusive() as live, closing(apsw.Connection(str(draft))) as copy:
             live.set_busy_timeout(access.wait_ms)
@@ -213,7 +208,7 @@ class SqliteUpkeep(Upkeep):
         return None if trust is None or not trust.is_listed or trust.known.is_writable() else trust.known.folder
 
     def sweep(self) -> None:
-        unfinished.sweep(self._file, self._backup_folders())
+        side_files.sweep(self._file, self._backup_folders())
 
     def check_place(self) -> Finding:
         """Check the file's mode and file system."""
@@ -242,7 +237,7 @@ class SqliteUpkeep(Upkeep):
         if journal.exists():
             problem = f"{journal} was left by another program that wrote to the store: Satchel creates no such file"
             return Finding("wal", "warning", problem)
-        lost, size = soundness.lost_commits(self._file), opening.wal_bytes(self._file)
+        lost, size = contents.lost_commits(self._file), opening.wal_bytes(self._file)
         if lost:
             return Finding(
                 "wal",
@@ -281,8 +276,8 @@ class SqliteUpkeep(Upkeep):
         return Finding("sync", "ok", "no conflict copy of a sync tool")
 
     def _check_leftovers(self) -> Finding:
-        leftovers = unfinished.leftovers(self._file, self._backup_folders())
-        dead, aside = [path for path in leftovers if unfinished.is_dead(path)], backups.set_aside(self._file)
+        leftovers = side_files.leftovers(self._file, self._backup_folders())
+        dead, aside = [path for path in leftovers if side_files.is_dead(path)], backups.set_aside(self._file)
         if dead:
             names = ", ".join(path.name for path in dead)
             return Finding("leftovers", "warning", f"a killed process left {names}; `satchel backup` removes them")
@@ -308,21 +303,20 @@ class SqliteUpkeep(Upkeep):
 
     def schema_problems(self) -> list[str]:
         with self._engine.read() as transaction:
-            return soundness.schema_problems(transaction.connection)
+            return contents.schema_problems(transaction.connection)
 
     def text_problems(self, label: Callable[[str, str], str]) -> list[str]:
         with self._engine.read() as transaction:
-            return soundness.text_problems(transaction.connection, label)
+            return contents.text_problems(transaction.connection, label)
 
     def _backup_folders(self) -> tuple[Path, ...]:
         return backups.backup_folders(self._file, self._trust)
 
     def _copies(self) -> list[Path]:
-        """Return every copy of the file: backups, files set aside, and unfinished ones of killed processes."""
         return [
             *super()._copies(),
             *backups.set_aside(self._file),
-            *unfinished.leftovers(self._file, self._backup_folders()),
+            *side_files.leftovers(self._file, self._backup_folders()),
         ]
 
 
@@ -337,17 +331,15 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _set_aside(file: Path, draft: Path | None, now: int) -> Path:
-    """Rename an unusable file, and put the draft in its place if there is one.
-
-    The new file replaces the old in one step: were the name free for a moment, another process would create a store.
-    """
+    # the new file replaces the old in one step: were the name free for a moment, another process would create a
+    # store
     stamp = iso(now).replace(":", "").replace("-", "").replace(".", "")
     aside = file.with_name(f"{file.name}.damaged-{stamp}")
     try:
         aside.hardlink_to(file)
     except OSError:  # a folder, a file of another user, or a file system without links
         file.rename(aside)
-    for suffix in unfinished.SIDE_FILES:
+    for suffix in side_files.SIDE_FILES:
         part = Path(f"{file}{suffix}")
         if os.path.lexists(part):
             part.rename(f"{aside}{suffix}")
@@ -360,7 +352,6 @@ def _set_aside(file: Path, draft: Path | None, now: int) -> Path:
 
 
 def _empty_wal(connection: apsw.Connection, wait_ms: int) -> bool:
-    """Checkpoint until the WAL file is empty, or until a reader elsewhere has outlasted the wait."""
     deadline = time.monotonic() + wait_ms / 1_000
     connection.set_busy_timeout(0)
     try:

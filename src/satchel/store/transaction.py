@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, ParamSpec, Protocol, TypeVar
 
 from satchel.base.errors import Interrupted
 
@@ -131,3 +131,51 @@ def check_time(transaction: Transaction) -> None:
     """Raise Interrupted if the time of a transaction is over: work between statements calls this too."""
     if transaction.is_out_of_time is not None and transaction.is_out_of_time():
         raise Interrupted("the time is over", "Ask for less at once")
+
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+OtherResult = TypeVar("OtherResult")
+
+Asking = Generator[Rows, None, Result]
+"""A generator that issues queries, yields the last one, and then reads the results."""
+
+
+def together(askings: Iterable[Asking[object]]) -> None:
+    """Run several readers side by side: while one waits for its rows, the others send their queries.
+
+    A reader whose rows have arrived runs to its end before the next one starts.
+    """
+    waiting = [asking for asking in askings if _waits(asking)]
+    while waiting:
+        waiting = [asking for asking in waiting if _waits(asking)]
+
+
+def _waits(asking: Asking[object]) -> bool:
+    return any(not rows.is_here for rows in asking)
+
+
+def answer(asking: Asking[Result]) -> Result:
+    """Run one reader alone and return its result."""
+    while True:
+        try:
+            next(asking)
+        except StopIteration as ended:
+            result: Result = ended.value
+            return result
+
+
+def answering(ask: Callable[Arguments, Asking[Result]]) -> Callable[Arguments, Result]:
+    """Return a function that runs a reader alone."""
+    return lambda *args, **kwargs: answer(ask(*args, **kwargs))
+
+
+def both(one: Asking[Result], other: Asking[OtherResult]) -> tuple[Result, OtherResult]:
+    """Run two readers side by side and return both results."""
+    first, second = list[Result](), list[OtherResult]()
+
+    def keep(made: list[Any], asking: Asking[Any]) -> Asking[None]:
+        made.append((yield from asking))
+
+    together((keep(first, one), keep(second, other)))
+    return first[0], second[0]

@@ -35,13 +35,6 @@ class Trust:
 
     A store below a ``.satchel`` folder must be on the user's list of stores; any other path was named by the caller,
     whose choice it is.
-
-    Args:
-        file: the database file, an absolute path.
-        known: the user's list.
-        clock: the time.
-        folders: folders that are fully trusted, with everything below them.
-        everywhere: whether every place is trusted (``SATCHEL_TRUST=1``).
     """
 
     def __init__(
@@ -91,9 +84,6 @@ class Trust:
         """Check the store's files and their folder before any of them is opened.
 
         `owner` is the number of another user whose files are accepted; by default the one listed with the store.
-
-        Raises:
-            Refused: a link or an irregular file, another user's, or writable by others.
         """
         store = self._look_up()
         if owner is None and store is not None:
@@ -113,11 +103,7 @@ class Trust:
         return store is not None and store.complete
 
     def check_known(self, identity: Identity) -> None:
-        """Refuse a file that is not on the list, before SQLite creates any file. Follows :meth:`check_files`.
-
-        Raises:
-            Refused: the store was neither created nor trusted here, is a copy of one that was, or is tracked by git.
-        """
+        """Refuse a file that is not on the list, before SQLite creates any file. Follows :meth:`check_files`."""
         if not self.is_listed or self.vouches_for_place or self._here is not None:
             return
         uid = peek(self.file)
@@ -130,7 +116,6 @@ class Trust:
             self._check_listed(uid, identity)
 
     def _look_up(self) -> KnownStore | None:
-        """Return the entry for the path, cached for the following checks."""
         self._here = self.known.at(self.file) if self.is_listed else None
         return self._here
 
@@ -195,11 +180,7 @@ class Trust:
         return tracked_below(self.file.parent)
 
     def list_new(self, uid: bytes, identity: Identity) -> None:
-        """List a store that is about to be created; :meth:`admit` completes the entry when the store is opened.
-
-        Raises:
-            Refused: the list cannot be written, or git tracks files in the folder.
-        """
+        """List a store that is about to be created; :meth:`admit` completes the entry when the store is opened."""
         if not self.is_listed or (self.vouches_for_place and not self.known.is_writable()):
             return
         self.refuse_tracked()
@@ -268,11 +249,7 @@ def open_untouched(file: Path) -> apsw.Connection:
 
 
 def uid_in(connection: apsw.Connection) -> bytes | None:
-    """Return the uid of a store; None if its row is malformed, so that the uid is unknown.
-
-    Raises:
-        apsw.Error: the file is damaged there, or has no such table.
-    """
+    """Return the uid of a store; None if its row is malformed, so that the uid is unknown."""
     uid: bytes | None = connection.execute(_OWN_ROW).get
     return uid
 
@@ -284,7 +261,7 @@ def tracked_below(folder: Path) -> tuple[str, ...]:
     """
     if not _may_be_tracked(folder):
         return ()
-    from satchel.base.git_asking import ask_git  # rarely needed: when a store is listed or was replaced
+    from satchel.base.git_commands import ask_git  # rarely needed: when a store is listed or was replaced
 
     answer = ask_git(str(folder), ("ls-files", "-z", "--full-name", "--", "."), _GIT_SECONDS) or b""
     # beside a bare repository with an index git takes every folder for the top, and tells names of others

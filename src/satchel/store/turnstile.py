@@ -112,7 +112,6 @@ def only_one(file: Path) -> Iterator[bool]:
 
 
 def _release(descriptor: int) -> int:
-    """Release a lock, and return the descriptor, or -1 if it had to be closed for that."""
     if sys.platform != "win32":
         try:
             fcntl.flock(descriptor, fcntl.LOCK_UN)
@@ -129,11 +128,8 @@ def _close(descriptor: int) -> None:
 
 
 def _take(descriptor: int, deadline: float, pause: float, factor: float, bound: float) -> bool:
-    """Take a lock by trying, with short pauses: unlike a blocking call this can be bounded.
-
-    Each pause in seconds is ``factor`` times the one before, up to or down to ``bound``. Returns False when the
-    deadline has passed, and at once if the file system has no such locks or fails.
-    """
+    # each pause in seconds is `factor` times the one before, up to or down to `bound`. Returns False when the
+    # deadline has passed, and at once if the file system has no such locks or fails
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

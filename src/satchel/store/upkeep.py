@@ -236,7 +236,6 @@ class Upkeep(ABC):
         return []
 
     def _backup_folders(self) -> tuple[Path, ...]:
-        """Return the folders that hold backups."""
         return ()
 
     def _copies(self) -> Iterable[Path]:

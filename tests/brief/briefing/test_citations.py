@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.base import git_history
+from satchel.base import git_commands
 from satchel.keep import citations
 
 
@@ -83,7 +83,7 @@ def test_a_review_issue_whose_file_changed_is_marked(satchel: Satchel, project: 
 def test_no_git_is_asked_where_nothing_is_gone_or_from_another_branch(
     noted: Satchel, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(git_history, "ask_git", None)
+    monkeypatch.setattr(git_commands, "ask_git", None)
     (project / "a.py").write_text("other\n")
     assert lines(noted)[-1] == "note: 1 note cites a changed file"
 

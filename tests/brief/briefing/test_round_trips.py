@@ -10,7 +10,7 @@ import pytest
 
 import on_postgresql
 from satchel import Satchel
-from satchel.store.postgres.connection import Statement, StoreConnection
+from satchel.store.postgres.transaction import Statement, StoreConnection
 
 
 def test_a_briefing_makes_few_round_trips_however_many_kinds_of_things_there_are(

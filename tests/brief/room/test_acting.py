@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from clients_at_work import Clients
 from satchel import Conflict, InvalidInput, NotFound, Refused, Satchel
+from satchel.brief.room.records import Released
 from satchel.keep.sessions.caller import COMMAND
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
 
 
 @pytest.fixture
@@ -98,3 +103,53 @@ def test_an_agent_neither_answers_nor_releases_for_a_person(clients: Clients) ->
         agent.room.answer(asked.ref, "80")
     with pytest.raises(Refused):
         agent.room.release("00" * 16, "a.py", 1)
+
+
+def _end(person: Satchel) -> Released:
+    (session,) = person.room.where().team.sessions
+    (claim,) = session.claims
+    return person.room.release(session.uid, claim.path, claim.expires_at)
+
+
+def test_an_ended_claim_is_restored_as_it_was(clients: Clients, person: Satchel) -> None:
+    agent = clients.turn_to(clients.start())
+    agent.files.claim(["src/**"], agent="holder", minutes=90, reason="rotation")
+    before = agent.files.claims().items[0]
+    restored = person.room.restore_claim(_end(person).ending)
+    after = agent.files.claims().items[0]
+    kept = ("path", "agent", "expires_at", "created_at", "reason", "exclusive", "automatic")
+    assert [getattr(after, one) for one in kept] == [getattr(before, one) for one in kept]
+    texts = [one.message for one in agent.messages.inbox(agent="holder")]
+    assert texts == ["Your claim on src/** is yours again", "I released your claim on src/**"]
+    with pytest.raises(Conflict, match=r"src/\*\* was restored before"):
+        person.room.restore_claim(restored.ending)
+
+
+def test_an_ended_claim_is_not_restored_over_the_claim_of_another(clients: Clients, person: Satchel) -> None:
+    agent = clients.turn_to(clients.start())
+    agent.files.claim(["src/a.py"], agent="holder")
+    ended = _end(person)
+    other = clients.turn_to(clients.start())
+    other.files.claim(["src/"], agent="next")
+    with pytest.raises(Conflict, match=r"next has claimed src/\*\* since"):
+        person.room.restore_claim(ended.ending)
+
+
+def test_an_ended_claim_is_not_restored_after_ten_minutes(
+    clients: Clients, person: Satchel, clock: ManualClock
+) -> None:
+    agent = clients.turn_to(clients.start())
+    agent.files.claim(["src/a.py"], agent="holder", minutes=60)
+    ended = _end(person)
+    clock.advance(10 * 60_000 + 1)
+    with pytest.raises(Conflict, match="more than 10 minutes ago"):
+        person.room.restore_claim(ended.ending)
+
+
+def test_only_what_a_person_ended_is_restored(clients: Clients, person: Satchel) -> None:
+    agent = clients.turn_to(clients.start())
+    agent.files.claim(["a.py"], agent="holder")
+    agent.files.release(["a.py"], agent="holder")
+    for number in range(1, 6):
+        with pytest.raises(NotFound):
+            person.room.restore_claim(number)

@@ -370,7 +370,7 @@ def test_of_another_project_nothing_needs_anybody(open_in: Callable[..., Satchel
         one.files.claim(["a.py"], agent="ben")
     assert len(needs(one, "human:ann")) == 5
     assert needs(other, "human:ann") == []
-    assert (other.room.collisions().items, other.room.where().team.sessions) == ((), ())
+    assert (other.room.conflicts().files, other.room.where().team.sessions) == ((), ())
 
 
 @pytest.mark.parametrize("person", ["ann", "human:", "human: ", ""])

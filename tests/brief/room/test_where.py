@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from clients_at_work import Clients
-from satchel import Satchel
+from satchel import Conflict, Satchel
 from satchel.brief.room.where import QUARTER_MS
 
 if TYPE_CHECKING:
@@ -58,3 +58,45 @@ def test_it_goes_back_a_day(clients: Clients, clock: ManualClock) -> None:
     assert [(one.began_at, one.ended_at) for one in day.spans] == [(found.began_at, found.ended_at)]
     clock.advance(97 * QUARTER_MS)
     assert ann.room.where().timeline == ()
+
+
+def test_a_timeline_has_what_a_session_did_and_its_claims(clients: Clients, clock: ManualClock) -> None:
+    ann = clients.turn_to(clients.start())
+    ann.files.claim(["a.py"], agent="ann", minutes=30, reason="cart")
+    began = clock.now
+    ben = clients.turn_to(clients.start())
+    with pytest.raises(Conflict):
+        ben.files.claim(["a.py"], agent="ben")
+    decision = ben.decisions.set("port", 80, agent="ben")
+    first = ben.messages.send("May I?", to="ann", agent="ben")
+    clock.advance(60_000)
+    second = ben.messages.send("Hello?", to="ann", agent="ben")
+    clients.turn_to(ann)
+    ann.files.claim(["a.py"], agent="ann", minutes=60)
+    extended = clock.now
+    clock.advance(60_000)
+    ann.files.release(["a.py"], agent="ann")
+    ann.files.claim(["b.py"], agent="ann")
+    days = {one.agent: one for one in ann.room.where().timeline}
+    assert [(one.kind, one.text, one.ref, one.count) for one in days["ben"].marks] == [
+        ("decision", "port: 80", decision.ref, 1),
+        ("message", "to ann: Hello?", second.ref, 2),
+        ("refusal", "a.py, held by ann", None, 1),
+    ]
+    assert days["ben"].marks[1].at == first.created_at
+    bars = [(one.path, one.began_at, one.ended_at, one.end, one.reason, one.extended_at) for one in days["ann"].claims]
+    assert bars == [
+        ("a.py", began, clock.now, "released", "cart", (extended,)),
+        ("b.py", clock.now, None, "held", None, ()),
+    ]
+
+
+def test_a_decision_that_was_changed_stands_at_the_session_that_set_it_first(
+    clients: Clients, clock: ManualClock
+) -> None:
+    ann, ben = clients.start(), clients.start()
+    for one, value in ((ann, 80), (ben, 443)):
+        clients.turn_to(one).decisions.set("port", value, agent="ann" if one is ann else "ben")
+        clock.advance(1_000)
+    marks = {one.agent: [mark.text for mark in one.marks] for one in ann.room.where().timeline}
+    assert marks == {"ann": ["port: 80"], "ben": ["port: 443"]}

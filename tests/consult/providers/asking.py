@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from satchel.consult.assistants.protocol import Timing
+from satchel.consult.models import Timing
 from satchel.consult.records import Content, Stat
-from satchel.consult.sweeping import VectorStore
+from satchel.consult.vector_stores import VectorStore
 
 
 def content(text: str) -> Content:

@@ -11,15 +11,12 @@ from consult.providers import anthropic_api, chat_completions, gemini_api
 from consult.providers.asking import Pauses, quick
 from consult.providers.openai_api import OpenAIApi
 from consult.providers.server import FakeProvider
-from satchel.consult.assistants.anthropic import AnthropicMessages
-from satchel.consult.assistants.base import SdkAssistant
-from satchel.consult.assistants.gemini import GeminiContents
-from satchel.consult.assistants.models import Model
-from satchel.consult.assistants.openai_compatible import OpenAICompatible
-from satchel.consult.assistants.openai_responses import OpenAIResponses
-from satchel.consult.assistants.protocol import Ask
-from satchel.consult.assistants.retrying import Patience
+from satchel.consult.failures import Patience
+from satchel.consult.models import Ask, Model
+from satchel.consult.openai import OpenAICompatible, OpenAIResponses
+from satchel.consult.providers import AnthropicMessages, GeminiContents
 from satchel.consult.records import Window
+from satchel.consult.sdk import SdkAssistant
 
 
 @dataclass

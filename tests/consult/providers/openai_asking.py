@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from consult.providers.asking import Log, Pauses, content, quick
 from consult.providers.openai_api import OpenAIApi
-from satchel.consult.assistants.models import Model
-from satchel.consult.assistants.openai_responses import OpenAIResponses
-from satchel.consult.assistants.retrying import Patience
+from satchel.consult.failures import Patience
+from satchel.consult.models import Model
+from satchel.consult.openai import OpenAIResponses
 from satchel.consult.records import Window
-from satchel.consult.sweeping import VectorStore
+from satchel.consult.vector_stores import VectorStore
 
 WINDOW = Window(tokens=200_000, output=50_000)
 MODEL = Model("openai", "gpt-test", WINDOW)

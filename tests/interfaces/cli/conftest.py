@@ -12,6 +12,7 @@ import pytest
 
 import over_server
 from satchel import open_satchel
+from satchel.interfaces.cli import opening
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -32,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_postgresql: None)
 @pytest.fixture
 def cli(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
     """Run one command in the folder; return its exit status and what it printed to stdout and stderr."""
-    from satchel.interfaces.cli import opening, run
+    from satchel.interfaces.cli import run
 
     if over_server.is_asked_for:
         monkeypatch.setattr(opening, "open_anywhere", over_server.open_over_server)

@@ -20,8 +20,7 @@ from consult.providers.chat_completions import Said
 from consult.providers.parrot import Parrot
 from satchel import open_satchel
 from satchel.base.clock import system_clock
-from satchel.consult.conversation_records import ConversationKey
-from satchel.consult.records import Placement
+from satchel.consult.records import ConversationKey, Placement
 
 pytestmark = pytest.mark.slow
 
@@ -401,7 +400,7 @@ def test_the_turns_of_a_conversation_are_shown(cli: Cli) -> None:
 @pytest.mark.usefixtures("known_things")
 def test_one_conversation_is_listed_with_its_files(cli: Cli) -> None:
     out = cli("consult", "--list", "--conversation", "other")[1]
-    assert " overflow 1 (did not fit beside the files that go first): big.py" in out
+    assert " overflow 1 (did not fit next to the files that go first): big.py" in out
     assert " removed 1: gone.py" in out
 
 

@@ -10,7 +10,6 @@ import click
 import pytest
 
 from repositories import commit_all, make_repository
-from satchel.interfaces.cli.commands import import_docs
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -29,7 +28,7 @@ def documents(folder: Path) -> Path:
 def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A terminal at which a person presses these keys in turn, and edits a text to "edited"."""
     given: list[str] = []
-    monkeypatch.setattr(import_docs, "is_terminal", lambda: True)
+    monkeypatch.setattr("satchel.interfaces.cli.commands.import_cmd.is_terminal", lambda: True)
     monkeypatch.setattr(click, "prompt", lambda *_, **__: given.pop(0))
     monkeypatch.setattr(click, "edit", lambda filename: Path(filename).write_text("edited\n"))
     return given

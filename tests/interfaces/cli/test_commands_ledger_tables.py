@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from satchel.interfaces.text.lists import show_table
 from satchel.interfaces.text.parts import counted
-from satchel.interfaces.text.tables import show_table
 
 Cli = Callable[..., tuple[int, str, str]]
 Terminal = Callable[..., str]

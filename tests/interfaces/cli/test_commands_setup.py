@@ -12,7 +12,7 @@ import pytest
 from cli_asking import options_of
 from satchel.base.errors import Refused
 from satchel.interfaces.cli.commands import setup
-from satchel.interfaces.setup import asking, checking
+from satchel.interfaces.setup import checking
 from satchel.interfaces.setup.clients import CLIENTS
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -293,7 +293,7 @@ def test_check_says_the_same_in_json(cli: Cli, home: Path) -> None:
 def test_check_changes_nothing_and_starts_no_client_that_is_not_set_up(
     cli: Cli, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(asking, "_output", lambda *_, **__: pytest.fail("started"))
+    monkeypatch.setattr(checking, "_output", lambda *_, **__: pytest.fail("started"))
     (home / ".codex").mkdir()
     cli("setup", "--check")
     assert [path.name for path in home.rglob("*")] == [".codex"]

@@ -12,10 +12,9 @@ from pathlib import Path
 import click
 import pytest
 
-from satchel.interfaces.cli import setup_remote
 from satchel.interfaces.cli.commands import setup
 from satchel.interfaces.setup.clients import CLIENTS
-from satchel.remote.proof import identify, proof
+from satchel.remote.connection import identify, proof
 from satchel.remote.where import Server, server_for
 
 Cli = Callable[..., tuple[int, str, str]]
@@ -293,7 +292,7 @@ def test_a_server_whose_store_is_not_well_is_said(cli: Cli, home: Path, server: 
 
 def test_on_a_terminal_the_token_is_asked_for(cli: Cli, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(setup, "is_terminal", lambda: True)
-    monkeypatch.setattr(setup_remote, "_prompted", lambda: TOKEN)
+    monkeypatch.setattr("satchel.interfaces.setup.address._prompted", lambda: TOKEN)
     monkeypatch.setattr(click, "confirm", lambda *_, **__: True)
     assert cli("setup", "--url", URL, "--offline")[0] == 0
     assert [path.read_text() for path in tokens(home)] == [f"{TOKEN}\n"]

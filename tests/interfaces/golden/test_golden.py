@@ -17,7 +17,7 @@ from conftest import ManualClock
 from interfaces.golden.calls import READING, WRITING, Calls
 from interfaces.golden.stores import FILLED, connect
 from satchel import Satchel
-from satchel.interfaces.mcp.tools import ALL_TOOLS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS
 from tool_asking import Asker
 
 FOLDER = Path(__file__).parent

@@ -11,7 +11,7 @@ import pytest
 
 from repositories import git, make_repository
 from satchel import Satchel, open_satchel
-from satchel.interfaces.guard.hook import LINE, find_hook, script
+from satchel.interfaces.cli.commands.guard import LINE, find_hook, script
 from satchel.keep.sessions.caller import SERVER
 
 pytestmark = pytest.mark.slow

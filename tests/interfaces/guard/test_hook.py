@@ -10,8 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from repositories import git, make_repository
-from satchel.interfaces.cli.commands.guard import command
-from satchel.interfaces.guard.hook import LINE, find_hook
+from satchel.interfaces.cli.commands.guard import LINE, find_hook, guard_command
 
 
 @pytest.fixture
@@ -29,7 +28,7 @@ def hook(repository: Path) -> Path:
 
 
 def guard(*arguments: str) -> Result:
-    return CliRunner().invoke(command, arguments, standalone_mode=False)
+    return CliRunner().invoke(guard_command, arguments, standalone_mode=False)
 
 
 def state() -> str:

@@ -12,7 +12,7 @@ import pytest
 from interfaces.hooks.conftest import Hook, context
 from satchel import Satchel
 from satchel.base.clock import system_clock
-from satchel.interfaces.hooks import events, prompts
+from satchel.interfaces.hooks import events
 from satchel.interfaces.hooks.explaining import explain
 
 NOTE = "DHL's tracking gives Berlin's local times without an offset"
@@ -218,7 +218,7 @@ class TestWhatNobodyWrote:
         ],
     )
     def test_is_passed_over(self, text: object) -> None:
-        assert prompts.read({"prompt": text}) == ""
+        assert events.prompt_of({"prompt": text}) == ""
 
     @pytest.mark.parametrize(
         "text",
@@ -230,13 +230,13 @@ class TestWhatNobodyWrote:
         ],
     )
     def test_and_what_somebody_wrote_is_read(self, text: object) -> None:
-        assert prompts.read({"prompt": text}) == PROMPT
+        assert events.prompt_of({"prompt": text}) == PROMPT
 
     def test_a_path_is_no_command(self) -> None:
-        assert prompts.read({"prompt": "/srv/app/dhl.py fails"}) == "/srv/app/dhl.py fails"
+        assert events.prompt_of({"prompt": "/srv/app/dhl.py fails"}) == "/srv/app/dhl.py fails"
 
     def test_a_huge_one_is_cut_in_its_middle(self) -> None:
-        text = prompts.read({"prompt": f"what is this? {'x' * 10_000_000} and why now?"})
+        text = events.prompt_of({"prompt": f"what is this? {'x' * 10_000_000} and why now?"})
         assert len(text) < 10_000
         assert text.startswith("what is this?")
         assert text.endswith("and why now?")

@@ -13,7 +13,7 @@ from over_server import remote_of
 from satchel import Satchel
 from satchel.base.clock import system_clock
 from satchel.brief.room.records import Need
-from satchel.interfaces.hooks import state, telling
+from satchel.interfaces.hooks import state
 from satchel.keep import following
 from satchel.keep.sessions.caller import SERVER
 
@@ -78,15 +78,15 @@ def test_a_server_tells_what_a_hook_could_not(looking: Satchel, open_in: Callabl
     folder = str(project / "src")
     state.record_fault("codex Stop", "it took longer than 400 ms and was ended", folder)
     state.record_fault("codex Stop", "it took longer than 400 ms and was ended", f"{project}-other")
-    telling.tell_of_project(open_in(project, clock=system_clock, caller=SERVER))
-    telling.tell_of_project(looking)
+    state.tell_of_project(open_in(project, clock=system_clock, caller=SERVER))
+    state.tell_of_project(looking)
     assert told(looking) == [1]
     assert len(state.failing(str(project.parent))) == 2
 
 
 def test_of_a_fault_no_secret_is_told(hook: Hook, looking: Satchel, project: Path) -> None:
     state.record_fault("codex Stop", "ValueError: password=hunter2hunter2", str(project))
-    telling.tell_of_project(looking)
+    state.tell_of_project(looking)
     assert "hunter2" not in failing(looking)[0].text
 
 
@@ -104,7 +104,7 @@ def test_what_is_counted_is_limited(looking: Satchel, project: Path) -> None:
 def test_a_store_that_a_server_has_is_told_as_well(looking: Satchel, project: Path) -> None:
     state.record_fault("codex Stop", "ValueError: no", str(project))
     with remote_of(looking) as remote:
-        telling.tell(remote, str(project))
+        state.tell(remote, str(project))
         assert told(looking) == [1]
-        telling.tell(remote, str(project), "codex Stop")
+        state.tell(remote, str(project), "codex Stop")
     assert (failing(looking), state.failing(str(project))) == ([], [])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from satchel.interfaces.hooks.transcripts import exit_status
+from satchel.interfaces.hooks.tools import exit_status
 
 
 def ran(call: str, **item: Any) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from satchel.base.errors import InvalidInput
 from satchel.client import open_satchel
-from satchel.interfaces.http.arguments import named_arguments
+from satchel.interfaces.http.ask import named_arguments
 from satchel.interfaces.http.public import operations
 from satchel.interfaces.operations import Method
 

@@ -9,7 +9,7 @@ import pytest
 from http_serving import FixedTokens, served
 from satchel.base.errors import InvalidInput, Refused, SatchelError
 from satchel.interfaces.http.databases import Databases, store_of
-from satchel.store.postgres.address import Address
+from satchel.store.postgres import Address
 
 
 @pytest.fixture

@@ -35,11 +35,11 @@ from satchel.interfaces.http.callers import Callers
 from satchel.interfaces.http.calls import Calls
 from satchel.interfaces.http.public import operations, run_public, schema
 from satchel.interfaces.http.stores import Stores
-from satchel.keep.entries import near_notes
+from satchel.keep.entries import repeats
 from satchel.keep.following import Cursor
 from satchel.remote.calls import SERVED
 from satchel.store import kept_calls
-from satchel.store.postgres.address import Address
+from satchel.store.postgres import Address
 from store.postgres.places import new_place
 
 WORDS = ("token", "cache", "retry", "parser", "index", "deadlock", "unicode")
@@ -346,7 +346,7 @@ def compare(twins: tuple[Twin, Twin, ManualClock], seed: int, count: int) -> Non
     shared, alone, clock = twins
     with (
         patch.object(calls, "_HOOK_MS", 60_000),  # a busy machine cuts none short
-        patch.object(near_notes, "_LOT", 2),  # that bands are recorded, and under the marks of both projects
+        patch.object(repeats, "_LOT", 2),  # that bands are recorded, and under the marks of both projects
         patch.object(kept_calls, "KEPT_MS", 1_000_000),  # that some are swept
         same_marks(),
     ):

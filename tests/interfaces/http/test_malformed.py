@@ -15,7 +15,7 @@ from examples import examples
 from http_serving import Answer, FixedTokens, Served, served
 from satchel.base import wire
 from satchel.interfaces.http.public import operations
-from satchel.interfaces.mcp.tools import ALL_TOOLS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS
 from satchel.remote.calls import CONTENT_TYPE, RECORD, SERVED
 
 _JSON = st.recursive(

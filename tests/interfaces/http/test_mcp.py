@@ -19,7 +19,7 @@ from satchel.base.errors import Interrupted
 from satchel.interfaces.http import mcp
 from satchel.interfaces.http.access import PERSON
 from satchel.interfaces.http.serving import Serving
-from satchel.interfaces.mcp.tools import ALL_TOOLS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS
 from satchel.store.sqlite import SqliteEngine
 
 NOTE = {"type": "discovery", "content": "Sessions expire after 300 s"}

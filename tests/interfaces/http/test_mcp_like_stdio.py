@@ -15,7 +15,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 
 from mcp_over_http import Served, ask, served
 from satchel import Satchel
-from satchel.interfaces.mcp.tools import ALL_TOOLS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS
 
 pytestmark = pytest.mark.slow
 

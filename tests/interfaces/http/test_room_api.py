@@ -41,4 +41,4 @@ def test_a_person_looks_and_marks_what_they_saw(tmp_path: Path, monkeypatch: pyt
         assert (status, sent["from"], sent["to"]) == (200, "human:ann", "dev")
         assert ask("room_answer", ref=asked, message="80")[0] == 409
         assert ids("room_needs") == []
-        assert server.ask("/api/room_where").status == server.ask("/api/room_collisions").status == 200
+        assert server.ask("/api/room_where").status == server.ask("/api/room_conflicts").status == 200

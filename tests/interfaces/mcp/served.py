@@ -15,7 +15,7 @@ from typing import cast
 
 from satchel.base.errors import NotFound
 from satchel.interfaces.mcp.call import Call
-from satchel.interfaces.mcp.offers import Prompt, PromptArgument, Resource, ResourceTemplate
+from satchel.interfaces.mcp.guidance import Prompt, PromptArgument, Resource, ResourceTemplate
 from satchel.interfaces.mcp.protocol import Server
 from satchel.interfaces.mcp.registry import Registry, Tool
 from satchel.interfaces.mcp.stdio import serve_stdio

@@ -10,7 +10,7 @@ import pytest
 from satchel import Satchel
 from satchel.interfaces.mcp.jsonrpc import encode_result
 from satchel.interfaces.mcp.registry import Tool
-from satchel.interfaces.mcp.tools import ALL_TOOLS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS
 from tool_asking import Asker
 
 LONE = ("\ud800", "a\udcffb", "ab\ud800", "\udbff\udbff cd")

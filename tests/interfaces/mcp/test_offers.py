@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from satchel.base.errors import InvalidInput
-from satchel.interfaces.mcp.offers import Prompt, PromptArgument, Resource, ResourceTemplate
+from satchel.interfaces.mcp.guidance import Prompt, PromptArgument, Resource, ResourceTemplate
 
 TEMPLATE = ResourceTemplate("s://runs/{run}/{kind}.md", "run", "A run.", "text/markdown", str)
 

@@ -7,8 +7,8 @@ import pytest
 
 from satchel.base.errors import NotFound
 from satchel.interfaces.mcp.call import Call
+from satchel.interfaces.mcp.guidance import Prompt, Resource, ResourceTemplate
 from satchel.interfaces.mcp.jsonrpc import Request, RpcError
-from satchel.interfaces.mcp.offers import Prompt, Resource, ResourceTemplate
 from satchel.interfaces.mcp.protocol import HANDSHAKE_REVISIONS, Connection, Server
 from satchel.interfaces.mcp.registry import Registry, Tool
 

@@ -6,7 +6,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.interfaces.mcp.registry import Tool
-from satchel.interfaces.mcp.tools import ALL_TOOLS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS
 from tool_asking import Asker
 
 SEARCHING = [

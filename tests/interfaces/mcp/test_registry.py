@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from satchel.base.errors import Conflict, InvalidInput
-from satchel.interfaces.mcp.answer import notice_for
-from satchel.interfaces.mcp.call import Call
+from satchel.interfaces.mcp.call import Call, notice_for
 from satchel.interfaces.mcp.registry import Registry, Tool
 
 PARAMETERS: dict[str, Any] = {

@@ -14,10 +14,9 @@ from default_tools import DEFAULT_TOOLS
 from satchel.base.tokens import token_counter
 from satchel.base.vocabulary import LIVENESS
 from satchel.find.query import SYNTAXES
-from satchel.interfaces.mcp.guidance import PROMPTS, instructions
-from satchel.interfaces.mcp.offers import Prompt
+from satchel.interfaces.mcp.guidance import PROMPTS, Prompt, instructions
 from satchel.interfaces.mcp.registry import Registry
-from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS, DEFAULT_TOOLSETS
 from satchel.keep.constraints import STATUSES as CONSTRAINT_STATUSES
 from satchel.keep.decisions import STATUSES as DECISION_STATUSES
 from satchel.keep.entries import ENTRY_TYPES

@@ -12,7 +12,7 @@ from satchel.base.errors import Interrupted
 from satchel.base.tokens import token_counter
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Registry
-from satchel.interfaces.mcp.tools import ALL_TOOLS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS
 from tool_asking import Asker, Case, check_case, field, fields, named, untested
 
 HERE = {"run_id": "r1", "agent": "ben"}

@@ -11,11 +11,10 @@ import pytest
 
 from consult.answered_turns import known, take_turn
 from consult.providers.parrot import Parrot
-from satchel.consult.conversation_records import ConversationKey
-from satchel.consult.records import Placement
+from satchel.consult.records import ConversationKey, Placement
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Outcome, Registry
-from satchel.interfaces.mcp.tools import ALL_TOOLS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS
 from tool_asking import Asker, Case, check_case, check_format, field, named, untested
 
 MODEL = "compatible:tiny"
@@ -212,7 +211,7 @@ def test_a_dry_run_shows_the_split_and_sends_nothing(desk: Callable[..., Asker],
     ask = desk()
     told = ask.text("consult", **ASK, context=["long.py", "short.py", ".env"], dry_run=True).split("\n")
     assert told[0].startswith("nothing was sent; compatible:tiny default turn 1 would send ")
-    assert told[1:3] == ["inline 1: short.py", "overflow 1 (did not fit beside the files that go first): long.py"]
+    assert told[1:3] == ["inline 1: short.py", "overflow 1 (did not fit next to the files that go first): long.py"]
     assert told[3].startswith("held back (secret_name: ")
     assert told[3].endswith("): .env")
     assert provider.requests == []
@@ -301,7 +300,7 @@ def test_a_list_says_where_files_are_and_why(world: Callable[[], Asker]) -> None
     assert told[1].startswith("other compatible:tiny turns:1 holds:120 sent:100 saved:300 answers:20 ")
     assert told[2:5] == [
         " inline 1: src/auth.py",
-        " overflow 1 (did not fit beside the files that go first): big.py",
+        " overflow 1 (did not fit next to the files that go first): big.py",
         " removed 1: gone.py",
     ]
 

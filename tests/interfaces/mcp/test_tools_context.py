@@ -14,7 +14,7 @@ from satchel import open_satchel
 from satchel.client import Satchel
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Outcome, Registry
-from satchel.interfaces.mcp.tools import ALL_TOOLS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS
 from satchel.keep.entries import ENTRY_TYPES
 from tool_asking import Asker
 

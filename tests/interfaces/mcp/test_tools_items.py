@@ -11,7 +11,7 @@ import pytest
 from satchel import Satchel
 from satchel.base.tokens import token_counter
 from satchel.interfaces.mcp.registry import Registry
-from satchel.interfaces.mcp.tools import ALL_TOOLS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS
 from tool_asking import Asker
 
 EVERY = ["e1", "d1", "c1", "m1", "f1", "p1", "x1", "y1", "s1"]

@@ -13,7 +13,7 @@ from satchel import open_satchel
 from satchel.client import Satchel
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Outcome, Registry
-from satchel.interfaces.mcp.tools import ALL_TOOLS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS
 
 START = 1_795_000_000_000
 HOUR = 3_600_000

@@ -22,16 +22,16 @@ def ask(satchel: Satchel, name: str, **arguments: Any) -> dict[str, Any]:
 
 
 WRITING = [
-    *("room_see", "room_answer", "room_release", "room_accept_proposal", "room_reject_proposal"),
+    *("room_see", "room_answer", "room_release", "room_restore_claim", "room_accept_proposal", "room_reject_proposal"),
     *("room_unsee", "messages_mark_unread", "room_promote", "room_take_back_promotion", "decisions_take_back"),
 ]
 
 
 def test_they_have_the_names_of_the_api() -> None:
     assert list(BY_NAME) == [
-        *("room_needs", "room_since", "room_where", "room_status", "room_collisions", "room_reached"),
+        *("room_needs", "room_since", "room_where", "room_status", "room_conflicts", "room_reached"),
         *("room_threads", "room_thread", "room_history", "room_error", "room_runs"),
-        "room_spending",
+        *("room_spending", "room_sent", "room_facets", "room_flags", "room_briefings", "room_worktrees"),
         *WRITING,
     ]
     assert [name for name, one in BY_NAME.items() if one.writes] == WRITING
@@ -44,11 +44,15 @@ def test_they_have_the_names_of_the_api() -> None:
         "room_since",
         "room_where",
         "room_status",
-        "room_collisions",
+        "room_conflicts",
         "room_reached",
         "room_threads",
         "room_runs",
         "room_spending",
+        "room_sent",
+        "room_facets",
+        "room_briefings",
+        "room_worktrees",
     ],
 )
 def test_each_answers_where_nothing_was_written(satchel: Satchel, name: str) -> None:
@@ -78,11 +82,11 @@ def test_what_is_seen_is_named_by_its_id(satchel: Satchel) -> None:
     assert ask(satchel, "room_since", person="human:ann")["items"] == []
 
 
-def test_collisions_name_both(satchel: Satchel) -> None:
+def test_conflicts_name_both(satchel: Satchel) -> None:
     satchel.files.claim(["src/"], agent="ann")
     satchel.files.record("src/a.py", "modified", agent="ben")
-    (one,) = ask(satchel, "room_collisions")["items"]
-    assert ({one["first"]["agent"], one["second"]["agent"]}, one["path"]) == ({"ann", "ben"}, "src/a.py")
+    (one,) = ask(satchel, "room_conflicts")["files"]
+    assert ({party["agent"] for party in one["parties"]}, one["path"]) == ({"ann", "ben"}, "src/a.py")
 
 
 def test_what_became_of_items_is_told_by_their_ids(satchel: Satchel) -> None:

@@ -14,10 +14,9 @@ from satchel.base.errors import Refused
 from satchel.interfaces.setup.checking import Verdict, check
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Wish
 from satchel.interfaces.setup.editing import Syntax, edited, parse
-from satchel.interfaces.setup.http_entries import http_changes, http_entry
 from satchel.interfaces.setup.journal import Journal
 from satchel.interfaces.setup.planning import carry_out, plan_removal, plan_setup
-from satchel.interfaces.setup.shown import by_hand_text
+from satchel.interfaces.setup.shown import by_hand_text, http_changes, http_entry
 
 URL = "https://satchel.example.org"
 BY_VARIABLE = {"Authorization": "Bearer ${SATCHEL_TOKEN}"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel.base.errors import Refused
-from satchel.interfaces.setup.launcher import find_launcher, on_path
+from satchel.interfaces.setup.entries import find_launcher, on_path
 
 
 def installed(folder: Path) -> Path:

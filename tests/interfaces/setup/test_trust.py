@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place
-from satchel.interfaces.setup.trust import trust_step
+from satchel.interfaces.setup.guide import trust_step
 
 CLAUDE, CODEX, GEMINI, QWEN = (CLIENTS[name] for name in ("claude", "codex", "gemini", "qwen"))
 TRUST, PARENT, REFUSED = "TRUST_FOLDER", "TRUST_PARENT", "DO_NOT_TRUST"

@@ -11,8 +11,8 @@ import pytest
 from interfaces.text.hostile_decisions import decision, page_of
 from satchel.base.paging import Page
 from satchel.interfaces.text.decisions import decisions_text, history_text
-from satchel.interfaces.text.fitting import MAX_CHARS, fitting_fields, fitting_text
 from satchel.interfaces.text.json import fields_of
+from satchel.interfaces.text.parts import MAX_CHARS, fitting_fields, fitting_text
 from satchel.keep.decisions.records import DecisionHistory, DecisionPage, DecisionState
 
 NOW = 1_795_000_000_000

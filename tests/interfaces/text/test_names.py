@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from satchel.base.paging import Page
-from satchel.interfaces.text.names import with_shown_names
+from satchel.interfaces.text.parts import with_shown_names
 from satchel.keep.corrections.records import Confirmed
 from satchel.keep.pins import Pin
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from satchel import AgentState, Team, TeamClaim, TeamSession
-from satchel.brief.room.records import Changed, Collision, Collisions, Need, Needs, Since, Status, Touch
+from satchel.brief.room.records import Changed, Conflicts, FileConflict, Need, Needs, Party, Since, Status
 from satchel.interfaces.text.status import status_text
 
 NOW, MINUTE = 1_795_000_000_000, 60_000
@@ -29,18 +29,20 @@ NEED = Need(
     *("message", "high", "which\nport?", "m7", None, "codex-5f45", NOW - 3 * MINUTE),
     ("answer", "read"),
 )
-TOUCH = Touch("claim", "src/a.py", "claude-3f2b", None, None, exclusive=True, began_at=NOW - MINUTE, expires_at=NOW)
+PARTY = Party(
+    *("claim", "src/a.py", "claude-3f2b", None, None, None), exclusive=True, began_at=NOW - MINUTE, expires_at=NOW
+)
 CHANGE = Changed("decision", "d4", "changed", "port: 8080", "human:ben", NOW - 120 * MINUTE, 9, before="80")
 
 
 def a_status(*, needs: int = 1, sessions: int = 1, conflicts: int = 1, changes: int = 1) -> Status:
-    collision = Collision("src/a.py", TOUCH, replace(TOUCH, kind="edit", agent="codex-5f45"), same_tree=True)
+    conflict = FileConflict("src/a.py", True, (PARTY, replace(PARTY, kind="edit", agent="codex-5f45")))
     return Status(
         "shop",
         "human:ann",
         Needs("human:ann", (NEED,) * needs, needs, None, NOW),
         Team((SESSION,) * sessions, sessions, 0, NOW),
-        Collisions((collision,) * conflicts, conflicts, NOW),
+        Conflicts((conflict,) * conflicts, conflicts, (), NOW),
         Since("human:ann", (CHANGE,) * changes, (("decision", changes),), 9, None, NOW),
     )
 

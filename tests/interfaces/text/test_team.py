@@ -11,8 +11,8 @@ import pytest
 
 from satchel import AgentState, LastScratchpad, Team, TeamClaim, TeamSession
 from satchel.base.clock import span_in_words
-from satchel.interfaces.text.fitting import MAX_CHARS, fitting_text
 from satchel.interfaces.text.json import fields_of
+from satchel.interfaces.text.parts import MAX_CHARS, fitting_text
 from satchel.interfaces.text.team import show_team, team_text
 
 NOW = 1_795_000_000_000

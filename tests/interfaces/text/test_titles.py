@@ -14,7 +14,7 @@ from satchel.base.clock import iso
 from satchel.base.tokens import token_counter
 from satchel.interfaces.operations.all import OPERATIONS
 from satchel.interfaces.operations.parameters import DETAIL, PAGE
-from satchel.interfaces.text.titles import outlines_fields, outlines_text
+from satchel.interfaces.text.search import outlines_fields, outlines_text
 from tool_asking import Asker
 
 LONG = "The token service answers late. " * 40

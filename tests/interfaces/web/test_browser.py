@@ -54,7 +54,7 @@ def test_each_section_shows_what_agents_and_hooks_did(chromium: Browser, busy: W
         expect(where).to_contain_text("next: push the tag")
         expect(items(page, "where").filter(has_text="week numbers")).to_contain_text("min left")
         expect(page.locator(".timeline dt").filter(has_text="parser")).to_be_visible()
-        collision = items(page, "collisions").filter(has_text="src/parser.py").filter(has_text="release")
+        collision = items(page, "conflicts").filter(has_text="src/parser.py").filter(has_text="release")
         expect(collision).to_contain_text("in two worktrees")
 
 

@@ -17,7 +17,7 @@ from satchel.interfaces.web.rendering import SHORT, visible
 from satchel.keep.sessions.caller import Caller
 
 PAGES = ("/", "/p/project/", "/p/project/search", "/p/project/search?q=sessions", "/p/project/items/e1")
-PARTS = tuple(f"/p/project/sections/{name}" for name in ("needs", "since", "where", "collisions"))
+PARTS = tuple(f"/p/project/sections/{name}" for name in ("needs", "since", "where", "conflicts"))
 
 
 @pytest.mark.parametrize("path", [*PAGES, *PARTS, "/login", "/login?key=wrong", "/p/none/", "/p/project/items/e999"])

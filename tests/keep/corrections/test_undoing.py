@@ -10,7 +10,7 @@ import pytest
 
 from clients_at_work import Clients
 from satchel import Conflict, NotFound, Satchel
-from satchel.keep.corrections import changes
+from satchel.keep.corrections import log
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def test_an_undo_that_ends_halfway_leaves_the_decision(satchel: Satchel, monkeyp
     satchel.decisions.set("ttl", 300, agent="ann")
     satchel.decisions.set("ttl", 60, agent="ann")
     with monkeypatch.context() as patch:
-        patch.setattr(changes, "record_taken_back", Mock(side_effect=KeyboardInterrupt))
+        patch.setattr(log, "record_taken_back", Mock(side_effect=KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             satchel.corrections.undo_change(agent="ann")
     assert satchel.decisions.get("ttl").decision.value == 60

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.keep.documents.decision_records import IS_RECORD, read_record
-from satchel.keep.documents.records import Piece
+from satchel.keep.documents.splitting import IS_RECORD, Piece, read_record
 
 _NYGARD = (
     "# 3. Use Postgres\n\n## Status\n\n{status}\n\n## Context\n\nMany writers.\n\n## Decision\n\nWe use Postgres.\n"

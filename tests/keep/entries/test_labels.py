@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.keep.entries.labels import state_of
+from satchel.keep.entries.structured import state_of
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from find.same_marks import same_marks
 from satchel import NewEntry, Satchel
-from satchel.keep.entries import near_notes
+from satchel.keep.entries import repeats
 
 NOTE = "The gateway drops idle connections after sixty seconds without a word"
 AGAIN = "After sixty seconds the gateway drops idle connections, without a word"
@@ -50,7 +50,7 @@ def test_a_note_of_another_run_is_not_pointed_out(satchel: Satchel) -> None:
 def test_a_note_of_another_project_is_not_pointed_out_nor_in_the_way_of_one_that_is(
     open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(near_notes, "_LOT", 1)
+    monkeypatch.setattr(repeats, "_LOT", 1)
     one, other = open_in(project, project="one"), open_in(project, project="other")
     with same_marks():
         one.entries.write("discovery", NOTE)
@@ -67,7 +67,7 @@ def test_what_a_batch_wrote_is_found_by_the_next_single_note_and_by_later_ones(s
 
 
 def test_only_the_newest_notes_of_a_batch_are_caught_up_on(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(near_notes, "_CAUGHT_UP", 1)
+    monkeypatch.setattr(repeats, "_CAUGHT_UP", 1)
     satchel.entries.write_many([NewEntry("discovery", NOTE), NewEntry("discovery", "an ordinary note of its own")])
     assert satchel.entries.write("discovery", AGAIN).notes == ()
 
@@ -75,19 +75,19 @@ def test_only_the_newest_notes_of_a_batch_are_caught_up_on(satchel: Satchel, mon
 def test_bands_are_recorded_in_lots_and_found_like_those_that_are_not_yet(
     satchel: Satchel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(near_notes, "_LOT", 3)
+    monkeypatch.setattr(repeats, "_LOT", 3)
     counts = []
     for number in range(5):
         satchel.entries.write("discovery", f"{NOTE} {'again and ' * number}")
         with satchel.workplace.engine.read() as transaction:
             counts.append(len(transaction.all("SELECT DISTINCT item_id FROM likenesses")))
     assert counts == [0, 0, 0, 3, 3]
-    monkeypatch.setattr(near_notes, "_CAUGHT_UP", 0)
+    monkeypatch.setattr(repeats, "_CAUGHT_UP", 0)
     assert SAID in satchel.entries.write("discovery", AGAIN).notes
 
 
 def test_a_forgotten_note_leaves_no_bands(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(near_notes, "_LOT", 1)
+    monkeypatch.setattr(repeats, "_LOT", 1)
     satchel.entries.write("discovery", NOTE)
     satchel.entries.write("discovery", "an ordinary note of its own")
     satchel.housekeeping.forget("e1")
@@ -100,7 +100,7 @@ def test_a_forgotten_note_leaves_no_bands(satchel: Satchel, monkeypatch: pytest.
 def test_the_look_is_over_before_the_writers_turn(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
     satchel.entries.write("discovery", NOTE)
     writing: list[bool] = []
-    look = near_notes.find_matches
+    look = repeats.find_matches
 
     def watched(transaction: Any, *rest: Any) -> Any:
         if transaction.database == "sqlite":
@@ -109,6 +109,6 @@ def test_the_look_is_over_before_the_writers_turn(satchel: Satchel, monkeypatch:
             writing.append(transaction.all("SHOW transaction_read_only") != [("on",)])
         return look(transaction, *rest)
 
-    monkeypatch.setattr(near_notes, "find_matches", watched)
+    monkeypatch.setattr(repeats, "find_matches", watched)
     satchel.entries.write("discovery", AGAIN)
     assert writing == [False]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from satchel import NewEntry, NotFound, Satchel
-from satchel.keep.entries.state import NEWEST_PER_TYPE, StateIssue, StateNote, StateVerdict, Unreadable
+from satchel.keep.entries.queries import NEWEST_PER_TYPE, StateIssue, StateNote, StateVerdict, Unreadable
 from satchel.keep.entries.structured import CodebaseAnalysis, ReviewIssue, ReviewVerdict
 
 if TYPE_CHECKING:

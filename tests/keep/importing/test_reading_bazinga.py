@@ -9,7 +9,8 @@ import pytest
 
 from bazinga_databases import FORMATS, BazingaDatabase, sample, stamp
 from keep.importing.read import NOW, at, read_bazinga
-from satchel.keep.importing.bazinga_tables import moment_of, tenths_of
+from satchel.keep.importing.bazinga import tenths_of
+from satchel.keep.importing.tables import moment_of
 
 
 @pytest.mark.parametrize(

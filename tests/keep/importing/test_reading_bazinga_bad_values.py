@@ -9,8 +9,7 @@ import pytest
 
 from bazinga_databases import BazingaDatabase, stamp
 from keep.importing.read import NOW, at, read_bazinga, said
-from satchel.keep.importing.bazinga_tables import moment_of
-from satchel.keep.importing.values import Unreadable
+from satchel.keep.importing.tables import Unreadable, moment_of
 
 
 @pytest.mark.parametrize(

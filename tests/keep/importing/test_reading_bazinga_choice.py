@@ -10,7 +10,7 @@ from bazinga_databases import BazingaDatabase, sample
 from keep.importing.read import NOW, read_bazinga, said
 from satchel import Satchel
 from satchel.base.errors import Conflict, InvalidInput, NotFound, StoreDamaged, StoreForeign
-from satchel.keep.importing.bazinga_tables import find_database
+from satchel.keep.importing.bazinga import find_database
 from sqlew_databases import SqlewDatabase
 
 

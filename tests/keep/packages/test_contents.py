@@ -110,7 +110,7 @@ def test_a_link_that_is_put_there_between_looking_and_opening_is_not_followed(
     ref = save_file(satchel, project)
     resolved = contents._resolved
 
-    def swapped(path: str, root: str) -> tuple[str, str]:
+    def swapped(path: str, root: str | None) -> tuple[str, str]:
         found = resolved(path, root)
         if what == "file":
             (project / "docs" / "a.md").unlink()

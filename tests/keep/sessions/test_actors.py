@@ -9,7 +9,7 @@ import pytest
 from keep.sessions.kept import kept
 from keep.sessions.table import Table
 from satchel import InvalidInput, Refused, Satchel
-from satchel.interfaces.mcp.tools import ALL_TOOLS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS
 from satchel.keep.sessions.clients import CLIENTS
 from tool_asking import Asker
 

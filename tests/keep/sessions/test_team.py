@@ -23,7 +23,7 @@ from satchel.keep.sessions.team import (
     TeamClaim,
     others_at_work,
 )
-from satchel.store.asking import answer
+from satchel.store.transaction import answer
 
 if TYPE_CHECKING:
     from conftest import ManualClock

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.base import git_trees
+from satchel.base import git_commands
 from satchel.base.errors import Conflict, InvalidInput, NotFound, Refused
 from sharing_clones import Team
 
@@ -639,7 +639,7 @@ def test_looking_for_news_reads_nothing_where_nothing_moved(team: Team, monkeypa
     def ask(*_: object, **__: object) -> bytes:
         raise AssertionError("git was asked")
 
-    monkeypatch.setattr(git_trees, "ask_git", ask)
+    monkeypatch.setattr(git_commands, "ask_git", ask)
     team.clones["ben"].shared.read_news()
     assert team.clones["ben"].shared.sync().in_step == 1
 

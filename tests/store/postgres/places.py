@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 
 import postgres_cluster
-from satchel.store.postgres.address import Address, parse
+from satchel.store.postgres import Address, parse
 from satchel.store.postgres.engine import PostgresEngine
 
 _NUMBERS = itertools.count(1)

@@ -19,7 +19,7 @@ from satchel.base.errors import (
     StoreOlder,
     Unreachable,
 )
-from satchel.store.postgres.address import parse
+from satchel.store.postgres import parse
 from satchel.store.postgres.engine import PostgresEngine
 from satchel.store.schema import BASE_VERSION, SCHEMA_VERSION
 from store.postgres.notes import write_note

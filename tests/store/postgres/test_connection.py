@@ -8,7 +8,7 @@ from contextlib import closing
 import psycopg
 import pytest
 
-from satchel.store.postgres.connection import StoreConnection
+from satchel.store.postgres.transaction import StoreConnection
 from store.postgres.places import Place
 
 _END = "SELECT pg_terminate_backend(pg_backend_pid())"

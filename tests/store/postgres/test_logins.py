@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from satchel.base.errors import Refused
-from satchel.store.postgres.address import parse
+from satchel.store.postgres import parse
 from satchel.store.postgres.engine import PostgresEngine
 from store.postgres.clusters import Cluster, new_cluster
 

@@ -15,8 +15,8 @@ import postgres_cluster
 from faults.rows import add, names
 from satchel.base.errors import ReadOnly, Refused
 from satchel.store import schema
+from satchel.store.postgres import parse
 from satchel.store.postgres import schema as postgres_schema
-from satchel.store.postgres.address import parse
 from satchel.store.postgres.engine import PostgresEngine
 from satchel.store.schema import SCHEMA_VERSION
 

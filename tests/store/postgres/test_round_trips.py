@@ -9,8 +9,8 @@ import pytest
 
 from satchel import Satchel, open_satchel
 from satchel.base.records import replace
-from satchel.store.postgres.connection import Statement, StoreConnection
 from satchel.store.postgres.engine import PostgresEngine
+from satchel.store.postgres.transaction import Statement, StoreConnection
 from store.postgres.places import Place
 
 _CALLS: dict[str, tuple[int, Callable[[Satchel, int], object]]] = {

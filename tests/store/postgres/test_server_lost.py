@@ -11,8 +11,7 @@ import psycopg
 import pytest
 
 from satchel.base.errors import Busy, IoError, ReadOnly, Refused, SatchelError, Unreachable
-from satchel.store.postgres import writing
-from satchel.store.postgres.address import parse
+from satchel.store.postgres import parse, writing
 from satchel.store.postgres.engine import PostgresEngine
 from store.postgres.clusters import Cluster, new_cluster
 from store.postgres.notes import notes, write_note

@@ -14,7 +14,7 @@ import pytest
 import postgres_cluster
 from satchel import Satchel, open_satchel
 from satchel.base.errors import Conflict, InvalidInput, Refused
-from satchel.store.postgres.address import Address, parse
+from satchel.store.postgres import Address, parse
 from satchel.store.postgres.engine import PostgresEngine
 from store.filled import contents, failed, fill
 from store.postgres.places import Place

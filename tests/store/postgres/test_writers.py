@@ -18,7 +18,7 @@ from satchel.base.clock import system_clock
 from satchel.base.errors import Conflict
 from satchel.keep.files.service import Files
 from satchel.keep.projects import Workplace
-from satchel.store.postgres.address import Address
+from satchel.store.postgres import Address
 from satchel.store.postgres.engine import PostgresEngine
 from store.postgres.notes import note, notes, write_note
 from store.postgres.places import Place

@@ -14,8 +14,7 @@ from satchel.find.kind import Kind
 from satchel.find.query import Query, parse
 from satchel.find.scopes import SMALL, Scope
 from satchel.keep.kinds import meaning_for
-from satchel.store.asking import answer
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, answer, set_of
 
 if TYPE_CHECKING:
     from satchel.brief.briefing.collecting import Deadline

@@ -25,8 +25,7 @@ from satchel.keep.sessions.actors import reading
 from satchel.keep.sessions.joining import sessions_before
 from satchel.keep.sessions.records import Actor
 from satchel.keep.sessions.team import AgentState, OtherAtWork, claimed_paths, others_at_work
-from satchel.store.asking import Asking, both, together
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Asking, Transaction, both, set_of, together
 
 if TYPE_CHECKING:
     from satchel.brief.briefing.answering import Relevance

@@ -15,8 +15,7 @@ from satchel.keep.entries.records import SCRATCHPAD
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.records import Actor
-from satchel.store.asking import Asking
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Asking, Row, Transaction
 
 _LOOKED_AT = 10
 """How many sessions are read, those seen last first."""

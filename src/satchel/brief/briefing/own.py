@@ -10,11 +10,10 @@ from satchel.brief.fields import by
 from satchel.find.kind import Kind
 from satchel.keep import deliveries
 from satchel.keep.deliveries import Window
-from satchel.keep.documents.clients import loaded_items
+from satchel.keep.documents.states import loaded_items
 from satchel.keep.messages.visibility import UNANSWERED
 from satchel.keep.sessions.records import Actor
-from satchel.store.asking import Asking
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Asking, Transaction
 
 if TYPE_CHECKING:
     from satchel.brief.briefing.records import Candidate

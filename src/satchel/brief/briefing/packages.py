@@ -15,8 +15,7 @@ from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, ARMS, IS_MINE, UNREAD
 from satchel.keep.packages.records import TYPES
 from satchel.keep.patterns.records import KNOWN, TENTATIVE, WEAK, ask_solutions, by_pattern
-from satchel.store.asking import Asking
-from satchel.store.transaction import Row, set_of
+from satchel.store.transaction import Asking, Row, set_of
 
 STALE_DAYS = 30
 """A package unchanged for so long ranks as low, unless it is critical."""

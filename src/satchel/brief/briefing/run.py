@@ -15,7 +15,7 @@ from satchel.brief.briefing.sources import BriefingContext, New, Source, loading
 from satchel.brief.fields import by, name_text, quoted
 from satchel.brief.reviews import judged_change
 from satchel.find.kind import Kind
-from satchel.keep.entries import labels, structured
+from satchel.keep.entries import structured
 from satchel.keep.entries.records import (
     BUG,
     CODEBASE_ANALYSIS,
@@ -27,8 +27,7 @@ from satchel.keep.entries.records import (
 )
 from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.names import is_persons
-from satchel.store.asking import Asking
-from satchel.store.transaction import Row, set_of
+from satchel.store.transaction import Asking, Row, set_of
 
 _NOTES = tuple(
     number
@@ -82,7 +81,7 @@ _SOURCE = "context c JOIN runs r ON r.id = c.run_id LEFT JOIN agents a ON a.id =
 def _entry(context: BriefingContext, new: New, row: Row) -> Candidate:
     _number, _seq, kind, content, task, loop, file, line, last, run, run_id, agent, created = row
     name = ENTRY_TYPES[kind - 1]
-    text = labels.labelled(name, content) if name in STRUCTURED_TYPES else content
+    text = structured.labelled(name, content) if name in STRUCTURED_TYPES else content
     return new(
         label=name,
         group="open bugs" if kind == BUG else "notes",
@@ -160,7 +159,7 @@ def _review(context: BriefingContext, new: New, row: Row) -> Candidate:
     name = ENTRY_TYPES[kind - 1]
     fields = structured.parse_object(name, content)
     change = fields.pop("change", None) if kind == REVIEW_VERDICT else None
-    state, text = labels.state_of(name, fields), labels.text_of(fields)
+    state, text = structured.state_of(name, fields), structured.text_of(fields)
     if kind == REVIEW_VERDICT:
         judged = judged_change(context.transaction, context.project_id, change)
         since = ", changed since" if judged is not None and judged[2] else ""
@@ -224,7 +223,7 @@ def _attempt(context: BriefingContext, new: New, row: Row) -> Candidate:
         group=group,
         leads=leads,
         head=joined(_progress(fields), None if is_own else by(agent) or f"by {UNNAMED}"),
-        text=labels.text_of(fields),
+        text=structured.text_of(fields),
         priority=HIGH,
         changed_at=created,
         is_of_task=True,
@@ -236,7 +235,7 @@ def _attempt(context: BriefingContext, new: New, row: Row) -> Candidate:
 
 
 def _progress(fields: Mapping[str, object]) -> str:
-    state = labels.state_of("scratchpad", fields)
+    state = structured.state_of("scratchpad", fields)
     return state if _PROGRESS.fullmatch(state) else quoted(state)
 
 

@@ -14,8 +14,7 @@ from satchel.find.kind import Kind
 from satchel.keep.loop_scope import LoopScope
 from satchel.keep.projects import Workplace
 from satchel.keep.runs import RunChoice
-from satchel.store.asking import Asking
-from satchel.store.transaction import Row, Rows, Transaction, of_these, set_of
+from satchel.store.transaction import Asking, Row, Rows, Transaction, of_these, set_of
 
 MAX_CANDIDATES = 500
 """The most candidates of one kind, whatever the budget."""

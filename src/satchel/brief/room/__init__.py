@@ -1,1 +1,1 @@
-"""The status of a project for people: needs, changes, sessions and collisions."""
+"""The status of a project for people: needs, changes, sessions and conflicts."""

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 
+from satchel.base.grouping import grouped
 from satchel.base.records import dataclass
-from satchel.find.kind import Kind
-from satchel.keep import deliveries, events
+from satchel.base.text import shortened
+from satchel.brief.room.looking import LINE_CHARS
+from satchel.find.kind import KIND_OF, Kind
+from satchel.keep import deliveries, events, kept
 from satchel.keep.corrections import log
+from satchel.keep.kinds import KINDS
 from satchel.keep.patterns.records import SOLUTION_LETTER, ErrorPattern
 from satchel.keep.runs import Run
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 MOST_DELIVERIES = 20
 MOST_WORDS = 200
@@ -65,6 +69,7 @@ class ItemHistory:
         replaces: the short ids of at most 20 items that it replaced.
         replaced_by: the short id of its replacement, or None.
         deliveries: the latest first, at most 20.
+        session: the uid of the session that wrote or last changed it, in hexadecimal, if that is recorded.
     """
 
     item: str
@@ -72,6 +77,44 @@ class ItemHistory:
     replaces: tuple[str, ...]
     replaced_by: str | None
     deliveries: tuple[Delivered, ...]
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BriefedItem:
+    """An item of a past delivery.
+
+    Attributes:
+        ref: its short id.
+        seq: the number of its last change then; ``is_changed`` tells whether it was changed since.
+        text: its text now, in one line; None if it is gone.
+    """
+
+    ref: str
+    seq: int
+    text: str | None
+    is_changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PastBriefing:
+    """A briefing, or what a hook added to the context of an agent.
+
+    Attributes:
+        session: the uid of the session, in hexadecimal; None without one.
+        moment: one of :data:`satchel.keep.deliveries.MOMENTS`.
+        items: those it held, at most 60 of ``total``, which also counts files, fixes and claims; none of those
+            delivered before Satchel recorded them.
+        delivered_at: in milliseconds UTC.
+    """
+
+    agent: str | None
+    session: str | None
+    moment: str
+    tokens: int
+    items: tuple[BriefedItem, ...]
+    total: int
+    delivered_at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +141,7 @@ class ErrorReport:
     Attributes:
         solution: the short id of its fix there, or None.
         reported_at: in milliseconds UTC.
+        session: the uid of the session, in hexadecimal; None without one.
     """
 
     agent: str | None
@@ -106,6 +150,7 @@ class ErrorReport:
     loop_id: str | None
     solution: str | None
     reported_at: int
+    session: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +176,14 @@ class RunSummary:
     run: Run
     notes: int
     noted_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class PastBriefings:
+    """What was added to context, the latest first; ``asked_at`` is in milliseconds UTC."""
+
+    items: tuple[PastBriefing, ...]
+    asked_at: int
 
 
 def of_item(transaction: Transaction, project_id: int, kind: Kind, number: int) -> ItemHistory:
@@ -176,7 +229,50 @@ def of_item(transaction: Transaction, project_id: int, kind: Kind, number: int) 
             Delivered(agent, None if uid is None else uid.hex(), client, branch, at)
             for agent, uid, client, branch, at in delivered
         ),
+        _session_of(transaction, kind, number),
     )
+
+
+_WITH_SESSION = {Kind.ENTRY, Kind.DECISION, Kind.MESSAGE, Kind.FILE_CHANGE}
+
+
+def _session_of(transaction: Transaction, kind: Kind, number: int) -> str | None:
+    if kind not in _WITH_SESSION:
+        return None
+    row = transaction.one(
+        f"SELECT s.uid FROM {kind.table} i JOIN sessions s ON s.id = i.session_id WHERE i.id = :id", {"id": number}
+    )
+    return None if row is None else row[0].hex()
+
+
+def briefings(transaction: Transaction, project_id: int, session: str | None, most: int, now: int) -> PastBriefings:
+    """Return what was added to the context of a session, or of all, the latest first."""
+    past = deliveries.past(transaction, project_id, session, most)
+    numbers = grouped((KIND_OF[kind], number) for one in past for kind, number, _ in one.held if kind in KIND_OF)
+    texts: dict[tuple[int, int], str] = {}
+    seqs: dict[tuple[int, int], int] = {}
+    for kind, items in numbers.items():
+        there = transaction.all(f"SELECT id, seq FROM {kind.table} WHERE id IN {set_of(items)}")
+        seqs |= {(kind.number, number): seq for number, seq in there}
+        shown = kept.shown_texts(KINDS[kind], transaction, [number for number, _ in there])
+        texts |= {(kind.number, number): shortened(text, LINE_CHARS) for number, text in shown.items()}
+    briefed = tuple(
+        PastBriefing(
+            one.agent,
+            None if one.session is None else one.session.hex(),
+            one.moment,
+            one.tokens,
+            tuple(
+                BriefedItem(KIND_OF[kind].ref(item), seq, texts.get((kind, item)), seqs.get((kind, item)) != seq)
+                for kind, item, seq in one.held
+                if kind in KIND_OF
+            ),
+            one.items,
+            one.delivered_at,
+        )
+        for one in past
+    )
+    return PastBriefings(briefed, now)
 
 
 def has_item(transaction: Transaction, project_id: int, kind: Kind, number: int) -> bool:
@@ -199,8 +295,9 @@ def of_error(transaction: Transaction, project_id: int, pattern: ErrorPattern, n
     words = tuple(_word(agent, details, at) for agent, details, at in rows)
     reports = transaction.all(
         f"""
-        SELECT a.name, u.run_id, r.task_id, r.loop_id, r.solution_id, r.created_at
+        SELECT a.name, u.run_id, r.task_id, r.loop_id, r.solution_id, r.created_at, s.uid
         FROM error_reports r JOIN runs u ON u.id = r.run_id LEFT JOIN agents a ON a.id = r.agent_id
+        LEFT JOIN sessions s ON s.id = r.session_id
         WHERE r.pattern_id = :id ORDER BY r.id DESC LIMIT {MOST_REPORTS}
         """,
         {"id": pattern.id},
@@ -209,8 +306,11 @@ def of_error(transaction: Transaction, project_id: int, pattern: ErrorPattern, n
         pattern,
         words,
         tuple(
-            ErrorReport(agent, run, task, loop or None, None if fix is None else f"{SOLUTION_LETTER}{fix}", at)
-            for agent, run, task, loop, fix, at in reports
+            ErrorReport(
+                *(agent, run, task, loop or None, None if fix is None else f"{SOLUTION_LETTER}{fix}", at),
+                session=None if uid is None else uid.hex(),
+            )
+            for agent, run, task, loop, fix, at, uid in reports
         ),
         now,
     )

@@ -58,6 +58,7 @@ def find(look: Look, most: int) -> list[Need]:
                 holder_session=uids.get(holder.session or 0),
                 held_path=holder.claim.path,
                 held_until=holder.claim.expires_at,
+                held_began_at=holder.claim.created_at,
             )
             needs.setdefault((wish.actor.name, place.path), need)
     return list(needs.values())

@@ -1,15 +1,19 @@
-"""Threads, histories of items and errors, runs, and token spending, for people."""
+"""Threads, histories of items and errors, runs, memory, worktrees and token spending, for people."""
 
 from __future__ import annotations
 
-from satchel.base.errors import NotFound
+from collections.abc import Sequence
+
+from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page, check_whole
 from satchel.base.text import check_name
 from satchel.base.vocabulary import number_of
-from satchel.brief.room import histories, spending, threads
-from satchel.brief.room.histories import ErrorHistory, ItemHistory, RunSummary
+from satchel.brief.room import histories, memory, spending, threads, worktrees
+from satchel.brief.room.histories import ErrorHistory, ItemHistory, PastBriefings, RunSummary
+from satchel.brief.room.memory import Facets, Flagged
 from satchel.brief.room.spending import Spending
 from satchel.brief.room.threads import Thread, Threads
+from satchel.brief.room.worktrees import Worktrees
 from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.kinds import read_ref
@@ -120,3 +124,54 @@ class Reading(Service):
         work = self._workplace
         with projects.reading(work) as (transaction, project):
             return spending.count(transaction, project.id, work.clock(), days)
+
+    def facets(self) -> Facets:
+        """Return the number of items of the project's memory by kind, state, tag, file and author."""
+        work = self._workplace
+        with projects.reading(work) as (transaction, project):
+            return memory.count(transaction, project, work, work.clock())
+
+    def flags(self, refs: Sequence[str]) -> Flagged:
+        """Return which items are confirmed, stale, pinned, and how many sessions got them.
+
+        Args:
+            refs: 1 to 100 short ids.
+
+        Raises:
+            InvalidInput: not ids, or too many.
+        """
+        check_whole("refs", len(refs), memory.MOST_FLAGGED, smallest=1)
+        wanted = list(dict.fromkeys(map(read_ref, refs)))
+        with projects.reading(self._workplace) as (transaction, project):
+            return memory.flags(transaction, project.id, self._workplace, wanted)
+
+    def briefings(self, session: str | None = None, *, limit: int = 20) -> PastBriefings:
+        """Return what was added to the context of a session, with the items, the latest first.
+
+        Args:
+            session: its uid, in hexadecimal; None is every session.
+            limit: 1 to 100.
+
+        Raises:
+            InvalidInput: an argument is invalid.
+        """
+        check_whole("limit", limit, _MOST_BRIEFINGS, smallest=1)
+        uid = None if session is None else _check_uid(session)
+        with projects.reading(self._workplace) as (transaction, project):
+            return histories.briefings(transaction, project.id, uid, limit, self._workplace.clock())
+
+    def worktrees(self) -> Worktrees:
+        """Return the worktrees of the last day, with their commits and what is not committed there."""
+        work = self._workplace
+        with projects.reading(work) as (transaction, project):
+            return worktrees.find(transaction, project.id, work, work.clock())
+
+
+_MOST_BRIEFINGS = 100
+
+
+def _check_uid(session: str) -> str:
+    try:
+        return bytes.fromhex(session).hex()
+    except ValueError:
+        raise InvalidInput(f"{session[:80]!r} is no uid of a session", "Give it as the team lists it") from None

@@ -50,7 +50,8 @@ class Need:
         run: the run that ``end_run`` ends, or that proposes a strategy.
         remedy: advice beyond the actions, in one sentence, or None.
         key: its identity while it waits, whatever else changes.
-        held_path: the claimed path, maybe a folder around the place, and ``held_until`` its end, in milliseconds UTC.
+        held_path: the claimed path, maybe a folder around the place, from ``held_began_at``
+            to ``held_until``, in milliseconds UTC.
     """
 
     kind: str
@@ -69,6 +70,7 @@ class Need:
     key: str = ""
     held_path: str | None = None
     held_until: int | None = None
+    held_began_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,11 +206,13 @@ class Released:
         path: the claimed path.
         agent: its holder.
         message: the short id of the message to them.
+        ending: the number for restoring the claim within 10 minutes.
     """
 
     path: str
     agent: str
     message: str
+    ending: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,20 +223,74 @@ class Span:
     ended_at: int
 
 
+MARKS = ("commit", "tests", "decision", "error", "message", "refusal")
+"""The kinds of marks on a timeline: a commit, a test run that passed, a decision, a report of an error, a message and
+a refused claim."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One or more things of one kind that a session did within 5 minutes.
+
+    Attributes:
+        kind: one of :data:`MARKS`.
+        at: of the first, in milliseconds UTC.
+        text: of the last, in one line.
+        ref: the short id of the last; None of a commit, a test run or a refusal.
+        count: how many.
+    """
+
+    kind: str
+    at: int
+    text: str
+    ref: str | None
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimBar:
+    """The time of a claim, from its beginning to its end.
+
+    Attributes:
+        worktree: the linked worktree, an absolute path; None is the main one, and for keys.
+        began_at, ended_at: in milliseconds UTC; ``ended_at`` is None while it holds.
+        expires_at: when it expires, or would have.
+        end: held, released, expired, or ended (by another person).
+        ended_by: the person who ended it, or None.
+        extended_at: when its holder has extended it.
+    """
+
+    path: str
+    worktree: str | None
+    began_at: int
+    ended_at: int | None
+    expires_at: int
+    end: str
+    exclusive: bool = True
+    automatic: bool = False
+    reason: str | None = None
+    ended_by: str | None = None
+    extended_at: tuple[int, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class SessionDay:
-    """The times at which a session was at work.
+    """The times at which a session was at work, and what it did.
 
     Attributes:
         uid: of the session, in hexadecimal.
         agent: its agent, or None.
         spans: in order, none touching another.
+        marks: in order of time; at most 2,000 of each kind in the project are read, the newest.
+        claims: in order of their beginning, with those that end, or ended, within the day.
     """
 
     uid: str
     agent: str | None
     client: str | None
     spans: tuple[Span, ...]
+    marks: tuple[Mark, ...] = ()
+    claims: tuple[ClaimBar, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,23 +311,25 @@ class Where:
 
 
 @dataclass(frozen=True, slots=True)
-class Touch:
-    """A claim on a file or an edit of it by one of two workers.
+class Party:
+    """A session, or an agent without one, in a conflict over a file.
 
     Attributes:
-        kind: claim or edit.
-        path: canonical; ``dir/**`` for a folder; or a key.
+        kind: claim, edit, waiting (for a claim) or refused (a claim, and not at work on something else since).
+        path: what it claims, edited or wants: canonical; ``dir/**`` for a folder; or a key.
         session: the uid of the session, in hexadecimal; None without one.
+        branch: the session's branch, or None.
         worktree: the linked worktree, an absolute path; None is the main one.
         exclusive: of a claim whether nobody else may claim what it covers.
-        began_at: when it was claimed, or last edited, in milliseconds UTC.
-        expires_at: the end of the claim; None of an edit.
+        began_at: since when it claims, waits or was refused, or when it last edited, in milliseconds UTC.
+        expires_at: the end of the claim; None of anything else.
     """
 
     kind: str
     path: str
     agent: str | None
     session: str | None
+    branch: str | None
     worktree: str | None
     exclusive: bool
     began_at: int
@@ -277,32 +337,53 @@ class Touch:
 
 
 @dataclass(frozen=True, slots=True)
-class Collision:
-    """Two workers on the same file.
+class FileConflict:
+    """A file, folder or key that several work on or want.
 
     Attributes:
-        path: the narrower of their two paths.
-        first, second: their claims or else last edits, the earlier first.
-        same_tree: whether both are in one worktree.
+        path: the narrowest of their paths.
+        same_tree: whether two of them are in one worktree; otherwise their branches will meet at a merge.
+        parties: two or more, the earliest first.
     """
 
     path: str
-    first: Touch
-    second: Touch
     same_tree: bool
+    parties: tuple[Party, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Collisions:
-    """Collisions, the latest first.
+class ItemVersion:
+    """A version of a decision or rule; ``session`` is a uid in hexadecimal, ``at`` in milliseconds UTC."""
+
+    text: str
+    agent: str
+    session: str | None
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class ItemConflict:
+    """A decision or rule that two sessions or agents have set in the last day, with the last two versions."""
+
+    ref: str
+    title: str
+    first: ItemVersion
+    second: ItemVersion
+
+
+@dataclass(frozen=True, slots=True)
+class Conflicts:
+    """Conflicts over files: those in one worktree first, then the latest; and over decisions and rules.
 
     Attributes:
-        items: at most 50 of ``total``, which counts at most 1,000.
+        files: at most 50 of ``total``.
+        decided: decisions, then rules, the latest first, at most 20 of each.
         asked_at: in milliseconds UTC.
     """
 
-    items: tuple[Collision, ...]
+    files: tuple[FileConflict, ...]
     total: int
+    decided: tuple[ItemConflict, ...]
     asked_at: int
 
 
@@ -319,5 +400,5 @@ class Status:
     person: str
     needs: Needs
     team: Team
-    collisions: Collisions
+    conflicts: Conflicts
     since: Since

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.paging import check_whole
 from satchel.brief.decision_change_notice import announcer
-from satchel.brief.room import collisions, looking, needs, seen, since, states, where
+from satchel.brief.room import conflicts, looking, needs, seen, since, states, threads, where
 from satchel.brief.room.reading import Reading
 from satchel.brief.room.records import (
-    Collisions,
+    Conflicts,
     MarkedSeen,
     Needs,
     Promoted,
@@ -21,14 +21,15 @@ from satchel.brief.room.records import (
     Status,
     Where,
 )
+from satchel.brief.room.threads import SentMessages
 from satchel.find.kind import Kind
-from satchel.keep import events, following, projects, replacing
+from satchel.keep import events, following, kept, projects, replacing
 from satchel.keep.corrections import log
 from satchel.keep.corrections.service import Corrections
 from satchel.keep.decisions import Decisions
 from satchel.keep.decisions import updates as decisions
 from satchel.keep.decisions.records import KEEP, NewDecision
-from satchel.keep.entries import queries as entry_queries
+from satchel.keep.entries.kind import ENTRY
 from satchel.keep.files import claiming
 from satchel.keep.messages import updates
 from satchel.keep.messages.records import Message
@@ -37,6 +38,7 @@ from satchel.keep.names import check_agent, check_person, ensure_agent, is_perso
 from satchel.keep.sessions.actors import acting, persons_gate, record_passage, require_person
 from satchel.keep.sessions.team import find_team
 from satchel.keep.strategies import Strategy
+from satchel.store.transaction import Transaction
 
 _MAX_SEQ = 2**62
 
@@ -158,7 +160,7 @@ class Room(Reading):
         work, number = self._workplace, Kind.ENTRY.number_of(ref)
         agent = check_agent(work, agent)
         with projects.writing(work) as (transaction, project, now):
-            note = entry_queries.load(transaction, project.id, number)
+            note = kept.load(ENTRY, transaction, project.id, number)
             if note is None:
                 raise NotFound(f"there is no note {Kind.ENTRY.ref(number)} in this project", "Searches show the ids")
             actor = acting(transaction, work, project.id, agent, now)
@@ -174,7 +176,7 @@ class Room(Reading):
                 expected_revision=expected_revision,
             )
             author = None if actor.number is None or actor.name is None else (actor.number, actor.name)
-            setter = decisions.Setter(work, project.id, author, now, by.passes)
+            setter = decisions.Setter(work, project.id, author, now, by.passes, actor.session)
             done = decisions.upsert(transaction, setter, decisions.prepare(new, work))
             if done.overtaken is not None:
                 announcer(work)(transaction, done.overtaken)
@@ -241,7 +243,7 @@ class Room(Reading):
             return done
 
     def status(self, person: str | None = None) -> Status:
-        """Return needs, agents at work, collisions and changes in one snapshot.
+        """Return needs, agents at work, conflicts and changes in one snapshot.
 
         Args:
             person: as for :meth:`needs`.
@@ -258,7 +260,7 @@ class Room(Reading):
                 name,
                 needs.find(look),
                 find_team(transaction, project.id, None, now, states.find, is_all=False),
-                collisions.find(transaction, project.id, now),
+                conflicts.find(look),
                 since.find(look, project.seq),
             )
 
@@ -270,11 +272,28 @@ class Room(Reading):
             own = None if caller is None else caller.find(transaction, project.id)
             return where.find(transaction, project.id, None if own is None else own.id, now)
 
-    def collisions(self) -> Collisions:
-        """Return the files that two sessions claim or have edited in the last hour."""
+    def conflicts(self) -> Conflicts:
+        """Return the files that two sessions claim, want or have edited in the last hour, and the decisions and rules
+        that two have changed in the last day.
+        """
         work = self._workplace
         with projects.reading(work) as (transaction, project):
-            return collisions.find(transaction, project.id, work.clock())
+            return conflicts.find(looking.begin(transaction, project.id, self._person(None), work.clock()))
+
+    def sent(self, *, limit: int = 20, person: str | None = None) -> SentMessages:
+        """Return the messages that a person sent, with who got and read them and the answer, the latest first.
+
+        Args:
+            limit: 1 to 100.
+            person: as for :meth:`needs`.
+
+        Raises:
+            InvalidInput: not a person, or another number.
+        """
+        check_whole("limit", limit, 100, smallest=1)
+        name, work = self._person(person), self._workplace
+        with projects.reading(work) as (transaction, project):
+            return threads.sent_by(looking.begin(transaction, project.id, name, work.clock()), limit)
 
     def answer(self, ref: str, message: str, *, answered_by: str | None = None, person: str | None = None) -> Message:
         """Answer a message, unless somebody has answered it since it was read.
@@ -315,18 +334,46 @@ class Room(Reading):
         with projects.writing(work) as (transaction, project, now):
             number, name = ensure_agent(transaction, project.id, by, now)
             ended = claiming.release_by_person(transaction, project.id, session, path, expires_at, now, name)
-            message = updates.post(
-                transaction,
-                project.id,
-                sender_id=number,
-                to_id=ended.number,
-                type="warning",
-                priority="medium",
-                text=f"I released your claim on {ended.path}",
-                now=now,
-                retention=work.retention,
-            )
-        return Released(ended.path, ended.agent, Kind.MESSAGE.ref(message))
+            message = self._tell(transaction, number, ended, f"I released your claim on {ended.path}", now)
+        return Released(ended.path, ended.agent, Kind.MESSAGE.ref(message), ended.ending)
+
+    def restore_claim(self, ending: int, *, person: str | None = None) -> Released:
+        """Restore a claim that a person ended in the last 10 minutes; its holder is told.
+
+        Args:
+            ending: from the answer that ended it.
+            person: who restores it, as for :meth:`needs`.
+
+        Raises:
+            Conflict: it is too late, or someone has claimed the place since.
+            NotFound: no person has ended a claim with this number.
+            Refused: the caller is not a person.
+        """
+        work, by = self._workplace, self._person(person)
+        check_whole("ending", ending, _MAX_SEQ)
+        require_person(work, "restore a claim", "Claim the file")
+        with projects.writing(work) as (transaction, project, now):
+            number, _ = ensure_agent(transaction, project.id, by, now)
+            restored = claiming.restore_ended(transaction, project.id, ending, now)
+            message = self._tell(transaction, number, restored, f"Your claim on {restored.path} is yours again", now)
+        return Released(restored.path, restored.agent, Kind.MESSAGE.ref(message), ending)
+
+    def _tell(
+        self, transaction: Transaction, sender: int, claim: claiming.ReleasedByPerson, text: str, now: int
+    ) -> int:
+        work = self._workplace
+        project = projects.find(transaction, work)
+        return updates.post(
+            transaction,
+            project.id,
+            sender_id=sender,
+            to_id=claim.number,
+            type="warning",
+            priority="medium",
+            text=text,
+            now=now,
+            retention=work.retention,
+        )
 
     def _person(self, person: str | None) -> str:
         default = self._workplace.agent

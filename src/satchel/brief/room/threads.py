@@ -5,11 +5,13 @@ from __future__ import annotations
 from satchel.base.errors import NotFound
 from satchel.base.grouping import grouped
 from satchel.base.records import dataclass
+from satchel.base.text import shortened
+from satchel.brief.room.looking import LINE_CHARS, Look
 from satchel.find.kind import Kind
 from satchel.keep.messages.queries import load_thread
 from satchel.keep.messages.records import Message
 from satchel.keep.messages.visibility import NOBODY, Reader
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, set_of
 
 MOST = 50
 """How many threads are listed at once."""
@@ -58,6 +60,111 @@ class Threads:
     items: tuple[Thread, ...]
     before: str | None
     asked_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """An agent to whom a message came.
+
+    Attributes:
+        delivered_at: when it was first added to the agent's context, ``read_at`` when it was marked as read, in
+            milliseconds UTC; None for not yet.
+    """
+
+    agent: str
+    delivered_at: int | None
+    read_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessage:
+    """A message that a person sent.
+
+    Attributes:
+        ref: its short id.
+        to: its addressee; None is everyone.
+        text: one line.
+        receipts: the agents to whom it came, the first first.
+        answer: the short id of the first answer by another, with ``answered_by`` and ``answered_at``, in milliseconds
+            UTC; None without one.
+        sent_at: in milliseconds UTC.
+    """
+
+    ref: str
+    to: str | None
+    text: str
+    receipts: tuple[Receipt, ...]
+    answer: str | None
+    answered_by: str | None
+    answered_at: int | None
+    sent_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class SentMessages:
+    """Messages that a person sent, the latest first; ``asked_at`` is in milliseconds UTC."""
+
+    items: tuple[SentMessage, ...]
+    asked_at: int
+
+
+def sent_by(look: Look, most: int) -> SentMessages:
+    """Return the messages that a person sent, the latest first."""
+    rows = look.rows(
+        """
+        SELECT m.id, a.name, m.message, m.created_at FROM agent_messages m LEFT JOIN agents a ON a.id = m.to_agent_id
+        WHERE m.project_id = :project AND m.from_agent_id IN (:me, :former) AND m.expires_at > :now
+        ORDER BY m.created_at DESC, m.id DESC LIMIT :most
+        """,
+        most=most,
+    )
+    numbers = set_of(row[0] for row in rows)
+    came = look.rows(
+        f"""
+        SELECT message, agent, min(delivered_at), max(read_at) FROM (
+            SELECT r.message_id AS message, r.agent_id AS agent, CAST(NULL AS BIGINT) AS delivered_at, r.read_at
+            FROM message_reads r WHERE r.message_id IN {numbers}
+            UNION ALL
+            SELECT d.item_id, w.agent_id, d.created_at, NULL FROM (
+                SELECT id, agent_id FROM windows WHERE project_id = :project ORDER BY id DESC LIMIT {_WINDOWS}
+            ) w JOIN deliveries d ON d.window_id = w.id
+            WHERE d.kind = {Kind.MESSAGE.number} AND d.item_id IN {numbers}
+        ) AS receipts GROUP BY 1, 2
+        """
+    ) if rows else []  # fmt: skip
+    names = dict(look.rows(f"SELECT id, name FROM agents WHERE id IN {set_of(row[1] for row in came)}")) if came else {}
+    receipts = grouped(
+        (message, Receipt(names[agent], delivered, read))
+        for message, agent, delivered, read in sorted(came, key=lambda one: (one[3] or one[2], one[1]))
+        if agent in names and agent != look.number
+    )
+    answers = look.rows(
+        f"""
+        SELECT m.reply_to, m.id, a.name, m.created_at FROM agent_messages m
+        LEFT JOIN agents a ON a.id = m.from_agent_id
+        WHERE m.reply_to IN {numbers} AND m.from_agent_id IS DISTINCT FROM :me ORDER BY m.id DESC
+        """
+    ) if rows else []  # fmt: skip
+    answer_of: dict[int, tuple[str | None, str | None, int | None]] = {
+        to: (Kind.MESSAGE.ref(number), agent, at) for to, number, agent, at in answers
+    }
+    nothing: tuple[str | None, str | None, int | None] = (None, None, None)
+    sent = tuple(
+        SentMessage(
+            Kind.MESSAGE.ref(number),
+            to,
+            shortened(text, LINE_CHARS),
+            tuple(receipts.get(number, ())),
+            *answer_of.get(number, nothing),
+            at,
+        )
+        for number, to, text, at in rows
+    )
+    return SentMessages(sent, look.now)
+
+
+_WINDOWS = 500
+"""In how many windows, newest first, deliveries of messages are looked for."""
 
 
 def find(

@@ -24,7 +24,7 @@ TOUCHED_BY: Mapping[str, frozenset[str]] = {
         | _CLAIMS
         | _SESSIONS
     ),
-    "collisions": frozenset({"file_change", "forgotten"} | _CLAIMS),
+    "conflicts": frozenset({"file_change", "forgotten", "refusal", "decision", "constraint"} | _CLAIMS),
 }
 """The kinds of :data:`satchel.keep.following.KINDS` after which each part may differ.
 

@@ -1,10 +1,20 @@
-"""The sessions of a project, and a timeline of the last 24 hours."""
+"""The sessions of a project, and a timeline of the last 24 hours: times at work, marks, and bars of claims."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from satchel.base.clock import DAY_MS
+from satchel.base.grouping import grouped
+from satchel.base.records import NamedTuple, replace
+from satchel.base.text import shortened
 from satchel.brief.room import states
-from satchel.brief.room.records import SessionDay, Span, Where
+from satchel.brief.room.looking import LINE_CHARS, value_text
+from satchel.brief.room.records import ClaimBar, Mark, SessionDay, Span, Where
+from satchel.find.kind import Kind
+from satchel.keep import events
 from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.sessions.team import MOST, find_team
 from satchel.store.transaction import Transaction, set_of
@@ -44,9 +54,157 @@ def _timeline(transaction: Transaction, project_id: int, began: int, now: int) -
     if sessions:
         for number, at in transaction.all(_hops(list(active)), {"began": began, "now": now}):
             active[number].add(at // QUARTER_MS)
+    drawn = _drawn(transaction, {"project": project_id, "began": began, "now": now}, list(active))
+    marks = grouped((session, mark) for session, mark in [*drawn.marks, *_marks(transaction, project_id, began)])
+    bars = grouped(drawn.bars)
     return tuple(
-        SessionDay(uid.hex(), agent, client, _spans(active[number])) for number, uid, agent, client, *_ in sessions
+        SessionDay(
+            uid.hex(),
+            agent,
+            client,
+            _spans(active[number]),
+            _merged(marks.get(number, ())),
+            tuple(sorted(bars.get(number, ()), key=lambda one: (one.began_at, one.path))),
+        )
+        for number, uid, agent, client, *_ in sessions
     )
+
+
+_MERGED_MS = 5 * 60_000
+_DRAWN = (events.REFUSAL, events.RELEASE, events.EXPIRY, events.PROGRESS, events.EXTENSION)
+"""The kinds of events in the index ``events_drawn``."""
+
+_MOST_DRAWN = 2_000
+
+_Marks = list[tuple[int | None, Mark]]
+
+
+class _Drawn(NamedTuple):
+    marks: _Marks
+    bars: list[tuple[int | None, ClaimBar]]
+
+
+def _drawn(transaction: Transaction, values: Mapping[str, object], sessions: list[int]) -> _Drawn:
+    """Return commits, test runs and refusals as marks, and claims as bars, each with its session."""
+    if not sessions:
+        return _Drawn([], [])
+    marks: _Marks = []
+    bars: list[tuple[int | None, ClaimBar]] = []
+    extended: dict[tuple[int | None, str, str], list[int]] = {}
+    rows = transaction.all(
+        f"""
+        SELECT session_id, kind, details, created_at FROM events
+        WHERE project_id = :project AND created_at >= :began AND kind IN ({", ".join(map(str, _DRAWN))})
+        ORDER BY created_at DESC LIMIT {_MOST_DRAWN}
+        """,
+        values,
+    )
+    for session, kind, text, at in reversed(rows):
+        details = json.loads(text or "{}")
+        place = session, details.get("path", ""), details.get("worktree") or ""
+        if kind == events.PROGRESS:
+            what = str(details.get("what"))
+            marks.append((session, Mark(what, at, shortened(str(details.get("subject") or what), LINE_CHARS), None)))
+        elif kind == events.REFUSAL:
+            holders = " and ".join(details.get("holders", ()))
+            refused = f"{', '.join(details.get('paths', ()))}{f', held by {holders}' if holders else ''}"
+            marks.append((session, Mark("refusal", at, shortened(refused, LINE_CHARS), None)))
+        elif kind == events.EXTENSION:
+            extended.setdefault(place, []).append(at)
+        elif "began" in details and not details.get("is_undone"):
+            bars.append((session, _ended_bar(details, at, kind, extended.pop(place, []))))
+    live = transaction.all(
+        f"""
+        SELECT session_id, path, worktree, created_at, expires_at, exclusive, automatic, reason FROM file_claims
+        WHERE project_id = :project AND expires_at > :now AND session_id IN {set_of(sessions)}
+        """,
+        values,
+    )
+    for session, path, worktree, began, until, exclusive, automatic, reason in live:
+        times = tuple(extended.get((session, path, worktree), ()))
+        claim = (path, worktree or None, began, None, until, "held", bool(exclusive), bool(automatic), reason)
+        bars.append((session, ClaimBar(*claim, extended_at=times)))
+    return _Drawn(marks, bars)
+
+
+def _ended_bar(details: Mapping[str, Any], at: int, kind: int, extended: list[int]) -> ClaimBar:
+    by, until = details.get("by"), details["until"]
+    return ClaimBar(
+        details["path"],
+        details.get("worktree"),
+        details["began"],
+        min(at, until),
+        until,
+        "ended" if by else "expired" if kind == events.EXPIRY else "released",
+        not details.get("shared"),
+        bool(details.get("automatic")),
+        details.get("reason"),
+        by,
+        tuple(extended),
+    )
+
+
+def _marks(transaction: Transaction, project_id: int, began: int) -> _Marks:
+    """Return decisions, errors and messages as marks, each with its session."""
+    values = {"project": project_id, "began": began}
+    marks: _Marks = []
+    decisions = transaction.all(
+        f"""
+        SELECT x.session_id, x.id, x.key, x.value_text, x.value_number, x.updated_at FROM decisions x
+        WHERE x.project_id = :project AND x.updated_at >= :began AND x.session_id IS NOT NULL
+        UNION ALL
+        SELECT h.session_id, h.decision_id, x.key, h.value_text, h.value_number, h.set_at
+        FROM decisions x JOIN decision_history h ON h.decision_id = x.id
+        WHERE x.project_id = :project AND x.updated_at >= :began AND h.set_at >= :began AND h.session_id IS NOT NULL
+        ORDER BY 6 DESC LIMIT {_MOST_DRAWN}
+        """,
+        values,
+    )
+    for session, number, key, text, amount, at in decisions:
+        line = shortened(f"{key}: {value_text(text, amount)}", LINE_CHARS)
+        marks.append((session, Mark("decision", at, line, Kind.DECISION.ref(number))))
+    errors = transaction.all(
+        f"""
+        SELECT r.session_id, p.id, p.error_type, p.message, r.created_at FROM (
+            SELECT id, error_type, message FROM error_patterns
+            WHERE project_id = :project AND last_seen >= :began ORDER BY last_seen DESC LIMIT {_MOST_ERRORS}
+        ) p JOIN error_reports r ON r.pattern_id = p.id
+        WHERE r.created_at >= :began AND r.session_id IS NOT NULL ORDER BY r.created_at DESC LIMIT {_MOST_DRAWN}
+        """,
+        values,
+    )
+    for session, number, error, text, at in errors:
+        line = shortened(f"{error}: {text}", LINE_CHARS)
+        marks.append((session, Mark("error", at, line, Kind.ERROR_PATTERN.ref(number))))
+    messages = transaction.all(
+        f"""
+        SELECT m.session_id, m.id, m.message, a.name, m.created_at FROM (
+            SELECT * FROM agent_messages WHERE project_id = :project ORDER BY id DESC LIMIT {_MOST_DRAWN}
+        ) m LEFT JOIN agents a ON a.id = m.to_agent_id WHERE m.created_at >= :began AND m.session_id IS NOT NULL
+        """,
+        values,
+    )
+    for session, number, text, to, at in messages:
+        line = shortened(f"to {to or 'all'}: {text}", LINE_CHARS)
+        marks.append((session, Mark("message", at, line, Kind.MESSAGE.ref(number))))
+    return marks
+
+
+_MOST_ERRORS = 200
+
+
+def _merged(marks: Iterable[Mark]) -> tuple[Mark, ...]:
+    """Return marks in order, those of one kind within 5 minutes as one."""
+    last: dict[str, int] = {}
+    merged: list[Mark] = []
+    for mark in sorted(marks, key=lambda one: (one.at, one.kind)):
+        place = last.get(mark.kind)
+        if place is not None and mark.at - merged[place].at < _MERGED_MS:
+            merged[place] = replace(mark, at=merged[place].at, count=merged[place].count + 1)
+        else:
+            last[mark.kind] = len(merged)
+            merged.append(mark)
+    return tuple(merged)
 
 
 def _hops(sessions: list[int]) -> str:

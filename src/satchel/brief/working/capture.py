@@ -14,7 +14,6 @@ from satchel.base.text import shortened
 from satchel.brief.fields import value_text
 from satchel.brief.working.hook_context import HookContext
 from satchel.keep import constraints
-from satchel.keep.sessions import heard
 from satchel.redaction import redact
 
 _LEAST_WORDS, _MOST_CHARS = 3, 400
@@ -138,7 +137,9 @@ def take(context: HookContext, sentences: Sequence[str]) -> list[str]:
     """Record sentences of the session's person; return a line that asks to store the first that no rule says yet."""
     if context.actor.session is None:
         return []
-    heard.remember(context.transaction, context.actor.session, sentences, context.now)
+    from satchel.keep.sessions.updates import remember_heard  # imported here: few prompts state a rule
+
+    remember_heard(context.transaction, context.actor.session, sentences, context.now)
     for sentence in sentences:
         if not constraints.similar(context.transaction, context.project_id, sentence):
             return [_ASK.format(value_text(shortened(redact(sentence).text, _MOST_QUOTED)))]

@@ -11,7 +11,7 @@ from satchel.base.records import NamedTuple
 from satchel.base.text import quoted_line, shortened
 from satchel.brief.fields import by, name_text
 from satchel.brief.working.hook_context import HookContext, ItemVersion, has
-from satchel.keep import deliveries, events
+from satchel.keep import deliveries
 from satchel.keep.expiry import end_expired
 from satchel.keep.files import changes, claims
 from satchel.keep.files.claiming import RENEWED_MS
@@ -130,10 +130,9 @@ def refuse(context: HookContext, touched: Sequence[EditedFile], leases: Sequence
 
     places = covered_places(touched, leases)
     refused = places[:_MOST_REFUSED]
-    details = {"paths": [place.path for place in refused], "worktree": context.work.worktree, "by": "hook"}
-    events.record(
-        context.transaction, context.project_id, events.REFUSAL, context.now, by=context.actor, details=details
-    )
+    holders = [one.claim.agent for one in leases]
+    place = context.transaction, context.project_id, context.actor, refused, context.work.worktree
+    refusals.log(*place, holders, context.now, by="hook")
     refusals.add(context.transaction, context.project_id, context.actor, refused, context.now)
     return denial(context, places, leases)
 

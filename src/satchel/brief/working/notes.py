@@ -79,9 +79,9 @@ class Note(NamedTuple):
     def text(self) -> str:
         if self.type not in {REVIEW_ISSUE, BUG}:
             return self.content
-        from satchel.keep.entries import labels
+        from satchel.keep.entries import structured
 
-        return labels.labelled(ENTRY_TYPES[self.type - 1], self.content)
+        return structured.labelled(ENTRY_TYPES[self.type - 1], self.content)
 
 
 def line(head: str, text: str, most: int = SHOWN_CHARS) -> str:

@@ -17,7 +17,7 @@ from satchel.find.kind import Kind
 from satchel.find.words import STOP_WORDS, WORD
 from satchel.keep import binding, deliveries, names
 from satchel.keep.binding import UNCONFIRMED, Binding
-from satchel.keep.documents.clients import loaded_items
+from satchel.keep.documents.states import loaded_items
 from satchel.keep.entries.records import BUG, ERROR, REVIEW_ISSUE
 from satchel.keep.paths import FILE_REF
 from satchel.keep.projects import Workplace

@@ -29,14 +29,6 @@ def run(arguments: Sequence[str], command: Callable[[], object] | None = None) -
     """Run one command.
 
     A completed write is never reported as an error: if only the answer could not be printed, stderr explains that.
-
-    Args:
-        arguments: the arguments of ``satchel``.
-        command: runs them; None leaves the choice to click.
-
-    Returns:
-        0, or the exit status of the error in :data:`satchel.base.errors.ERROR_KINDS`. Errors go to stderr as text,
-        with ``--json`` as one JSON object; a traceback only if ``SATCHEL_DEBUG`` is set.
     """
     outcome.has_kept = False
     try:
@@ -52,7 +44,6 @@ def run(arguments: Sequence[str], command: Callable[[], object] | None = None) -
 
 
 def _confirms(problem: str, person: str) -> bool:
-    """Ask at the terminal, wherever input and output go, whether a person wants what only persons may do."""
     from satchel.base.processes import has_terminal
 
     if os.environ.get("SATCHEL_PERSON") or not has_terminal():
@@ -69,7 +60,6 @@ def _by_click(arguments: list[str]) -> object:
 
 
 def _failed(arguments: Sequence[str], error: BaseException) -> int:
-    """Report the error of a command; return its exit status."""
     import click
 
     from satchel.base.errors import ERROR_KINDS, AnswerLost, SatchelError
@@ -106,7 +96,6 @@ def _failed(arguments: Sequence[str], error: BaseException) -> int:
 
 
 def _as_satchel_error(error: BaseException) -> SatchelError:
-    """Return the Satchel error to report for any exception."""
     import click
 
     from satchel.base.errors import Interrupted, SatchelError, system_error
@@ -140,5 +129,4 @@ def _report(arguments: Sequence[str], code: str, problem: str, remedy: str | Non
 
 
 def _colour() -> bool | None:
-    """Return False if the environment disables colour (https://no-color.org), else None: the terminal decides."""
     return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import InvalidInput, SatchelError
+from satchel.client import Satchel
 from satchel.interfaces.cli.opening import done
 from satchel.interfaces.cli.options import AGENT, DB, PROJECT, Option
+from satchel.keep.sessions.caller import COMMAND
 
 if TYPE_CHECKING:
     from satchel.client import Satchel
     from satchel.store.backups import Progress
+
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -50,7 +53,7 @@ def require_person_here(action: str) -> None:
     import os
 
     from satchel.keep.names import local_person
-    from satchel.keep.sessions.caller import COMMAND, Caller
+    from satchel.keep.sessions.caller import Caller
     from satchel.keep.sessions.standing import require_person
 
     remedy = "Ask your user to do it in a terminal"
@@ -66,7 +69,6 @@ def leave_trace(what: str) -> None:
     """Record in this folder's project, if any, an action that only persons may do or that ends a protection."""
     from contextlib import suppress
 
-    from satchel.base.errors import SatchelError
     from satchel.client import open_satchel
     from satchel.keep.sessions.caller import COMMAND
 
@@ -80,12 +82,7 @@ def shown_by(*, lists_messages: bool) -> str | None:
 
 
 def tell(satchel: Satchel, files: Sequence[str] = (), *, lists_messages: bool = False) -> None:
-    """Print the notice for the acting agent, if any, to stderr.
-
-    Args:
-        files: canonical paths in the answer.
-        lists_messages: the answer shows the waiting messages.
-    """
+    """Print the notice for the acting agent, if any, to stderr."""
     done(satchel)
     try:
         notice = satchel.notices.line(files=files, shown_by=shown_by(lists_messages=lists_messages))
@@ -102,14 +99,7 @@ def warn_notes(notes: Sequence[str]) -> None:
 
 
 def given_or_read(text: str | None, name: str) -> str:
-    """Return a text argument; if it is missing or a dash, read standard input.
-
-    Args:
-        name: the name of the text, for the error.
-
-    Raises:
-        InvalidInput: it is missing, and standard input is a terminal.
-    """
+    """Return a text argument; if it is missing or a dash, read standard input."""
     if text is not None and text != "-":
         return text
     if sys.stdin.isatty():

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from satchel.client import Satchel
-    from satchel.consult.consultation import Consultation
-    from satchel.consult.panel import Panel
+    from satchel.consult.consultation import Consultation, Panel
 
 _ENDING = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None]
 """The signals by which a process is asked to end, besides Ctrl-C's; not every system has both."""
@@ -38,10 +37,7 @@ def ask(
     printer = _Printer()
     with _ended_by_signals(), printer:
         done = ask_models(
-            satchel,
-            **request,
-            on_text=None if quiet else printer.arrived,
-            on_progress=None if quiet else printer.step,
+            satchel, **request, on_text=None if quiet else printer.arrived, on_progress=None if quiet else printer.step
         )
         if not quiet and getattr(done, "answer", None) is not None:
             printer.end()
@@ -53,7 +49,7 @@ def show_consultation(done: Consultation | Panel) -> None:
 
     The answers of several models, which were not printed as they arrived, are printed first.
     """
-    from satchel.consult.panel import Panel
+    from satchel.consult.consultation import Panel
 
     if isinstance(done, Panel):
         for one in (*done.answers, done.synthesis):
@@ -72,7 +68,7 @@ def show_consultation(done: Consultation | Panel) -> None:
 
 
 def _show_plan(done: Consultation) -> None:
-    from satchel.interfaces.text.tables import show_table
+    from satchel.interfaces.text.lists import show_table
 
     rows: list[tuple[str, str, str | None, str | None]] = []
     for place, files in (("inline", done.inline), ("overflow", done.overflow)):
@@ -85,8 +81,6 @@ def _show_plan(done: Consultation) -> None:
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Turn fatal signals into KeyboardInterrupt, so that locks and provider calls are released."""
-
     def end(_number: int, _frame: object) -> None:
         raise KeyboardInterrupt
 
@@ -130,7 +124,7 @@ class _Printer:
         self._print("")
 
     def _print(self, text: str, *, newline: bool = True) -> None:
-        """Print while the output has a reader: a paid answer is recorded even without one."""
+        # a paid answer is recorded even if nobody reads it any more
         if not self._has_reader:
             return
         try:
@@ -142,14 +136,12 @@ class _Printer:
 
 
 def _clean(text: str) -> str:
-    """Remove terminal control characters."""
     from satchel.base.text import clean_content
 
     return clean_content(text).text
 
 
 def _from_project(paths: Iterable[str], base: str | None) -> tuple[str, ...]:
-    """Make paths relative to the project instead of the current folder; paths outside it become absolute."""
     names: list[str] = []
     for path in paths:
         if not path:

@@ -41,7 +41,6 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "decisions": "List decisions",
         "error": "Report errors and look up their fixes",
         "strategy": "Save and list approaches that worked",
-        "tags": "List tags, scopes, layers and categories in use",
         "consult": "Ask another model",
     },
     "Work together": {
@@ -84,7 +83,7 @@ _OPERATIONS: dict[str, str] = {
     "write": "entries",
     "read": "entries",
     "search": "search",
-    "show": "items",
+    "show": "search",
     "retract": "corrections",
     "confirm": "corrections",
     "undo": "corrections",
@@ -106,8 +105,7 @@ _OPERATIONS: dict[str, str] = {
     "sync": "sharing",
     "proposals": "sharing",
     "stats": "admin",
-    "tags": "admin",
-    "who": "team",
+    "who": "messages",
 }
 """The module of operations that declares a command; any other command has a module of its own name."""
 
@@ -117,8 +115,14 @@ OF_THE_STORE = ("init", "doctor", "trust", "backup", "restore", "export", "impor
 _ALL = "satchel.all"
 """Whether help is to show all commands, in the context of the program."""
 
-_MODULES = {"import": "import_cmd"}
-"""The module of a command whose name cannot be one, being a word of Python."""
+_MODULES = {
+    "import": "import_cmd",
+    "mcp": "hook",
+    "pause": "hook",
+    "open": "serve",
+    **dict.fromkeys(("init", "trust", "backup", "restore", "export"), "store"),
+}
+"""The modules of commands that share one."""
 
 
 class LazyGroup(SuggestingGroup):
@@ -135,7 +139,7 @@ class LazyGroup(SuggestingGroup):
 
             return command_named(cmd_name, _OPERATIONS[cmd_name])
         module = importlib.import_module(f"satchel.interfaces.cli.commands.{_MODULES.get(cmd_name, cmd_name)}")
-        command: click.Command = module.command
+        command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

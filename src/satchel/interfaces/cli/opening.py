@@ -11,7 +11,7 @@ from satchel.client import Satchel
 from satchel.interfaces.cli import outcome
 from satchel.keep.sessions.caller import COMMAND
 from satchel.remote.opening import open_anywhere
-from satchel.store.daily import back_up_when_due
+from satchel.store.engine import back_up_when_due
 
 __all__ = ["done", "open_anywhere", "opened", "warn"]
 

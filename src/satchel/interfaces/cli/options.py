@@ -40,11 +40,7 @@ AGENT = Option("--agent", "agent", "Who acts. [env: SATCHEL_AGENT]", "NAME")
 
 
 def read(options: Sequence[Option], arguments: Sequence[str]) -> dict[str, Any] | None:
-    """Parse options exactly as click does.
-
-    Returns:
-        The values by name; None if click must handle the arguments, for ``--help`` and errors.
-    """
+    """Parse options exactly as click does."""
     values: dict[str, Any] = {one.name: None if one.metavar else False for one in options}
     by_flag = {one.flag: one for one in options}
     rest = list(reversed(arguments))

@@ -4,6 +4,55 @@ from __future__ import annotations
 
 import click
 
+_WORDS = {
+    ("write",): "add note remember memo save store todo put new create bug",
+    ("read",): "notes",
+    ("read", "rule list", "decisions"): "list ls",
+    ("status", "decisions"): "log history",
+    ("pause --off",): "resume unpause",
+    ("search",): "find grep query recall lookup",
+    ("show",): "get view cat print",
+    ("forget", "retract"): "remove rm delete del drop erase",
+    ("retract",): "wrong correct obsolete invalidate",
+    ("undo",): "revert rollback unretract",
+    ("decide",): "set",
+    ("decisions", "decide"): "decision",
+    ("decide", "write"): "update edit change",
+    ("rule add",): "constraint constraints must",
+    ("rule list",): "rules",
+    ("error list",): "errors fixes",
+    ("error report",): "learn report fix",
+    ("strategy list",): "strategies lessons",
+    ("proposals",): "proposal accept reject review shared",
+    ("message send",): "send msg tell notify reply",
+    ("message list",): "messages inbox mail",
+    ("consult",): "ask chat",
+    ("file claim",): "claim lock reserve",
+    ("file release",): "release unlock",
+    ("file claims",): "claims locks",
+    ("file list",): "changes files edits",
+    ("who",): "team agents sessions ps",
+    ("brief",): "briefing context prompt",
+    ("clear",): "prune clean cleanup gc vacuum compact purge",
+    ("pin --remove",): "unpin",
+    ("pin --list",): "pins pinned",
+    ("stats --by tag",): "tags scopes layers categories",
+    ("share --remove",): "unshare",
+    ("doctor --rebuild",): "rebuild reindex",
+    ("doctor",): "check health test verify diagnose",
+    ("setup",): "install connect configure hooks clients",
+    ("setup --remove",): "uninstall disconnect",
+    ("serve", "open"): "server web ui dashboard gui room control-room",
+    ("open",): "login browse",
+    ("tour",): "demo example",
+    ("run list",): "runs",
+    ("--version",): "version",
+}
+
+GUESSES: dict[str, tuple[str, ...]] = {word: commands for commands, words in _WORDS.items() for word in words.split()}
+"""The commands for each word; no word is a command itself."""
+
+
 _MOST = 3
 
 
@@ -26,10 +75,7 @@ class SuggestingGroup(click.Group):
 
 
 def _suggestions(name: str, names: list[str], ctx: click.Context) -> list[str]:
-    """Return the likely commands for an unknown name, by spelling or meaning, those of the same group first."""
     import difflib
-
-    from satchel.interfaces.cli.guesses import GUESSES
 
     root = ctx.find_root().command_path
     guesses = {one: [f"{root} {command}" for command in commands] for one, commands in GUESSES.items()}

@@ -30,9 +30,6 @@ def for_people(text: str, operation: Operation) -> str:
 
     Quoted text is left alone, since it may be a user's. A parameter is looked up in the tool named next to it, then in
     the operation, then in the first operation that has it.
-
-    Args:
-        operation: the operation that was called.
     """
     return _PATTERN.sub(lambda match: _replaced(match, operation), text)
 
@@ -56,7 +53,6 @@ def _replaced(match: re.Match[str], operation: Operation) -> str:
 
 
 def _option(assignment: str, operation: Operation) -> str | None:
-    """Return the option for ``name=value``."""
     name, _, value = assignment.partition("=")
     parameter = _parameter(name, operation)
     option = "" if parameter is None else option_of(parameter)
@@ -82,7 +78,6 @@ def _operations(first: Operation) -> Iterator[Operation]:
 
 
 def _command_of(tool: str) -> tuple[tuple[str, ...], Operation] | None:
-    """Return the command for a tool, with its operation."""
     from satchel.interfaces.operations.all import OPERATIONS
 
     for one in OPERATIONS:

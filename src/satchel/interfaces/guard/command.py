@@ -11,13 +11,62 @@ import os
 import sys
 import time
 
-from satchel.interfaces.guard.staged import Staged, staged_files
+from satchel.base.git_files import read_head, top_of
+from satchel.base.records import dataclass
 
 TYPE_CHECKING = False  # importing typing takes 4 ms
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from satchel.keep.files.records import CommitCheck
+
+# a renamed file is one that is deleted and one that is added: both names count
+_GIT_DIFF = (
+    "git -c core.fsmonitor=false diff --cached --name-status --no-renames --no-ext-diff --no-relative -z".split()
+)
+_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """The staged files.
+
+    Attributes:
+        top: the top of the worktree.
+        files: each name from there, with git's letter for its change; ``D`` is a deletion.
+        has_commit: whether anything was committed before.
+    """
+
+    top: str
+    files: tuple[tuple[str, str], ...]
+    has_commit: bool
+
+
+def staged_files(environ: Mapping[str, str]) -> Staged | None:
+    """Return what is staged in the worktree of the current folder; None where git does not say."""
+    here = os.getcwd()  # noqa: PTH109 -- pathlib is not needed before a store is
+    top = top_of(here) or here
+    reading, writing = os.pipe()
+    try:
+        child = os.posix_spawnp(
+            _GIT_DIFF[0],
+            _GIT_DIFF,
+            {**environ, "GIT_OPTIONAL_LOCKS": "0"},
+            file_actions=[(os.POSIX_SPAWN_DUP2, writing, 1), (os.POSIX_SPAWN_CLOSE, reading)],
+        )
+    except OSError:
+        os.close(reading)
+        return None
+    finally:
+        os.close(writing)
+    with os.fdopen(reading, "rb", buffering=_AT_ONCE) as stream:
+        fields = os.fsdecode(stream.read()).split("\0")
+    _, status = os.waitpid(child, 0)
+    if os.waitstatus_to_exitcode(status):
+        return None
+    files = tuple(zip(fields[1::2], fields[::2], strict=False))
+    return Staged(top, files, read_head(top)[1] is not None)
+
 
 STOPPED = 4
 """The status with which the guard stops a commit. Any other lets it through: Satchel may be missing or broken."""
@@ -26,15 +75,11 @@ SECONDS = 2.0
 """So long claims are looked for; then the commit goes on."""
 
 _OURS, _SHARED = ".satchel", "shared"
-_SHOWN = 5
+_MAX_LISTED = 5
 
 
 def run(environ: Mapping[str, str] = os.environ) -> int:
-    """Look at what is staged in the worktree of the current folder.
-
-    Returns:
-        0, or :data:`STOPPED`.
-    """
+    """Look at what is staged in the worktree of the current folder."""
     try:
         staged = staged_files(environ)
         if staged is None:
@@ -59,10 +104,10 @@ def is_ours(name: str) -> bool:
 
 
 def _refuse_ours(names: Sequence[str], staged: Staged) -> None:
-    for name in names[:_SHOWN]:
-        _say(f"{_shown(name)} is Satchel's own, and not for git")
-    more = f" ({len(names)} files in all)" if len(names) > _SHOWN else ""
-    folder = _shown(names[0][: names[0].lower().index(_OURS) + len(_OURS)])
+    for name in names[:_MAX_LISTED]:
+        _say(f"{_printable(name)} is Satchel's own, and not for git")
+    more = f" ({len(names)} files in all)" if len(names) > _MAX_LISTED else ""
+    folder = _printable(names[0][: names[0].lower().index(_OURS) + len(_OURS)])
     undo = "git restore --staged --" if staged.has_commit else "git rm -r --cached --"
     _say(f"the commit is stopped{more}. `{undo} {folder}` takes it out; only {_OURS}/{_SHARED}/ is to be committed")
 
@@ -75,8 +120,8 @@ def _look_for_claims(staged: Staged, environ: Mapping[str, str]) -> int:
         from satchel.base.errors import NoProject, SatchelError, StoreMissing
 
         if not isinstance(error, (NoProject, StoreMissing)):
-            said = error.problem if isinstance(error, SatchelError) else f"{type(error).__name__}: {error}"
-            _say(f"claims were not looked at: {' '.join(said.split())}")
+            message = error.problem if isinstance(error, SatchelError) else f"{type(error).__name__}: {error}"
+            _say(f"claims were not looked at: {' '.join(message.split())}")
         return 0
     finally:
         watch.end()
@@ -84,7 +129,6 @@ def _look_for_claims(staged: Staged, environ: Mapping[str, str]) -> int:
 
 
 def _check(staged: Staged, environ: Mapping[str, str]) -> CommitCheck | None:
-    """Return what is claimed of the files; None where nothing is, or claims are not looked at."""
     from satchel.keep.files.presence import is_anything_claimed
     from satchel.remote.where import may_have_server
     from satchel.store.glance import NeedsFullOpen, glance
@@ -92,10 +136,10 @@ def _check(staged: Staged, environ: Mapping[str, str]) -> CommitCheck | None:
     try:
         if may_have_server(environ):
             raise NeedsFullOpen
-        seen = glance(os.path.realpath(staged.top), environ)
-        if seen is None or not is_anything_claimed(seen, seen.project, time.time_ns() // 1_000_000):
+        glimpse = glance(os.path.realpath(staged.top), environ)
+        if glimpse is None or not is_anything_claimed(glimpse, glimpse.project, time.time_ns() // 1_000_000):
             return None
-        seen.close()
+        glimpse.close()
     except (NeedsFullOpen, OverflowError):  # the clock may be after 2262
         pass
     from satchel.keep.sessions.caller import COMMAND, HOOK_WAIT_MS
@@ -122,23 +166,22 @@ def _check(staged: Staged, environ: Mapping[str, str]) -> CommitCheck | None:
 
 
 def _tell(checked: CommitCheck) -> int:
-    """Say what is claimed; return the status."""
     from satchel.base.clock import until_text
     from satchel.base.text import quoted_line
 
-    for name, claim in checked.claimed[:_SHOWN]:
+    for name, claim in checked.claimed[:_MAX_LISTED]:
         why = f", for {quoted_line(claim.reason)}" if claim.reason else ""
-        _say(f"{_shown(name)} is claimed by {claim.agent}{why}, {until_text(claim.expires_at, checked.checked_at)}")
-    if len(checked.claimed) > _SHOWN:
-        _say(f"and {len(checked.claimed) - _SHOWN} more files that others have claimed")
+        _say(f"{_printable(name)} is claimed by {claim.agent}{why}, {until_text(claim.expires_at, checked.checked_at)}")
+    if len(checked.claimed) > _MAX_LISTED:
+        _say(f"and {len(checked.claimed) - _MAX_LISTED} more files that others have claimed")
     if checked.hinted:
         name, claim = checked.hinted[0]
         more = len(checked.hinted) - 1
         who = "is shared by" if not claim.automatic else "is being edited by"
-        _say(f"{_shown(name)} {who} {claim.agent} too{f', and {more} more files by others' if more else ''}")
+        _say(f"{_printable(name)} {who} {claim.agent} too{f', and {more} more files by others' if more else ''}")
     if not checked.is_stopped:
         return 0
-    holders = " or ".join(dict.fromkeys(claim.agent for _, claim in checked.claimed[:_SHOWN]))
+    holders = " or ".join(dict.fromkeys(claim.agent for _, claim in checked.claimed[:_MAX_LISTED]))
     _say(
         "the commit is stopped (guard.claims is deny). Take these files out with `git restore --staged`, or ask "
         f"{holders}: `satchel message send`"
@@ -147,14 +190,11 @@ def _tell(checked: CommitCheck) -> int:
 
 
 class _Watch:
-    """Lets the commit go on when looking for claims takes too long."""
-
     def __init__(self) -> None:
         self._is_over = False
         _thread.start_new_thread(self._wait, ())
 
     def end(self) -> None:
-        """Stop watching."""
         self._is_over = True
 
     def _wait(self) -> None:
@@ -172,7 +212,6 @@ def _say(line: str) -> None:
         return
 
 
-def _shown(name: str) -> str:
-    """Return a file's name without what a terminal would obey."""
-    shown = name.encode(sys.getfilesystemencoding(), "surrogateescape").decode("utf-8", "backslashreplace")
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in shown)
+def _printable(name: str) -> str:
+    text = name.encode(sys.getfilesystemencoding(), "surrogateescape").decode("utf-8", "backslashreplace")
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _DEADLINE_VARIABLE = "SATCHEL_HOOKS_DEADLINE_MS"
 
 _FOR_PRINTING_MS = 60
-"""What is kept of the time by the clock for writing the text out and recording it."""
+"""Clock time reserved for printing and recording the text."""
 
 _LEAST_SHARE = 1 / 4
 """That part of its processor time a hook has for what it looks up, however much loading the program took."""
@@ -58,10 +58,6 @@ WORKING_TIMES = Times(1_500, 150)
 
 class Limit:
     """A limit that ends the process when its time is over, whatever it does.
-
-    Args:
-        hook: the client and event, for the record.
-        clock_ms: by the clock, from now on; None is the time of what it does, and the longest until that is known.
 
     Attributes:
         folder: where it is called, for the record.
@@ -94,47 +90,39 @@ class Limit:
         _thread.start_new_thread(self._wait, ())
 
     def lift(self) -> None:
-        """Let the process live on: what the hook had to do is done."""
+        """End the limit once the hook's work is done."""
         self._is_over = True
 
     def deadline(self) -> Deadline:
         """Return when a briefing must make do with what it has."""
         from satchel.brief.briefing.collecting import Deadline
 
-        return Deadline(*(max(1.0, left) for left in self._left_ms()))
+        return Deadline(*(max(1.0, remaining) for remaining in self._left_ms()))
 
     def is_short(self) -> bool:
         """Whether what takes long must make do with what it has."""
         return min(self._left_ms()) <= 0
 
     def _left_ms(self) -> tuple[float, float]:
-        """Return what is left of the processor's time, and by the clock but for what printing takes."""
         now = time.process_time()
         if self._looked_up_from is None:
             self._looked_up_from = now
-        gone = (time.monotonic() - self._began) * 1_000
+        elapsed = (time.monotonic() - self._began) * 1_000
         processor_ms = self._times.processor_ms * self.clock_ms / self._times.clock_ms
-        left = processor_ms - (now - self._processor) * 1_000
+        remaining = processor_ms - (now - self._processor) * 1_000
         least = processor_ms * _LEAST_SHARE - (now - self._looked_up_from) * 1_000
-        return max(left, least), self.clock_ms - gone - min(_FOR_PRINTING_MS, self.clock_ms / 4)
+        return max(remaining, least), self.clock_ms - elapsed - min(_FOR_PRINTING_MS, self.clock_ms / 4)
 
     def _wait(self) -> None:
-        while (left := self._began + self.clock_ms / 1_000 - time.monotonic()) > 0:
-            time.sleep(min(left, _STEP_SECONDS))
+        while (remaining := self._began + self.clock_ms / 1_000 - time.monotonic()) > 0:
+            time.sleep(min(remaining, _STEP_SECONDS))
         if not self._is_over:
             state.record_fault(self.hook, f"it took longer than {self.clock_ms:.0f} ms and was ended", self.folder)
             os._exit(0)
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one hook.
-
-    Args:
-        arguments: what stands behind ``satchel hook``.
-
-    Returns:
-        0, but for a person who calls it in a way that means nothing.
-    """
+    """Run one hook."""
     if len(arguments) != 2 or arguments[0] not in events.CLIENTS:
         return _misused(arguments)
     client, name = arguments
@@ -170,9 +158,6 @@ def working_folder(event: HookEvent, environ: Mapping[str, str], here: str) -> s
 
     A clone or submodule inside the project is elsewhere too, since the session is the project's; a linked worktree of
     it is not.
-
-    Args:
-        here: the current folder.
     """
     project = environ.get("CLAUDE_PROJECT_DIR") or environ.get("GEMINI_PROJECT_DIR")
     cwd = event.cwd if event.cwd is not None and os.path.isdir(event.cwd) else here  # noqa: PTH112
@@ -186,7 +171,7 @@ def working_folder(event: HookEvent, environ: Mapping[str, str], here: str) -> s
         inner = above
     if inner == project:
         return cwd
-    from satchel.interfaces.hooks.projects import is_worktree
+    from satchel.interfaces.hooks.working import is_worktree
 
     return cwd if inner.startswith(f"{project}{os.sep}") and is_worktree(inner, project) else project
 
@@ -197,17 +182,13 @@ def moment_of(event: HookEvent) -> Moment | None:
         from satchel.brief.moments import RESUME
 
         return RESUME
-    from satchel.interfaces.hooks.owing import moment_named
+    from satchel.interfaces.hooks.working import moment_named
 
     return moment_named(event.happening)
 
 
 def open_for(event: HookEvent, folder: str, environ: Mapping[str, str]) -> Satchel | None:
-    """Open the store that an event belongs to; None where there is none.
-
-    Raises:
-        SatchelError: the store is not to be believed, or cannot be read.
-    """
+    """Open the store that an event belongs to, if any."""
     from satchel.keep.sessions.caller import HOOK_WAIT_MS, Caller
     from satchel.remote.opening import open_anywhere
 
@@ -234,10 +215,10 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
     if event.happening == events.COMPACTING:
         state.owe(*event.who, folder, events.COMPACTION)
         return
-    from satchel.interfaces.hooks import owing
+    from satchel.interfaces.hooks import working
 
     late = state.owed(*event.who, folder) if event.carries_late_text else []
-    debt = owing.debt_of(event, folder)
+    debt = working.debt_of(event, folder)
     is_brief = event.happening == events.PROMPT or event.happening in events.BRIEFED
     limit.allow(BRIEFING_TIMES if is_brief or late else WORKING_TIMES)
     if debt:  # whatever ends this hook, the next one knows
@@ -259,13 +240,10 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
     else:
         is_done = _brief(event, folder, limit, satchel)
     if is_done and state.failing(folder):
-        from satchel.interfaces.hooks import telling
-
-        telling.tell(satchel, folder, limit.hook)
+        state.tell(satchel, folder, limit.hook)
 
 
 def _act_elsewhere(event: HookEvent, folder: str, limit: Limit, satchel: Satchel | None) -> str | None:
-    """Check and record edits of files of other projects there; return the text, or None if the edit was stopped."""
     texts = []
     for place, part in _edits_elsewhere(event, folder, None if satchel is None else satchel.workplace.root):
         from satchel.base.errors import SatchelError
@@ -289,7 +267,6 @@ def _act_elsewhere(event: HookEvent, folder: str, limit: Limit, satchel: Satchel
 
 
 def _edits_elsewhere(event: HookEvent, folder: str, root: str | None) -> Iterator[tuple[str, HookEvent]]:
-    """Yield the edits of files of other projects, with the top of each; ``root`` is that of the folder's project."""
     if event.tool is None or event.happening not in {events.BEFORE_EDIT, events.AFTER_EDIT}:
         return
     own, by_top = state.project_of(folder), dict[str, list[int]]()
@@ -299,7 +276,7 @@ def _edits_elsewhere(event: HookEvent, folder: str, root: str | None) -> Iterato
         if top is not None and top != own:
             by_top.setdefault(top, []).append(number)
     for top, numbers in by_top.items():
-        from satchel.interfaces.hooks.projects import has_root
+        from satchel.interfaces.hooks.working import has_root
 
         if not has_root(top, root):
             edits = tuple(event.tool.edits[number] for number in numbers)
@@ -309,25 +286,23 @@ def _edits_elsewhere(event: HookEvent, folder: str, root: str | None) -> Iterato
 def _work(
     event: HookEvent, folder: str, limit: Limit, satchel: Satchel, late: Sequence[str], debt: str, text: str
 ) -> bool:
-    """Do what an event at work asks for, and what is late; return whether everything was done."""
-    from satchel.interfaces.hooks import owing, working
+    from satchel.interfaces.hooks import working
 
-    opening = owing.late_text(event, satchel, late, limit.deadline, limit.is_short) if late else ""
+    opening = working.late_text(event, satchel, late, limit.deadline, limit.is_short) if late else ""
     opening = "\n".join(filter(None, (opening, text)))
-    state.keep_last(f"{event.client}-{event.name}", _kept(event, folder))
-    said = working.answer(event, folder, satchel, _print, limit.is_short, opening=opening)
-    if said.problem:
-        state.record_fault(limit.hook, said.problem, folder)
-    is_owed = not debt or (said.problem and not said.denial)
+    state.keep_last(f"{event.client}-{event.name}", _record_of(event, folder))
+    outcome = working.answer(event, folder, satchel, _print, limit.is_short, opening=opening)
+    if outcome.problem:
+        state.record_fault(limit.hook, outcome.problem, folder)
+    is_owed = not debt or (outcome.problem and not outcome.denial)
     state.settle(*event.who, folder, tuple(late) if is_owed else (*late, debt))
-    return not said.problem
+    return not outcome.problem
 
 
 def _brief(event: HookEvent, folder: str, limit: Limit, satchel: Satchel) -> bool:
-    """Brief an agent, or end its session; return whether everything was done."""
-    from satchel.interfaces.hooks import owing
+    from satchel.interfaces.hooks import working
 
-    state.keep_last(f"{event.client}-{event.name}", _kept(event, folder))
+    state.keep_last(f"{event.client}-{event.name}", _record_of(event, folder))
     moment = moment_of(event)
     if moment is None:
         state.settle(*event.who, folder)
@@ -346,37 +321,30 @@ def _brief(event: HookEvent, folder: str, limit: Limit, satchel: Satchel) -> boo
     state.settle(*event.who, folder)
     if not put_in.is_complete:
         state.record_fault(limit.hook, "it was short of time: not everything was looked at", folder)
-        state.owe(*event.who, folder, owing.REST)
+        state.owe(*event.who, folder, working.REST)
     if session is not None:
         _export(event, session, os.environ)
     return put_in.is_complete
 
 
 def _tell_of_fault(event: HookEvent, limit: Limit) -> None:
-    """Let the store know what went wrong, where it can be opened and written; else it is told later."""
-    from satchel.interfaces.hooks import telling
-
     with suppress(Exception):
         if any(one.is_due for one in state.failing(limit.folder)):
             satchel = open_for(event, limit.folder, os.environ)
             if satchel is not None:
-                telling.tell(satchel, limit.folder)
+                state.tell(satchel, limit.folder)
 
 
-def _kept(event: HookEvent, folder: str) -> dict[str, object]:
-    """Return what is kept of an event: of what a tool does the files alone, since the rest may hold any secret."""
+def _record_of(event: HookEvent, folder: str) -> dict[str, object]:
+    # of what a tool does only the files are stored: the rest may hold a secret
     from satchel.redaction import finds_secret, redact
 
     files = () if event.tool is None else (event.tool.edits or event.tool.reads)[:_MOST_KEPT]
     fields = {key: redact(value).text if isinstance(value, str) else value for key, value in event._asdict().items()}
-    return fields | {
-        "cwd": folder,
-        "tool": [one for one in files if finds_secret(one.path) is None],
-    }
+    return fields | {"cwd": folder, "tool": [one for one in files if finds_secret(one.path) is None]}
 
 
 def _export(event: HookEvent, session: str, environ: Mapping[str, str]) -> None:
-    """Let the commands that an agent runs know their session, where the client has a file for that."""
     file = environ.get("CLAUDE_ENV_FILE")
     if file and event.client == "claude" and event.happening != events.SUBAGENT:
         descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -387,7 +355,6 @@ def _export(event: HookEvent, session: str, environ: Mapping[str, str]) -> None:
 
 
 def _read() -> bytes:
-    """Return what stands on standard input up to the end of one JSON object or of the input, whichever comes first."""
     import select
 
     data, read = bytearray(), 0
@@ -412,13 +379,12 @@ def _print(text: str) -> None:
 
 
 def _deadline_in(environ: Mapping[str, str]) -> float | None:
-    """Return the time by the clock that the environment allows, which counts before any file can be read."""
     value = environ.get(_DEADLINE_VARIABLE, "")
     return float(value) if value.isdecimal() else None
 
 
 def _misused(arguments: Sequence[str]) -> int:
-    """Say how it is used to a person; a client is told nothing, since it might show that as a failure."""
+    # a client gets no message, since it might show that as a failure
     if sys.stdin is not None and sys.stdin.isatty():
         print(f"{USAGE}\nCLIENT is one of {', '.join(events.CLIENTS)}", file=sys.stderr)  # noqa: T201
         return 2

@@ -10,10 +10,46 @@ import re
 from collections.abc import Mapping
 
 from satchel.base.records import NamedTuple
-from satchel.base.text import neutral
+from satchel.base.text import HOST_CONTEXT, neutral
 from satchel.interfaces.hooks import tools
 from satchel.interfaces.hooks.tools import ToolCall
 from satchel.keep.sessions import clients
+
+_PROMPT_END_CHARS = 3_000
+"""So much of a prompt is read at its begin and as much at its end: a person writes before and after what is pasted."""
+
+_ADDED = rf"(?s)<({HOST_CONTEXT})>.*?(?:</\1>|\Z)"
+"""What clients put around a prompt."""
+
+_CLIENTS_OWN = r"<[a-z]+[-_][a-z_-]+>|\[Request interrupted|\[Function Response|Satchel: |/[\w:.-]+(?:\s|\Z)"
+"""How a prompt begins that nobody wrote, such as a task's notification, or that is a command to the client."""
+
+_PROMPT_FIELDS = ("prompt", "user_prompt", "userPrompt", "message", "text")
+
+
+def prompt_of(fields: Mapping[str, object]) -> str:
+    """Return what a person wrote, cut in its middle where it is long; empty where nobody wrote anything."""
+    values = next((fields[name] for name in _PROMPT_FIELDS if fields.get(name) is not None), "")
+    text = ends(_prompt_text(values), _PROMPT_END_CHARS)
+    text = re.sub(_ADDED, " ", text).strip()
+    return "" if re.match(_CLIENTS_OWN, text) else text
+
+
+def ends(text: str, chars: int) -> str:
+    """Return a text without its middle where it is long."""
+    text = text.strip() if len(text) <= 4 * chars else text
+    return text if len(text) <= 2 * chars else f"{text[:chars]}\n{text[-chars:]}"
+
+
+def _prompt_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "\n".join(filter(None, map(_prompt_text, value)))
+    if isinstance(value, dict) and value.get("type", "text") == "text":
+        return _prompt_text(value.get("text"))
+    return ""
+
 
 CLIENTS = tuple(client.name for client in clients.CLIENTS)
 """The clients whose hooks are understood."""
@@ -43,12 +79,7 @@ MAX_BYTES = 4 * 1024 * 1024
 _MAX_FIELD_CHARS = 4_096
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
-_HAPPENINGS = {
-    "sessionstart": START,
-    "subagentstart": SUBAGENT,
-    "sessionend": END,
-    "sessioncompacted": COMPACTION,
-}
+_HAPPENINGS = {"sessionstart": START, "subagentstart": SUBAGENT, "sessionend": END, "sessioncompacted": COMPACTION}
 _PROMPT_EVENTS = frozenset(
     {"userpromptsubmit", "beforeagent", "userpromptsubmitted", "beforesubmitprompt", "chatmessage"}
 )
@@ -92,11 +123,11 @@ _GOES_ON = frozenset({"clear", "resume"})
 
 
 class NotAnEventError(ValueError):
-    """What a client sent is no event that can be understood."""
+    """An event that cannot be parsed."""
 
 
 class HookEvent(NamedTuple):
-    """What a client says has happened.
+    """An event of a client.
 
     Attributes:
         client: whose event it is, as the event itself shows: Cursor and VS Code run the hooks of Claude Code too.
@@ -104,12 +135,12 @@ class HookEvent(NamedTuple):
         happening: what it means here; empty where it means nothing.
         session_id: what the client calls its session, or None.
         cwd: the folder that the client works in, or None.
-        agent_id, agent_type: of the subagent in which it happened, or None.
+        agent_id, agent_type: its subagent, or None.
         detail: what tells it from other events of that name in the session.
         reason: why a session ended, or None.
         tool: what the agent does, or did, with a tool of the client.
         mode: the client's mode of permissions, or None.
-        prompt: what a person wrote, or a subagent is to do, cut in its middle where it is long.
+        prompt: a person's text or a subagent's task, without its middle where it is long.
     """
 
     client: str
@@ -167,27 +198,19 @@ class HookEvent(NamedTuple):
 
     @property
     def is_forgotten(self) -> bool:
-        """Whether the model has what was put in before no more, though its conversation goes on."""
+        """Whether the model has what was put in before no more, in the same conversation."""
         return self.happening == RESUME and self.client in _FORGETFUL
 
     @property
     def key(self) -> str:
-        """What names the event: a second hook that is told of it has the same."""
+        """The key of the event, the same for every hook that receives it."""
         # not the client: one event may reach us through the hooks of two
         parts = (self.session_id or "", self.happening, self.agent_id or "", self.detail)
         return " ".join("".join(part.split())[:100] for part in parts)
 
 
 def parse(data: bytes, client: str, name: str) -> HookEvent:
-    """Return the event that a hook was given.
-
-    Args:
-        data: what stands on its standard input; nothing at all is an event without fields.
-        client, name: what the hook's command says: for clients that do not say it themselves.
-
-    Raises:
-        NotAnEventError: it is no JSON object, or too large.
-    """
+    """Return the event that a hook was given."""
     if len(data) > MAX_BYTES:
         raise NotAnEventError(f"the event is larger than {MAX_BYTES // 1024 // 1024} MiB")
     try:
@@ -220,9 +243,7 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
     prompt = ""
     is_prompt = plain in _PROMPT_EVENTS and client not in _SILENT_AT_PROMPT
     if is_prompt or happening == SUBAGENT:
-        from satchel.interfaces.hooks import prompts  # imported here: its patterns are for prompts alone
-
-        prompt = prompts.read(fields)
+        prompt = prompt_of(fields)
     if is_prompt:
         happening = PROMPT if prompt else ""
         detail = _digest(prompt) if prompt else source
@@ -267,7 +288,6 @@ def is_whole(data: bytes) -> bool:
 
 
 def _first_value(data: bytes) -> object:
-    """Return the first value of a JSON text, or an empty object; invalid characters are replaced."""
     text = data.decode("utf-8-sig", "replace").lstrip()
     return json.JSONDecoder().raw_decode(text)[0] if text else {}
 
@@ -286,7 +306,6 @@ def _digest(prompt: str) -> str:
 
 
 def _at_tool(tool: ToolCall | None, when: str) -> str:
-    """Return what an event of a tool means here."""
     if tool is None:
         return ""
     if tool.command is not None:
@@ -303,12 +322,7 @@ def _at_tool(tool: ToolCall | None, when: str) -> str:
 
 
 def answer(event: HookEvent, text: str, session: str | None = None, line: str = "") -> str:
-    """Return what a hook prints so that its client gives a text to the model.
-
-    Args:
-        session: the uid of the session, for clients that take variables from a hook.
-        line: for the person, of a client that shows one.
-    """
+    """Return what a hook prints so that its client gives a text to the model."""
     text = neutral(text)
     if event.client == "cursor":
         return _json({"additional_context": text, **({"env": {"SATCHEL_SESSION": session}} if session else {})})
@@ -334,19 +348,19 @@ def stop_edit(event: HookEvent, reason: str) -> str:
         return _json({"decision": "deny", "reason": reason, "systemMessage": reason})
     if event.client == "cursor":
         return _json({"permission": "deny", "user_message": reason, "agent_message": reason})
-    said = {"permissionDecision": "deny", "permissionDecisionReason": reason}
+    decision = {"permissionDecision": "deny", "permissionDecisionReason": reason}
     if event.client in {"copilot", "opencode"}:
-        return _json(said)
+        return _json(decision)
     if event.client == "vscode":  # it shows the reason to its user
-        said["additionalContext"] = reason
-    return _json({"hookSpecificOutput": {"hookEventName": event.name, **said}})
+        decision["additionalContext"] = reason
+    return _json({"hookSpecificOutput": {"hookEventName": event.name, **decision}})
 
 
 def ask_about_edit(event: HookEvent, reason: str) -> str:
     """Return what a hook prints so that its client asks its user whether an editing tool may run."""
     # Claude Code shows the user no reason in its dialog, but the message beside the edit once it is made
-    said = {"permissionDecision": "ask", "permissionDecisionReason": reason, "additionalContext": reason}
-    return _json({"systemMessage": reason, "hookSpecificOutput": {"hookEventName": event.name, **said}})
+    decision = {"permissionDecision": "ask", "permissionDecisionReason": reason, "additionalContext": reason}
+    return _json({"systemMessage": reason, "hookSpecificOutput": {"hookEventName": event.name, **decision}})
 
 
 def _json(value: object) -> str:
@@ -364,7 +378,6 @@ def _client(fields: Mapping[str, object], client: str) -> str:
 
 
 def _text(fields: Mapping[str, object], *names: str) -> str | None:
-    """Return the first field of these that holds a text, cut where it is absurdly long."""
     for name in names:
         value = fields.get(name)
         if isinstance(value, str) and value.strip():

@@ -30,28 +30,21 @@ _NOT_KEPT = {
 
 
 def explain(client: str, name: str) -> int:
-    """Print what a hook would put in now, and why; nothing is recorded.
-
-    Args:
-        client, name: whose hook, and of which event.
-
-    Returns:
-        0, or 2 where there is no such hook.
-    """
+    """Print what a hook would put in now, and why; nothing is recorded."""
     if client not in events.CLIENTS:
         print(f"no client {client!r}; there are {', '.join(events.CLIENTS)}", file=sys.stderr)  # noqa: T201
         return 2
-    kept = state.last(f"{client}-{name}")
+    stored = state.last(f"{client}-{name}")
     here = str(current_folder())
-    event = _event(kept) if kept is not None else events.parse(b"{}", client, name)
+    event = _event(stored) if stored is not None else events.parse(b"{}", client, name)
     folder = working_folder(event, {}, here)
-    if kept is None and events.is_of_work(name):
+    if stored is None and events.is_of_work(name):
         print(f"{client} {name}: none was heard yet in a project with a store, so there is nothing to show")  # noqa: T201
         return 0
     if not event.happening:
         print(f"{client} {name}: nothing is done at this event")  # noqa: T201
         return 0
-    source = "the last that was heard" if kept is not None else "none was heard yet: an empty one"
+    source = "the last that was heard" if stored is not None else "none was heard yet: an empty one"
     lines = [f"event: {client} {name}, {source}: {event.happening}, in {folder}"]
     try:
         lines += _explained(event, folder)
@@ -62,7 +55,6 @@ def explain(client: str, name: str) -> int:
 
 
 def _event(kept: dict[str, object]) -> HookEvent:
-    """Return an event as it was kept."""
     files = tuple(Edit(*one) for one in kept.get("tool") or ())  # type: ignore[attr-defined]
     return HookEvent(**kept | {"tool": ToolCall(files, files)})  # type: ignore[arg-type]
 
@@ -92,12 +84,12 @@ def _explained(event: HookEvent, folder: str) -> list[str]:
         if not put_in.text or put_in.briefing is None:
             return [*lines, f"puts in nothing: {put_in.why}"]
         briefing = put_in.briefing
-        shown = ", ".join(f"{item.ref} ({item.section}, {item.priority})" for item in briefing.items)
-        left = "; ".join(str(one) for one in briefing.left_out) or "nothing"
+        text = ", ".join(f"{item.ref} ({item.section}, {item.priority})" for item in briefing.items)
+        remaining = "; ".join(str(one) for one in briefing.left_out) or "nothing"
         return [
             *lines,
-            f"shows: {shown}",
-            f"leaves out: {left}",
+            f"shows: {text}",
+            f"leaves out: {remaining}",
             f"puts in about {put_in.tokens} tokens, {len(put_in.text)} characters, in a new window:",
             "",
             put_in.text,
@@ -105,7 +97,6 @@ def _explained(event: HookEvent, folder: str) -> list[str]:
 
 
 def _at_prompt(event: HookEvent, satchel: Satchel) -> list[str]:
-    """Return what would be put in at a prompt in a new window, with how well each item is met."""
     lines = [_budget(satchel, "hooks.prompt")]
     looked = satchel.working.look(event.prompt, Deadline(_DEADLINE_MS).has_passed)
     lines += [
@@ -118,7 +109,6 @@ def _at_prompt(event: HookEvent, satchel: Satchel) -> list[str]:
 
 
 def _at_work(event: HookEvent, folder: str, satchel: Satchel) -> list[str]:
-    """Return what would be done and put in at an edit, a command or a stop, in a new window; nothing is recorded."""
     from satchel.brief.working.hook_context import tokens_of
     from satchel.interfaces.hooks.working import act
 
@@ -128,15 +118,15 @@ def _at_work(event: HookEvent, folder: str, satchel: Satchel) -> list[str]:
     if event.happening in _NOT_KEPT:
         lines.append(f"not kept, since it may hold a secret: {_NOT_KEPT[event.happening]}")
     if event.happening == events.FAILED:
-        said = working.last_error(agent_id=event.agent_id)
+        outcome = working.last_error(agent_id=event.agent_id)
     elif event.happening in {events.SUCCEEDED, events.ENDED, events.APPROVED}:
-        said = working.command_ended(agent_id=event.agent_id)
+        outcome = working.command_ended(agent_id=event.agent_id)
     else:
-        said = act(event, folder, working, Deadline(_DEADLINE_MS).has_passed)
-    text = said.denial or said.question or said.text
+        outcome = act(event, folder, working, Deadline(_DEADLINE_MS).has_passed)
+    text = outcome.denial or outcome.question or outcome.text
     if not text:
-        return [*lines, f"puts in nothing: {said.why or 'there is nothing to say'}"]
-    does = "stops the edit, and puts in" if said.denial else "asks the user, with" if said.question else "puts in"
+        return [*lines, f"puts in nothing: {outcome.why or 'there is nothing to say'}"]
+    does = "stops the edit, and puts in" if outcome.denial else "asks the user, with" if outcome.question else "puts in"
     return [*lines, f"{does} about {tokens_of(text)} tokens in a new window:", "", text]
 
 

@@ -1,7 +1,7 @@
-"""What hooks keep in the user's state folder: which events were heard, whether they are silenced, what failed.
+"""State of hooks in the user's folder: recent events, pauses and faults.
 
-These are files rather than tables of a store: they hold for all stores, and where there is none; and they cost a
-hook that stays silent no connection.
+These are files rather than tables of a store: they apply to all stores and
+without one, and a silent hook opens no connection.
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from satchel.base.errors import SatchelError
 from satchel.base.folders import state_folder
 from satchel.base.records import NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from satchel.client import Satchel
     from satchel.keep.housekeeping import Check
 
 _HEARD, _FAULTS, _PAUSED, _LAST = "hooks-heard", "hooks-faults.jsonl", "hooks-paused.json", "hooks-last"
-_OWED = "hooks-owed"
+_DEBTS = "hooks-owed"
 _FAILING = "hooks-failing.jsonl"
 _MAX_BYTES = 64 * 1024
 """A file of events or faults that is larger loses its older half."""
@@ -49,13 +51,13 @@ _FAILING_SECONDS = 86_400
 """What was met longer ago is counted no more."""
 
 _STEP = 10
-"""A store is told of the first fault of a kind in an hour, and each time there are so many times as many."""
+"""A store gets the first fault of a kind in an hour, then each time their number has grown by this factor."""
 
 _SHOWN_DAYS = 7
 
 
 class Fault(NamedTuple):
-    """What went wrong in a hook.
+    """A fault of a hook.
 
     Attributes:
         at: seconds UTC since 1970.
@@ -71,14 +73,14 @@ class Fault(NamedTuple):
 
 
 class Failing(NamedTuple):
-    """How often a hook failed in one way within an hour.
+    """The failures of a hook in one way within an hour.
 
     Attributes:
         hook, folder: as of the faults.
         kind: what the faults have in common.
         hour: hours UTC since 1970.
         problem: of the last fault, and ``at`` when that was, in seconds UTC since 1970.
-        times: how often, and ``told`` how many of these the store was told of last.
+        times: their number, and ``told`` the number last reported to the store.
     """
 
     hook: str
@@ -92,46 +94,35 @@ class Failing(NamedTuple):
 
     @property
     def is_due(self) -> bool:
-        """Whether the store is to be told."""
+        """Whether to report it to the store."""
         return self.times >= max(1, self.told * _STEP)
 
 
 def is_first(key: str, now: float | None = None) -> bool:
     """Whether an event is heard for the first time; from then on it was.
 
-    Where that cannot be recorded it counts as the first: told twice is better than not at all.
-
-    Args:
-        key: what names the event.
-        now: seconds UTC since 1970; None is the system's clock.
+    If that cannot be recorded, it counts as the first: twice is better than never.
     """
     now = _now() if now is None else now
     name = f"{key}\t".encode()
     try:
         with _locked(_HEARD) as descriptor:
-            known = os.pread(descriptor, 2 * _MAX_BYTES, 0)
-            heard = next((line for line in reversed(known.splitlines()) if line.startswith(name)), name)
+            content = os.pread(descriptor, 2 * _MAX_BYTES, 0)
+            heard = next((line for line in reversed(content.splitlines()) if line.startswith(name)), name)
             at = heard.removeprefix(name)
             if at.isdigit() and abs(now * 1_000 - int(at)) < _SAME_MS:
                 return False
-            _append(descriptor, known, b"%s%d\n" % (name, now * 1_000))
+            _append(descriptor, content, b"%s%d\n" % (name, now * 1_000))
     except OSError:
         return True
     return True
 
 
 def owe(session: str, agent: str, folder: str, what: str) -> None:
-    """Remember what this process owes an agent until :func:`settle`: if it is ended before, the next hook does it.
-
-    Args:
-        session, agent: the client's ids of them; the agent of the session itself has none. Without an id of the session
-            nothing is remembered.
-        folder: any of the project, which alone is owed.
-        what: one line without tabs.
-    """
+    """Remember what this process owes an agent until :func:`settle`: if it is ended before, the next hook does it."""
     line = _owed_line(session, agent, folder, f"{os.getpid()}\t{what}\n")
     if session and len(line) <= MAX_DEBT_BYTES:
-        with suppress(OSError), _locked(_OWED) as descriptor:
+        with suppress(OSError), _locked(_DEBTS) as descriptor:
             _append(descriptor, os.pread(descriptor, 2 * _MAX_BYTES, 0), line)
 
 
@@ -139,7 +130,7 @@ def owed(session: str, agent: str, folder: str) -> list[str]:
     """Return what hooks that have ended owe an agent of a session in a project, the oldest first."""
     whats: dict[str, None] = {}
     with suppress(OSError):
-        file = state_folder() / _OWED
+        file = state_folder() / _DEBTS
         if session and os.path.getsize(file):  # noqa: PTH202 -- on the path of every edit
             begin = _owed_line(session, agent, folder, "")
             for line in _contents(file).splitlines():
@@ -150,30 +141,26 @@ def owed(session: str, agent: str, folder: str) -> list[str]:
 
 
 def settle(session: str, agent: str, folder: str, whats: Sequence[str] | None = None) -> None:
-    """Forget what hooks owe an agent of a session in a project.
-
-    Args:
-        whats: what was done; None is all of it.
-    """
+    """Forget what hooks owe an agent of a session in a project."""
     with suppress(OSError):
-        if whats == () or not os.path.getsize(state_folder() / _OWED):  # noqa: PTH202 -- on the path of every edit
+        if whats == () or not os.path.getsize(state_folder() / _DEBTS):  # noqa: PTH202 -- on the path of every edit
             return
         begin = _owed_line(session, agent, folder, "")
         ends = tuple(f"\t{what}".encode(errors="replace") for what in whats or ())
-        with _locked(_OWED) as descriptor:
-            known = os.pread(descriptor, 2 * _MAX_BYTES, 0).splitlines(keepends=True)
-            left = [
+        with _locked(_DEBTS) as descriptor:
+            content = os.pread(descriptor, 2 * _MAX_BYTES, 0).splitlines(keepends=True)
+            remaining = [
                 line
-                for line in known
+                for line in content
                 if not line.startswith(begin) or (whats is not None and not line.rstrip(b"\n").endswith(ends))
             ]
             os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, b"".join(left), 0)
+            os.pwrite(descriptor, b"".join(remaining), 0)
 
 
 def _owed_line(session: str, agent: str, folder: str, rest: str) -> bytes:
-    named = "\t".join("".join(part.split())[:200] for part in (session, agent))
-    return f"{named}\t{json.dumps(project_of(folder) or os.path.realpath(folder))}\t{rest}".encode(errors="replace")
+    who = "\t".join("".join(part.split())[:200] for part in (session, agent))
+    return f"{who}\t{json.dumps(project_of(folder) or os.path.realpath(folder))}\t{rest}".encode(errors="replace")
 
 
 def project_of(folder: str) -> str | None:
@@ -212,18 +199,18 @@ def record_fault(hook: str, problem: str, folder: str) -> None:
     """Record what went wrong in a hook, if that is possible at all."""
     fault = Fault(_now(), hook, " ".join(problem.split())[:400], folder[:400])
     with suppress(OSError), _locked(_FAULTS) as descriptor:
-        known = os.pread(descriptor, 2 * _MAX_BYTES, 0)
-        _append(descriptor, known, json.dumps(fault._asdict()).encode() + b"\n")
+        content = os.pread(descriptor, 2 * _MAX_BYTES, 0)
+        _append(descriptor, content, json.dumps(fault._asdict()).encode() + b"\n")
     with suppress(OSError), _locked(_FAILING) as descriptor:
         counted = {one[:4]: one for one in _failing(os.pread(descriptor, _MAX_BYTES, 0))}
         place = hook, fault.folder, fault.problem.partition(":")[0][:80], int(fault.at // 3_600)
-        times, told = counted.pop(place)[-2:] if place in counted else (0, 0)
+        times, notices = counted.pop(place)[-2:] if place in counted else (0, 0)
         others = [
             one
             for one in counted.values()
             if one.at > fault.at - _FAILING_SECONDS and (one.is_due or one[:3] != place[:3])
         ]
-        new = Failing(*place, fault.problem, fault.at, times + 1, told)
+        new = Failing(*place, fault.problem, fault.at, times + 1, notices)
         _keep_failing(descriptor, [*others, new][-_MOST_FAILING:])
 
 
@@ -241,25 +228,20 @@ def failing(folder: str) -> list[Failing]:
 
 
 def settle_failing(told: Sequence[Failing], works: Sequence[Failing]) -> None:
-    """Remember what a store was told, if that is possible at all.
-
-    Args:
-        told: the faults that it knows of now.
-        works: those of hooks that work again.
-    """
-    counts, gone = {one[:4]: one.times for one in told}, {one[:4] for one in works}
+    """Record which failures a store knows, if possible."""
+    counts, ended = {one[:4]: one.times for one in told}, {one[:4] for one in works}
     with suppress(OSError), _locked(_FAILING) as descriptor:
-        known = _failing(os.pread(descriptor, _MAX_BYTES, 0))
-        left = [one._replace(told=counts.get(one[:4], one.told)) for one in known if one[:4] not in gone]
-        _keep_failing(descriptor, left)
+        failures = _failing(os.pread(descriptor, _MAX_BYTES, 0))
+        remaining = [one._replace(told=counts.get(one[:4], one.told)) for one in failures if one[:4] not in ended]
+        _keep_failing(descriptor, remaining)
 
 
 def _failing(data: bytes) -> list[Failing]:
-    found = []
+    result = []
     for line in data.splitlines():
         with suppress(ValueError, TypeError):
-            found.append(Failing(**json.loads(line)))
-    return found
+            result.append(Failing(**json.loads(line)))
+    return result
 
 
 def _keep_failing(descriptor: int, known: list[Failing]) -> None:
@@ -268,27 +250,19 @@ def _keep_failing(descriptor: int, known: list[Failing]) -> None:
 
 
 def faults(since: float) -> list[Fault]:
-    """Return what went wrong after a time, the last first.
-
-    Args:
-        since: seconds UTC since 1970.
-    """
-    found = []
+    """Return what went wrong after a time, the last first."""
+    result = []
     with suppress(OSError):
         for line in _contents(state_folder() / _FAULTS).splitlines():
             with suppress(ValueError, TypeError):
                 fault = Fault(**json.loads(line))
                 if fault.at > since:
-                    found.append(fault)
-    return found[::-1]
+                    result.append(fault)
+    return result[::-1]
 
 
 def check_hooks(now: float | None = None) -> Check:
-    """Examine what hooks have recorded, as ``satchel doctor`` shows it.
-
-    Args:
-        now: seconds UTC since 1970; None is the system's clock.
-    """
+    """Examine what hooks have recorded, as ``satchel doctor`` shows it."""
     from satchel.base.clock import span_in_words
     from satchel.keep.housekeeping import Check
 
@@ -298,13 +272,13 @@ def check_hooks(now: float | None = None) -> Check:
         where = "all of them" if _ALL in paused else f"those in {', '.join(paused)}"
         return Check("hooks", "warning", f"paused: {where}; `satchel pause --off` lets them speak again")
     # one from the future was recorded under a clock that was ahead
-    found = [fault for fault in faults(now - _SHOWN_DAYS * 86_400) if fault.at <= now]
-    if not found:
+    result = [fault for fault in faults(now - _SHOWN_DAYS * 86_400) if fault.at <= now]
+    if not result:
         return Check("hooks", "ok", f"no fault in the last {_SHOWN_DAYS} days")
-    last = found[0]
+    last = result[0]
     ago = span_in_words(int((now - last.at) * 1_000))
-    said = f"{len(found)} fault{'s' * (len(found) > 1)} in the last {_SHOWN_DAYS} days, the last {ago} ago"
-    return Check("hooks", "warning", f"{said}: {last.hook} in {last.folder}: {last.problem}")
+    message = f"{len(result)} fault{'s' * (len(result) > 1)} in the last {_SHOWN_DAYS} days, the last {ago} ago"
+    return Check("hooks", "warning", f"{message}: {last.hook} in {last.folder}: {last.problem}")
 
 
 def is_paused(folder: str) -> bool:
@@ -330,18 +304,7 @@ def paused_folders() -> list[str]:
 
 
 def pause(folder: str | None, *, on: bool) -> list[str]:
-    """Silence hooks, or let them speak again.
-
-    Args:
-        folder: the project's; None is all, which also ends every pause of a single project when it is switched off.
-        on: whether they are silenced.
-
-    Returns:
-        What is silenced now.
-
-    Raises:
-        OSError: it cannot be recorded.
-    """
+    """Silence hooks, or let them speak again."""
     one = _ALL if folder is None else folder
     now = [] if folder is None and not on else [other for other in paused_folders() if other != one]
     now += [one] * on
@@ -385,11 +348,6 @@ def _contents(file: Path) -> bytes:
 
 @contextmanager
 def _locked(name: str) -> Iterator[int]:
-    """Open a file of the state folder, made where there is none, and keep others from it.
-
-    Raises:
-        OSError: it cannot be opened, or others keep it for 50 ms.
-    """
     import fcntl
 
     folder = state_folder()
@@ -420,3 +378,26 @@ def _append(descriptor: int, known: bytes, line: bytes) -> None:
         os.ftruncate(descriptor, len(known))
     else:
         os.pwrite(descriptor, line, len(known))
+
+
+def tell(satchel: Satchel, folder: str, works: str | None = None) -> None:
+    """Report to a store the hooks that failed in a folder, and one that works again.
+
+    If the store cannot be written, the next hook does it.
+    """
+    result = failing(folder)
+    due = [one for one in result if one.is_due]
+    again = [one for one in result if one.hook == works]
+    if not due and not again:
+        return
+    with suppress(SatchelError, OSError):
+        notices = [(one.hook, one.problem, one.times, int(one.at * 1_000)) for one in due]
+        satchel.sessions.record_hooks(notices, works if again else None)
+        settle_failing(due, again)
+
+
+def tell_of_project(satchel: Satchel) -> None:
+    """Report to a server's store the hooks that failed in its project's folder."""
+    work = satchel.workplace
+    for folder in {work.root, work.files_root} - {None, "", os.sep}:
+        tell(satchel, str(folder))

@@ -1,12 +1,43 @@
-"""What an agent did with its client's own tools: which files it edits, and how a command ended."""
+"""An agent's use of its client's tools: edited files, and results of commands."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
+import stat
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from satchel.base.records import NamedTuple
+
+_TAIL_BYTES = 256 * 1024
+"""So much is read, from the end. Codex records a command right before it calls the hook; the record of one that had
+printed 3 MB took 68 KB, since it keeps the output in part."""
+
+
+def exit_status(path: str, call: str) -> int | None:
+    """Return the exit status of a command in Codex."""
+    with suppress(OSError):
+        for line in reversed(_end_of(path).splitlines()):
+            if call.encode() in line and b'"exit_code"' in line:
+                with suppress(ValueError, RecursionError, KeyError, TypeError):
+                    item = json.loads(line)["payload"]["item"]
+                    if item["id"] == call and type(item["exit_code"]) is int:
+                        return int(item["exit_code"])
+    return None
+
+
+def _end_of(path: str) -> bytes:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return b""
+        return os.pread(descriptor, _TAIL_BYTES, max(0, status.st_size - _TAIL_BYTES))
+    finally:
+        os.close(descriptor)
+
 
 CREATED, MODIFIED, DELETED = "created", "modified", "deleted"
 
@@ -29,7 +60,7 @@ _PLANS = frozenset({"exitplanmode"})
 
 _PATHS = ("file_path", "filePath", "notebook_path", "notebookPath", "absolute_path", "target_file", "path", "filename")
 _SILENT_ON_STATUS = frozenset({"codex", "opencode", "vscode"})
-"""Clients whose events do not say of every command how it ended: without a status nothing is known of it."""
+"""Clients whose events do not say of every command how it ended: without a status its result is unknown."""
 
 _TEXT_CHARS = 4_000
 _LONG_TEXT_CHARS, _PLAN_CHARS = 100_000, 300_000
@@ -92,7 +123,7 @@ class Command(NamedTuple):
 
 
 class ToolCall(NamedTuple):
-    """What an agent does, or did, with a tool.
+    """A call of a client's tool.
 
     Attributes:
         edits: the files that it changes.
@@ -101,7 +132,7 @@ class ToolCall(NamedTuple):
         text: what it writes and replaces, the first of it.
         plan: the plan that a person has approved, or None.
         has_failed: whether the tool itself failed.
-        id: what names the call; it is made of its input where the client gives none.
+        id: the call's id, derived from its input if the client has none.
     """
 
     edits: tuple[Edit, ...] = ()
@@ -114,58 +145,50 @@ class ToolCall(NamedTuple):
 
 
 def read(fields: Mapping[str, object], client: str, *, is_failure: bool) -> ToolCall | None:
-    """Return what an event says of a tool; None where it is none that matters here.
-
-    Args:
-        fields: those of the event.
-        is_failure: whether it says that the tool failed.
-    """
+    """Return what an event says of a tool; None where it is none that matters here."""
     name = "".join(filter(str.isalnum, str(_first(fields, "tool_name", "toolName", "tool") or "").lower()))
-    given = _given(_first(fields, "tool_input", "toolArgs", "toolInput", "args"))
+    values = _input_of(_first(fields, "tool_input", "toolArgs", "toolInput", "args"))
     number = _first(fields, "tool_use_id", "toolUseId", "toolCallId", "call_id")
     is_failure = is_failure or bool(client == "gemini" and _object(fields.get("tool_response")).get("error"))
-    call = ToolCall(has_failed=is_failure, id=_id(number) or _digest(name, number or given))
+    call = ToolCall(has_failed=is_failure, id=_id(number) or _digest(name, number or values))
     if is_failure and (fields.get("is_interrupt") is True or fields.get("failure_type") == "permission_denied"):
         return None  # a person has ended it, or not let it begin
-    patch = _patch_in(given) if name in _EDITING or name in _COMMANDS else ""
-    if name in _COMMANDS and not (patch and _is_patching(given)):
-        command = _command(fields, given, client, call.id, is_failure=is_failure)
+    patch = _patch_in(values) if name in _EDITING or name in _COMMANDS else ""
+    if name in _COMMANDS and not (patch and _is_patching(values)):
+        command = _command(fields, values, client, call.id, is_failure=is_failure)
         output = command.output[-_LONG_TEXT_CHARS:]  # only its end is read
         return call._replace(command=command._replace(text=command.text[:_LONG_TEXT_CHARS], output=output))
     if name in _EDITING or patch:
         # a file that is named may hold the text of a patch
-        edits = tuple(_named(given, name)) or tuple(_in_patch(patch))
-        return call._replace(edits=edits[:MAX_FILES], text=patch[:_TEXT_CHARS] or _written(given)) if edits else None
+        edits = tuple(_edits_in(values, name)) or tuple(_in_patch(patch))
+        return call._replace(edits=edits[:MAX_FILES], text=patch[:_TEXT_CHARS] or _written(values)) if edits else None
     if name in _READING:
-        return call._replace(reads=tuple(_named(given, ""))[:MAX_FILES])
+        return call._replace(reads=tuple(_edits_in(values, ""))[:MAX_FILES])
     if name in _PLANS and not is_failure:
-        plan = given.get("plan") or _object(_first(fields, "tool_response")).get("plan")
+        plan = values.get("plan") or _object(_first(fields, "tool_response")).get("plan")
         return call._replace(plan=plan[:_PLAN_CHARS]) if isinstance(plan, str) and plan.strip() else None
     return None
 
 
-def _given(value: object) -> dict[str, object]:
-    """Return the input of a tool; Copilot CLI gives a patch as a text alone."""
+def _input_of(value: object) -> dict[str, object]:
     return {"input": value} if isinstance(value, str) and _PATCH_BEGIN in value[:100] else _object(value)
 
 
-def _named(given: Mapping[str, object], name: str) -> Iterator[Edit]:
-    """Return the files that the input of an editing tool names."""
+def _edits_in(given: Mapping[str, object], name: str) -> Iterator[Edit]:
     if given.get("command") == "view":  # one tool of several for viewing and editing
         return
     change = DELETED if name.startswith("delete") else CREATED if name.startswith("create") else ""
-    found: dict[str, None] = {}
+    result: dict[str, None] = {}
     several = [one for value in given.values() if isinstance(value, list) for one in value if isinstance(one, dict)]
-    named = given.get("files")
-    paths = [*(_first(one, *_PATHS) for one in (given, *several)), *(named if isinstance(named, list) else ())]
+    files = given.get("files")
+    paths = [*(_first(one, *_PATHS) for one in (given, *several)), *(files if isinstance(files, list) else ())]
     for path in paths:
         if isinstance(path, str) and path.strip():
-            found[path] = None
-    yield from (Edit(path, change) for path in found)
+            result[path] = None
+    yield from (Edit(path, change) for path in result)
 
 
 def _written(given: Mapping[str, object]) -> str:
-    """Return the texts in the input of an editing tool, as one."""
     inner = [one for value in given.values() if isinstance(value, list) for one in value if isinstance(one, dict)]
     texts = [
         value[:_TEXT_CHARS]
@@ -177,7 +200,6 @@ def _written(given: Mapping[str, object]) -> str:
 
 
 def _patch_in(given: Mapping[str, object]) -> str:
-    """Return the patch that stands in a tool's input, or nothing."""
     for value in given.values():
         for one in value if isinstance(value, list) else (value,):
             if isinstance(one, str) and _PATCH_BEGIN in one:
@@ -186,26 +208,24 @@ def _patch_in(given: Mapping[str, object]) -> str:
 
 
 def _is_patching(given: Mapping[str, object]) -> bool:
-    """Whether a command only hands a patch to the client's own tool."""
     command = given.get("command")
     first = command[0] if isinstance(command, list) and command else command
     return isinstance(first, str) and first.lstrip().startswith(("apply_patch", _PATCH_BEGIN))
 
 
 def _in_patch(patch: str) -> Iterator[Edit]:
-    """Return the files of a patch; of one that is moved, the old name is deleted and the new one created."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     last = ""
     for line in patch.split("\n"):
         for mark, change in _PATCH_LINES:
             if line.startswith(mark):
                 path = line[len(mark) :].strip()
                 if mark.startswith("*** Move") and last:
-                    found[last] = DELETED
+                    result[last] = DELETED
                 if path and "\0" not in path:
-                    found[path] = change
+                    result[path] = change
                     last = path
-    yield from (Edit(path, change) for path, change in found.items())
+    yield from (Edit(path, change) for path, change in result.items())
 
 
 def _command(
@@ -214,12 +234,12 @@ def _command(
     text = _first(given, "command", "cmd", "script")
     if isinstance(text, list):
         text = " ".join(one for one in text if isinstance(one, str))
-    said = _first(fields, "error", "error_message") if is_failure else None
+    error = _first(fields, "error", "error_message") if is_failure else None
     answer = _first(fields, "tool_response", "toolResult", "tool_result", "tool_output", "result", "output")
     text = text if isinstance(text, str) else ""
     folder = _first(given, "workdir", "cwd", "dir_path", "directory")
     folder = folder if isinstance(folder, str) else ""
-    output = _output(said) or _output(answer)
+    output = _output(error) or _output(answer)
     if client in _ENDINGS:
         ended = _ended(client, text, output, is_failure=is_failure)._replace(folder=folder)
         return ended._replace(has_failed=None) if _is_unfinished(given, answer) else ended
@@ -227,9 +247,7 @@ def _command(
     if client == "codex":  # what it gives to hooks is the bare output
         record = fields.get("transcript_path")
         if answer is not None and isinstance(record, str):
-            from satchel.interfaces.hooks import transcripts
-
-            status = transcripts.exit_status(record, call)
+            status = exit_status(record, call)
     elif status is None and client == "claude" and is_failure:
         begin = re.match(r"Exit code (\d{1,3})\n", f"{output[:_STATUS_CHARS]}\n")  # compiled only when it is needed
         status = int(begin[1]) if begin else None
@@ -244,7 +262,6 @@ def _command(
 
 
 def _ended(client: str, text: str, output: str, *, is_failure: bool) -> Command:
-    """Return a command of a client that writes how it ended below its output; elsewhere it has not ended."""
     ending = re.compile(_ENDINGS[client]).search(output, max(0, len(output) - 2 * _STATUS_CHARS))
     if ending is None:
         return Command(text, is_failure or None, None, output)
@@ -263,14 +280,12 @@ def _ended(client: str, text: str, output: str, *, is_failure: bool) -> Command:
 
 
 def _is_unfinished(given: Mapping[str, object], answer: object) -> bool:
-    """Whether a command runs on in the background, or a person has interrupted it: how it ends is not known."""
-    asked = any(given.get(name) is True for name in ("run_in_background", "is_background", "isBackground"))
+    in_background = any(given.get(name) is True for name in ("run_in_background", "is_background", "isBackground"))
     was = isinstance(answer, dict) and (answer.get("interrupted") is True or bool(answer.get("backgroundTaskId")))
-    return asked or was
+    return in_background or was
 
 
 def _output(value: object, depth: int = 0) -> str:
-    """Return what a command printed, whatever its client wraps it in."""
     if depth > _MOST_WRAPPED:
         return ""
     if isinstance(value, str):
@@ -285,12 +300,11 @@ def _output(value: object, depth: int = 0) -> str:
         if any(printed):
             return "\n".join(filter(None, printed))
         names = ("textResultForLlm", "llmContent", "output", "text", "content", "aggregated_output", "error", "message")
-        return next((found for name in names if (found := _output(value.get(name), depth + 1))), "")
+        return next((result for name in names if (result := _output(value.get(name), depth + 1))), "")
     return ""
 
 
 def _status(answer: object, depth: int = 0) -> int | None:
-    """Return the exit status that the answer of a tool has a field for."""
     if not isinstance(answer, dict) or depth > _MOST_WRAPPED:
         return None
     for name in ("exit_code", "exitCode", "returncode", "exit", "code"):
@@ -301,7 +315,6 @@ def _status(answer: object, depth: int = 0) -> int | None:
 
 
 def _object(value: object) -> dict[str, object]:
-    """Return an object, also one that is given as the JSON text of one; else an empty one."""
     if isinstance(value, str) and value[:1] == "{":
         try:
             value = json.loads(value)
@@ -315,7 +328,7 @@ def _first(fields: Mapping[str, object], *names: str) -> object:
 
 
 def _id(value: object) -> str | None:
-    """Return a plain id; anything else, such as a URL with a password, is not stored."""
+    # anything but a plain id, such as a URL with a password, is not stored
     is_plain = isinstance(value, str) and value.isascii() and value.replace("_", "").replace("-", "").isalnum()
     return str(value) if is_plain else None
 

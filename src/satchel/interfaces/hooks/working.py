@@ -1,25 +1,29 @@
-"""Hooks of a session at work: an event of a client becomes a call of the service, and what that says an answer."""
+"""Hooks of a session at work: answers to events, debts of hooks that ran out of time, and edits of other projects."""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from satchel.interfaces.hooks import events
+from satchel.interfaces.hooks import events, state
 from satchel.interfaces.hooks.events import HookEvent
 from satchel.interfaces.hooks.tools import ToolCall
+
+if TYPE_CHECKING:
+    from satchel.base.paths import Worktree
+    from satchel.brief.briefing.collecting import Deadline
+    from satchel.brief.moments import Moment
+    from satchel.brief.working.hook_context import HookAnswer
+    from satchel.brief.working.service import Working
+    from satchel.client import Satchel
 
 _AT_TERMINAL = {"CLAUDE_CODE_SESSION_ATTENDED": "1", "CLAUDE_CODE_ENTRYPOINT": "cli"}
 """What Claude Code sets where a person at a terminal is there to be asked; with ``--print`` the first is 0."""
 
 _MAX_CHARS = 9_000
 """Longer answers become a file with a short preview in Claude Code."""
-
-if TYPE_CHECKING:
-    from satchel.brief.working.hook_context import HookAnswer
-    from satchel.brief.working.service import Working
-    from satchel.client import Satchel
 
 
 def answer(
@@ -31,24 +35,17 @@ def answer(
     *,
     opening: str = "",
 ) -> HookAnswer:
-    """Do what an event at work asks for, answer it, and return what that was.
-
-    Args:
-        folder: the one that the agent works in.
-        write: takes the answer to the client.
-        is_over: whether the time is over: what takes long makes do with what it has.
-        opening: what an earlier event had to say and could not, for one that may carry a text.
-    """
-    said = act(event, folder, satchel.working, is_over)
-    if not stop(event, said, write) and (text := "\n".join(filter(None, [opening, said.text]))):
+    """Do what an event at work asks for, answer it, and return what that was."""
+    outcome = act(event, folder, satchel.working, is_over)
+    if not stop(event, outcome, write) and (text := "\n".join(filter(None, [opening, outcome.text]))):
         if opening and len(text) > _MAX_CHARS:
             from satchel.brief.working.hook_context import NOTHING
 
-            text, said = opening, NOTHING  # what it had to say comes at the next such event
+            text, outcome = opening, NOTHING  # what it had to say comes at the next such event
         write(events.answer(event, text))
         # what the client has counts as shown; were it the other way round, a text that was cut off would not come
-        satchel.working.record(said)
-    return said
+        satchel.working.record(outcome)
+    return outcome
 
 
 def stop(event: HookEvent, answer: HookAnswer, write: Callable[[str], None]) -> bool:
@@ -61,7 +58,7 @@ def stop(event: HookEvent, answer: HookAnswer, write: Callable[[str], None]) -> 
 
 
 def act(event: HookEvent, folder: str, working: Working, is_over: Callable[[], bool]) -> HookAnswer:
-    """Do what an event at work asks for, and return what is to be said; the arguments are those of answer."""
+    """Handle an event at work and return the answer."""
     tool = event.tool or ToolCall()
     cwd, agent = _folder_of(event, folder), event.agent_id
     if event.happening == events.PROMPT:
@@ -90,6 +87,114 @@ def act(event: HookEvent, folder: str, working: Working, is_over: Callable[[], b
 
 
 def _folder_of(event: HookEvent, folder: str) -> str:
-    """Return the folder that relative paths of an event start from: its own, where there is such one."""
     cwd = event.cwd
     return cwd if cwd is not None and os.path.isabs(cwd) and os.path.isdir(cwd) else folder  # noqa: PTH112, PTH117
+
+
+REST = "rest"
+"""What a briefing had no time for."""
+
+_PROMPT, _EDIT = "prompt:", "edit:"
+"""Debts other than a briefing: the notes on a prompt, and who has claimed the files of an edit."""
+
+_MOST_FILES = 20
+_MAX_PATH_CHARS = 4_096
+_MAX_EDIT_CHARS = state.MAX_DEBT_BYTES // 2
+"""What is longer leaves files out, the last first, so that the line is kept."""
+
+_PROMPT_END_CHARS = 1_000
+_LATE_TOKENS = 1_800
+_LATE = "Satchel: an earlier hook ran out of time; this is what it had to say."
+
+
+def debt_of(event: HookEvent, folder: str) -> str:
+    """Return what is owed if the hook of an event does not get to its end; empty for nothing."""
+    if event.happening == events.PROMPT:
+        from satchel.redaction import redact
+
+        text = events.ends(redact(event.prompt).text, _PROMPT_END_CHARS)
+        return _PROMPT + json.dumps(text, ensure_ascii=False)
+    if event.happening == events.BEFORE_EDIT and event.tool is not None:
+        from satchel.redaction import finds_secret
+
+        paths = [os.path.join(event.cwd or folder, edit.path) for edit in event.tool.edits[:_MOST_FILES]]  # noqa: PTH118
+        paths = [path for path in paths if len(path) <= _MAX_PATH_CHARS and finds_secret(path) is None]
+        while len(debt := _EDIT + json.dumps(paths)) > _MAX_EDIT_CHARS:
+            paths.pop()
+        return debt
+    return event.happening if event.happening in events.BRIEFED else ""
+
+
+def moment_named(what: str) -> Moment | None:
+    """Return the moment of which a hook owes the briefing; None where it owes something else."""
+    from satchel.brief import moments
+
+    return {
+        events.START: moments.START,
+        events.CLEAR: moments.CLEAR,
+        events.RESUME: moments.RESUME_AFRESH,
+        events.COMPACTION: moments.COMPACTION,
+        events.SUBAGENT: moments.SUBAGENT,
+        REST: moments.REST,
+    }.get(what)
+
+
+def late_text(
+    event: HookEvent,
+    satchel: Satchel,
+    debts: Sequence[str],
+    deadline: Callable[[], Deadline],
+    is_over: Callable[[], bool],
+) -> str:
+    """Return what earlier hooks of a session had to say and could not."""
+    texts = []
+    try:
+        texts = [text for debt in debts if (text := _text(event, satchel, debt, deadline, is_over))]
+    except Exception as error:  # noqa: BLE001 -- the event itself is worth more: it may be an edit
+        state.record_fault(f"{event.client} {event.name}", f"{type(error).__name__}: {error}", event.cwd or os.sep)
+    is_usual = list(debts) == [events.COMPACTION] and event.announces_compaction
+    return "\n".join(texts if is_usual or not texts else [_LATE, *texts])
+
+
+def _text(
+    event: HookEvent, satchel: Satchel, debt: str, deadline: Callable[[], Deadline], is_over: Callable[[], bool]
+) -> str:
+    if debt.startswith(_PROMPT):
+        answer = satchel.working.prompt(json.loads(debt.removeprefix(_PROMPT)), is_over, agent_id=event.agent_id)
+    elif debt.startswith(_EDIT):
+        edits = [(str(path), "") for path in json.loads(debt.removeprefix(_EDIT))]
+        answer = satchel.working.unchecked_edit(event.cwd or "", edits, agent_id=event.agent_id)
+    elif (moment := moment_named(debt)) is not None:
+        # the event may have something to say itself
+        put_in = satchel.moments.make(
+            moment._replace(most=_LATE_TOKENS), deadline(), agent_id=event.agent_id, agent_type=event.agent_type
+        )
+        # before it is printed, so that what the event itself has to say repeats nothing of it
+        satchel.moments.record(moment, put_in)
+        return put_in.text
+    else:
+        return ""
+    satchel.working.record(answer)
+    return answer.text
+
+
+def is_worktree(inner: str, project: str) -> bool:
+    """Return whether a folder inside a project is another worktree of it, not a clone or a submodule."""
+    one, other = _worktree_of(inner), _worktree_of(project)
+    return one is not None and other is not None and one.root == other.root and one.worktree != other.worktree
+
+
+def has_root(folder: str, root: str | None) -> bool:
+    """Return whether a folder belongs to the project with a root, as worktrees and submodules do."""
+    result = _worktree_of(folder)
+    return result is not None and str(result.root) == root
+
+
+def _worktree_of(folder: str) -> Worktree | None:
+    from satchel.base.errors import Refused
+    from satchel.base.paths import worktree_of
+
+    try:
+        return worktree_of(os.path.realpath(folder))
+    except Refused:  # it has no store
+        return None

@@ -72,7 +72,6 @@ def routes(serving: Serving) -> list[BaseRoute]:
 
 
 async def _run(request: Request, work: Work, in_thread: InThread) -> Mapping[str, Any]:
-    """Run a request in a worker thread; interrupt it if the client disconnects."""
     interrupts: list[Callable[[], None]] = []
     lock = threading.Lock()
 
@@ -105,7 +104,6 @@ def _access(request: Request) -> Access:
 
 
 def _query(request: Request) -> dict[str, Any]:
-    """Return the query arguments; a repeated one becomes a list."""
     query = request.query_params
     return {name: values if len(values := query.getlist(name)) > 1 else values[0] for name in query}
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from hashlib import blake2b
-from typing import Any
+from inspect import Parameter, signature, unwrap
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from satchel.base.errors import InvalidInput
 from satchel.base.records import NamedTuple
 from satchel.base.text import check_name
+from satchel.brief.briefing.records import BriefingRequest
 from satchel.client import check_default_run
 from satchel.interfaces.http.access import Access
+from satchel.interfaces.http.public import DRY_RUN
+from satchel.interfaces.mcp.schema import Schema, check_arguments, excerpt
+from satchel.interfaces.operations.declaration import Operation, schema_of
+from satchel.interfaces.operations.parameters import DETAIL
 
 _MAX_KEY_CHARS = 64
 
@@ -23,11 +31,7 @@ class Ask(NamedTuple):
     fields: Mapping[str, Any]
 
     def member(self, name: str, kind: Any) -> Any:
-        """Return a member of the request, or an empty value if it is missing.
-
-        Raises:
-            InvalidInput: it has the wrong type.
-        """
+        """Return a member of the request, or an empty value if it is missing."""
         value = self.fields.get(name)
         if value is None:
             return kind()
@@ -36,11 +40,7 @@ class Ask(NamedTuple):
         return value
 
     def key(self) -> str:
-        """Return the program's key for the call, or an empty text.
-
-        Raises:
-            InvalidInput: it is malformed.
-        """
+        """Return the program's key for the call, or an empty text."""
         key = str(self.member("key", str))
         if len(key) > _MAX_KEY_CHARS or not key.isascii():
             raise malformed("key")
@@ -52,11 +52,7 @@ class Ask(NamedTuple):
         return blake2b(key.encode(), key=self.access.token.encode()[:64], digest_size=16).digest() if key else None
 
     def standing(self) -> Mapping[str, Any]:
-        """Return the project, run and agent that the program calls with.
-
-        Raises:
-            InvalidInput: it is malformed.
-        """
+        """Return the project, run and agent that the program calls with."""
         standing: dict[str, Any] = self.member("standing", dict)
         if not all(value is None or isinstance(value, (str, bool)) for value in standing.values()):
             raise malformed("standing")
@@ -76,3 +72,79 @@ def malformed(what: str) -> InvalidInput:
 
 def are_texts(values: Iterable[object]) -> bool:
     return all(isinstance(value, str) for value in values)
+
+
+_VERSIONS = "Server and local program need the same version"
+_OF_INTERFACES = frozenset({DETAIL.name, "tokens"})
+"""Parameters that interfaces read themselves, where an operation does not pass them on."""
+
+
+def named_arguments(operation: Operation, arguments: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of an operation, by their names in the service."""
+    if arguments:
+        raise InvalidInput(f"{operation.name} takes its arguments by name", _VERSIONS)
+    return check_arguments(_schema(operation), _plain(named), operation.name)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    if not all(isinstance(name, str) for name in value):
+        raise InvalidInput(f"the names in {excerpt(value)} are not all text", _VERSIONS)
+    return {name: _plain(one) for name, one in value.items()}
+
+
+@cache
+def _schema(operation: Operation) -> Schema:
+    not_passed = {*operation.instead, *_OF_INTERFACES} - ({DETAIL.name} if operation.passes_detail else set())
+    declared = {one.passed_as or one.name: one for one in operation.parameters if one.name not in not_passed}
+    declared |= {DRY_RUN.name: DRY_RUN} if operation.asks else {}
+    # the choices are left to the service, whose errors are the same as without a server
+    return schema_of(one.but(name=name, choices=(), for_people=False) for name, one in declared.items())
+
+
+def check_fit(method: Callable[..., Any], arguments: Sequence[Any], named: Mapping[str, Any]) -> None:
+    """Check arguments against the signature of a method and its annotations, as far as these can be read."""
+    declared = signature(method)
+    try:
+        bound = declared.bind(*arguments, **named).arguments
+    except TypeError as error:
+        raise InvalidInput(f"the call has other arguments ({error})", _VERSIONS) from None
+    names = getattr(unwrap(method), "__globals__", {})
+    kinds = {name: _evaluated(one.annotation, names) for name, one in declared.parameters.items()}
+    for name, one in declared.parameters.items():
+        if one.kind is Parameter.VAR_KEYWORD:  # of all methods only a briefing has it
+            kinds |= get_type_hints(BriefingRequest)
+            bound |= bound.pop(name, {})
+    for name, value in bound.items():
+        if name not in kinds:
+            raise InvalidInput(f"the call has an unknown argument {excerpt(name)}", _VERSIONS)
+        kind = kinds[name]
+        if kind is not None and not _is_of(kind, value):
+            raise InvalidInput(f"{name} must be {getattr(kind, '__name__', kind)}, not {excerpt(value)}", _VERSIONS)
+
+
+def _evaluated(annotation: object, names: Mapping[str, Any]) -> Any:
+    if not isinstance(annotation, str):
+        return annotation
+    try:
+        return eval(annotation, {**names, "Sequence": Sequence})  # noqa: S307 -- an annotation of our own
+    except NameError:  # imported for annotations only
+        return None
+
+
+def _is_of(kind: Any, value: object) -> bool:
+    if kind is None or kind is type(None):
+        return value is None
+    if isinstance(kind, UnionType) or get_origin(kind) is Union:
+        return any(_is_of(one, value) for one in get_args(kind))
+    origin, inner = get_origin(kind) or kind, get_args(kind)
+    if origin is Sequence:
+        return isinstance(value, (list, tuple)) and all(_is_of(inner[0], one) for one in value)
+    if origin is tuple:
+        return isinstance(value, (list, tuple)) and len(value) == len(inner) and all(map(_is_of, inner, value))
+    if origin in {int, float}:
+        return not isinstance(value, bool) and isinstance(value, (int, float) if origin is float else int)
+    return isinstance(value, origin)

@@ -67,11 +67,7 @@ class Callers:
 
 
 def checked_session(header: str | None) -> str | None:
-    """Return the client's session name, or None.
-
-    Raises:
-        InvalidInput: it is too long, not printable, or a placeholder that the client did not fill in.
-    """
+    """Return the client's session name, or None."""
     session = "" if header is None else header.strip()
     if not session:
         return None

@@ -6,6 +6,7 @@ import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -23,9 +24,7 @@ from satchel.brief.working.hook_context import HookAnswer
 from satchel.client import Satchel
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import AGENT, PERSON, Access
-from satchel.interfaces.http.answers import Answers, Reply
-from satchel.interfaces.http.arguments import check_fit, named_arguments
-from satchel.interfaces.http.ask import Ask, are_texts, malformed
+from satchel.interfaces.http.ask import Ask, are_texts, check_fit, malformed, named_arguments
 from satchel.interfaces.http.elsewhere import CallerElsewhere, Facts, KeptBefore, Recorded, read_facts
 from satchel.interfaces.http.public import notice_beside, operation_named
 from satchel.interfaces.http.stores import Stores
@@ -33,6 +32,65 @@ from satchel.keep.sessions.actors import touch_session
 from satchel.keep.sessions.caller import COMMAND, HOOK, LIBRARY, SERVER, Caller
 from satchel.remote.calls import RECORD, RECORDED, SERVED, TIMED
 from satchel.store import kept_calls
+
+_MOST, _MOST_CHARS = 1_000, 8 * 1024 * 1024
+_MAX_CHARS = 64 * 1024
+
+Reply = dict[str, Any]
+Place = tuple[str, str]
+"""The token and the key of a call."""
+
+
+class Answers:
+    """Cache of the answers to the last 1,000 calls that wrote something, and the calls in progress. Thread-safe.
+
+    Answers longer than 64 Ki characters are not cached, and all together take at most 8 Mi characters.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: dict[Place, Future[Reply]] = {}
+        self._replies: OrderedDict[Place, tuple[Reply, int]] = OrderedDict()
+        self._chars = 0
+
+    def once(self, place: Place, run: Callable[[], Reply]) -> Reply:
+        """Return the answer to a call: the cached one, that of a thread already running it, or a new one.
+
+        If the other thread is interrupted because its caller left, this thread runs the call.
+        """
+        while True:
+            with self._lock:
+                if place in self._replies:
+                    return self._replies[place][0]
+                other = self._running.get(place)
+                if other is None:
+                    own = self._running[place] = Future[Reply]()
+                    break
+            try:
+                return other.result()
+            except Interrupted:
+                continue
+        try:
+            reply = run()
+        except BaseException as error:
+            self._end(place, None)
+            own.set_exception(error)
+            raise
+        self._end(place, reply)
+        own.set_result(reply)
+        return reply
+
+    def _end(self, place: Place, reply: Reply | None) -> None:
+        size = len(str(reply)) if reply is not None and reply.get("kept") else _MAX_CHARS
+        with self._lock:
+            del self._running[place]
+            if reply is None or size >= _MAX_CHARS:
+                return
+            self._replies[place] = reply, size
+            self._chars += size
+            while len(self._replies) > _MOST or self._chars > _MOST_CHARS:
+                self._chars -= self._replies.popitem(last=False)[1][1]
+
 
 _KINDS = frozenset({SERVER, COMMAND, LIBRARY, HOOK})
 _MOST_CALLERS, _MOST_RECEIPTS = 1_000, 1_000
@@ -54,21 +112,7 @@ class Calls:
         self._receipts: OrderedDict[tuple[str, str], Callable[[], object]] = OrderedDict()
 
     def run(self, access: Access, name: str, fields: Mapping[str, Any], started: Callable[[Satchel], object]) -> Reply:
-        """Run one call.
-
-        Args:
-            access: the rights of its token.
-            name: the operation or method to call.
-            fields: the call, as received.
-            started: called with the Satchel of the call, in the thread that runs it.
-
-        Returns:
-            ``answer`` with ``kept``, and a notice or receipt; or only ``kept``, if an earlier run of the call was saved
-            and its answer is lost; or ``error``, with ``kept`` telling whether anything was saved anyway.
-
-        Raises:
-            SatchelError: the call is refused, or earlier calls could not be read.
-        """
+        """Run one call."""
         ask = Ask(access, name, fields)
         if fields.get("wire") != wire.VERSION:
             raise Conflict(
@@ -82,14 +126,13 @@ class Calls:
         return self._answers.once((access.token, key), lambda: self._once(ask, started))
 
     def _once(self, ask: Ask, started: Callable[[Satchel], object]) -> Reply:
-        """Run a call that a previous server process may already have saved without answering."""
         if not ask.fields.get("again") or not self._was_kept(ask):
             return self._run(ask, started)
         if ask.name not in _BRIEFINGS:
             return {"kept": True}
         # it was asked for to be read, and says of what it gave before that it is known
-        named = {**ask.member("named", dict), "again": True}
-        return self._run(ask._replace(fields={**ask.fields, "named": named, "key": None}), started)
+        by_name = {**ask.member("named", dict), "again": True}
+        return self._run(ask._replace(fields={**ask.fields, "named": by_name, "key": None}), started)
 
     def _was_kept(self, ask: Ask) -> bool:
         key = ask.durable_key()
@@ -138,14 +181,12 @@ class Calls:
             reset_elsewhere(before)
 
     def _facts(self, ask: Ask, standing: Mapping[str, Any]) -> Facts:
-        """Return the facts of the caller's machine, sent with this call or at the start of its session."""
         known_as = partial(self._stores.known_as, standing, ask.access)
         tree = (ask.access.token, *(str(standing.get(name)) for name in ("machine", "root", "worktree")))
         recorded = self._recorded_of.of(tree, read_facts(ask.member("recorded", list), known_as))
         return {**recorded, **read_facts(ask.member("facts", list), known_as)}
 
     def _placed(self, satchel: Satchel, ask: Ask, standing: Mapping[str, Any]) -> Satchel:
-        """Return a Satchel for the caller's working tree."""
         project = standing.get("project")
         if project is not None and project != ask.access.project:
             raise Refused(
@@ -166,13 +207,13 @@ class Calls:
         return Satchel(workplace, satchel.place, config, satchel.environ)
 
     def _done(self, satchel: Satchel, ask: Ask, elsewhere: CallerElsewhere) -> Reply:
-        arguments, named = unpacked(ask.member("arguments", list)), unpacked(ask.member("named", dict))
-        if not isinstance(named, dict):
+        arguments, by_name = unpacked(ask.member("arguments", list)), unpacked(ask.member("named", dict))
+        if not isinstance(by_name, dict):
             raise malformed("named")
         if ask.name == RECORD:
             return self._recorded(ask, arguments)
         if ask.name in SERVED:
-            answer = _service(satchel, ask, arguments, named)()
+            answer = _service(satchel, ask, arguments, by_name)()
             elsewhere.is_done = True
             receipt = self._receipt(ask, satchel, arguments, answer)
             answer = replace(answer, prepared=None) if ask.name == "moments.make" else answer
@@ -185,8 +226,8 @@ class Calls:
         operation.refuse_remote()
         if operation.of_program:
             raise Unavailable(f"{operation.name} asks the program itself", "Ask it where it runs")
-        named = named_arguments(operation, arguments, named)
-        answer = operation.bound(satchel)(**named)
+        by_name = named_arguments(operation, arguments, by_name)
+        answer = operation.bound(satchel)(**by_name)
         elsewhere.is_done = True
         reply: Reply = {"answer": packed(answer)}
         if isinstance(ask.fields.get("notice"), dict):
@@ -195,32 +236,31 @@ class Calls:
         return reply
 
     def _caller(self, ask: Ask) -> Caller | None:
-        """Return the caller, the same object for all calls of one program, so that its session is looked up once."""
-        sent = ask.member("caller", dict)
-        if not sent:
+        fields = ask.member("caller", dict)
+        if not fields:
             return None
-        kind, environ, programs = sent.get("kind"), sent.get("environ"), sent.get("programs", [])
+        kind, environ, programs = fields.get("kind"), fields.get("environ"), fields.get("programs", [])
         if not isinstance(kind, str) or kind not in _KINDS:
             raise malformed("caller")
         if not isinstance(environ, dict) or not are_texts(environ.values()):
             raise malformed("caller")
         if not isinstance(programs, list) or not are_texts(programs):
             raise malformed("caller")
-        if not are_texts(sent.get(name) for name in ("client", "version", "host_id") if sent.get(name) is not None):
+        if not are_texts(fields.get(name) for name in ("client", "version", "host_id") if fields.get(name) is not None):
             raise malformed("caller")
-        place = ask.access.token, str(sent.get("connection"))
+        place = ask.access.token, str(fields.get("connection"))
         with self._lock:
             caller = self._callers.get(place)
         if caller is None:
             if kind == HOOK:
-                client = str(sent.get("client"))
-                caller = Caller.of_hook(environ, client, sent.get("host_id"), begins=sent.get("begins") is True)
+                client = str(fields.get("client"))
+                caller = Caller.of_hook(environ, client, fields.get("host_id"), begins=fields.get("begins") is True)
             else:
                 caller = Caller(kind, environ, programs)
             caller.is_of_person = ask.access.role == PERSON
         if kind == SERVER:
-            caller.set_client(sent.get("client"), sent.get("version"))
-            caller.set_session_id(sent.get("host_id"))
+            caller.set_client(fields.get("client"), fields.get("version"))
+            caller.set_session_id(fields.get("host_id"))
         with self._lock:
             self._callers[place] = caller
             self._callers.move_to_end(place)
@@ -229,7 +269,6 @@ class Calls:
         return caller
 
     def _receipt(self, ask: Ask, satchel: Satchel, arguments: list[Any], made: Any) -> str | None:
-        """Store the deliveries to record once the client has the text; return their receipt."""
         if ask.name == "moments.make":
             act: Callable[[], object] = partial(satchel.moments.record, arguments[0], made)
             is_needed = made.prepared is not None
@@ -275,7 +314,6 @@ def _service(satchel: Satchel, ask: Ask, arguments: list[Any], named: Mapping[st
 
 
 def _moment(sent: Any) -> Moment:
-    """Return the server's own moment for the one of a call."""
     for moment in MOMENTS:
         if isinstance(sent, Moment) and (sent.name, sent.opens_window) == (moment.name, moment.opens_window):
             return moment
@@ -283,7 +321,6 @@ def _moment(sent: Any) -> Moment:
 
 
 def _with_settings(config: Config, given: Mapping[str, Any]) -> Config:
-    """Return the configuration with the caller's own settings for sessions."""
     values: dict[str, Any] = {
         name.replace(".", "_"): parse_value(_SETTINGS[name], value)
         for name, value in given.items()

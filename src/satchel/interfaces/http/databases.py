@@ -15,7 +15,7 @@ from satchel.base.config_files import read_file
 from satchel.base.errors import InvalidInput, Refused, nearest
 from satchel.base.file_checks import my_users, owner_name
 from satchel.base.folders import config_folder
-from satchel.store.postgres.address import Address, parse
+from satchel.store.postgres import Address, parse
 
 TABLE = "databases"
 _PREFIX = "postgresql:"

@@ -60,12 +60,6 @@ class KeptBefore(BaseException):
 class CallerElsewhere:
     """A remote caller, for one run of one call: see :mod:`satchel.base.machine`.
 
-    Args:
-        facts: the facts from its program, as returned by :func:`read_facts`.
-        project: the name of the project that the call is for.
-        key: the key of the call, saved with its first write; None saves none.
-        clock: milliseconds UTC.
-
     Attributes:
         is_kept: whether the call has saved anything.
         is_done: whether the call's work is done; later writes are not part of it.
@@ -81,12 +75,7 @@ class CallerElsewhere:
         self.is_done = False
 
     def fact(self, name: str, arguments: tuple[Any, ...], unknown: Any = None) -> Any:
-        """Return a fact from the caller's machine, or ``unknown`` if it was not sent.
-
-        Raises:
-            Conflict: a required fact was not sent.
-            SatchelError: the caller's look-up failed with this error.
-        """
+        """Return a fact from the caller's machine, or ``unknown`` if it was not sent."""
         fact = self._facts.get(_key(name, packed(list(arguments))))
         if fact is None:
             if unknown is NEEDED:
@@ -109,11 +98,7 @@ class CallerElsewhere:
             self._is_beside = False
 
     def before_commit(self, transaction: Transaction) -> None:
-        """Save the key of the call in its transaction.
-
-        Raises:
-            KeptBefore: an earlier run of the call was saved.
-        """
+        """Save the key of the call in its transaction."""
         if self._call is None or self.is_kept or self.is_done or self._is_beside:
             return
         if not kept_calls.keep(transaction, self._project, self._call, self._clock()):
@@ -125,14 +110,7 @@ class CallerElsewhere:
 
 
 def read_facts(sent: list[Any], known_as: Callable[[str | None], str | None]) -> dict[str, Mapping[str, Any]]:
-    """Return the facts, parsed and checked.
-
-    Args:
-        known_as: maps a worktree of the caller to its public name.
-
-    Raises:
-        InvalidInput: they are malformed, or too many.
-    """
+    """Return the facts, parsed and checked."""
     if len(sent) > MAX_FACTS:
         raise InvalidInput(f"{len(sent):,} facts were sent", f"At most {MAX_FACTS:,} are taken")
 

@@ -16,7 +16,7 @@ from satchel.interfaces.http.failing import Refusal, internal, not_found, refusa
 from satchel.interfaces.http.rates import Buckets
 from satchel.interfaces.http.settings import LOOPBACK_NAMES, Settings
 from satchel.interfaces.web.guard import LOGIN_BYTES, LOGIN_PATH
-from satchel.remote.proof import PATH
+from satchel.remote.connection import PATH
 
 if TYPE_CHECKING:
     from satchel.interfaces.http.access import Access

@@ -39,7 +39,7 @@ from satchel.interfaces.mcp.streamable_http import (
     read_body,
     status_of,
 )
-from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS, DEFAULT_TOOLSETS
 from satchel.keep.sessions.caller import Caller
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The proof of a server that it knows a token, at ``GET /proof``: see :mod:`satchel.remote.proof`."""
+"""The proof of a server that it knows a token, at ``GET /proof``: see :mod:`satchel.remote.connection`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starlette.routing import BaseRoute, Route
 
 from satchel.base.errors import InvalidInput
 from satchel.interfaces.http.failing import unknown_token
-from satchel.remote.proof import NONCE, PATH, proof
+from satchel.remote.connection import NONCE, PATH, proof
 
 if TYPE_CHECKING:
     from satchel.interfaces.http.serving import Serving

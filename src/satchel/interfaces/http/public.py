@@ -13,8 +13,7 @@ from satchel.interfaces.http.access import Access
 from satchel.interfaces.http.callers import Callers, agent_of, checked_session
 from satchel.interfaces.http.stores import Stores
 from satchel.interfaces.mcp.schema import check_arguments
-from satchel.interfaces.operations.declaration import Operation, Parameter, schema_of
-from satchel.interfaces.operations.detail import fields_maker, with_whole_texts
+from satchel.interfaces.operations.declaration import Operation, Parameter, fields_maker, schema_of, with_whole_texts
 from satchel.interfaces.operations.parameters import DETAIL
 
 DRY_RUN = Parameter("dry_run", bool, default=True, about="false removes; otherwise the answer says what would be")
@@ -50,11 +49,7 @@ def operations() -> dict[str, Operation]:
 
 
 def operation_named(name: str) -> Operation:
-    """Return an operation by its name.
-
-    Raises:
-        NotFound: no operation has that name.
-    """
+    """Return an operation by its name."""
     operation = operations().get(name)
     if operation is None:
         close = nearest(name, operations())
@@ -76,21 +71,7 @@ def run_public(
     callers: Callers,
     header: str | None = None,
 ) -> Mapping[str, Any]:
-    """Run an operation and return its answer as JSON fields, with the notice.
-
-    Args:
-        stores: the stores of the server.
-        access: the rights of the token.
-        name: the operation's name.
-        values: its arguments, by the names that agents use.
-        started: called with the Satchel of the call, in the thread that runs it.
-        reads_only: refuse an operation that writes.
-        callers: the known callers.
-        header: the value of the session header.
-
-    Raises:
-        SatchelError: the call is refused, or fails.
-    """
+    """Run an operation and return its answer as JSON fields, with the notice."""
     operation = operation_named(name)
     refuse_unserved(operation)
     if reads_only and operation.writes:
@@ -127,11 +108,7 @@ def notice_beside(
 
 
 def refuse_unserved(operation: Operation) -> None:
-    """Refuse an operation that needs the caller's disk or keys.
-
-    Raises:
-        Refused: it does.
-    """
+    """Refuse an operation that needs the caller's disk or keys."""
     if operation.only_here:
         raise Refused(f"{operation.name} does not work over a server", operation.only_here)
 
@@ -141,14 +118,14 @@ def schema(operation: Operation) -> dict[str, Any]:
     """Return the parameters of an operation as a JSON schema of an object."""
     # agents' operations use the parameters for agents: those for people are aliases that no service takes
     of_agents = operation.tool is not None
-    taken = [
+    declared = [
         one.but(for_people=False, about=one.about or one.help or "")
         for one in operation.parameters
         if not (one.for_people and of_agents)
     ]
-    taken += [DRY_RUN] if operation.asks and all(one.name != DRY_RUN.name for one in taken) else []
+    declared += [DRY_RUN] if operation.asks and all(one.name != DRY_RUN.name for one in declared) else []
     names = {*operation.instead}
-    return schema_of(one for one in taken if one.name not in names)
+    return schema_of(one for one in declared if one.name not in names)
 
 
 @cache
@@ -171,20 +148,23 @@ def description() -> dict[str, Any]:
 
 
 def _path(operation: Operation) -> dict[str, Any]:
-    taken = schema(operation)
+    declared = schema(operation)
     post = {
         "operationId": operation.name,
         "summary": operation.title or operation.help.partition(".")[0],
         "description": operation.about or operation.help,
-        "requestBody": {"required": bool(taken.get("required")), "content": {"application/json": {"schema": taken}}},
+        "requestBody": {
+            "required": bool(declared.get("required")),
+            "content": {"application/json": {"schema": declared}},
+        },
         "responses": _responses(),
     }
     if operation.writes:
         return {"post": post}
-    required = taken.get("required", ())
+    required = declared.get("required", ())
     parameters = [
         {"name": name, "in": "query", "required": name in required, "schema": inner}
-        for name, inner in taken["properties"].items()
+        for name, inner in declared["properties"].items()
     ]
     get = {key: value for key, value in post.items() if key != "requestBody"}
     return {"get": {**get, "operationId": f"{operation.name}_get", "parameters": parameters}, "post": post}

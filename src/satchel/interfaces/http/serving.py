@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from satchel.interfaces.http.access import Access, Store
 from satchel.interfaces.http.followers import Followers
@@ -14,6 +14,9 @@ from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
 from satchel.interfaces.http.turns import Turns
 from satchel.interfaces.web.logins import Logins
+
+if TYPE_CHECKING:
+    from satchel.interfaces.http.tokens import Token
 
 
 class TokenBook(Protocol):
@@ -30,6 +33,9 @@ class TokenBook(Protocol):
 
     def stores(self) -> Sequence[Store]:
         """Return the stores of active tokens."""
+
+    def every(self) -> Sequence[Token]:
+        """Return all tokens, oldest first."""
 
 
 class Serving:

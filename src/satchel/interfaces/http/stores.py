@@ -22,7 +22,7 @@ from satchel.interfaces.http.databases import Databases, name_of
 from satchel.keep import projects
 from satchel.keep.sessions.caller import Caller
 from satchel.store.engine import Engine
-from satchel.store.postgres.address import Address
+from satchel.store.postgres import Address
 
 
 class Stores:

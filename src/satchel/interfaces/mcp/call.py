@@ -1,14 +1,41 @@
-"""A running tool call for its handler: service, progress and cancellation."""
+"""A running call of a tool: its progress, cancellation, answer and faults."""
 
 from __future__ import annotations
 
+import json
+import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from types import MappingProxyType, TracebackType
 from typing import Any, Generic, TypeVar
 
-from satchel.base.errors import Interrupted
-from satchel.interfaces.mcp.faults import log_fault
+from satchel.base.errors import Interrupted, SatchelError
+from satchel.client import Satchel
+
+INTERNAL_TEXT = "internal error; see the server's log"
+"""All that a client learns about an exception nobody expected."""
+
+
+def reason_of(error: Exception, where: str) -> str:
+    """Return a short reason for a failure; log the traceback of an unexpected one."""
+    if isinstance(error, SatchelError):
+        return error.problem
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    log_fault(where)
+    return INTERNAL_TEXT
+
+
+def log_fault(where: str) -> None:
+    """Write the exception being handled to stderr, with its traceback."""
+    from contextlib import suppress
+
+    with suppress(Exception):  # a client that closed stderr must still get its answer
+        import traceback
+
+        print(f"satchel: fault in {where}\n{traceback.format_exc()}", file=sys.stderr, end="", flush=True)  # noqa: T201 - stderr is the log
+
 
 ServiceT = TypeVar("ServiceT")
 
@@ -22,12 +49,6 @@ _NO_META: Mapping[str, Any] = MappingProxyType({})
 
 class Call(Generic[ServiceT]):
     """A running tool call.
-
-    Args:
-        service: the application object that handlers use.
-        meta: the request's ``_meta``.
-        notify: sends a notification to the caller; None if the transport cannot.
-        hide: given the text of an error and its code, removes what the caller must not read.
 
     Attributes:
         is_done: whether the work is done and only the answer is left to render. A later failure costs part of the
@@ -69,14 +90,7 @@ class Call(Generic[ServiceT]):
         self.is_done = False
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Report progress, if the caller asked for it.
-
-        Args:
-            done: the amount done so far; a value not above the last one is dropped, since the protocol requires
-                progress to increase.
-            total: the whole amount, if known.
-            message: a description of the current step.
-        """
+        """Report progress, if the caller asked for it."""
         if self._notify is None or self._cancelled or self._finished or not done > self._done:
             return
         self._done = done
@@ -92,28 +106,12 @@ class Call(Generic[ServiceT]):
         return self._cancelled
 
     def check(self) -> None:
-        """Raise an error if the call was cancelled.
-
-        Raises:
-            Interrupted: it was.
-        """
+        """Raise an error if the call was cancelled."""
         if self._cancelled:
             raise Interrupted("the call was cancelled")
 
     def on_cancel(self, callback: Callable[[], object]) -> CancelHook:
-        """Register a callback that runs in another thread if the call is cancelled.
-
-        Args:
-            callback: something short that ends the handler's wait, such as ``connection.interrupt``; it must not use
-                the call.
-
-        Returns:
-            The hook, as a context manager: after its exit the callback is not running and never will, so it cannot
-            affect the next user of the connection. Without ``with`` it stays until the call ends.
-
-        Raises:
-            Interrupted: the call was cancelled already.
-        """
+        """Register a callback that runs in another thread if the call is cancelled."""
         with self._lock:
             self.check()
             self._callbacks.append(callback)
@@ -159,3 +157,55 @@ class CancelHook:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._call.forget(self._callback)
+
+
+def answer(
+    call: Call[Satchel],
+    form: str,
+    text: Callable[[], str],
+    fields: Callable[[], Mapping[str, object]],
+    *,
+    agent: str | None = None,
+    files: Sequence[str | None] = (),
+    taken: Sequence[str] = (),
+) -> str:
+    """Render the answer to a completed call."""
+    call.is_done = True
+    # rendered before the notice, which reads the store too and may be requested only once
+    work = call.service.workplace
+    parts = [notice_for(call, agent, files, taken)]
+    if work.caller is not None:
+        parts.append(work.caller.pop_warning())
+    notice = "\n".join(part for part in parts if part is not None) or None
+    return json_answer(fields(), notice) if form == "json" else text_answer(text(), notice)
+
+
+def notice_for(
+    call: Call[Satchel], agent: str | None, files: Sequence[str | None] = (), taken: Sequence[str] = ()
+) -> str | None:
+    """Return the notice for an answer, or None; if the look-up fails, a notice that reports this."""
+    try:
+        with call.on_cancel(call.service.interrupter()):
+            return call.service.notices.line(
+                agent=agent, files=[file for file in files if file is not None], shown_by="get_messages", taken=taken
+            )
+    except Exception as error:  # noqa: BLE001 - the answer stands without it, and what was written is written
+        reason = call.hide(reason_of(error, "a notice"), getattr(error, "code", ""))
+        return f"notice: claims and messages of others could not be looked up ({reason})"
+
+
+def notice_beside_error(call: Call[Satchel], arguments: Mapping[str, object]) -> str | None:
+    """Return the notice for an error, or None if it cannot be looked up."""
+    agent = arguments.get("agent")
+    with suppress(Exception), call.on_cancel(call.service.interrupter()):
+        return call.service.notices.line(agent=agent if isinstance(agent, str) else None, shown_by="get_messages")
+    return None
+
+
+def json_answer(fields: Mapping[str, object], notice: str | None) -> str:
+    value = fields if notice is None else {**fields, "notice": notice}
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def text_answer(text: str, notice: str | None) -> str:
+    return text if notice is None else f"{text}\n{notice}"

@@ -3,13 +3,46 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 
-from satchel.base.errors import Refused, StoreMissing
+from satchel.base.errors import Refused, SatchelError, StoreMissing
 from satchel.client import Satchel
 from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.cli.options import AGENT, DB, PROJECT, RUN, Option
 from satchel.keep.sessions.caller import SERVER
+
+_PAUSE_SECONDS = 0.2
+"""The pause before it begins, so that the client has its first answers."""
+
+_LAST_SECONDS = 2.0
+
+
+@contextmanager
+def shared_text_read(satchel: Satchel) -> Iterator[None]:
+    """Read the repository's shared text in a thread while the block runs."""
+    import threading
+
+    done = threading.Event()
+
+    def read() -> None:
+        if done.wait(_PAUSE_SECONDS):
+            return
+        # satchel sync reads it again and reports the error
+        with suppress(SatchelError, OSError):
+            from satchel.keep.shared.folder import may_be_news
+
+            if may_be_news(satchel.workplace, satchel.config.share_branch):
+                satchel.shared.read_news()
+
+    thread = threading.Thread(target=read, name="shared-text", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join(_LAST_SECONDS)
+
 
 OPTIONS = (
     DB,
@@ -37,7 +70,7 @@ def run(
     as_json: bool,
 ) -> int:
     """Serve one client until its input ends, or print the tools; return the exit status."""
-    from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+    from satchel.interfaces.operations.as_tool import ALL_TOOLS, DEFAULT_TOOLSETS
 
     names = DEFAULT_TOOLSETS if toolsets is None else tuple(name.strip() for name in toolsets.split(","))
     if as_json:
@@ -48,9 +81,8 @@ def run(
         return 0
     from satchel.find.meaning import load_in_background
     from satchel.interfaces.mcp.server import make_late_server, make_server
-    from satchel.interfaces.mcp.session_start import shared_text_read
     from satchel.interfaces.mcp.stdio import serve_stdio
-    from satchel.store.daily import daily_backups
+    from satchel.store.engine import daily_backups
 
     with ExitStack() as stack:
 

@@ -30,13 +30,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=
 
 
 class RpcError(Exception):
-    """A request answered with a JSON-RPC error.
-
-    Args:
-        code: the error's number.
-        message: the problem, in one sentence.
-        data: details for programs.
-    """
+    """A request answered with a JSON-RPC error."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
@@ -71,11 +65,7 @@ class Rejected:
 
 
 def parse(text: bytes) -> Any:
-    """Parse a line or body as JSON.
-
-    Raises:
-        RpcError: it is not UTF-8 or not JSON, or has a number with too many digits.
-    """
+    """Parse a line or body as JSON."""
     try:
         return json.loads(text.decode())
     except UnicodeDecodeError as error:
@@ -89,15 +79,7 @@ def parse(text: bytes) -> Any:
 
 
 def read_message(value: object, *, may_nest: bool = True) -> Request | Notification | Rejected | None:
-    """Classify one parsed message.
-
-    Args:
-        value: the result of :func:`parse`, or one element of a batch.
-        may_nest: False if the line has too few brackets to reach :data:`MAX_DEPTH`, which saves the check.
-
-    Returns:
-        None for an answer, since this server sends no requests.
-    """
+    """Classify one parsed message."""
     if not isinstance(value, dict):
         return Rejected(None, RpcError(INVALID_REQUEST, "a message must be an object"))
     if "method" not in value and ("result" in value or "error" in value):
@@ -129,7 +111,6 @@ def _read_body(value: Mapping[str, Any], may_nest: bool) -> tuple[str, Mapping[s
 
 
 def _is_notification(value: Mapping[str, object]) -> bool:
-    """Return whether an invalid message is still clearly a notification, which must not be answered."""
     return value.get("jsonrpc") == "2.0" and isinstance(value.get("method"), str) and "id" not in value
 
 
@@ -171,7 +152,6 @@ def _envelope(request_id: Id | None, kind: bytes, body: Mapping[str, Any]) -> by
 
 
 def _utf8(body: Mapping[str, Any]) -> bytes:
-    """Encode as UTF-8, with U+FFFD for a lone surrogate, which strict clients reject."""
     text = _encode(body)
     try:
         return text.encode()

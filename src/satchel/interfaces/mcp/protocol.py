@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from satchel.base.errors import SatchelError, unknown_name
-from satchel.interfaces.mcp.call import Call
-from satchel.interfaces.mcp.faults import INTERNAL_TEXT, log_fault
+from satchel.interfaces.mcp.call import INTERNAL_TEXT, Call, log_fault
 from satchel.interfaces.mcp.jsonrpc import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -27,7 +26,7 @@ from satchel.interfaces.mcp.registry import Registry
 from satchel.interfaces.mcp.schema import MAX_SHOWN_CHARS, excerpt
 
 if TYPE_CHECKING:
-    from satchel.interfaces.mcp.offers import Prompt, Resource, ResourceTemplate
+    from satchel.interfaces.mcp.guidance import Prompt, Resource, ResourceTemplate
 
 ServiceT = TypeVar("ServiceT")
 Params = Mapping[str, Any]
@@ -49,14 +48,7 @@ SERVER_INFO_KEY: Final = _META + "serverInfo"
 CLIENT_INFO_KEY: Final = _META + "clientInfo"
 
 _CACHEABLE = frozenset(
-    {
-        "server/discover",
-        "tools/list",
-        "prompts/list",
-        "resources/list",
-        "resources/templates/list",
-        "resources/read",
-    }
+    {"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"}
 )
 """Results that the 2026-07-28 schema requires to say how long they may be kept (SEP-2549)."""
 
@@ -65,20 +57,7 @@ APPLICATION_METHODS: Final = frozenset({"tools/call", "resources/list", "resourc
 
 
 class Server(Generic[ServiceT]):
-    """The protocol server for all transports and clients.
-
-    Args:
-        name: the server's name, for the client's log.
-        version: its version.
-        service: the application object passed to tool handlers with their call.
-        registry: the tools.
-        instructions: the text about the server that a host gives its model.
-        resources: the resources, or a callable that lists them on each request.
-        templates: URI templates, tried in order if no resource has the URI.
-        prompts: the prompts.
-        on_client: called with the client's name and version.
-        on_meta: called with the ``_meta`` of each request before it is served.
-    """
+    """The protocol server for all transports and clients."""
 
     def __init__(
         self,
@@ -125,11 +104,7 @@ class Server(Generic[ServiceT]):
         return method in self._handshake_methods or method in self._stateless_methods
 
     def reply(self, request: Request, revision: str, call: Call[ServiceT]) -> tuple[bytes, RpcError | None]:
-        """Return the encoded answer to a request, and the error if it is one; never raise.
-
-        Args:
-            request, revision, call: as for :meth:`answer`.
-        """
+        """Return the encoded answer to a request, and the error if it is one; never raise."""
         try:
             return encode_result(request.id, self.answer(request, revision, call)), None
         except RpcError as error:
@@ -140,19 +115,7 @@ class Server(Generic[ServiceT]):
             return encode_error(request.id, internal), internal
 
     def answer(self, request: Request, revision: str, call: Call[ServiceT]) -> Result:
-        """Serve one request.
-
-        Args:
-            request: the request.
-            revision: its protocol revision, as returned by :meth:`Connection.admit`.
-            call: the call passed to a tool's handler.
-
-        Returns:
-            The result, in the shape of that revision.
-
-        Raises:
-            RpcError: the answer is an error; internal errors are logged first.
-        """
+        """Serve one request."""
         stateless = revision in STATELESS_REVISIONS
         if stateless:
             self._note_client(meta_of(request).get(CLIENT_INFO_KEY))
@@ -187,7 +150,6 @@ class Server(Generic[ServiceT]):
         }
 
     def _note_client(self, info: object) -> None:
-        """Record the name of a client: from its handshake, or since 2026-07-28 from each request."""
         if self._on_client is not None and isinstance(info, dict):
             name, version = info.get("name"), info.get("version")
             self._on_client(name if isinstance(name, str) else None, version if isinstance(version, str) else None)
@@ -258,11 +220,7 @@ class Connection:
         self.revision: str | None = None
 
     def admit(self, request: Request) -> str:
-        """Return the revision for a request.
-
-        Raises:
-            RpcError: the request names an unsupported revision, or none and there was no handshake.
-        """
+        """Return the revision for a request."""
         if request.method == "initialize":
             return self._negotiate(request.params)
         meta = meta_of(request)
@@ -280,7 +238,6 @@ class Connection:
         )
 
     def _negotiate(self, params: Params) -> str:
-        """Accept the client's revision if it is supported, else offer the newest one with a handshake."""
         wanted = _text(params, "protocolVersion")
         self.revision = wanted if wanted in HANDSHAKE_REVISIONS else HANDSHAKE_REVISIONS[-1]
         return self.revision

@@ -9,8 +9,7 @@ from typing import Any, Concatenate, Generic, TypeGuard, TypeVar
 
 from satchel.base.errors import AnswerLost, InvalidInput, SatchelError, system_error, unknown_name
 from satchel.base.records import dataclass
-from satchel.interfaces.mcp.call import Call
-from satchel.interfaces.mcp.faults import INTERNAL_TEXT, log_fault, reason_of
+from satchel.interfaces.mcp.call import INTERNAL_TEXT, Call, log_fault, reason_of
 from satchel.interfaces.mcp.schema import MAX_SHOWN_CHARS, Schema, check_arguments, check_schema
 
 ServiceT = TypeVar("ServiceT")
@@ -21,25 +20,7 @@ ALL_TOOLSETS = "all"
 
 @dataclass(frozen=True, slots=True)
 class Tool(Generic[ServiceT]):
-    """A tool: its listing for agents, and its handler.
-
-    Args:
-        name: its name in the protocol, a verb and a noun.
-        toolset: the toolset that it belongs to.
-        title: its name as hosts show it to people.
-        description: the text by which a model chooses it; every agent pays for it in every session.
-        parameters: the object schema of the arguments, in the subset of :mod:`satchel.interfaces.mcp.schema`.
-        handler: called with the :class:`Call` and the checked arguments by name; returns the answer's text.
-        read_only: it changes nothing that its caller would notice.
-        destructive: it may delete or overwrite.
-        idempotent: repeating the call changes nothing more.
-        reaches_out: it uses services other than the store.
-        found_by: search words for hosts that list tools by name only.
-        always_shown: asks such hosts to show this one in full.
-        unlisted: parameters that are accepted but not listed.
-        rare: by parameter name, choices that are accepted but not listed.
-        beside: given the call and its arguments, returns the notice that ends an error, or None.
-    """
+    """A tool: its listing for agents, and its handler."""
 
     name: str
     toolset: str
@@ -97,18 +78,7 @@ class Outcome:
 
 
 class Registry(Generic[ServiceT]):
-    """The tools of one server, in the order of their declaration.
-
-    Args:
-        tools: all tools.
-        toolsets: the names of the toolsets to serve; ``all`` serves every one.
-        read_only: leave out every tool that may change something.
-        choosing: explains how to enable a tool that is left out; None explains it to whoever started the server.
-
-    Raises:
-        InvalidInput: a toolset is unknown, or no toolset is given.
-        ValueError: two tools share a name, or a tool's declaration is invalid.
-    """
+    """The tools of one server, in the order of their declaration."""
 
     def __init__(
         self,
@@ -151,11 +121,7 @@ class Registry(Generic[ServiceT]):
         return [tool.listing() for tool in self.tools.values()]
 
     def tool(self, name: str) -> Tool[ServiceT]:
-        """Return a tool of this server.
-
-        Raises:
-            InvalidInput: it is not served; the error names the nearest tool, or the toolset to enable.
-        """
+        """Return a tool of this server."""
         tool = self.tools.get(name)
         if tool is not None:
             return tool
@@ -165,7 +131,6 @@ class Registry(Generic[ServiceT]):
         raise unknown_name("tool", name[:MAX_SHOWN_CHARS], self.tools, suggestion=self._suggestion(name))
 
     def _suggestion(self, name: str) -> str | None:
-        """Return the one tool that shares the most words with an unknown name."""
         words = _words(name)
         shared = {tool.name: len(words & _words(f"{tool.name} {tool.found_by}")) for tool in self.tools.values()}
         most = max(shared.values(), default=0)
@@ -173,13 +138,7 @@ class Registry(Generic[ServiceT]):
         return best[0] if most and len(best) == 1 else None
 
     def run(self, tool: Tool[ServiceT], arguments: dict[str, object], call: Call[ServiceT]) -> Outcome:
-        """Check the arguments and run the handler.
-
-        Returns:
-            The handler's text. A Satchel error becomes ``error [code]: problem. remedy``; any other exception is logged
-            and its text hidden from the client. A completed write is never reported as an error: if only the answer
-            failed, the text explains that.
-        """
+        """Check the arguments and run the handler."""
         try:
             call.check()
             properties = tool.parameters["properties"]
@@ -225,7 +184,6 @@ def _at_the_start(tool: Tool[Any]) -> str:
 
 
 def _nothing_of(arguments: Mapping[str, object]) -> str:
-    """Return a sentence for a call with several items: nothing was saved."""
     several = max((len(value) for value in arguments.values() if _are_items(value)), default=0)
     return f". None of these {several} was saved" if several > 1 else ""
 
@@ -235,7 +193,6 @@ def _are_items(value: object) -> TypeGuard[list[object]]:
 
 
 def _words(text: str) -> set[str]:
-    """Return the words of a text, in the singular."""
     return {word.removesuffix("s") for word in re.findall("[a-z]+", text.lower())}
 
 
@@ -247,7 +204,6 @@ _AUTHOR, _ME = "author", "me"
 
 
 def _listed(schema: Schema, rare: Collection[str]) -> Schema:
-    """Return a parameter's schema without type unions and rare choices."""
     kinds = schema.get("type")
     listed = schema if kinds is None or isinstance(kinds, str) else {**schema, "type": kinds[0]}
     return {**listed, "enum": [one for one in listed["enum"] if one not in rare]} if rare else listed

@@ -15,7 +15,65 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from satchel.base.errors import InvalidInput, nearest, unknown_name
-from satchel.interfaces.mcp.synonyms import meant_choice, meant_name
+
+_NAMES = (
+    {"content", "text", "message", "note", "body", "insight", "instructions", "question", "prompt"},
+    {"query", "q", "search", "words", "terms", "keywords"},
+    {"author", "agent", "by", "from", "sender"},
+    {"agent", "agent_id", "agent_name", "name", "me"},
+    {"to", "to_agent", "recipient", "recipients"},
+    {"paths", "path", "file", "files", "file_path", "file_paths", "filename", "filenames"},
+    {"ids", "id", "ref", "refs", "item", "items", "item_id", "item_ids", "message_ids"},
+    {"limit", "n", "k", "top_k", "count", "max", "max_results", "page_size"},
+    {"offset", "skip", "start"},
+    {"types", "type", "kind", "kinds", "category", "entry_type"},
+    {"tags", "tag", "labels"},
+    {"reason", "why", "rationale", "comment"},
+    {"description", "summary", "details"},
+    {"solution", "fix", "resolution"},
+    {"error_type", "exception", "error", "type"},
+    {"stack", "stack_trace", "stacktrace", "traceback", "trace"},
+    {"minutes", "ttl", "duration", "timeout"},
+    {"wait_seconds", "wait", "timeout"},
+    {"role", "persona"},
+    {"task_id", "task"},
+    {"loop_id", "loop"},
+    {"run_id", "run"},
+    {"budget", "max_tokens", "tokens", "token_budget"},
+    {"key", "name", "title", "id", "decision"},
+    {"assistant", "model"},
+    {"context", "files"},
+    {"reply_to", "in_reply_to", "parent"},
+    {"priority", "severity", "importance"},
+)
+"""Names that mean one thing to the tools of this field; an unknown one is answered with the one that is taken here."""
+
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("note", "learning", "insight", "fact", "finding", "memory"), ("discovery", "entry")),
+    **dict.fromkeys(("progress", "status", "checkpoint"), ("scratchpad",)),
+    **dict.fromkeys(("urgent", "blocker", "highest"), ("critical",)),
+    **dict.fromkeys(("normal", "default"), ("medium",)),
+    **dict.fromkeys(("notes", "context"), ("entry",)),
+    **dict.fromkeys(("rule", "rules"), ("constraint",)),
+    **dict.fromkeys(("file", "files", "change", "changes"), ("file_change",)),
+    **dict.fromkeys(("error", "errors"), ("error_pattern",)),
+    **dict.fromkeys(("question", "task"), ("request",)),
+    **dict.fromkeys(("edited", "updated", "changed"), ("modified",)),
+}
+"""What agents say for a choice that is called otherwise here."""
+
+
+def meant_name(name: str, parameters: Collection[str]) -> str | None:
+    """Return the parameter for a synonym; None if none or several match."""
+    folded = name.lower().replace("-", "_")
+    matches = {one for names in _NAMES if folded in names for one in names if one in parameters}
+    return matches.pop() if len(matches) == 1 else None
+
+
+def meant_choice(value: str, choices: Collection[str]) -> str | None:
+    """Return the choice for a synonym, or None."""
+    return next((one for one in _CHOICES.get(value.strip().lower(), ()) if one in choices), None)
+
 
 Schema = Mapping[str, Any]
 """A JSON schema of the subset above."""
@@ -49,12 +107,7 @@ def excerpt(value: object) -> str:
 
 
 def check_schema(schema: Schema) -> None:
-    """Refuse a schema that declares more than :func:`check_arguments` enforces.
-
-    Raises:
-        ValueError: a keyword or type is outside the subset, or an object leaves ``additionalProperties``
-            open, or requires an undeclared property.
-    """
+    """Refuse a schema that declares more than :func:`check_arguments` enforces."""
     if extra := schema.keys() - _CHECKED - _NOTES:
         raise ValueError(f"schema keywords {sorted(extra)} are not checked by satchel.interfaces.mcp.schema")
     if unknown := [name for name in _types(schema) if name not in _WANTED]:
@@ -79,16 +132,6 @@ def check_arguments(
     it is a single word), a single value a list of one, a number or boolean its text, an integer ``3.0``, a text a
     number, a choice in upper case; null means missing unless the schema allows null. Text for a text parameter is never
     converted.
-
-    Args:
-        schema: the tool's parameters.
-        arguments: the arguments from the client.
-        what: the tool's name, for the error.
-        prefix: the prefix of argument names in errors, such as ``entries[1].``.
-        unlisted: parameters that are accepted but not suggested, since agents do not see them.
-
-    Raises:
-        InvalidInput: an argument is unknown, missing, of the wrong type or out of range.
     """
     return _check_object(schema, arguments, f"{what} argument", prefix, unlisted)
 
@@ -158,7 +201,6 @@ def _types(schema: Schema) -> tuple[str, ...]:
 
 
 def _as_declared(schema: Schema, types: tuple[str, ...], value: object) -> object:
-    """Return the value in one of the declared types, or the missing mark if it fits none."""
     match value:
         case None:
             return None if "null" in types else _MISSING

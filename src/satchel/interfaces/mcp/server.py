@@ -10,26 +10,17 @@ from satchel import __version__
 from satchel.base.records import replace
 from satchel.client import Satchel
 from satchel.interfaces.mcp.call import Call
-from satchel.interfaces.mcp.guidance import PROMPTS, instructions
-from satchel.interfaces.mcp.offers import Resource, ResourceTemplate
+from satchel.interfaces.mcp.guidance import PROMPTS, Resource, ResourceTemplate, instructions
 from satchel.interfaces.mcp.protocol import Server
 from satchel.interfaces.mcp.registry import Registry, Tool
-from satchel.interfaces.mcp.tools import ALL_TOOLS, DEFAULT_TOOLSETS
+from satchel.interfaces.operations.as_tool import ALL_TOOLS, DEFAULT_TOOLSETS
 from satchel.keep.sessions.caller import Caller
 
 
 def make_late_server(
     open_satchel: Callable[[], Satchel], toolsets: Iterable[str] = DEFAULT_TOOLSETS, *, read_only: bool = False
 ) -> Server[Satchel]:
-    """Make a server for a store that cannot be opened yet: each call tries again, or answers with the remedy.
-
-    Args:
-        open_satchel: opens the store, or raises the reason why it cannot.
-        toolsets, read_only: as for :func:`make_server`.
-
-    Raises:
-        InvalidInput: there is no such toolset.
-    """
+    """Make a server for a store that cannot be opened yet: each call tries again, or answers with the remedy."""
     lock = threading.Lock()
     satchel: Satchel | None = None
     client: tuple[str | None, str | None] = (None, None)
@@ -71,33 +62,15 @@ def make_late_server(
 def make_server(
     satchel: Satchel, toolsets: Iterable[str] = DEFAULT_TOOLSETS, *, read_only: bool = False
 ) -> Server[Satchel]:
-    """Make a server for any transport.
-
-    Args:
-        satchel: the opened store.
-        toolsets: names of toolsets; ``all`` for every one.
-        read_only: leave out the tools that write.
-
-    Raises:
-        InvalidInput: there is no such toolset.
-    """
+    """Make a server for any transport."""
     registry = Registry(ALL_TOOLS, toolsets, read_only=read_only)
     return make_server_of(registry, lambda: satchel, satchel.workplace.caller, satchel)
 
 
 def make_server_of(
-    registry: Registry[Satchel],
-    opened: Callable[[], Satchel],
-    caller: Caller | None,
-    service: Satchel | None = None,
+    registry: Registry[Satchel], opened: Callable[[], Satchel], caller: Caller | None, service: Satchel | None = None
 ) -> Server[Satchel]:
-    """Make a server of some tools for a caller.
-
-    Args:
-        opened: returns the store that resources are read from.
-        caller: the caller, which records the client's name.
-        service: the store for tools, unless their call has its own.
-    """
+    """Make a server of some tools for a caller."""
 
     def state(values: Mapping[str, str]) -> str:
         from satchel.interfaces.text.runs import state_text

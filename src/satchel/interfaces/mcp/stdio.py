@@ -20,8 +20,7 @@ from typing import Any, BinaryIO, Generic, TypeVar
 
 from satchel.base.processes import parent_watch
 from satchel.base.records import dataclass
-from satchel.interfaces.mcp.call import Call
-from satchel.interfaces.mcp.faults import log_fault
+from satchel.interfaces.mcp.call import Call, log_fault
 from satchel.interfaces.mcp.jsonrpc import (
     INVALID_REQUEST,
     MAX_DEPTH,
@@ -68,17 +67,6 @@ def serve_stdio(
     Without streams, it takes over those of the process for good: file descriptors 0 and 1 then lead to nowhere and to
     stderr, so that no stray print of a handler, a child process or the interpreter's exit reaches the client. That form
     must run in the main thread, because of the signals, and looks for the client's end.
-
-    Args:
-        server: the protocol server.
-        stdin: the source of messages; needs ``readline(size)``.
-        stdout: the destination of answers; needs ``write`` and ``flush``.
-        grace_seconds: how long running and queued calls may continue after the end of input before they are
-            interrupted. A second signal ends the wait.
-        max_line_bytes: the longest accepted line; a longer one is refused without being held in memory.
-
-    Returns:
-        The process's exit status, 0.
     """
     takes_over = stdin is None or stdout is None
     if takes_over:
@@ -101,7 +89,7 @@ def serve_stdio(
 
 
 def _ensure_stderr() -> None:
-    """Open stderr to nowhere if the process started without one, before its number is reused."""
+    # a process started without stderr would give its number to the next file
     try:
         os.fstat(2)
     except OSError:
@@ -131,7 +119,6 @@ def _take_over_output() -> BinaryIO:
 
 
 def _catch_signals(end: Callable[[], None]) -> Callable[[], None]:
-    """Call ``end`` on SIGTERM and SIGINT; return a function that restores the handlers."""
     import signal
 
     numbers = (signal.SIGTERM, signal.SIGINT)
@@ -146,8 +133,6 @@ def _catch_signals(end: Callable[[], None]) -> Callable[[], None]:
 
 @dataclass(slots=True, eq=False)
 class _Job(Generic[ServiceT]):
-    """A request for a worker."""
-
     request: Request
     revision: str
     call: Call[ServiceT]
@@ -156,8 +141,6 @@ class _Job(Generic[ServiceT]):
 
 
 class _Batch:
-    """The answers of one batch, collected into one line (JSON-RPC 2.0, section 6)."""
-
     def __init__(self, size: int, write: Callable[[bytes], None]) -> None:
         self._missing = size
         self._answers: list[bytes] = []
@@ -175,8 +158,6 @@ class _Batch:
 
 
 class _Session(Generic[ServiceT]):
-    """The message stream of one client."""
-
     def __init__(self, server: Server[ServiceT], stdin: BinaryIO, stdout: BinaryIO, max_line_bytes: int) -> None:
         self._server = server
         self._connection = Connection(server)
@@ -193,10 +174,6 @@ class _Session(Generic[ServiceT]):
         self._ending = False
 
     def serve(self, grace_seconds: float, watch: Callable[[], Callable[[], bool]]) -> None:
-        """Serve until there is a reason to stop, then wait for the running calls.
-
-        ``watch`` returns a function that tells whether the client has ended.
-        """
         has_ended = watch()  # before the first answer, after which the client may end
         threading.Thread(target=self._read, name="satchel-reader", daemon=True).start()
         if self._first_event(has_ended) != _BROKEN_PIPE:
@@ -211,7 +188,6 @@ class _Session(Generic[ServiceT]):
             self._queue.put(None)
 
     def end(self) -> None:
-        """Stop reading and start to shut down; on a second call, stop waiting. Safe in a signal handler."""
         self._ending = True
         self._events.put(_END)
 
@@ -223,7 +199,6 @@ class _Session(Generic[ServiceT]):
                 return _END
 
     def _wait_for_calls(self, seconds: float, *, hasty: bool) -> None:
-        """Wait until no call is open, the time is up or, if hasty, anything else happens."""
         with self._lock:
             self._ending = True
             if not self._open:
@@ -321,7 +296,6 @@ class _Session(Generic[ServiceT]):
             threading.Thread(target=self._work, name="satchel-worker", daemon=True).start()
 
     def _withdraw(self, request_id: object) -> None:
-        """Cancel a request; its id is free again from now on."""
         if not isinstance(request_id, (str, int)) or isinstance(request_id, bool):
             return
         with self._lock:
@@ -356,7 +330,6 @@ class _Session(Generic[ServiceT]):
         self._send(encode_notification(method, params))
 
     def _send(self, message: bytes | None) -> None:
-        """Write one line; stop the session if the client no longer reads."""
         if message is None:
             return
         rest = memoryview(message + b"\n")

@@ -48,13 +48,7 @@ KEEP_ALIVE_EVENT: Final = b": keep-alive\r\n\r\n"
 
 
 class TransportError(Exception):
-    """A message refused by the transport.
-
-    Args:
-        status: the HTTP status.
-        error: the error in the body.
-        id: the id of the request, if it could be read.
-    """
+    """A message refused by the transport."""
 
     def __init__(self, status: int, error: RpcError, id: Id | None = None) -> None:  # noqa: A002 -- JSON-RPC's name
         super().__init__(error.message)
@@ -63,11 +57,7 @@ class TransportError(Exception):
 
 
 def check_media_types(content_type: str, accept: str) -> None:
-    """Check that a client sends JSON and accepts both kinds of response.
-
-    Raises:
-        TransportError: it does not.
-    """
+    """Check that a client sends JSON and accepts both kinds of response."""
     types = {_media_type(one) for one in accept.split(",")}
     if not (types & {"*/*", "application/*", JSON} and types & {"*/*", "text/*", EVENT_STREAM}):
         raise _invalid(406, f"Accept must list both {JSON} and {EVENT_STREAM}")
@@ -76,11 +66,7 @@ def check_media_types(content_type: str, accept: str) -> None:
 
 
 def read_body(body: bytes) -> Request | Notification | None:
-    """Return the one message of a body; None for an answer, since this server sends no requests.
-
-    Raises:
-        TransportError: it has no message, or several.
-    """
+    """Return the one message of a body; None for an answer, since this server sends no requests."""
     try:
         value = jsonrpc.parse(body)
     except RpcError as error:
@@ -94,14 +80,7 @@ def read_body(body: bytes) -> Request | Notification | None:
 
 
 def admit(server: Server[Any], request: Request, headers: Mapping[str, str]) -> str:
-    """Return the revision for a request.
-
-    Args:
-        headers: the headers of the request, with lower-case names.
-
-    Raises:
-        TransportError: the headers contradict the message, the revision is not supported, or the session is unknown.
-    """
+    """Return the revision for a request."""
     connection, header = Connection(server), headers.get(REVISION_HEADER)
     try:
         if request.method == "initialize":
@@ -142,7 +121,6 @@ def _check_headers(request: Request, headers: Mapping[str, str]) -> None:
 
 
 def _decoded(header: str | None) -> str | None:
-    """Return the value of a header, decoding the base64 form ``=?base64?...?=`` of other characters."""
     if header is None or not (header.startswith("=?base64?") and header.endswith("?=")):
         return header
     try:

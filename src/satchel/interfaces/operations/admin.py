@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from satchel.interfaces.operations import services, text
+from satchel.interfaces.operations import parameters, services, text
 from satchel.interfaces.operations.declaration import Operation, Parameter
-from satchel.interfaces.operations.parameters import RUN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,11 +54,7 @@ _SUMMARY = Operation(
     timed=True,
 )
 
-_MEMORY = Operation(
-    run=services.housekeeping.memory_use,
-    text=text.housekeeping.memory_text,
-    names_files=False,
-)
+_MEMORY = Operation(run=services.housekeeping.memory_use, text=text.housekeeping.memory_text, names_files=False)
 
 _COUNT_BY = Parameter(
     "by",
@@ -70,10 +65,7 @@ _COUNT_BY = Parameter(
 )
 
 _USAGE = Operation(
-    parameters=(_COUNT_BY.but(required=True),),
-    run=_by,
-    text=text.housekeeping.usage_text,
-    names_files=False,
+    parameters=(_COUNT_BY.but(required=True),), run=_by, text=text.housekeeping.usage_text, names_files=False
 )
 
 _PRUNE = Operation(
@@ -82,7 +74,7 @@ _PRUNE = Operation(
         Parameter(
             "keep", int, help="How many to keep per type and loop; `context.max_per_loop` if it is set, else 500."
         ),
-        RUN,
+        parameters.RUN,
     ),
     writes=True,
     destructive=True,
@@ -109,7 +101,7 @@ OPERATIONS = (
         found_by="statistics size counts store",
         command=("stats",),
         help="Count what the project keeps, and what that costs on disk.",
-        examples=("stats", "stats --by agent", "stats --layers", "stats --memory"),
+        examples=("stats", "stats --by agent", "stats --by tag", "stats --layers", "stats --memory"),
         parameters=(
             _COUNT_BY,
             Parameter(
@@ -127,14 +119,6 @@ OPERATIONS = (
         shown=text.housekeeping.people_statistics_text,
         names_files=False,
         instead={"by": _USAGE, "layers": _SUMMARY, "memory": _MEMORY},
-    ),
-    Operation(
-        command=("tags",),
-        help="List the tags, scopes, layers and categories in use, with how many decisions and rules have each.",
-        examples=("tags",),
-        run=services.housekeeping.names_in_use,
-        text=text.housekeeping.usage_text,
-        names_files=False,
     ),
     Operation(
         tool="clear_old_data",
@@ -190,8 +174,8 @@ merges the search index and gives unused space back to the disk.""",
         found_by="settings configuration options",
         run=_config,
         of_program=True,
-        text=text.config.config_text,
-        fields=text.config.config_fields,
+        text=text.housekeeping.config_text,
+        fields=text.housekeeping.config_fields,
         names_files=False,
     ),
     Operation(

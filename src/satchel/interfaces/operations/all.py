@@ -12,7 +12,6 @@ from satchel.interfaces.operations import (
     entries,
     errors,
     files,
-    items,
     messages,
     packages,
     room,
@@ -20,7 +19,6 @@ from satchel.interfaces.operations import (
     search,
     sharing,
     strategies,
-    team,
 )
 from satchel.interfaces.operations.declaration import Operation
 
@@ -29,9 +27,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *files.OPERATIONS,
     *entries.OPERATIONS,
     *search.OPERATIONS,
-    *items.OPERATIONS,
     *messages.OPERATIONS,
-    *team.OPERATIONS,
     *decisions.OPERATIONS,
     *constraints.OPERATIONS,
     *errors.OPERATIONS,

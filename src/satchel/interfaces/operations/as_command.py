@@ -32,14 +32,18 @@ from satchel.interfaces.cli.opening import done, opened
 from satchel.interfaces.cli.suggesting import SuggestingGroup
 from satchel.interfaces.operations.declaration import (
     AGENT,
+    FULL,
     Group,
     Operation,
     Parameter,
     Table,
+    fields_maker,
     help_text,
     option_of,
+    text_maker,
+    usual,
+    with_whole_texts,
 )
-from satchel.interfaces.operations.detail import FULL, fields_maker, text_maker, usual, with_whole_texts
 from satchel.interfaces.operations.parameters import DETAIL
 
 if TYPE_CHECKING:
@@ -63,8 +67,6 @@ def command_named(name: str, module: str) -> click.Command:
 
 
 class _Group(SuggestingGroup):
-    """A group of commands with the same first word, each made on use."""
-
     def __init__(self, name: str, group: Group, operations: Mapping[str, Operation]) -> None:
         super().__init__(name, help=help_text(group.help, group.examples))
         self._operations = operations
@@ -78,7 +80,6 @@ class _Group(SuggestingGroup):
 
 
 def _command(operation: Operation) -> click.Command:
-    """Return the click command for an operation."""
     parameters = _by_click_name(operation)
     function: Callable[..., int | None] = store_options(json_option(partial(_run, operation, parameters)))
     others = _selectable(operation).values()
@@ -101,13 +102,11 @@ def _command(operation: Operation) -> click.Command:
 
 
 def _selectable(operation: Operation) -> dict[str, Operation]:
-    """Return the operations selected by an option; agents select others by parameters that people do not have."""
     declared = {one.name for one in operation.parameters}
     return {name: other for name, other in operation.instead.items() if name in declared}
 
 
 def _by_click_name(operation: Operation) -> dict[str, Parameter]:
-    """Return the parameters of an operation, then those that only its alternatives have."""
     by_name: dict[str, Parameter] = {}
     for one in (operation, *_selectable(operation).values()):
         for parameter in one.parameters:
@@ -120,7 +119,6 @@ def _required(operation: Operation) -> set[str]:
 
 
 def _names_for(operation: Operation, parameters: Mapping[str, Parameter]) -> set[str]:
-    """Return click's names for the parameters of an operation."""
     names = {one.name for one in operation.parameters}
     asking = _ASKING if operation.asks else ()
     return {*asking, *({AGENT} & names), *(name for name, one in parameters.items() if one.name in names)}
@@ -135,7 +133,6 @@ def _run(
     agent: str | None = None,
     **values: Any,
 ) -> int | None:
-    """Run an operation with the values of its command; return the exit status."""
     others = _selectable(operation)
     _move_words(parameters, values)
     selector = next((name for name in others if values.get(name)), None)
@@ -177,7 +174,6 @@ def _run(
 
 
 def _act(operation: Operation, run: Callable[..., Any], arguments: dict[str, Any], **more: object) -> Any:
-    """Run an operation; after an error run it again with the corrections of a person at the terminal."""
     try:
         return run(**{**operation.renamed(arguments), **more})
     except SatchelError as error:
@@ -193,7 +189,6 @@ def _is_terminal() -> bool:
 
 @contextmanager
 def _in_words_of(operation: Operation) -> Iterator[None]:
-    """Rewrite errors with commands and options in place of tools and parameters."""
     try:
         yield
     except SatchelError as error:
@@ -204,7 +199,6 @@ def _in_words_of(operation: Operation) -> Iterator[None]:
 
 
 def _refuse_others(names: Collection[str], others: Mapping[str, Collection[str]], selector: str | None) -> None:
-    """Refuse options that the selected operation would silently ignore."""
     context = click.get_current_context()
     options = {one.name or "": one for one in context.command.params}
     labels = {name: one.opts[0] if isinstance(one, click.Option) else name.upper() for name, one in options.items()}
@@ -219,7 +213,6 @@ def _refuse_others(names: Collection[str], others: Mapping[str, Collection[str]]
 
 
 def _refuse_missing(operation: Operation, parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
-    """Refuse a call without an argument that is optional only together with another option."""
     required = _required(operation)
     for name, one in parameters.items():
         if one.name in required and values[name] in {None, ()}:
@@ -227,7 +220,6 @@ def _refuse_missing(operation: Operation, parameters: Mapping[str, Parameter], v
 
 
 def _fill_left_out(parameters: Mapping[str, Parameter], values: dict[str, Any]) -> None:
-    """Shift a value to the next argument if it is not one of its argument's choices."""
     for (name, one), (after, _) in pairwise(parameters.items()):
         value = values[name]
         if one.left_out and (value is None or (values[after] is None and value not in one.choices)):
@@ -235,7 +227,6 @@ def _fill_left_out(parameters: Mapping[str, Parameter], values: dict[str, Any]) 
 
 
 def _move_words(parameters: Mapping[str, Parameter], values: dict[str, Any]) -> None:
-    """Move the value of an argument for a file to the next argument if it names none."""
     for (name, one), (after, _) in pairwise(parameters.items()):
         value = values[name] if one.or_words else None
         if value is not None and "/" not in value and not _FILE_NAME.fullmatch(value) and not os.path.isfile(value):  # noqa: PTH113 -- pathlib is not needed
@@ -245,7 +236,6 @@ def _move_words(parameters: Mapping[str, Parameter], values: dict[str, Any]) -> 
 def _run_after_confirm(
     operation: Operation, act: Callable[..., Any], *, as_json: bool, yes: bool, dry_run: bool
 ) -> Any:
-    """Run an operation; of one that asks return the preview unless it is confirmed."""
     if operation.asks is None:
         return act()
     answer = act(dry_run=True)
@@ -261,23 +251,22 @@ def _run_after_confirm(
 
 
 def _cost(satchel: Satchel, operation: Operation, answer: Any) -> TokenCount:
-    """Return the tokens that an answer costs an agent."""
     from satchel.base.tokens import token_counter
 
     return token_counter(satchel.config.tokens_encoding).measure(operation.text(answer))
 
 
 def _show(operation: Operation, detail: str | None, answer: Any) -> None:
-    from satchel.interfaces.text.names import with_shown_names
+    from satchel.interfaces.text.parts import with_shown_names
 
     answer = with_shown_names(answer)
     if detail not in {None, FULL, usual(operation)}:
-        from satchel.interfaces.text.tables import local_time
+        from satchel.interfaces.text.lists import local_time
 
         click.echo(text_maker(operation, detail, local_time)(answer))
         return
     if isinstance(operation.shown, Table):
-        from satchel.interfaces.text.tables import show_list
+        from satchel.interfaces.text.lists import show_list
 
         show_list(answer, operation.items, operation.shown)
     elif operation.shown:
@@ -287,7 +276,7 @@ def _show(operation: Operation, detail: str | None, answer: Any) -> None:
     else:
         text, bare = operation.text, _without_notes(answer)
         if operation.timed:
-            from satchel.interfaces.text.tables import local_time
+            from satchel.interfaces.text.lists import local_time
 
             text = partial(text, when=local_time)
         if lines := text(bare):
@@ -298,7 +287,7 @@ def _show(operation: Operation, detail: str | None, answer: Any) -> None:
 
 
 def _without_notes(answer: Any) -> Any:
-    """Return an answer without notes in its text, because people read those on stderr."""
+    # people read notes on stderr
     if type(answer) is tuple:
         return tuple(map(_without_notes, answer))
     return replace(answer, notes=()) if getattr(answer, "notes", ()) else answer
@@ -313,7 +302,6 @@ def _reworded(notes: Sequence[str], operation: Operation) -> list[str]:
 
 
 def _read(parameter: Parameter, value: Any) -> Any:
-    """Return the value of a parameter: words joined, and the contents of a file or standard input."""
     if parameter.reads == "stdin":
         return given_or_read(value, _click_name(parameter))
     if parameter.reads == "file":
@@ -366,7 +354,6 @@ def _click_type(parameter: Parameter) -> click.ParamType[Any] | None:
 
 
 def _number(text: str) -> float:
-    """Parse the number of an option; an integer stays one, however long."""
     if not _NUMBER.fullmatch(text):
         raise click.BadParameter(f"{text!r} is not a number")
     return int(text) if text.lstrip("-").isdecimal() else float(text)

@@ -7,14 +7,13 @@ from typing import Any
 
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
-from satchel.interfaces.hooks.telling import tell_of_project
-from satchel.interfaces.mcp.answer import answer, notice_beside_error
-from satchel.interfaces.mcp.call import Call
+from satchel.interfaces.hooks.state import tell_of_project
+from satchel.interfaces.mcp.call import Call, answer, notice_beside_error
 from satchel.interfaces.mcp.registry import Tool
-from satchel.interfaces.operations.declaration import Operation, schema_of
-from satchel.interfaces.operations.detail import fields_maker, text_maker, with_whole_texts
+from satchel.interfaces.operations.all import OPERATIONS
+from satchel.interfaces.operations.declaration import Operation, fields_maker, schema_of, text_maker, with_whole_texts
 from satchel.interfaces.operations.parameters import DETAIL, FORMAT
-from satchel.interfaces.text.fitting import fitting_fields, fitting_text
+from satchel.interfaces.text.parts import fitting_fields, fitting_text
 from satchel.keep.sessions.actors import touch_session
 
 
@@ -77,7 +76,6 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
 
 
 def _select(operation: Operation, others: Mapping[str, Operation], arguments: Mapping[str, Any]) -> Operation:
-    """Return the operation that the arguments select; refuse arguments of others, and missing ones."""
     choosing = next((name for name in others if name in arguments), None)
     target = operation if choosing is None else others[choosing]
     strangers = [name for name in arguments if name not in _names(target)]
@@ -94,3 +92,18 @@ def _select(operation: Operation, others: Mapping[str, Operation], arguments: Ma
 
 def _names(operation: Operation) -> set[str]:
     return {one.name for one in operation.parameters if not one.for_people}
+
+
+ALL_TOOLS: tuple[Tool[Satchel], ...] = tuple(tools_of(OPERATIONS))
+
+DEFAULT_TOOLSETS: tuple[str, ...] = (
+    "context",
+    "search",
+    "decisions",
+    "constraints",
+    "briefing",
+    "errors",
+    "messages",
+    "files",
+)
+"""What is served unless ``--toolsets`` chooses."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from satchel.interfaces.operations import services, text
+from satchel.interfaces.operations import parameters, services, text
 from satchel.interfaces.operations.declaration import Operation, Parameter
-from satchel.interfaces.operations.parameters import AGENT, NEW_LOOP, NEW_TASK, RUN
 
 if TYPE_CHECKING:
     from satchel.client import Satchel
@@ -23,7 +22,7 @@ def answer_agent(
     **request: Any,
 ) -> str:
     """Brief an agent. As text the whole answer, including its notice, stays within the budget if possible."""
-    from satchel.interfaces.mcp.answer import json_answer, notice_for, text_answer
+    from satchel.interfaces.mcp.call import json_answer, notice_for, text_answer
     from satchel.interfaces.text.briefings import briefing_text, room_for
     from satchel.interfaces.text.json import fields_of
 
@@ -60,10 +59,10 @@ OPERATIONS = (
                 about="Your role: developer, tech_lead, qa_expert, investigator or your own",
                 help="developer, senior_engineer, qa_expert, tech_lead, investigator or your own.",
             ),
-            NEW_TASK.but(
+            parameters.NEW_TASK.but(
                 about="Only if several work on one task: its name", help="The task; what belongs to it goes first."
             ),
-            NEW_LOOP.but(
+            parameters.NEW_LOOP.but(
                 about="Only if you try one goal again and again: its name; briefs you on what failed before",
                 help="The loop; its scratchpads are shown, and whether it is stuck.",
             ),
@@ -92,8 +91,8 @@ OPERATIONS = (
                 "again", bool, about="Repeat what you got, as after compaction", help="Repeat what was delivered."
             ),
             Parameter("dry_run", bool, help="Record nothing as delivered.", option="--dry-run", unlisted=True),
-            RUN.but(help="The run of the loop. Default: main. [env: SATCHEL_RUN]"),
-            AGENT,
+            parameters.RUN.but(help="The run of the loop. Default: main. [env: SATCHEL_RUN]"),
+            parameters.AGENT,
         ),
         run=services.briefings.brief,
         cites=True,

@@ -2,27 +2,8 @@
 
 from __future__ import annotations
 
-from satchel.interfaces.operations import services, text
+from satchel.interfaces.operations import parameters, services, text
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
-from satchel.interfaces.operations.parameters import (
-    AGENT_UNLISTED,
-    AUTHOR,
-    CHANGES,
-    HISTORY_PAGE,
-    LAYER,
-    MATCH,
-    METADATA,
-    MIN_PRIORITY,
-    NEW_LAYER,
-    NEW_METADATA,
-    NEW_PATHS,
-    NEW_TAGS,
-    PRIORITY,
-    QUERY,
-    SUPERSEDES,
-    TAGS,
-    with_metadata,
-)
 
 GROUP = Group(
     "Add and list rules that the project must respect.",
@@ -38,15 +19,8 @@ def _person(name: str | None) -> str:
 
 BINDING = Operation(
     parameters=(
-        Parameter(
-            "file",
-            unlisted=True,
-            required=True,
-            option="FILE",
-            facts="lines",
-            or_words=True,
-        ),
-        *HISTORY_PAGE,
+        Parameter("file", unlisted=True, required=True, option="FILE", facts="lines", or_words=True),
+        *parameters.HISTORY_PAGE,
     ),
     run=services.constraints.binding,
     text=text.rules.binding_text,
@@ -71,12 +45,12 @@ OPERATIONS = (
                 help="Such as security.",
                 default="architecture",
             ),
-            PRIORITY,
-            NEW_PATHS,
-            NEW_LAYER.but(unlisted=True),
-            NEW_TAGS,
-            NEW_METADATA,
-            SUPERSEDES,
+            parameters.PRIORITY,
+            parameters.NEW_PATHS,
+            parameters.NEW_LAYER.but(unlisted=True),
+            parameters.NEW_TAGS,
+            parameters.NEW_METADATA,
+            parameters.SUPERSEDES,
             Parameter(
                 "stated_by",
                 about="your user said it in these words",
@@ -90,10 +64,10 @@ OPERATIONS = (
                 choices=("me",),
                 passed_as="only_for",
             ),
-            AGENT_UNLISTED,
+            parameters.AGENT_UNLISTED,
         ),
         run=services.constraints.add,
-        prepare=with_metadata,
+        prepare=parameters.with_metadata,
         writes=True,
         text=text.rules.added_text,
     ),
@@ -109,21 +83,16 @@ OPERATIONS = (
         examples=("rule list --layer data --priority high", "rule list src/api/auth.py"),
         parameters=(
             BINDING.parameters[0].but(required=False),
-            QUERY,
+            parameters.QUERY,
             Parameter("category", help="Only this category."),
-            MIN_PRIORITY,
-            LAYER,
-            TAGS,
-            MATCH,
-            Parameter(
-                "status",
-                about="inactive: ended",
-                choices=("active", "inactive", "all"),
-                default="active",
-            ),
-            METADATA,
-            AUTHOR.but(unlisted=True),
-            *CHANGES,
+            parameters.MIN_PRIORITY,
+            parameters.LAYER,
+            parameters.TAGS,
+            parameters.MATCH,
+            Parameter("status", about="inactive: ended", choices=("active", "inactive", "all"), default="active"),
+            parameters.METADATA,
+            parameters.AUTHOR.but(unlisted=True),
+            *parameters.CHANGES,
         ),
         run=services.constraints.find,
         instead={"file": BINDING},

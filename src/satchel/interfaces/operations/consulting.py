@@ -14,20 +14,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from satchel.client import Satchel
-    from satchel.consult.consultation import Consultation
-    from satchel.consult.conversation_records import ConversationHistory
-    from satchel.consult.panel import Panel
+    from satchel.consult.consultation import Consultation, Panel
+    from satchel.consult.records import ConversationHistory
     from satchel.interfaces.mcp.call import Call
     from satchel.interfaces.text.consultations import Conversations, Reset
     from satchel.keep.common_filters import CommonFilters
 
 _TOLD_EVERY_CHARS = 400
-"""An answer that arrives is told of whenever so much of it is new."""
+"""Characters between two progress reports of an answer."""
 
 
 def answer_agent(call: Call[Satchel], /, *, format: str = "text", **request: Any) -> str:  # noqa: A002 -- on the wire
     """Ask another model, and report each step to the caller."""
-    from satchel.interfaces.mcp.answer import answer
+    from satchel.interfaces.mcp.call import answer
     from satchel.interfaces.text.consultations import consultation_text
     from satchel.interfaces.text.json import fields_of
 
@@ -115,7 +114,7 @@ def _list(
 def _show_turns(
     satchel: Satchel, *, conversation: str, assistant: str | None = None, limit: int = DEFAULT_LIMIT, offset: int = 0
 ) -> ConversationHistory:
-    from satchel.consult.earlier import find_conversation
+    from satchel.consult.question import find_conversation
 
     match = find_conversation(satchel.consulting.conversations, conversation, assistant)
     return satchel.consulting.conversations.read(match.id, limit=limit, offset=offset)
@@ -129,7 +128,7 @@ def _reset(
     confirm: bool = False,
     dry_run: bool | None = None,
 ) -> Reset:
-    from satchel.consult.earlier import find_conversation
+    from satchel.consult.question import find_conversation
     from satchel.interfaces.text.consultations import Reset
 
     match = find_conversation(satchel.consulting.conversations, conversation, assistant)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from satchel.interfaces.operations import services, text
+from satchel.interfaces.operations import parameters, services, text
 from satchel.interfaces.operations.declaration import Operation, Parameter
-from satchel.interfaces.operations.parameters import AGENT, AGENT_UNLISTED, HISTORY_PAGE, UNLISTED_FILTERS
 
 if TYPE_CHECKING:
     from satchel.client import Satchel
@@ -18,7 +17,6 @@ _ITEM = Parameter("id", required=True, option="ID", passed_as="ref")
 def _review(
     satchel: Satchel, ref: str, *, verdict: str, evidence: str | None = None, agent: str | None = None
 ) -> Confirmed | Retracted:
-    """Confirm or retract an item."""
     if verdict == "confirm":
         return satchel.corrections.confirm(ref, evidence, agent=agent)
     return satchel.corrections.retract(ref, evidence, agent=agent)
@@ -38,11 +36,11 @@ OPERATIONS = (
             Parameter("id", about="Such as e14 or c7", required=True, passed_as="ref"),
             Parameter("verdict", choices=("confirm", "retract"), required=True),
             Parameter("evidence", about="What shows it: a test, a line, a reason"),
-            AGENT_UNLISTED,
+            parameters.AGENT_UNLISTED,
         ),
         run=_review,
         writes=True,
-        text=text.corrections.reviewed_text,
+        text=text.items.reviewed_text,
     ),
     Operation(
         command=("retract",),
@@ -52,11 +50,11 @@ OPERATIONS = (
         parameters=(
             _ITEM,
             Parameter("reason", help="Why it is no longer true.", metavar="TEXT"),
-            AGENT_UNLISTED,
+            parameters.AGENT_UNLISTED,
         ),
         run=services.corrections.retract,
         writes=True,
-        text=text.corrections.retracted_text,
+        text=text.items.retracted_text,
     ),
     Operation(
         command=("confirm",),
@@ -65,21 +63,21 @@ OPERATIONS = (
         parameters=(
             _ITEM,
             Parameter("evidence", help="What shows that it is right.", metavar="TEXT"),
-            AGENT_UNLISTED,
+            parameters.AGENT_UNLISTED,
         ),
         run=services.corrections.confirm,
         writes=True,
-        text=text.corrections.confirmed_text,
+        text=text.items.confirmed_text,
     ),
     Operation(
         command=("undo",),
         help="Undo your last change: what you wrote or added is retracted, a decision gets its last value back, what "
         "you pinned, retracted, replaced or confirmed is so no more. Refused where somebody else has changed it since.",
         examples=("undo",),
-        parameters=(AGENT,),
+        parameters=(parameters.AGENT,),
         run=services.corrections.undo_change,
         writes=True,
-        text=text.corrections.undone_text,
+        text=text.items.undone_text,
     ),
     Operation(
         command=("pin",),
@@ -88,22 +86,22 @@ OPERATIONS = (
         examples=("pin d12", "pin --remove d12", "pin --list"),
         parameters=(
             _ITEM,
-            AGENT,
+            parameters.AGENT,
             Parameter("remove", bool, help="Remove the pin of ID."),
             Parameter("list", bool, help="List what is pinned, the newest pin first."),
         ),
         run=services.pins.pin,
         writes=True,
-        text=text.corrections.pinned_text,
+        text=text.items.pinned_text,
         instead={
             "remove": Operation(
-                run=services.pins.unpin, parameters=(_ITEM, AGENT), writes=True, text=text.corrections.pinned_text
+                run=services.pins.unpin, parameters=(_ITEM, parameters.AGENT), writes=True, text=text.items.pinned_text
             ),
             "list": Operation(
                 run=services.pins.list,
-                parameters=(*UNLISTED_FILTERS, *HISTORY_PAGE),
+                parameters=(*parameters.UNLISTED_FILTERS, *parameters.HISTORY_PAGE),
                 items="pins",
-                text=text.corrections.pins_text,
+                text=text.items.pins_text,
                 names_files=False,
             ),
         },

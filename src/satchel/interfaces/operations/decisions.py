@@ -6,23 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
-from satchel.interfaces.operations import services, text
+from satchel.interfaces.operations import parameters, services, text
 from satchel.interfaces.operations.declaration import Object, Operation, Parameter, Table
-from satchel.interfaces.operations.parameters import (
-    AGENT_UNLISTED,
-    AUTHOR,
-    CHANGES,
-    HISTORY_PAGE,
-    LAYER,
-    MATCH,
-    METADATA,
-    NEW_LAYER,
-    NEW_METADATA,
-    NEW_PATHS,
-    QUERY,
-    TAGS,
-    with_metadata,
-)
 
 if TYPE_CHECKING:
     from satchel.keep.decisions import Decision
@@ -39,9 +24,9 @@ _DECISION = (
     Parameter("value", str | float, about="What holds, in full", option="VALUE"),
     Parameter("tags", list[str] | None, help=_REPLACES),
     Parameter("scopes", list[str] | None, unlisted=True, help=_REPLACES),
-    NEW_PATHS.but(type=list[str] | None, about="Globs of files it binds"),
-    NEW_LAYER.but(type=str | None, unlisted=True),
-    NEW_METADATA.but(type=dict | None),
+    parameters.NEW_PATHS.but(type=list[str] | None, about="Globs of files it binds"),
+    parameters.NEW_LAYER.but(type=str | None, unlisted=True),
+    parameters.NEW_METADATA.but(type=dict | None),
     Parameter(
         "version",
         str | None,
@@ -67,14 +52,10 @@ _DECISION = (
 
 
 def _set(
-    satchel: Satchel,
-    *,
-    decisions: list[dict[str, Any]] | None = None,
-    agent: str | None = None,
-    **decision: object,
+    satchel: Satchel, *, decisions: list[dict[str, Any]] | None = None, agent: str | None = None, **decision: object
 ) -> tuple[Decision, ...]:
-    """Set one decision, or several in one transaction. Omitted fields are not passed, so they stay unchanged."""
-    from satchel.interfaces.operations.batches import items_of
+    # omitted fields are not passed, so they stay unchanged
+    from satchel.interfaces.operations.declaration import items_of
     from satchel.keep.decisions import NewDecision
 
     items = items_of("set_decision", _DECISION, decision, "decisions", decisions)
@@ -83,7 +64,6 @@ def _set(
 
 
 def _as_set(name: str, value: Any) -> Any:
-    """Return a field as the service takes it: an empty text clears it."""
     return None if value == "" and name in _CLEARABLE else value
 
 
@@ -99,11 +79,11 @@ def _prepare(values: dict[str, Any]) -> dict[str, Any]:
     both = next((name for name in cleared if name in values), None)
     if both is not None:
         raise InvalidInput(f"{both} cannot be given and cleared at once", "Leave one of them out")
-    return with_metadata(values) | dict.fromkeys(cleared)
+    return parameters.with_metadata(values) | dict.fromkeys(cleared)
 
 
 GET = Operation(
-    parameters=(Parameter("key", required=True), *HISTORY_PAGE),
+    parameters=(Parameter("key", required=True), *parameters.HISTORY_PAGE),
     run=services.decisions.get,
     shown=text.decisions.show_history,
 )
@@ -134,14 +114,9 @@ OPERATIONS = (
                 "is_text", bool, help="Take VALUE as text even if it is a number.", option="--text", for_people=True
             ),
             Parameter(
-                "cleared",
-                list[str],
-                help="Empty this field.",
-                choices=_CLEARABLE,
-                option="--clear",
-                for_people=True,
+                "cleared", list[str], help="Empty this field.", choices=_CLEARABLE, option="--clear", for_people=True
             ),
-            AGENT_UNLISTED,
+            parameters.AGENT_UNLISTED,
         ),
         run=_set,
         prepare=_prepare,
@@ -164,18 +139,18 @@ OPERATIONS = (
             "decisions --key session_ttl",
         ),
         parameters=(
-            QUERY,
+            parameters.QUERY,
             Parameter("key", help="Show this decision with its history instead.", metavar="KEY", for_people=True),
             Parameter("status", help="Default: all of them.", choices=_STATUSES),
-            LAYER,
-            TAGS,
-            MATCH,
+            parameters.LAYER,
+            parameters.TAGS,
+            parameters.MATCH,
             Parameter("scopes", list[str], help="Only with one of these scopes."),
-            METADATA,
+            parameters.METADATA,
             Parameter("minimum", float, help="Only numbers from N.", option="--min", unlisted=True),
             Parameter("maximum", float, help="Only numbers up to N.", option="--max", unlisted=True),
-            AUTHOR,
-            *CHANGES,
+            parameters.AUTHOR,
+            *parameters.CHANGES,
         ),
         run=services.decisions.find,
         instead={"key": GET},

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, Self, dataclass_transform, get_args, get_origin
 
-from satchel.base.errors import SatchelError, Unavailable
+from satchel.base.errors import InvalidInput, SatchelError, Unavailable
 from satchel.client import Satchel
 from satchel.interfaces.operations import Function, Method
 
@@ -73,7 +73,7 @@ class Parameter(Declared):
             :data:`satchel.remote.facts.OF_PARAMETERS`; empty if it names no files.
         rare: choices accepted from agents but not listed.
         unlisted: accepted from agents but not listed, since a listing costs tokens in every session.
-        or_words: an argument for a file; what people give that is none belongs to the next argument.
+        or_words: an argument for a file; a value that names no file moves to the next argument.
     """
 
     name: str
@@ -228,14 +228,7 @@ class Operation(Declared):
         return any(one.name == AGENT for one in self.parameters)
 
     def bound(self, satchel: Satchel, notice: Mapping[str, object] | None = None) -> Callable[..., Any]:
-        """Return its implementation for an opened store, to be called with arguments by name.
-
-        Args:
-            notice: the parameters of the notice that a server sends with the answer.
-
-        Raises:
-            Unavailable: it works only on a local store, and a server has this one.
-        """
+        """Return its implementation for an opened store, to be called with arguments by name."""
         if satchel.remote is not None and not self.of_program:
             self.refuse_remote()
             facts = {one.passed_as or one.name: one.facts for one in self.parameters if one.facts}
@@ -243,11 +236,7 @@ class Operation(Declared):
         return self.run.of(satchel) if isinstance(self.run, Method) else partial(self.run, satchel)
 
     def refuse_remote(self) -> None:
-        """Refuse to run over a server if it works only on a local store.
-
-        Raises:
-            Unavailable: it does.
-        """
+        """Refuse to run over a server if it works only on a local store."""
         if self.only_here:
             raise Unavailable(f"{' '.join(self.command) or self.name} does not work over a server", self.only_here)
 
@@ -293,11 +282,7 @@ class Group(Declared):
 
 
 def schema_of(parameters: Iterable[Parameter], *, takes_less: bool = False) -> dict[str, Any]:
-    """Return the JSON schema of some parameters for agents.
-
-    Args:
-        takes_less: whether the required parameters depend on the others.
-    """
+    """Return the JSON schema of some parameters for agents."""
     visible = [parameter for parameter in parameters if not parameter.for_people]
     schema: dict[str, Any] = {"type": "object", "properties": {one.name: one.schema() for one in visible}}
     # a parameter that also comes in batches is not required
@@ -324,3 +309,67 @@ def option_of(parameter: Parameter) -> str | None:
     derived = parameter.name.removesuffix("_id")
     derived = derived.removesuffix("s") if parameter.takes_list else derived
     return f"--{derived.replace('_', '-')}"
+
+
+FULL, SNIPPETS = "full", "snippets"
+_NOUNS = {"entries": "entry", "strategies": "strategy", "changes": "file change", "patterns": "error"}
+
+
+def usual(operation: Operation) -> str:
+    """Return the default level of detail of a list."""
+    return SNIPPETS if operation.whole else FULL
+
+
+def with_whole_texts(operation: Operation, detail: str | None, answer: Any) -> Any:
+    """Return an answer with full items, if requested and not the default."""
+    return load(operation.whole)(answer) if detail == FULL and operation.whole else answer
+
+
+def text_maker(
+    operation: Operation, detail: str | None, when: Callable[[int], str] | None = None
+) -> Callable[[Any], str]:
+    """Import and return the function that renders the text of an answer."""
+    if detail in {None, FULL, usual(operation)}:
+        return load(operation.text)
+    from satchel.interfaces.text.parts import page_of
+    from satchel.interfaces.text.search import outlines_text
+
+    noun = _NOUNS.get(operation.items, operation.items.removesuffix("s"))
+    return lambda answer: outlines_text(page_of(answer), noun, str(detail), when)
+
+
+def fields_maker(operation: Operation, detail: str | None) -> Callable[[Any], Mapping[str, object]]:
+    """Import and return the function that converts an answer to JSON fields."""
+    if detail in {None, FULL, usual(operation)}:
+        return operation.json_maker()
+    from satchel.interfaces.text.parts import page_of
+    from satchel.interfaces.text.search import outlines_fields
+
+    return lambda answer: outlines_fields(page_of(answer), operation.items, str(detail))
+
+
+def items_of(
+    tool: str,
+    fields: Sequence[Parameter],
+    values: Mapping[str, object],
+    name: str,
+    several: Sequence[Mapping[str, object]] | None,
+) -> list[dict[str, Any]]:
+    """Return the checked items of a call: one from its fields, or several."""
+    if several is None and all(one.name in values for one in fields if one.required):
+        return [dict(values)]
+    # people pass one at a time, and agents' arguments were checked except for those that a batch makes optional
+    from satchel.interfaces.mcp.schema import check_arguments
+
+    schema = schema_of(fields)
+    if several is None:
+        return [check_arguments(schema, values, tool)]
+    own = [one.name for one in fields if one.required and not one.choices and one.name in values]
+    if own:
+        raise InvalidInput(
+            f"{name} was given beside {', '.join(own)}",
+            f"Put each into {name}; only what all share may stand beside it",
+        )
+    return [
+        check_arguments(schema, {**values, **item}, tool, f"{name}[{place}].") for place, item in enumerate(several)
+    ]

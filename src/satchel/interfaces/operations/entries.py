@@ -5,24 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from satchel.client import Satchel
-from satchel.interfaces.operations import services, text
+from satchel.interfaces.operations import parameters, services, text
 from satchel.interfaces.operations.declaration import Object, Operation, Parameter
-from satchel.interfaces.operations.parameters import (
-    AGENT,
-    AUTHOR,
-    CHANGES,
-    FILE,
-    LOOP,
-    NEW_LOOP,
-    NEW_TASK,
-    QUERY,
-    RUN,
-    RUN_READ,
-    STATUS,
-    SUPERSEDES,
-    TASK,
-    TYPES,
-)
 from satchel.keep.entries import ENTRY_TYPES, NewEntry
 
 if TYPE_CHECKING:
@@ -49,8 +33,8 @@ _NOTE = (
         option="CONTENT",
         reads="stdin",
     ),
-    NEW_TASK,
-    NEW_LOOP,
+    parameters.NEW_TASK,
+    parameters.NEW_LOOP,
     Parameter(
         "file",
         about="Also as a.py:12-20",
@@ -58,7 +42,7 @@ _NOTE = (
         facts="cited",
     ),
     Parameter("line", int, help="The line in that file.", unlisted=True),
-    SUPERSEDES,
+    parameters.SUPERSEDES,
 )
 
 
@@ -70,8 +54,7 @@ def _write(
     agent: str | None = None,
     **note: object,
 ) -> tuple[Entry, ...]:
-    """Save one note, or several in one transaction."""
-    from satchel.interfaces.operations.batches import items_of
+    from satchel.interfaces.operations.declaration import items_of
 
     new = [NewEntry(**one) for one in items_of("write_context", _NOTE, note, "entries", entries)]
     return satchel.entries.write_many(new, run_id=run_id, agent=agent)
@@ -97,8 +80,8 @@ OPERATIONS = (
         parameters=(
             *_NOTE,
             Parameter("entries", list[Object], about="Several at once: [{type*, content*, file}]", option=None),
-            RUN,
-            AGENT,
+            parameters.RUN,
+            parameters.AGENT,
         ),
         run=_write,
         writes=True,
@@ -118,16 +101,16 @@ OPERATIONS = (
         help="Read notes, newest first, or those that match WORDS best. Any text is a valid search.",
         examples=("read where do sessions live --type discovery",),
         parameters=(
-            QUERY,
-            QUERY.but(name="search", option=None, passed_as="query", unlisted=True),
-            TYPES.but(choices=ENTRY_TYPES),
-            AUTHOR,
-            TASK,
-            LOOP,
-            FILE,
-            STATUS,
-            RUN_READ,
-            *CHANGES,
+            parameters.QUERY,
+            parameters.QUERY.but(name="search", option=None, passed_as="query", unlisted=True),
+            parameters.TYPES.but(choices=ENTRY_TYPES),
+            parameters.AUTHOR,
+            parameters.TASK,
+            parameters.LOOP,
+            parameters.FILE,
+            parameters.STATUS,
+            parameters.RUN_READ,
+            *parameters.CHANGES,
             Parameter("tokens", bool, help="Say how many tokens the answer costs an agent.", for_people=True),
         ),
         run=services.entries.read,

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
-from satchel.interfaces.operations import services, text
+from satchel.interfaces.operations import parameters, services, text
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter
-from satchel.interfaces.operations.parameters import AGENT, AGENT_UNLISTED, CHANGES, NEW_LOOP, NEW_TASK, QUERY, RUN
 
 if TYPE_CHECKING:
     from satchel.keep.patterns.records import Solution
@@ -27,7 +26,6 @@ GROUP = Group(
 def _outcome(
     satchel: Satchel, ref: str, *, solution: str | None = None, helped: bool = True, agent: str | None = None
 ) -> Solution | Strategy:
-    """Record whether a solution or strategy helped, or what fixed an error, depending on the letter of its short id."""
     is_id = _JUDGED.fullmatch(ref) is not None
     if solution is None:
         if not is_id:
@@ -82,8 +80,8 @@ OPERATIONS = (
             Parameter(
                 "solution", about="What fixed it, if you know", help="What fixed it, if that is known.", metavar="TEXT"
             ),
-            NEW_TASK.but(help="The task it was met in."),
-            NEW_LOOP.but(help="The loop it was met in; what makes that succeed is its fix."),
+            parameters.NEW_TASK.but(help="The task it was met in."),
+            parameters.NEW_LOOP.but(help="The loop it was met in; what makes that succeed is its fix."),
             Parameter(
                 "ttl_days",
                 int,
@@ -91,8 +89,8 @@ OPERATIONS = (
                 metavar="DAYS",
                 for_people=True,
             ),
-            RUN,
-            AGENT,
+            parameters.RUN,
+            parameters.AGENT,
         ),
         run=services.patterns.report,
         writes=True,
@@ -105,7 +103,7 @@ OPERATIONS = (
         help="List the errors that were met with their solutions, the newest first, or what matches WORDS best.",
         examples=("error list --lang python --state unsolved",),
         parameters=(
-            QUERY,
+            parameters.QUERY,
             Parameter("lang", help="Only errors of this language, and of any."),
             Parameter("error_type", help="Only errors of this type.", option="--type", metavar="TYPE"),
             Parameter(
@@ -119,7 +117,7 @@ OPERATIONS = (
                 choices=("offered", "all"),
                 default="offered",
             ),
-            *CHANGES,
+            *parameters.CHANGES,
         ),
         run=services.patterns.find,
         items="patterns",
@@ -156,7 +154,7 @@ OPERATIONS = (
                 default=True,
                 option="--helped/--failed",
             ),
-            AGENT_UNLISTED,
+            parameters.AGENT_UNLISTED,
         ),
         run=_outcome,
         writes=True,

@@ -5,19 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import ERROR_KINDS
-from satchel.interfaces.operations import services, text
+from satchel.interfaces.operations import parameters, services, text
 from satchel.interfaces.operations.declaration import Group, Object, Operation, Parameter, Table
-from satchel.interfaces.operations.parameters import (
-    AGENT,
-    AGENT_UNLISTED,
-    AUTHOR,
-    CHANGES,
-    LAYER,
-    NEW_LAYER,
-    PAGE,
-    QUERY,
-    one_of,
-)
 
 if TYPE_CHECKING:
     from satchel.keep.files.records import Claimed
@@ -30,11 +19,11 @@ GROUP = Group(
 )
 
 
-def _taken(claimed: Claimed) -> list[str]:
+def _new_claims(claimed: Claimed) -> list[str]:
     return [one.path for one in claimed.claims if not one.is_key and one.path not in claimed.renewed]
 
 
-_paths_or_all = one_of("paths", "name at least one of PATHS, or give --all")
+_paths_or_all = parameters.one_of("paths", "name at least one of PATHS, or give --all")
 
 
 def _without_all(values: dict[str, Any]) -> dict[str, Any]:
@@ -89,12 +78,12 @@ OPERATIONS = (
                 option="--wait",
                 metavar="SECONDS",
             ),
-            AGENT,
+            parameters.AGENT,
         ),
         run=services.files.claim,
         writes=True,
         text=text.files.claimed_text,
-        takes=_taken,
+        takes=_new_claims,
         timed=True,
     ),
     Operation(
@@ -108,13 +97,7 @@ OPERATIONS = (
         help="Give claims back.",
         examples=('file release src/auth.py --description "refresh tokens" --agent builder',),
         parameters=(
-            Parameter(
-                "paths",
-                list[str],
-                about="Default: all of yours here",
-                option="PATHS...",
-                facts="claimed",
-            ),
+            Parameter("paths", list[str], about="Default: all of yours here", option="PATHS...", facts="claimed"),
             Parameter("all", bool, help="All of the agent's claims in this worktree, and of keys.", for_people=True),
             Parameter(
                 "description",
@@ -123,13 +106,9 @@ OPERATIONS = (
                 metavar="TEXT",
             ),
             Parameter(
-                "descriptions",
-                Object,
-                about="Or for each: {path: what you did there}",
-                option=None,
-                facts="claimed",
+                "descriptions", Object, about="Or for each: {path: what you did there}", option=None, facts="claimed"
             ),
-            AGENT,
+            parameters.AGENT,
         ),
         run=services.files.release,
         writes=True,
@@ -143,13 +122,7 @@ OPERATIONS = (
         "holds one; recent changes are hints. Without FILE all that you have claimed.",
         examples=("file check src/auth.py --agent builder && $EDITOR src/auth.py",),
         parameters=(
-            Parameter(
-                "paths",
-                list[str],
-                option="FILE...",
-                passed_as="files",
-                facts="claimed",
-            ),
+            Parameter("paths", list[str], option="FILE...", passed_as="files", facts="claimed"),
             Parameter(
                 "window_seconds",
                 int,
@@ -158,7 +131,7 @@ OPERATIONS = (
                 option="--window",
                 metavar="SECONDS",
             ),
-            AGENT_UNLISTED,
+            parameters.AGENT_UNLISTED,
         ),
         run=services.files.check,
         text=text.files.checked_text,
@@ -173,7 +146,7 @@ OPERATIONS = (
         parameters=(
             Parameter("author", help="Only this agent's, this client's, or me."),
             Parameter("path", help="Only those that cover this path, or are of this key.", facts="claimed"),
-            *PAGE,
+            *parameters.PAGE,
         ),
         run=services.files.claims,
         items="claims",
@@ -202,8 +175,8 @@ OPERATIONS = (
             Parameter("file", about="Such as src/a.py", required=True, option="FILE", facts="file"),
             Parameter("change", choices=_CHANGES, required=True, option="CHANGE"),
             Parameter("description", about="What you did and why", help="What was done.", metavar="TEXT"),
-            NEW_LAYER.but(unlisted=True),
-            AGENT_UNLISTED,
+            parameters.NEW_LAYER.but(unlisted=True),
+            parameters.AGENT_UNLISTED,
         ),
         run=services.files.record,
         writes=True,
@@ -219,7 +192,7 @@ OPERATIONS = (
         help="List recorded edits, the newest first, or what matches WORDS best.",
         examples=("file list --file src/auth/ --since 2h",),
         parameters=(
-            QUERY,
+            parameters.QUERY,
             Parameter(
                 "file",
                 about="A file, or folder/",
@@ -227,9 +200,9 @@ OPERATIONS = (
                 facts="lines",
             ),
             Parameter("change", help="Only this kind of change.", choices=_CHANGES, unlisted=True),
-            AUTHOR.but(about="", help="Only what this agent did, or this client's agents, or me."),
-            LAYER,
-            *CHANGES,
+            parameters.AUTHOR.but(about="", help="Only what this agent did, or this client's agents, or me."),
+            parameters.LAYER,
+            *parameters.CHANGES,
         ),
         run=services.files.changes,
         items="changes",

@@ -1,4 +1,4 @@
-"""Messages between agents: send, list, mark as read."""
+"""Messages, and the sessions at work in the project."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import InvalidInput, SatchelError
-from satchel.interfaces.operations import services, text
-from satchel.interfaces.operations.declaration import Group, Operation, Parameter
-from satchel.interfaces.operations.detail import FULL
-from satchel.interfaces.operations.parameters import AGENT, CHANGES, MIN_PRIORITY, PRIORITY, QUERY, one_of
+from satchel.interfaces import line
+from satchel.interfaces.operations import parameters, services, text
+from satchel.interfaces.operations.declaration import FULL, Group, Operation, Parameter
 
 if TYPE_CHECKING:
     from satchel.client import Satchel
@@ -44,16 +43,10 @@ def _prepare(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read(
-    satchel: Satchel,
-    *,
-    detail: str | None = None,
-    wait_seconds: int = 0,
-    agent: str | None = None,
-    **filters: Any,
+    satchel: Satchel, *, detail: str | None = None, wait_seconds: int = 0, agent: str | None = None, **filters: Any
 ) -> MessagePage:
-    """List messages, and mark as read those that an agent sees in full, before its answer is cut."""
-    from satchel.interfaces.text.fitting import fitting
     from satchel.interfaces.text.messages import messages_text
+    from satchel.interfaces.text.parts import fitting
 
     page = satchel.messages.inbox(wait_seconds=wait_seconds, agent=agent, **filters)
     if detail not in {None, FULL}:
@@ -63,12 +56,11 @@ def _read(
 
 
 def _list_sent(satchel: Satchel, *, agent: str | None = None, **filters: Any) -> MessagePage:
-    """List the agent's own messages."""
     return satchel.messages.inbox(sender="me", agent=agent, **filters)
 
 
 _INBOX = (
-    QUERY,
+    parameters.QUERY,
     Parameter("unread", bool, help="Only those not read yet."),
     Parameter(
         "wait_seconds",
@@ -80,7 +72,7 @@ _INBOX = (
         metavar="SECONDS",
     ),
     Parameter("types", list[str], help="May be repeated.", choices=_TYPES, unlisted=True),
-    MIN_PRIORITY.but(unlisted=True),
+    parameters.MIN_PRIORITY.but(unlisted=True),
     Parameter(
         "from",
         about="Who sent it; me: what you sent, and who read it",
@@ -94,9 +86,12 @@ _INBOX = (
         help="The whole thread that this message belongs to.",
         metavar="ID",
     ),
-    *CHANGES,
-    AGENT,
+    *parameters.CHANGES,
+    parameters.AGENT,
 )
+
+_LINE = Operation(run=line.counted, shown=line.show, names_files=False, lists_messages=True)
+
 
 OPERATIONS = (
     Operation(
@@ -118,7 +113,7 @@ OPERATIONS = (
                 metavar="AGENT",
             ),
             Parameter("type", about="request: a question", choices=_TYPES, default="info"),
-            PRIORITY,
+            parameters.PRIORITY,
             Parameter(
                 "payload",
                 dict | list | str | float | bool,
@@ -136,7 +131,7 @@ OPERATIONS = (
                 option="--answer-within",
                 metavar="MINUTES",
             ),
-            AGENT,
+            parameters.AGENT,
         ),
         run=services.messages.send,
         writes=True,
@@ -171,7 +166,7 @@ OPERATIONS = (
         command=("message", "sent"),
         help="List the messages that you sent, the newest first, with who has read them.",
         examples=("message sent", "message sent --agent planner --since 1d"),
-        parameters=(QUERY, *CHANGES, AGENT),
+        parameters=(parameters.QUERY, *parameters.CHANGES, parameters.AGENT),
         run=_list_sent,
         items="messages",
         shown=text.messages.show_sent,
@@ -184,11 +179,44 @@ OPERATIONS = (
         parameters=(
             Parameter("ids", list[str], option="ID...", passed_as="refs"),
             Parameter("all", bool, help="All that are unread.", passed_as="everything"),
-            AGENT,
+            parameters.AGENT,
         ),
         run=services.messages.mark_read,
         writes=True,
-        prepare=one_of("ids", "name the ID of at least one message, or give --all"),
+        prepare=parameters.one_of("ids", "name the ID of at least one message, or give --all"),
         text=text.messages.marked_text,
+    ),
+    Operation(
+        tool="get_team",
+        toolset="messages",
+        title="Who is at work",
+        about="Who is at work: each agent's client, branch, task, claims, last scratchpad, state and since when.",
+        found_by="who is editing who else is working team agents online what are the others doing what did the "
+        "others do context from other agents",
+        command=("who",),
+        help="Show the sessions of clients in this project: who works in each, where, at which task, what they claim, "
+        "and where they left off. Of those that are gone the last 8 hours are shown.",
+        examples=("who", "who --all", "who --line"),
+        parameters=(
+            Parameter(
+                "all",
+                bool,
+                about="Also those who left in the last 14 days",
+                help="All of the last 14 days, gone ones too.",
+            ),
+            Parameter(
+                "line",
+                bool,
+                help="One line for a prompt: how many are at work, are stuck, and wait unread.",
+                for_people=True,
+            ),
+            *parameters.UNLISTED_FILTERS,
+        ),
+        instead={"line": _LINE},
+        run=services.sessions.team,
+        items="sessions",
+        text=text.team.team_text,
+        shown=text.team.show_team,
+        names_files=False,
     ),
 )

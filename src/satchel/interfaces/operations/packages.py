@@ -6,21 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.base import vocabulary
 from satchel.base.errors import ERROR_KINDS, InvalidInput
-from satchel.interfaces.operations import services, text
+from satchel.interfaces.operations import parameters, services, text
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter
-from satchel.interfaces.operations.parameters import (
-    AGENT_UNLISTED,
-    AUTHOR,
-    CHANGES,
-    MIN_PRIORITY,
-    NEW_TASK,
-    PRIORITY,
-    QUERY,
-    RUN,
-    RUN_READ,
-    STATUS,
-    TASK,
-)
 
 if TYPE_CHECKING:
     from satchel.client import Satchel
@@ -89,12 +76,9 @@ _SET_PRIORITY = Operation(
         ),
         Parameter("priority", choices=vocabulary.PRIORITIES, option="PRIORITY"),
         Parameter(
-            "event",
-            unlisted=True,
-            help="What happened, instead: changes the priority by rule.",
-            choices=_EVENTS,
+            "event", unlisted=True, help="What happened, instead: changes the priority by rule.", choices=_EVENTS
         ),
-        AGENT_UNLISTED,
+        parameters.AGENT_UNLISTED,
     ),
     run=_change,
     writes=True,
@@ -131,8 +115,8 @@ OPERATIONS = (
                 metavar="TEXT",
             ),
             Parameter("type", choices=_TYPES, default="research"),
-            PRIORITY,
-            NEW_TASK.but(help="The task it belongs to. Default: the whole run."),
+            parameters.PRIORITY,
+            parameters.NEW_TASK.but(help="The task it belongs to. Default: the whole run."),
             Parameter(
                 "consumers",
                 list[str],
@@ -147,8 +131,8 @@ OPERATIONS = (
                 help="The package that this one replaces.",
                 metavar="ID",
             ),
-            RUN,
-            AGENT_UNLISTED,
+            parameters.RUN,
+            parameters.AGENT_UNLISTED,
         ),
         run=services.packages.save,
         writes=True,
@@ -167,19 +151,15 @@ OPERATIONS = (
         help="List packages, the most urgent first, or what matches WORDS best.",
         examples=("package list --priority high --role developer",),
         parameters=(
-            QUERY,
+            parameters.QUERY,
             Parameter("types", list[str], help="May be repeated.", choices=_TYPES, unlisted=True),
-            MIN_PRIORITY.but(unlisted=True),
-            TASK.but(help="Only those of this task, or of the whole run."),
-            Parameter(
-                "role",
-                unlisted=True,
-                help="Only those meant for this role, or for any.",
-            ),
-            AUTHOR.but(help="Only what this agent produced."),
-            STATUS.but(unlisted=True),
-            *CHANGES,
-            RUN_READ,
+            parameters.MIN_PRIORITY.but(unlisted=True),
+            parameters.TASK.but(help="Only those of this task, or of the whole run."),
+            Parameter("role", unlisted=True, help="Only those meant for this role, or for any."),
+            parameters.AUTHOR.but(help="Only what this agent produced."),
+            parameters.STATUS.but(unlisted=True),
+            *parameters.CHANGES,
+            parameters.RUN_READ,
         ),
         run=services.packages.find,
         items="packages",

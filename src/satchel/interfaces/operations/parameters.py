@@ -17,14 +17,12 @@ AGENT = Parameter(
 """Who acts; the command line opens the store as that agent."""
 
 AGENT_UNLISTED = AGENT.but(unlisted=True)
-"""Who acts, where few would say so: every tool takes it."""
+"""The actor, for tools where naming it is rare."""
 
 RUN = Parameter("run_id", help="The run. Default: main. [env: SATCHEL_RUN]", unlisted=True)
 """A named piece of work; few agents name one, since a run binds the session that started it."""
 
-RUN_READ = RUN.but(
-    help="Only this run, or * for all. Default: all. [env: SATCHEL_RUN]",
-)
+RUN_READ = RUN.but(help="Only this run, or * for all. Default: all. [env: SATCHEL_RUN]")
 FORMAT = Parameter("format", choices=("text", "json"), option=None, unlisted=True)
 PRIORITY = Parameter("priority", choices=vocabulary.PRIORITIES, default="medium")
 
@@ -40,10 +38,7 @@ NEW_LOOP = NEW_TASK.but(name="loop_id", help="The loop it belongs to.")
 TASK = Parameter("task_id", help="Only this task.")
 LOOP = Parameter("loop_id", about="Only this loop: attempts at one goal", help="Only this loop.")
 SUPERSEDES = Parameter(
-    "supersedes",
-    about="Id of what it replaces",
-    help="The id of what it corrects and replaces.",
-    metavar="ID",
+    "supersedes", about="Id of what it replaces", help="The id of what it corrects and replaces.", metavar="ID"
 )
 AUTHOR = Parameter(
     "author",
@@ -108,12 +103,7 @@ PAGE = (*UNLISTED_FILTERS, DETAIL, *_LIMITS)
 
 CHANGES = (
     *UNLISTED_FILTERS,
-    Parameter(
-        "after_seq",
-        int,
-        help="Only what changed after this number, in that order.",
-        unlisted=True,
-    ),
+    Parameter("after_seq", int, help="Only what changed after this number, in that order.", unlisted=True),
     Parameter("order", help="By time, instead of the usual order.", choices=ORDERS, unlisted=True),
     DETAIL,
     *_LIMITS,

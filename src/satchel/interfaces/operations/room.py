@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from satchel.interfaces.operations import services
+from satchel.interfaces.operations import parameters, services
 from satchel.interfaces.operations.declaration import Operation, Parameter
-from satchel.interfaces.operations.parameters import AGENT
 
 _PERSON = Parameter("person", about="human:NAME, or human; default who calls")
 _REF = Parameter("ref", about="The item's short id", required=True)
@@ -21,7 +20,7 @@ OPERATIONS = (
     _for_programs(services.room.since, _PERSON),
     _for_programs(services.room.where),
     _for_programs(services.room.status, _PERSON),
-    _for_programs(services.room.collisions),
+    _for_programs(services.room.conflicts),
     _for_programs(services.room.reached),
     _for_programs(
         services.room.threads,
@@ -38,10 +37,23 @@ OPERATIONS = (
         Parameter("limit", int, about="0 to 500"),
         Parameter("offset", int, about="How many to skip"),
     ),
+    _for_programs(services.room.spending, Parameter("days", int, about="Number of days, 1 to 90; default 14")),
     _for_programs(
-        services.room.spending,
-        Parameter("days", int, about="Number of days, 1 to 90; default 14"),
+        services.room.sent,
+        Parameter("limit", int, about="1 to 100; default 20"),
+        _PERSON,
     ),
+    _for_programs(services.room.facets),
+    _for_programs(
+        services.room.flags,
+        Parameter("refs", list[str], required=True, about="1 to 100 short ids"),
+    ),
+    _for_programs(
+        services.room.briefings,
+        Parameter("session", about="uid of a session; default all"),
+        Parameter("limit", int, about="1 to 100; default 20"),
+    ),
+    _for_programs(services.room.worktrees),
     _for_programs(
         services.room.see,
         Parameter(
@@ -71,6 +83,12 @@ OPERATIONS = (
         writes=True,
     ),
     _for_programs(
+        services.room.restore_claim,
+        Parameter("ending", int, required=True, about="The number from the answer that ended the claim"),
+        _PERSON,
+        writes=True,
+    ),
+    _for_programs(
         services.room.accept_proposal,
         Parameter("ref", required=True, about="The ref of the need"),
         _PERSON,
@@ -83,15 +101,12 @@ OPERATIONS = (
         writes=True,
     ),
     _for_programs(
-        services.room.unsee,
-        Parameter("ref", required=True, about="What answers call id"),
-        _PERSON,
-        writes=True,
+        services.room.unsee, Parameter("ref", required=True, about="What answers call id"), _PERSON, writes=True
     ),
     _for_programs(
         services.messages.mark_unread,
         Parameter("refs", list[str], required=True, about="Messages"),
-        AGENT,
+        parameters.AGENT,
         writes=True,
     ),
     _for_programs(
@@ -101,7 +116,7 @@ OPERATIONS = (
         Parameter("value", about="What is decided; default what the note says"),
         Parameter("rationale", about="Why"),
         Parameter("expected_revision", int, about="Only if the decision is at this revision; 0: only if it is new"),
-        AGENT,
+        parameters.AGENT,
         writes=True,
     ),
     _for_programs(
@@ -109,14 +124,14 @@ OPERATIONS = (
         Parameter("id", about="Of the decision", required=True, passed_as="ref"),
         Parameter("revision", int, about="That the promotion made", required=True),
         Parameter("correction", int, about="That the promotion made", required=True),
-        AGENT,
+        parameters.AGENT,
         writes=True,
     ),
     _for_programs(
         services.decisions.take_back,
         Parameter("id", about="Its id or key", required=True, passed_as="key"),
         Parameter("revision", int, about="That the change to take back made", required=True),
-        AGENT,
+        parameters.AGENT,
         writes=True,
     ),
 )

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from satchel.base.records import dataclass
-from satchel.interfaces.operations import services, text
+from satchel.interfaces.operations import parameters, services, text
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
-from satchel.interfaces.operations.parameters import PAGE, RUN_READ
 
 if TYPE_CHECKING:
     from satchel.brief.extraction import StrategyProposal
@@ -111,7 +110,7 @@ OPERATIONS = (
         command=("run", "list"),
         help="List runs, the newest first.",
         examples=("run list --status active",),
-        parameters=(Parameter("status", choices=_STATUSES), *PAGE),
+        parameters=(Parameter("status", choices=_STATUSES), *parameters.PAGE),
         run=services.runs.list,
         items="runs",
         text=text.runs.runs_text,
@@ -139,7 +138,7 @@ OPERATIONS = (
         command=("run", "state"),
         help="Show what is known in all runs or in one: the analysis, discoveries, decisions, errors and the review.",
         examples=("run state --run login-page",),
-        parameters=(RUN_READ,),
+        parameters=(parameters.RUN_READ,),
         run=services.entries.load_state,
         cites=True,
         text=text.runs.state_text,

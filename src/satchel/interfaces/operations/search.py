@@ -1,4 +1,4 @@
-"""Search over all items."""
+"""Search everything, and show items of any kind by their ids."""
 
 from __future__ import annotations
 
@@ -6,25 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.client import Satchel
 from satchel.find.kind import Kind
-from satchel.interfaces.operations import text
+from satchel.interfaces.operations import parameters, services, text
 from satchel.interfaces.operations.declaration import Operation, Parameter
-from satchel.interfaces.operations.parameters import (
-    AUTHOR,
-    COMMON_FILTERS,
-    DETAIL,
-    FILE,
-    LIMIT,
-    LOOP,
-    OFFSET,
-    QUERY,
-    RUN_READ,
-    STATUS,
-    TASK,
-    TYPES,
-)
 
 if TYPE_CHECKING:
     from satchel.keep.finding import FoundPage
+    from satchel.keep.items import OpenedItems
 
 _KINDS = tuple(kind.name.lower() for kind in Kind)
 
@@ -39,6 +26,12 @@ def _search(satchel: Satchel, *, query: str | None = None, limit: int = _FOR_AGE
 def _prepare(values: dict[str, Any]) -> dict[str, Any]:
     syntax = "operators" if values.pop("operators") else "natural"
     return values | {"syntax": syntax}
+
+
+def _files(opened: OpenedItems) -> list[str | None]:
+    # the text on a file has its claims
+    records = [getattr(item.record, "package", item.record) for item in opened.items if item.kind != "file"]
+    return [getattr(record, "file", getattr(record, "path", None)) for record in records]
 
 
 OPERATIONS = (
@@ -56,13 +49,8 @@ OPERATIONS = (
         "it lists what is newest.",
         examples=("search where do sessions expire",),
         parameters=(
-            QUERY,
-            Parameter(
-                "like",
-                unlisted=True,
-                help="Find more like this item instead.",
-                metavar="ID",
-            ),
+            parameters.QUERY,
+            Parameter("like", unlisted=True, help="Find more like this item instead.", metavar="ID"),
             Parameter(
                 "syntax",
                 about="operators: AND OR NOT prefix* ( )",
@@ -76,7 +64,7 @@ OPERATIONS = (
                 help="WORDS use AND, OR, NOT or -, prefix*, phrases and parentheses.",
                 for_people=True,
             ),
-            RUN_READ.but(help="Only this run. Default: all of the project."),
+            parameters.RUN_READ.but(help="Only this run. Default: all of the project."),
             Parameter(
                 "kinds",
                 list[str],
@@ -85,17 +73,17 @@ OPERATIONS = (
                 choices=_KINDS,
                 metavar="KIND",
             ),
-            TYPES.but(about="Such as discovery"),
-            AUTHOR,
-            TASK,
-            LOOP.but(unlisted=True),
-            FILE,
-            *COMMON_FILTERS,
-            STATUS,
+            parameters.TYPES.but(about="Such as discovery"),
+            parameters.AUTHOR,
+            parameters.TASK,
+            parameters.LOOP.but(unlisted=True),
+            parameters.FILE,
+            *parameters.COMMON_FILTERS,
+            parameters.STATUS,
             Parameter("explain", bool, help="Say how each score came about.", unlisted=True),
-            DETAIL,
-            LIMIT.but(default_for_agents=_FOR_AGENTS),
-            OFFSET,
+            parameters.DETAIL,
+            parameters.LIMIT.but(default_for_agents=_FOR_AGENTS),
+            parameters.OFFSET,
         ),
         run=_search,
         cites=True,
@@ -104,5 +92,37 @@ OPERATIONS = (
         text=text.search.results_text,
         whole=text.search.with_whole_texts,
         shown=text.search.show_results,
+    ),
+    Operation(
+        tool="get_items",
+        toolset="context",
+        title="Open items",
+        about="Show items of any kind in full by id, a decision with its history by decision:KEY, and by file:PATH who "
+        "holds or changed a file, what binds it, and notes on it.",
+        found_by="open show read full text details by id memory notes remember recall decision history why was this "
+        "chosen who is editing locked free conflict may I edit rules of a file",
+        command=("show",),
+        help="Show items of any kind in full, by their short ids; a decision with its history as decision:KEY, and all "
+        "about a file as file:PATH.",
+        examples=("show e14 d1 c3", "show decision:session_ttl file:src/auth.py"),
+        parameters=(
+            Parameter(
+                "ids",
+                list[str],
+                about="Such as e14, m3, decision:session_ttl, file:src/a.py; up to 20",
+                required=True,
+                option="ID...",
+                passed_as="refs",
+                facts="opened",
+            ),
+            Parameter("offset", int, about="Characters to skip, where an answer said so", option=None),
+            parameters.AGENT_UNLISTED,
+        ),
+        run=services.items.read,
+        cites=True,
+        text=text.items.items_text,
+        shown=text.items.whole_text,
+        fields=text.items.items_fields,
+        names_files=_files,
     ),
 )

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from satchel.base.errors import ERROR_KINDS
 from satchel.base.vocabulary import RESOLUTIONS, SHARING_RULES
-from satchel.interfaces.operations import services, text
+from satchel.interfaces.operations import parameters, services, text
 from satchel.interfaces.operations.declaration import Operation, Parameter
-from satchel.interfaces.operations.parameters import UNLISTED_FILTERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,8 +34,8 @@ _AGENTS_MD = Operation(
     run=services.documents.write_block,
     parameters=(Parameter("remove", bool), Parameter("check", bool)),
     writes=True,
-    text=text.documents.block_text,
-    asks=text.documents.block_question,
+    text=text.sharing.block_text,
+    asks=text.sharing.block_question,
     status=lambda block: ERROR_KINDS["conflict"].exit_status if block.is_check and block.changed else None,
     names_files=False,
     only_here=_ONLY_HERE,
@@ -156,7 +155,7 @@ it.""",
             Parameter("accept", bool, help="Let what waits hold; what it replaces is kept in its history."),
             Parameter("reject", bool, help="Pass over what waits until it changes."),
             Parameter("diff", bool, help="Show what waits beside what is here."),
-            *UNLISTED_FILTERS,
+            *parameters.UNLISTED_FILTERS,
         ),
         run=services.shared.standing,
         items="items",

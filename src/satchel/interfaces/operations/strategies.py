@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from satchel.interfaces.operations import services, text
+from satchel.interfaces.operations import parameters, services, text
 from satchel.interfaces.operations.declaration import Group, Operation, Parameter, Table
-from satchel.interfaces.operations.parameters import AGENT_UNLISTED, AUTHOR, CHANGES, QUERY, STATUS, SUPERSEDES
 
 GROUP = Group(
     "Save and list strategies: approaches that worked. `satchel error outcome s3` says whether one helped.",
@@ -36,8 +35,8 @@ OPERATIONS = (
                 "lang", about="Programming language; default any", help="The programming language. Default: any."
             ),
             Parameter("framework", about="Default any", help="The framework. Default: any."),
-            SUPERSEDES,
-            AGENT_UNLISTED,
+            parameters.SUPERSEDES,
+            parameters.AGENT_UNLISTED,
         ),
         run=services.strategies.save,
         writes=True,
@@ -48,14 +47,14 @@ OPERATIONS = (
         help="List strategies, those that helped most often first, or what matches WORDS best.",
         examples=("strategy list --lang python --framework django", "strategy list --from-run r1"),
         parameters=(
-            QUERY,
+            parameters.QUERY,
             Parameter("topic", help="Only this topic."),
             Parameter("lang", help="Only those for this language, or for any."),
             Parameter("framework", help="Only those for this framework, or for any."),
-            AUTHOR,
-            STATUS,
+            parameters.AUTHOR,
+            parameters.STATUS,
             _FROM_RUN,
-            *CHANGES,
+            *parameters.CHANGES,
         ),
         run=services.strategies.find,
         instead={

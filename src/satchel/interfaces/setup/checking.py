@@ -2,25 +2,161 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
+from threading import Timer
 
 from satchel.base import user_files
 from satchel.base.errors import SatchelError
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
-from satchel.interfaces.setup.asking import codex_hooks, is_older, program_of, version_of
 from satchel.interfaces.setup.clients import Client, Place, Target, Wish
-from satchel.interfaces.setup.doubles import doubles_of, plugin_of
 from satchel.interfaces.setup.editing import parse
-from satchel.interfaces.setup.entries import JsonPart, Server, address_of, asks_satchel
-from satchel.interfaces.setup.guide import found_in, left_for_user, reads_hooks_of_claude
-from satchel.interfaces.setup.launcher import on_path
+from satchel.interfaces.setup.entries import JsonPart, Server, address_of, asks_satchel, on_path
+from satchel.interfaces.setup.guide import (
+    doubles_of,
+    found_in,
+    left_for_user,
+    plugin_of,
+    reads_hooks_of_claude,
+    trust_step,
+    trusts_folder_of_codex,
+)
 from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, State, at, hook_of
 from satchel.interfaces.setup.texts import TextPart
-from satchel.interfaces.setup.trust import trust_step, trusts_folder_of_codex
+
+_LIMIT_SECONDS = 5
+_MOST_BYTES = 1 << 20
+_VERSION = re.compile(r"\d+\.\d+\.\d+")
+
+
+def program_of(client: Client, place: Place) -> Path | None:
+    """Return the client's program found on the user's PATH, or None."""
+    folders = [name for name in place.environ.get("PATH", "").split(os.pathsep) if Path(name).is_absolute()]
+    result = shutil.which(client.program, path=os.pathsep.join(folders)) if folders else None
+    return None if result is None else Path(result)
+
+
+def version_of(client: Client, place: Place) -> str | None:
+    """Return the version of an installed client, such as ``2.1.330``, or None if it is unknown.
+
+    The version is read from the program's package or from its folder. Only if that fails is the program run with
+    ``--version``, with a limit of 5 s: this takes up to 2.5 s and creates folders in the home folder.
+    """
+    program = program_of(client, place)
+    if program is None:
+        return None
+    real = program.resolve()
+    if _VERSION.fullmatch(real.name):
+        return real.name
+    for folder in real.parents if "node_modules" in real.parts else ():
+        if folder.name == "node_modules":
+            break
+        described = _version_in(folder / "package.json")
+        if described is not None:
+            return described
+    result = _VERSION.search(_output(program, ["--version"], place))
+    return result[0] if result else None
+
+
+def is_older(version: str, known: str) -> bool:
+    return [int(part) for part in version.split(".")] < [int(part) for part in known.split(".")]
+
+
+def codex_hooks(client: Client, place: Place) -> list[Mapping[str, object]] | None:
+    """Return the hooks that Codex lists for the user's folder and the project, each with its ``trustStatus``."""
+    program = program_of(client, place)
+    if program is None or not client.folder_in(place).is_dir():
+        return None
+    questions: list[dict[str, object]] = [
+        {"id": 0, "method": "initialize", "params": {"clientInfo": {"name": "satchel-setup", "version": "1"}}},
+        {"method": "initialized"},
+        {"id": 1, "method": "hooks/list", "params": {"cwds": [str(place.project or place.home)]}},
+    ]
+    output = _output(program, ["app-server"], place, questions, until='"id":1,')
+    for line in output.splitlines():
+        try:
+            answer = json.loads(line)
+            if answer.get("id") == 1:
+                return [hook for entry in answer["result"]["data"] for hook in entry["hooks"]]
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue
+    return None
+
+
+def _version_in(file: Path) -> str | None:
+    try:
+        described = json.loads(file.read_text(encoding="utf-8"))
+        result = _VERSION.match(described["version"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return result[0] if result else None
+
+
+def _output(
+    program: Path, arguments: list[str], place: Place, messages: list[dict[str, object]] | None = None, until: str = ""
+) -> str:
+    try:
+        process = subprocess.Popen(
+            [str(program), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=place.home,
+            env=dict(place.environ),
+            start_new_session=True,
+        )
+    except OSError:
+        return ""
+    timer = Timer(_LIMIT_SECONDS, _end, [process])
+    timer.start()
+    lines: list[str] = []
+    try:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        if messages is None:
+            process.stdin.close()
+        else:
+            for message in messages:
+                process.stdin.write(json.dumps(message).encode() + b"\n")
+            process.stdin.flush()
+        while line := process.stdout.readline(_MOST_BYTES).decode("utf-8", "replace"):
+            lines.append(line)
+            if until and until in line.replace(" ", ""):
+                break
+    except OSError:
+        pass  # it exited before it read the request
+    finally:
+        _leave(process)
+        timer.cancel()
+    return "".join(lines)
+
+
+def _leave(process: subprocess.Popen[bytes]) -> None:
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with suppress(OSError):
+                stream.close()
+    process.wait()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    try:
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return
 
 
 class Verdict(StrEnum):
@@ -157,8 +293,8 @@ def _check_scope(client: Client, place: Place, wish: Wish) -> ClientCheck:
     step = trust_step(client, place, in_project=wish.in_project)
     if step is not None:
         findings.append(Finding("trust", Verdict.UNTRUSTED, step))
-    left = left_for_user(client, place, wish, _text_of, is_changed=False)
-    return ClientCheck(client.name, tuple(findings), tuple(left), wish.in_project, _why_unsure(client, place))
+    remaining = left_for_user(client, place, wish, _text_of, is_changed=False)
+    return ClientCheck(client.name, tuple(findings), tuple(remaining), wish.in_project, _why_unsure(client, place))
 
 
 def _why_unsure(client: Client, place: Place) -> str:
@@ -204,18 +340,20 @@ def _parts(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
         text = ""
         try:
             text = _text_of(target)
-            found = found_in(text, target)
+            result = found_in(text, target)
         except SatchelError as error:
-            yield Finding("file", Verdict.BROKEN if NAME in text else Verdict.MISSING, _named(error, target.path))
+            yield Finding("file", Verdict.BROKEN if NAME in text else Verdict.MISSING, _with_path(error, target.path))
             continue
-        for part, (role, one) in zip(target.parts, found, strict=True):
+        for part, (role, one) in zip(target.parts, result, strict=True):
             if isinstance(part, Fixed) or role == "permission":
                 continue
             where = str(target.path)
-            asked = _asked(part, text, target)
-            if asked is not None and one.state is State.STALE:
+            request = _own_permission(part, text, target)
+            if request is not None and one.state is State.STALE:
                 yield Finding(role, Verdict.OK, where)
-                yield Finding(role, Verdict.NOTE, f"it asks {asked} itself, which needs neither this program nor hooks")
+                yield Finding(
+                    role, Verdict.NOTE, f"it asks {request} itself, which needs neither this program nor hooks"
+                )
                 asks_server = True
                 continue
             if one.state is State.CURRENT:
@@ -255,8 +393,7 @@ def _about_hooks(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
     yield Finding("trust", Verdict.UNTRUSTED, f'start Codex here, {folder}choose "Trust all and continue" for {hooks}')
 
 
-def _asked(part: JsonPart | TextPart, text: str, target: Target) -> object:
-    """Return the URL that a client connects to although it could start the launcher; None if it has none."""
+def _own_permission(part: JsonPart | TextPart, text: str, target: Target) -> object:
     if not isinstance(part, Server) or target.syntax is None:
         return None
     there = at(parse(text, target.syntax), (*part.place, NAME))
@@ -267,6 +404,6 @@ def _text_of(target: Target) -> str:
     return user_files.read(target.path, target.below).text
 
 
-def _named(error: SatchelError, path: Path) -> str:
+def _with_path(error: SatchelError, path: Path) -> str:
     text = str(error)
     return text if str(path) in text else f"{path}: {text}"

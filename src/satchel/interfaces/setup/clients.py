@@ -68,9 +68,8 @@ _ANYWHERE = frozenset({"gemini", "qwen"})
 
 
 def _matchers(*tools: Mapping[str, str]) -> dict[str, str]:
-    """Return each client's matcher for several kinds of tools."""
     names = {name: "|".join(one[name] for one in tools if name in one) for name in tools[0]}
-    return {name: f"^({found})$" if name in _ANYWHERE else found for name, found in names.items()}
+    return {name: f"^({result})$" if name in _ANYWHERE else result for name, result in names.items()}
 
 
 EVENTS = (
@@ -105,8 +104,8 @@ class Place:
 
     def named(self, variable: str, default: Path) -> Path:
         """Return the folder named by a variable if that is an absolute path, else the default."""
-        named = self.environ.get(variable, "")
-        return Path(named) if Path(named).is_absolute() else default
+        folder = self.environ.get(variable, "")
+        return Path(folder) if Path(folder).is_absolute() else default
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +192,8 @@ class Client:
             return _vscode_folder(place)
         if self.variable is None:
             return default
-        named = place.named(self.variable, default)
-        return default if named == default else named / self.below_variable
+        folder = place.named(self.variable, default)
+        return default if folder == default else folder / self.below_variable
 
     def targets(self, place: Place, wish: Wish) -> tuple[Target, ...]:
         """Return the client's files with the parts that belong in them, in write order."""

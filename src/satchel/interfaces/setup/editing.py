@@ -70,17 +70,7 @@ Change = Put | Drop | Append | Remove | Prune
 
 
 def parse(text: str, syntax: Syntax) -> dict[str, object]:
-    """Parse a configuration.
-
-    Args:
-        text: without a byte order mark; blank text and comments parse as an empty object.
-
-    Returns:
-        The outermost object. For a duplicate JSON key it contains the last value, as in the clients.
-
-    Raises:
-        InvalidInput: it is not valid, or not an object; the message names line and column.
-    """
+    """Parse a configuration."""
     return _parsed(text, syntax).data
 
 
@@ -90,15 +80,6 @@ def edited(text: str, syntax: Syntax, changes: Sequence[Change]) -> str:
     Comments, order, unknown keys and whitespace are preserved. New text follows the existing line endings and
     indentation. A change that is already in effect does nothing. Reverting the changes in reverse order, and pruning
     the parents that were missing, restores the original text.
-
-    Args:
-        text: without a byte order mark.
-        changes: their values consist of dictionaries with string keys, lists, strings, numbers and booleans, and in
-            JSON null.
-
-    Raises:
-        InvalidInput: the text is not valid, or a change does not fit its contents.
-        Refused: the text cannot be edited safely; the remedy describes the change to make by hand.
     """
     before = wanted = parse(text, syntax)
     for change in changes:
@@ -114,12 +95,7 @@ def edited(text: str, syntax: Syntax, changes: Sequence[Change]) -> str:
 
 
 def applied(data: dict[str, object], changes: Sequence[Change]) -> dict[str, object]:
-    """Return a copy of a configuration with changes applied; this defines their meaning.
-
-    Raises:
-        InvalidInput: a change does not fit: a parent is not an object, the target of an append is not an array, or a
-            value cannot be written.
-    """
+    """Return a copy of a configuration with changes applied; this defines their meaning."""
     for change in changes:
         if not change.path and not isinstance(change, Prune):
             raise InvalidInput("a change of the whole file", "Name at least one key")
@@ -188,7 +164,6 @@ def _parsed(text: str, syntax: Syntax) -> JsonText | TomlText:
 
 
 def _with_change(text: str, syntax: Syntax, change: Change) -> str:
-    """Return the text after one effective change."""
     parsed = _parsed(text, syntax)
     match change:
         case Put(path, value):
@@ -216,7 +191,6 @@ def _holds(text: str, syntax: Syntax, wanted: dict[str, object], changes: Sequen
 
 
 def _settled(data: dict[str, object], syntax: Syntax, changes: Sequence[Change]) -> dict[str, object]:
-    """Return the data to compare: in TOML without empty tables and arrays on the paths of changes."""
     if syntax is not Syntax.TOML:
         return data
     paths = [change.path[:depth] for change in changes for depth in range(len(change.path), 0, -1)]
@@ -230,10 +204,6 @@ def _value_at(data: object, path: KeyPath) -> object:
 
 
 def _copied(data: dict[str, object], path: KeyPath, *, make: bool) -> tuple[dict[str, object], dict[str, object]]:
-    """Return a copy of a configuration, and in it the parent of a path.
-
-    Only the objects on the path are copied. Missing ones are created if ``make`` is true.
-    """
     data = parent = dict(data)
     for depth, key in enumerate(path[:-1], 1):
         inner = parent.get(key, {})

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from satchel.base.errors import Refused
+from satchel.base.installation import is_cached, source_of_this
 from satchel.base.records import dataclass, field
 from satchel.interfaces.setup.editing import Change, Drop, Prune, Put, is_same
 from satchel.interfaces.setup.parts import (
@@ -22,6 +26,56 @@ from satchel.interfaces.setup.parts import (
     is_launcher,
 )
 from satchel.remote.where import TOKEN
+
+_NAME = "satchel.exe" if sys.platform == "win32" else "satchel"
+
+
+def find_launcher(environ: Mapping[str, str], *, prefix: str | None = None, started_as: str | None = None) -> Path:
+    """Return the absolute path by which clients start this installation of Satchel.
+
+    A link on the path that leads to it comes first, since pipx and uv keep it where it is; then the command in the
+    environment that runs.
+    """
+    root = Path(sys.prefix if prefix is None else prefix).absolute()
+    if is_cached(root, environ):
+        raise Refused(
+            f"this is Satchel in an environment that does not stay ({root}), which clients could not start later",
+            _install(),
+        )
+    scripts = root / ("Scripts" if sys.platform == "win32" else "bin")
+    program = Path(sys.argv[0] if started_as is None else started_as)
+    installed = [
+        file for file in (scripts / _NAME, program.absolute()) if file.name == _NAME and os.access(file, os.X_OK)
+    ]
+    if not installed or not installed[0].is_file():
+        raise Refused(f"there is no command {_NAME} in {scripts}", _install())
+    for link in _on_path(environ):
+        if link.is_symlink() and link.exists() and link.samefile(installed[0]):
+            return link
+    return installed[0]
+
+
+def _on_path(environ: Mapping[str, str]) -> Iterator[Path]:
+    home = environ.get("HOME")
+    own = [f"{home}/.local/bin"] if home else []
+    for folder in [*own, *environ.get("PATH", "").split(os.pathsep)]:
+        if Path(folder).is_absolute():
+            yield Path(folder) / _NAME
+
+
+def _install() -> str:
+    source = source_of_this()
+    return f"Install it with `uv tool install {source}` or `pipx install {source}`, then run `satchel setup` again"
+
+
+def on_path(environ: Mapping[str, str]) -> Path | None:
+    """Return the command that ``satchel`` starts in a shell, or None."""
+    for folder in environ.get("PATH", "").split(os.pathsep):
+        file = Path(folder) / _NAME
+        if file.is_absolute() and file.is_file() and os.access(file, os.X_OK):
+            return file
+    return None
+
 
 TOKEN_INPUT = "satchel-token"  # noqa: S105 -- the name of a prompt
 """The id of the token prompt in a client that asks its user."""
@@ -64,19 +118,14 @@ class Server:
         return Found(State.CURRENT)
 
     def put(self, content: Content) -> list[Change]:
-        """Return the changes that make the entry current.
-
-        Raises:
-            Refused: an entry of this name belongs to something else.
-        """
+        """Return the changes that make the entry current."""
         path = (*self.place, NAME)
         there = at(content, path)
         if there is None:
             return [Put(path, self._wanted({}))]
         if not isinstance(there, Mapping) or not is_ours(there):
             raise Refused(
-                f"there is a server {NAME!r} that does not start Satchel",
-                "Rename or remove that entry, then try again",
+                f"there is a server {NAME!r} that does not start Satchel", "Rename or remove that entry, then try again"
             )
         stays = {key: value for key, value in there.items() if key not in _OF_ADDRESS} if asks_satchel(there) else there
         wanted = self._wanted(stays)
@@ -135,9 +184,9 @@ def asks_satchel(entry: Mapping[str, object]) -> bool:
     if not isinstance(address_of(entry), str):
         return False
     headers = entry.get("headers")
-    said = headers.get("Authorization") if isinstance(headers, Mapping) else None
+    authorization = headers.get("Authorization") if isinstance(headers, Mapping) else None
     return entry.get("bearer_token_env_var") == TOKEN or (
-        isinstance(said, str) and (TOKEN in said or f"input:{TOKEN_INPUT}" in said)
+        isinstance(authorization, str) and (TOKEN in authorization or f"input:{TOKEN_INPUT}" in authorization)
     )
 
 

@@ -1,16 +1,192 @@
-"""What a client's files hold of setup, and what is left for its user."""
+"""State of setup in a client's files, and the steps that only its user can do."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
 
+from satchel.base import user_files
 from satchel.base.errors import SatchelError
 from satchel.base.records import replace
+from satchel.base.text import shortened
+from satchel.base.user_files import followed
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Target, Wish
-from satchel.interfaces.setup.editing import parse
-from satchel.interfaces.setup.parts import NAME, Found, Hooks, State
+from satchel.interfaces.setup.editing import Syntax, parse
+from satchel.interfaces.setup.entries import Server, runs_satchel
+from satchel.interfaces.setup.parts import NAME, Content, Found, Hooks, State, at
 from satchel.interfaces.setup.texts import TextPart
-from satchel.interfaces.setup.trust import trust_step
+
+_PLUGIN_PREFIX = f"{NAME}@"
+
+
+class Double(NamedTuple):
+    """A second configuration that starts Satchel.
+
+    Attributes:
+        part: the server or the hooks.
+        text: the duplicate, its location and the fix.
+        is_harmless: whether the second call of a hook injects nothing.
+    """
+
+    part: str
+    text: str
+    is_harmless: bool = False
+
+
+def plugin_of(client: Client, place: Place) -> str | None:
+    """Return the name of Satchel's plugin for Claude Code, such as ``satchel@market``, if it is enabled."""
+    if client.name != "claude":
+        return None
+    folder = client.folder_in(place)
+    files = [user_files.followed(folder / "settings.json", place.home)]
+    if place.project is not None:
+        files += [place.project / ".claude" / name for name in ("settings.json", "settings.local.json")]
+    switched: dict[str, bool] = {}
+    for file in files:
+        enabled = at(content_of(file), ("enabledPlugins",))
+        if isinstance(enabled, Mapping):
+            switched |= {str(name): value is True for name, value in enabled.items()}
+    installed = at(content_of(folder / "plugins" / "installed_plugins.json"), ("plugins",))
+    names = [str(name) for name in installed] if isinstance(installed, Mapping) else []
+    return next((name for name in names if name.startswith(_PLUGIN_PREFIX) and switched.get(name)), None)
+
+
+def doubles_of(client: Client, place: Place, wish: Wish) -> Iterator[Double]:
+    """Yield every other configuration that starts Satchel in addition to setup's own in one scope."""
+    for target in client.targets(place, wish):
+        if target.syntax is None:
+            continue
+        content = content_of(target.path, target.syntax)
+        for part in target.parts:
+            if isinstance(part, Server):
+                for name in part.others(content):
+                    text = f"the server {shortened(name, 60)!r} in {target.path} starts Satchel too: remove one"
+                    yield Double("server", text)
+            elif isinstance(part, Hooks):
+                for command in part.others(content):
+                    text = f"a hook of your own in {target.path} calls Satchel too: {shortened(command, 120)}"
+                    yield Double("hooks", text, is_harmless=True)
+    if client.name == "claude" and not wish.in_project:
+        yield from _elsewhere_in_claude(client, place)
+
+
+def _elsewhere_in_claude(client: Client, place: Place) -> Iterator[Double]:
+    if place.project is None:
+        return
+    servers = client.targets(place, Wish(NAME))[0]
+    local = at(content_of(servers.path), ("projects", str(place.project), "mcpServers"))
+    for name, entry in local.items() if isinstance(local, Mapping) else ():
+        if isinstance(entry, Mapping) and runs_satchel(entry):
+            wins = "comes before it" if name == NAME else "starts a second one"
+            remedy = shlex.join(["claude", "mcp", "remove", "-s", "local", str(name)])
+            yield Double("server", f"an entry for this project alone {wins} (local scope): remove it with `{remedy}`")
+    for file in (place.project / ".claude" / name for name in ("settings.json", "settings.local.json")):
+        if Hooks({}).take(content_of(file)):
+            yield Double("hooks", f"{file} calls them too; the second call of each puts nothing in", is_harmless=True)
+
+
+def content_of(path: Path, syntax: Syntax = Syntax.JSON) -> Content:
+    """Parse a file; return an empty object if it is missing or setup would refuse it."""
+    try:
+        file = user_files.read(path, path.parent)
+        return parse(file.text, syntax)
+    except SatchelError:
+        return {}
+
+
+_UNTRUSTED = "DO_NOT_TRUST"
+_PARENT = "TRUST_PARENT"
+_LEVELS = {"TRUST_FOLDER", _PARENT, _UNTRUSTED}
+
+_RULES_FILE = {"gemini": "GEMINI_CLI_TRUSTED_FOLDERS_PATH", "qwen": "QWEN_CODE_TRUSTED_FOLDERS_PATH"}
+"""The variable that moves the file of trusted folders, by client."""
+
+_COMMAND = {"gemini": "/permissions trust", "qwen": "/trust"}
+"""What changes the answer that a user gave once, by client."""
+
+
+def trust_step(client: Client, place: Place, *, in_project: bool) -> str | None:
+    """Return what the user has to do before a client starts Satchel in this project; None if nothing.
+
+    Folders are looked at where an untrusted one keeps Satchel out without a word; whether hooks are trusted, only Codex
+    itself can tell.
+    """
+    if place.project is None:
+        return None
+    if client.name in _RULES_FILE:
+        return _folder_step(client, place, place.project)
+    if client.name == "codex" and in_project and not trusts_folder_of_codex(client, place):
+        return 'start Codex here and choose "Trust and continue"'
+    if client.name == "claude" and in_project:
+        return _approval_step(client, place, place.project)
+    return None
+
+
+def trusts_folder_of_codex(client: Client, place: Place) -> bool:
+    """Whether the configuration of Codex says that the project's folder is trusted."""
+    content = _own(client.folder_in(place) / "config.toml", place, Syntax.TOML)
+    return at(content, ("projects", str(place.project), "trust_level")) == "trusted"
+
+
+def _folder_step(client: Client, place: Place, project: Path) -> str | None:
+    if client.name == "gemini":
+        variable = "GEMINI_CLI_TRUST_WORKSPACE"
+        if place.environ.get(variable) == "true":
+            return None
+        if place.environ.get(variable) == "false":
+            return f"unset {variable} in your environment: it makes Gemini CLI trust no folder"
+    folder = client.folder_in(place)
+    is_on = at(_own(folder / "settings.json", place, client.syntax), ("security", "folderTrust", "enabled"))
+    if is_on is False or (client.name == "qwen" and is_on is not True):
+        return None
+    rules = _own(place.named(_RULES_FILE[client.name], folder / "trustedFolders.json"), place, client.syntax)
+    level = _level(client, rules, project)
+    if level == _UNTRUSTED:
+        return f"start {client.title} here, enter `{_COMMAND[client.name]}` and trust this folder: it was told not to"
+    return None if level is not None else f'start {client.title} here once and choose "Trust folder"'
+
+
+def _level(client: Client, rules: Mapping[str, object], project: Path) -> object:
+    here = os.path.realpath(project)
+    best: tuple[tuple[int, bool], object] | None = None
+    for rule, level in rules.items():
+        folder = os.path.realpath(Path(rule).parent if level == _PARENT else rule)
+        if level not in _LEVELS or not Path(here).is_relative_to(folder):
+            continue
+        # Gemini CLI takes the longest rule as it is written, Qwen Code the deepest folder and of two the refusal
+        rank = (len(rule), False) if client.name == "gemini" else (len(Path(folder).parts), level == _UNTRUSTED)
+        if best is None or rank > best[0]:
+            best = rank, level
+    return best and best[1]
+
+
+def _approval_step(client: Client, place: Place, project: Path) -> str | None:
+    of_project = at(_own(place.home / ".claude.json", place), ("projects", str(project)))
+    sources = [content_of(project / ".claude" / name) for name in ("settings.json", "settings.local.json")]
+    sources += [_own(client.folder_in(place) / "settings.json", place)]
+    sources += [of_project] if isinstance(of_project, Mapping) else []
+    if any(_names_server(source, "disabledMcpjsonServers") for source in sources):
+        return (
+            f"take {NAME} out of disabledMcpjsonServers in .claude/settings.local.json: Claude Code does not start it"
+        )
+    if any(
+        _names_server(source, "enabledMcpjsonServers") or source.get("enableAllProjectMcpServers") is True
+        for source in sources
+    ):
+        return None
+    return 'start Claude Code here once and choose "Use this MCP server"'
+
+
+def _own(file: Path, place: Place, syntax: Syntax = Syntax.JSON) -> Content:
+    return content_of(followed(file, place.home), syntax)
+
+
+def _names_server(source: Mapping[str, object], key: str) -> bool:
+    names = source.get(key)
+    return isinstance(names, list) and NAME in names
 
 
 def found_in(text: str, target: Target) -> list[tuple[str, Found]]:
@@ -24,12 +200,7 @@ def found_in(text: str, target: Target) -> list[tuple[str, Found]]:
 def left_for_user(
     client: Client, place: Place, wish: Wish, text_of: Callable[[Target], str], *, is_changed: bool
 ) -> Iterator[str]:
-    """Yield what only the user can do, or what setup does only when it is asked to.
-
-    Args:
-        text_of: what a file holds, or will hold.
-        is_changed: whether setup changes a file of the client.
-    """
+    """Yield what only the user can do, or what setup does only when it is asked to."""
     name, title = client.name, client.title
     if wish.in_project:
         if name == "claude":
@@ -71,12 +242,11 @@ def reads_hooks_of_claude(place: Place, wish: Wish, text_of: Callable[[Target], 
 
 
 def _is_asked(client: Client, place: Place, wish: Wish, text_of: Callable[[Target], str]) -> bool:
-    """Whether a client asks its user before each tool although setup could let it do without."""
     for target in client.targets(place, replace(wish, allowed=frozenset(CLIENTS))):
         try:
-            found = found_in(text_of(target), target)
+            result = found_in(text_of(target), target)
         except SatchelError:
             continue
-        if any(role == "permission" and one.state is State.MISSING for role, one in found):
+        if any(role == "permission" and one.state is State.MISSING for role, one in result):
             return True
     return False

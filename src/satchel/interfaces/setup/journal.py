@@ -1,4 +1,4 @@
-"""What setup has changed, and what was there before."""
+"""Record of the files that setup changed, with their contents before."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class _Copy(TypedDict):
 
 
 class _Record(TypedDict):
-    """What is known of one path.
+    """The record of one path.
 
-    ``before`` is the copy of what was there before the first edit, None where setup made the file; ``ours`` are the
+    ``before`` is the copy from before the first edit, None if setup made the file; ``ours`` are the
     digests of what setup wrote, ``folders`` those it made, outermost first; ``mixed`` is whether others changed the
     file between two edits.
     """
@@ -43,12 +43,9 @@ class _Book(TypedDict):
 
 
 class Journal:
-    """What was there before setup changed it: a file ``setup.json`` and copies beside it, each for this user alone.
+    """The file ``setup.json`` with copies of changed files in its folder, readable by this user alone.
 
     A record is changed under a lock, so that setups at the same time lose nothing of each other's.
-
-    Args:
-        folder: where it is kept; None is the user's state folder.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -72,44 +69,26 @@ class Journal:
         return [self._copies / copy["name"] for copy in self._file.load()["copies"].get(str(path), [])]
 
     def write(self, file: ConfigFile, text: str) -> None:
-        """Keep what a file holds, then replace it as :func:`write` does.
-
-        Raises:
-            SatchelError: as :func:`write`, or the journal itself cannot be written; the file is as it was.
-        """
+        """Keep what a file holds, then replace it as :func:`write` does."""
         with self._file.changing() as book:
             self._note(book, file, sha256(file.encoded(text)).hexdigest())
             self._file.save(book)
             write(file, text)
 
     def note(self, path: Path, before: ConfigFile, after: bytes) -> None:
-        """Keep what a file holds and what it is about to hold; for those who write by other means than :meth:`write`.
-
-        Args:
-            path: the file.
-            before: the file as it was read.
-            after: the bytes that will be written.
-        """
+        """Record a file's content before and after a change that :meth:`write` does not make."""
         with self._file.changing() as book:
             self._note(book, replace(before, path=path), sha256(after).hexdigest())
             self._file.save(book)
 
     def restore(self, path: Path) -> bool:
-        """Give a file back as it was before the first edit; one that setup made is deleted, with the folders it made.
-
-        Returns:
-            Whether that was done; False where others changed the file since, or nothing is known of it: then what
-            setup put in is to be taken out by edits, followed by :meth:`leave`.
-
-        Raises:
-            SatchelError: it cannot be read or written.
-        """
+        """Restore a file as it was before the first edit; delete one that setup made, with the folders it made."""
         with self._file.changing() as book:
             record = book["files"].get(str(path))
-            found = None if record is None else self._look_up(path, record)
-            if record is None or found is None:
+            result = None if record is None else self._look_up(path, record)
+            if record is None or result is None:
                 return False
-            file, content = found
+            file, content = result
             if content is None:
                 delete(file, record["folders"])
             else:
@@ -121,10 +100,10 @@ class Journal:
     def original(self, path: Path) -> ConfigFile | None:
         """Return a file as :meth:`restore` would leave it; None where that would do nothing."""
         record = self._file.load()["files"].get(str(path))
-        found = None if record is None else self._look_up(path, record)
-        if found is None:
+        result = None if record is None else self._look_up(path, record)
+        if result is None:
             return None
-        file, content = found
+        file, content = result
         if content is None:
             return ConfigFile(path, file.root)
         return ConfigFile(path, file.root, content.removeprefix(BOM).decode(), existed=True)
@@ -135,11 +114,7 @@ class Journal:
         return record is not None and record["before"] is None
 
     def leave(self, path: Path) -> None:
-        """End the record of a file whose parts were taken out by edits; if setup made it and it is blank, delete it.
-
-        Raises:
-            SatchelError: it cannot be read or deleted.
-        """
+        """End the record of a file whose parts were taken out by edits; if setup made it and it is blank, delete it."""
         with self._file.changing() as book:
             record = book["files"].pop(str(path), None)
             if record is not None:
@@ -150,7 +125,6 @@ class Journal:
                 self._file.save(book)
 
     def _look_up(self, path: Path, record: _Record) -> tuple[ConfigFile, bytes | None] | None:
-        """Return a file that nobody else has changed since and what it held before, None where setup made it."""
         file = read(path, Path(record["root"]))
         if record["mixed"] or file.digest not in record["ours"]:
             return None
@@ -175,19 +149,18 @@ class Journal:
             before = record["before"]["digest"] if record["before"] else None
             record["mixed"] |= file.digest != before and file.digest not in record["ours"]
         record["ours"] = [*(digest for digest in record["ours"] if digest != after), after][-_MOST_DIGESTS:]
-        kept = book["copies"].get(name, [])
-        for old in kept[:-_MOST_COPIES]:
+        stored = book["copies"].get(name, [])
+        for old in stored[:-_MOST_COPIES]:
             if old != record["before"]:
-                kept.remove(old)
+                stored.remove(old)
                 (self._copies / old["name"]).unlink(missing_ok=True)
 
     def _copy(self, book: _Book, file: ConfigFile) -> _Copy:
-        """Keep what a file holds; what is the newest copy already is not kept again."""
-        kept = book["copies"].setdefault(str(file.path), [])
-        if kept and kept[-1]["digest"] == file.digest and (self._copies / kept[-1]["name"]).exists():
-            return kept[-1]
+        stored = book["copies"].setdefault(str(file.path), [])
+        if stored and stored[-1]["digest"] == file.digest and (self._copies / stored[-1]["name"]).exists():
+            return stored[-1]
         self._copies.mkdir(mode=0o700, exist_ok=True)
         copy = _Copy(name=f"{secrets.token_hex(8)}-{file.path.name[-100:]}", digest=file.digest or "")
         write_private(self._copies / copy["name"], file.encoded(file.text))
-        kept.append(copy)
+        stored.append(copy)
         return copy

@@ -8,24 +8,169 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from satchel.base.errors import InvalidInput, Refused
-from satchel.interfaces.setup.containers import (
-    Item,
-    Layout,
-    Value,
-    cut,
-    indent_at,
-    inserted,
-    is_on_own_line,
-    newline_of,
-)
+
+_NEWLINE = re.compile(r"\r\n|\n")
+_BLANKS = re.compile(r"[ \t]*")
+_END_OF_LINE = re.compile(r"[ \t]*(?:[\r\n]|\Z)")
+
+
+class Item(NamedTuple):
+    """One member of an object or element of an array.
+
+    Attributes:
+        key: None in an array.
+        start: its start; in an object that of its key.
+        comma: the position of the comma after it; None for a last item without one.
+    """
+
+    key: str | None
+    start: int
+    value: Value
+    comma: int | None = None
+
+
+class Value(NamedTuple):
+    """A value in a text; ``items`` is None unless it is an object or array."""
+
+    start: int
+    end: int
+    items: tuple[Item, ...] | None = None
+
+
+class Layout(NamedTuple):
+    """The line break and indentation of an item.
+
+    Attributes:
+        newline: the line ending; None to stay on one line.
+        indent: the whitespace before the item, if it has a line of its own.
+        unit: the whitespace that each further level adds.
+    """
+
+    newline: str | None
+    indent: str
+    unit: str
+
+
+def newline_of(text: str) -> str:
+    r"""Return the line ending of the first line; ``\n`` for a text of one line."""
+    match = _NEWLINE.search(text)
+    return match[0] if match else "\n"
+
+
+def indent_at(text: str, position: int) -> str:
+    """Return the leading whitespace of the line at a position."""
+    match = _BLANKS.match(text, text.rfind("\n", 0, position) + 1)
+    return match[0] if match else ""
+
+
+def is_on_own_line(text: str, container: Value, index: int) -> bool:
+    """Check whether there is a line break between an item and whatever precedes it."""
+    return "\n" in text[_boundary(container, index) : _items(container)[index].start]
+
+
+def inserted(
+    text: str, container: Value, write: Callable[[Layout], str], *, comment: re.Pattern[str], unit: str, spread: bool
+) -> str:
+    """Return a text with an item added at the end of a container."""
+    if not _items(container):
+        return _inserted_first(text, container, write, comment, unit, spread)
+    newline, items = newline_of(text), _items(container)
+    last, boundary = items[-1], _boundary(container, len(items) - 1)
+    anchor, is_line = _after_comments(text, last.value.end if last.comma is None else last.comma + 1, comment)
+    gap = text[boundary : last.start]
+    if "\n" in gap or is_line:
+        indent = indent_at(text, last.start)
+        lead, layout = newline + indent, Layout(newline, indent, unit)
+    else:
+        lead = gap if len(items) > 1 and not gap.strip() else " "
+        layout = Layout(None, "", unit)
+    if last.comma is None:
+        return text[: last.value.end] + "," + text[last.value.end : anchor] + lead + write(layout) + text[anchor:]
+    return text[:anchor] + lead + write(layout) + "," + text[anchor:]
+
+
+def _inserted_first(
+    text: str, container: Value, write: Callable[[Layout], str], comment: re.Pattern[str], unit: str, spread: bool
+) -> str:
+    newline, outer = newline_of(text), indent_at(text, container.start)
+    anchor, is_line = _last_comment(text, container.start + 1, container.end - 1, comment)
+    inside = text[anchor : container.end - 1]
+    if anchor != container.start + 1:  # comments stay before the item
+        on_own_line = is_line or "\n" in inside
+        lead, tail = (newline + outer + unit if on_own_line else " "), inside
+    elif "\n" in inside:
+        on_own_line, lead = True, newline + outer + unit
+        tail = newline + inside if inside.startswith(("\n", "\r\n")) else inside
+    else:
+        on_own_line = spread
+        lead, tail = (newline + outer + unit, newline + outer + inside) if spread else (inside, inside)
+    layout = Layout(newline, outer + unit, unit) if on_own_line else Layout(None, "", unit)
+    return text[:anchor] + lead + write(layout) + tail + text[container.end - 1 :]
+
+
+def cut(text: str, container: Value, index: int, *, comment: re.Pattern[str]) -> str:
+    """Return a text without one item of a container; comments stay."""
+    items = _items(container)
+    item = items[index]
+    boundary = _boundary(container, index)
+    lead, is_line = _last_comment(text, boundary, item.start, comment)
+    end = item.value.end
+    comma = items[index - 1].comma if item.comma is None and index else item.comma
+    rest = comma + 1 if comma == end else end
+    if is_line and not _END_OF_LINE.match(text, rest):
+        lead = item.start  # otherwise the rest of the line would become part of the comment
+    spans = [(lead, end)]
+    if comma is not None:
+        spans.append((comma, comma + 1))
+    if len(items) == 1 and lead == container.start + 1 and "\n" in text[lead : item.start]:
+        spans.append((rest, rest + _encoded(text, rest, container)))
+    for start, stop in sorted(spans, reverse=True):
+        text = text[:start] + text[stop:]
+    return text
+
+
+def _encoded(text: str, start: int, container: Value) -> int:
+    newline, tail = newline_of(text), text[start : container.end - 1]
+    closing = newline + indent_at(text, container.start)
+    if tail.startswith(closing) and not tail[len(closing) :].strip(" \t"):
+        return len(closing)
+    return len(newline) if tail.startswith((newline + "\n", newline + "\r\n")) else 0
+
+
+def _items(container: Value) -> tuple[Item, ...]:
+    return container.items or ()
+
+
+def _boundary(container: Value, index: int) -> int:
+    before = _items(container)[index - 1].comma if index else container.start
+    return container.start + 1 if before is None else before + 1
+
+
+def _last_comment(text: str, start: int, stop: int, comment: re.Pattern[str]) -> tuple[int, bool]:
+    end, is_line = start, False
+    for match in comment.finditer(text, start, stop):
+        end, is_line = match.end(), not match[0].startswith("/*")
+    return end, is_line
+
+
+def _after_comments(text: str, start: int, comment: re.Pattern[str]) -> tuple[int, bool]:
+    end, is_line = start, False
+    while not is_line:
+        blanks = _BLANKS.match(text, end)
+        match = comment.match(text, blanks.end() if blanks else end)
+        if not match:
+            break
+        end, is_line = match.end(), not match[0].startswith("/*")
+    return end, is_line
+
 
 _MAX_DEPTH = 100
 _NO_COMMENT = re.compile(r"(?!)")
 _COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
-_BLANKS = re.compile(r"[ \t\r\n]*+")
+_WHITESPACE = re.compile(r"[ \t\r\n]*+")
 _GAP = re.compile(r"(?:[ \t\r\n]++|//[^\r\n]*+|/\*.*?\*/)*+", re.DOTALL)
 _WORD = re.compile(r"-?[0-9A-Za-z.+-]+")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
@@ -40,21 +185,13 @@ _NAMES: dict[str, object] = {"true": True, "false": False, "null": None}
 
 
 class JsonText:
-    """A JSON text that holds an object, or nothing.
-
-    Args:
-        text: the text, without a byte order mark.
-        comments: whether comments and trailing commas are part of the syntax.
-
-    Raises:
-        InvalidInput: it is not valid, or what it holds is no object; the text names line and column.
-    """
+    """A JSON text that holds an object, or nothing."""
 
     def __init__(self, text: str, *, comments: bool) -> None:
         self._text = text
         self._comments = comments
         self._comment = _COMMENT if comments else _NO_COMMENT
-        self._gap = _GAP if comments else _BLANKS
+        self._gap = _GAP if comments else _WHITESPACE
         self._root: Value | None = None
         self.data: dict[str, object] = {}
         start = self._skip(0)
@@ -80,18 +217,18 @@ class JsonText:
             for key in reversed(path):
                 value = {key: value}
             return self._with_root(value)
-        found = self._walk(path)
-        place = found[-1][1]
-        if len(found) > len(path):
-            return self._text[: place.start] + self._written(value, self._layout(found)) + self._text[place.end :]
-        for key in reversed(path[len(found) :]):
+        steps = self._walk(path)
+        place = steps[-1][1]
+        if len(steps) > len(path):
+            return self._text[: place.start] + self._written(value, self._layout(steps)) + self._text[place.end :]
+        for key in reversed(path[len(steps) :]):
             value = {key: value}
-        return self._insert(found, value, path[len(found) - 1])
+        return self._insert(steps, value, path[len(steps) - 1])
 
     def drop(self, path: Sequence[str]) -> str:
         """Return the text without a key that is there."""
-        found = self._walk(path)
-        return cut(self._text, found[-2][1], found[-1][0], comment=self._comment)
+        steps = self._walk(path)
+        return cut(self._text, steps[-2][1], steps[-1][0], comment=self._comment)
 
     def append(self, path: Sequence[str], value: object) -> str:
         """Return the text with an element at the end of an array that is there."""
@@ -115,20 +252,14 @@ class JsonText:
         return (before if after else before.removesuffix(newline)) + after
 
     def _with_root(self, value: object) -> str:
-        """Return a text without an object, with one behind what is there; :meth:`prune` takes it out."""
         text, newline = self._text, newline_of(self._text)
         written = self._written(value, Layout(newline, "", "  "))
         return text + newline + written if text and not text.endswith("\n") else text + written + newline
 
     def _walk(self, path: Sequence[str]) -> list[tuple[int, Value]]:
-        """Return the values along a path, as far as they are there, each with its place in the one before.
-
-        Raises:
-            Refused: a key on the path stands twice.
-        """
-        found = [(0, self._root)] if self._root is not None else []
+        steps = [(0, self._root)] if self._root is not None else []
         for depth, key in enumerate(path):
-            places = [place for place, item in enumerate(found[-1][1].items or ()) if item.key == key]
+            places = [place for place, item in enumerate(steps[-1][1].items or ()) if item.key == key]
             if len(places) > 1:
                 raise Refused(
                     f"the key {'.'.join(path[: depth + 1])} stands {len(places)} times in this file",
@@ -136,9 +267,9 @@ class JsonText:
                 )
             if not places:
                 break
-            value = (found[-1][1].items or ())[places[0]].value
-            found.append((places[0], self._value(value.start, 0)[0]))
-        return found
+            value = (steps[-1][1].items or ())[places[0]].value
+            steps.append((places[0], self._value(value.start, 0)[0]))
+        return steps
 
     def _insert(self, found: list[tuple[int, Value]], value: object, key: str | None) -> str:
         container = found[-1][1]
@@ -151,14 +282,12 @@ class JsonText:
         return inserted(self._text, container, write, comment=self._comment, unit=self._unit(), spread=spread)
 
     def _layout(self, found: list[tuple[int, Value]]) -> Layout:
-        """Return how a value is written in the place of the last one of those found."""
         (_, parent), (place, value) = found[-2:]
         if is_on_own_line(self._text, parent, place):
             return Layout(newline_of(self._text), indent_at(self._text, value.start), self._unit())
         return Layout(None, "", "")
 
     def _unit(self) -> str:
-        """Return what indents one level: the indent of the first item, else two spaces."""
         root = self._root
         if root is None or not root.items or not is_on_own_line(self._text, root, 0):
             return "  "
@@ -166,7 +295,6 @@ class JsonText:
         return indent_at(self._text, root.items[0].start).removeprefix(outer) or "  "
 
     def _colon(self) -> str:
-        """Return the colon as the first item has it."""
         if self._root is None or not self._root.items:
             return ": "
         first = self._root.items[0]
@@ -185,8 +313,7 @@ class JsonText:
         return gap.end() if gap else position
 
     def _value(self, start: int, depth: int) -> tuple[Value, object]:
-        """Read a value, with its items; of a text without comments only of the outermost, since the decoder in C is
-        measured to be 30 times as fast."""
+        # without comments only the outermost value is read here: the decoder in C is much faster
         if self._is_plain and depth:
             data, end = _DECODER.raw_decode(self._text, start)
             return Value(start, end), data

@@ -1,4 +1,4 @@
-"""What setup puts into a client's files: each part knows how to find, put in and take out what is its own."""
+"""Parts that setup writes into a client's files: each finds, adds and removes its own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RUNS_A_HOOK = re.compile(r"\bsatchel\b.*\bhook\b", re.DOTALL)
 
 
 class State(StrEnum):
-    """What became of a part in a client's file, or of the guard in a hook of git."""
+    """The state of a part in a client's file, or of the guard in a git hook."""
 
     CURRENT = "current"
     STALE = "stale"
@@ -32,7 +32,7 @@ class State(StrEnum):
 
 
 class Found(NamedTuple):
-    """What a part looks like in a file; of a stale one the detail says what stands there instead."""
+    """The state of a part in a file; the detail of a stale one describes the current content."""
 
     state: State
     detail: str = ""
@@ -47,14 +47,7 @@ class Hook(NamedTuple):
 
 
 def hook_command(launcher: str, client: str, event: str, *, is_guarded: bool) -> str:
-    """Return the shell command of a hook.
-
-    Args:
-        launcher: the command ``satchel``, by its path or its name.
-        client: the client's name.
-        event: the event's name, as the client says it.
-        is_guarded: whether the command may be absent, as on the machine of somebody who has cloned the project.
-    """
+    """Return the shell command of a hook."""
     call = f"{shlex.quote(launcher)} hook {client} {event}"
     return f"{_GUARD}{call}{_IN_ANY_CASE}" if is_guarded else call
 
@@ -78,7 +71,7 @@ def is_launcher(word: object) -> bool:
 
 
 def at(content: object, path: Keys) -> object:
-    """Return what stands at a path of keys, or None."""
+    """Return the value at a path of keys, or None."""
     for key in path:
         content = content.get(key) if isinstance(content, Mapping) else None
     return content
@@ -89,7 +82,7 @@ class Hooks:
     """The hooks that call ``satchel hook``; those of others stay, also where they share a group with ours.
 
     Attributes:
-        handlers: by the name of the event what its list is to hold.
+        handlers: the element of each event's list, by the event's name.
         grouped: whether an element of the list holds handlers in ``hooks``; else it is a handler itself.
         command_key: the key of a handler that holds its command.
     """
@@ -102,14 +95,14 @@ class Hooks:
     place: Keys = ("hooks",)
 
     def found(self, content: Content) -> Found:
-        """Say whether every hook is there as it should be, and no other of ours."""
-        changes, kept = self._compared(content)
+        """Check that every hook is present and current, and no other one of Satchel's."""
+        changes, stored = self._compared(content)
         if not changes:
             return Found(State.CURRENT)
         launchers = sorted({hook.launcher for _, _, hook in self._ours(content)})
         if not launchers:
             return Found(State.MISSING)
-        missing = [event for event in self.handlers if event not in kept]
+        missing = [event for event in self.handlers if event not in stored]
         return Found(
             State.STALE, f"they call {', '.join(launchers)}, and {', '.join(missing) or 'more than is needed'}"
         )
@@ -138,26 +131,27 @@ class Hooks:
         ]
 
     def _compared(self, content: Content) -> tuple[list[Change], dict[str, Mapping[str, object]]]:
-        """Return the changes that are needed, and by event the elements that stay."""
         changes: list[Change] = []
-        kept: dict[str, Mapping[str, object]] = {}
+        stored: dict[str, Mapping[str, object]] = {}
         for event, element, _ in self._ours(content):
             wanted = self.handlers.get(event)
             is_current = wanted is not None and any(
                 handler.get(self.command_key) == self._command_in(wanted) for handler in self._handlers_of(element)
             )
-            if is_current and event not in kept and len(self._hooks_in(element)) == 1:
-                kept[event] = element
+            if is_current and event not in stored and len(self._hooks_in(element)) == 1:
+                stored[event] = element
                 continue
             changes += self._without_ours(event, element)
-            if is_same(kept.get(event), element):
-                del kept[event]  # what equals it was removed too
+            if is_same(stored.get(event), element):
+                del stored[event]  # what equals it was removed too
             if event not in self.handlers:
                 changes.append(Prune((*self.place, event)))
         changes += [
-            Append((*self.place, event), dict(element)) for event, element in self.handlers.items() if event not in kept
+            Append((*self.place, event), dict(element))
+            for event, element in self.handlers.items()
+            if event not in stored
         ]
-        return changes, kept
+        return changes, stored
 
     def _without_ours(self, event: str, element: Mapping[str, object]) -> list[Change]:
         path = (*self.place, event)
@@ -174,8 +168,8 @@ class Hooks:
                 yield event, element, hooks[0]
 
     def _hooks_in(self, element: Mapping[str, object]) -> list[Hook]:
-        found = (hook_of(handler.get(self.command_key)) for handler in self._handlers_of(element))
-        return [hook for hook in found if hook is not None]
+        result = (hook_of(handler.get(self.command_key)) for handler in self._handlers_of(element))
+        return [hook for hook in result if hook is not None]
 
     def _elements(self, content: Content) -> Iterator[tuple[str, Mapping[str, object]]]:
         hooks = at(content, self.place)
@@ -205,7 +199,7 @@ class Listed:
     value: object
 
     def found(self, content: Content) -> Found:
-        """Say whether the value is in the list."""
+        """Check whether the list has the value."""
         there = at(content, self.path)
         return Found(
             State.CURRENT
@@ -234,7 +228,7 @@ class Chosen:
     value: object
 
     def found(self, content: Content) -> Found:
-        """Say whether the value is set."""
+        """Check whether the value is set."""
         return Found(State.CURRENT if is_same(at(content, self.path), self.value) else State.MISSING)
 
     def put(self, content: Content) -> list[Change]:
@@ -261,7 +255,7 @@ class Fixed:
     role = "format"
 
     def found(self, content: Content) -> Found:
-        """Say whether there is any value; another one than ours is the client's business."""
+        """Check whether there is any value; a different one is left to the client."""
         is_there = at(content, self.path) is not None or (self.only_new and bool(content))
         return Found(State.CURRENT if is_there else State.MISSING)
 

@@ -1,4 +1,4 @@
-"""What setup changes: every edit of every file is worked out before the first is written."""
+"""The plan of setup: all edits of all files, made before the first is written."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from satchel.base.errors import Conflict, SatchelError
 from satchel.base.records import dataclass, field
 from satchel.base.user_files import ConfigFile
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Target, Wish
-from satchel.interfaces.setup.doubles import plugin_of
 from satchel.interfaces.setup.editing import Drop, Prune, edited, parse
 from satchel.interfaces.setup.entries import JsonPart
-from satchel.interfaces.setup.guide import found_in, left_for_user, reads_hooks_of_claude
+from satchel.interfaces.setup.guide import found_in, left_for_user, plugin_of, reads_hooks_of_claude
 from satchel.interfaces.setup.journal import Journal
 from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, State
 from satchel.interfaces.setup.texts import INSTRUCTIONS, TextPart
@@ -22,7 +21,7 @@ from satchel.keep.documents.block import instructions_file, instructions_notes
 
 
 class Way(Enum):
-    """How a file is changed."""
+    """The kind of change of a file."""
 
     PUT = "put"
     TAKE = "take"
@@ -32,11 +31,11 @@ class Way(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A file that is to be written or deleted.
+    """A file to write or delete.
 
     Attributes:
-        file: as it is now.
-        after: what it is to hold; None to delete it.
+        file: its current content.
+        after: its new content; None to delete it.
         way: whether parts are put in or taken out, the file becomes what it was before setup, to the byte, or it is
             for this user alone, so that no copy of it is kept.
         shown: what a diff shows in place of a secret.
@@ -50,7 +49,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What becomes of one client, or of a project's instructions.
+    """The outcome for one client, or for a project's instructions.
 
     Attributes:
         name: the client's name, or ``instructions``.
@@ -80,14 +79,11 @@ _Step = Callable[[str, Target, JsonPart | TextPart], str]
 
 @dataclass(slots=True)
 class _Drafts:
-    """The texts of files while edits are put together; several clients may share a file."""
-
     files: dict[Path, ConfigFile] = field(default_factory=dict)
     texts: dict[Path, str] = field(default_factory=dict)
     targets: dict[Path, Target] = field(default_factory=dict)
 
     def change(self, target: Target, step: _Step) -> list[str]:
-        """Change the draft of a file, part by part; return the roles of the parts that this altered."""
         altered = []
         for part in reversed(target.parts) if step is _take else target.parts:
             before = self.text_of(target)
@@ -101,7 +97,6 @@ class _Drafts:
         return altered
 
     def text_of(self, target: Target) -> str:
-        """Return what a file will hold."""
         path = target.path
         if path not in self.files:
             self.files[path], self.targets[path] = user_files.read(path, target.below), target
@@ -109,21 +104,11 @@ class _Drafts:
         return self.texts[path]
 
     def changed(self) -> list[Path]:
-        """Return the files whose drafts differ from what they hold."""
         return [path for path, text in self.texts.items() if text != self.files[path].text]
 
 
 def plan_setup(clients: Iterable[Client], place: Place, wish: Wish, *, instructions: bool = False) -> Plan:
-    """Work out what is to be written so that clients start Satchel.
-
-    Args:
-        clients: those of :data:`CLIENTS` that are meant, in its order.
-        instructions: with the block for agents in the project's instructions.
-
-    Raises:
-        InvalidInput: a file cannot be parsed.
-        Refused: a file is not one that setup may change.
-    """
+    """Plan the edits that make clients start Satchel."""
     drafts, outcomes = _Drafts(), []
     for client in clients:
         plugin = plugin_of(client, place)
@@ -159,22 +144,12 @@ def plan_setup(clients: Iterable[Client], place: Place, wish: Wish, *, instructi
 def plan_removal(
     clients: Iterable[Client], place: Place, journal: Journal, *, in_project: bool, instructions: bool
 ) -> Plan:
-    """Work out what is to be written so that nothing of setup is left.
+    """Plan the edits that remove everything that setup wrote.
 
     A file that nobody else has changed since becomes what it was to the byte; out of others only our parts are taken.
-
-    Args:
-        clients: whose files are meant.
-        journal: what setup has noted of the files that it wrote.
-        in_project: the project's files instead of the user's.
-        instructions: with the block in the project's instructions.
-
-    Raises:
-        InvalidInput: a file with parts of setup cannot be parsed.
-        Refused: one is not a file that setup may change.
     """
     drafts, outcomes = _Drafts(), []
-    known = journal.paths()
+    record = journal.paths()
     allowed = frozenset() if in_project else frozenset(CLIENTS)
     everything = Wish(NAME, in_project=in_project, allowed=allowed)
     for client in clients:
@@ -183,7 +158,7 @@ def plan_removal(
             try:
                 roles = drafts.change(target, _take)
             except SatchelError:
-                if target.path in known or NAME in drafts.texts.get(target.path, ""):
+                if target.path in record or NAME in drafts.texts.get(target.path, ""):
                     raise
                 continue  # whatever is wrong with it, setup never wrote it
             _add_roles(files, target, roles)
@@ -209,11 +184,7 @@ def joined(*plans: Plan) -> Plan:
 
 
 def carry_out(plan: Plan, journal: Journal) -> None:
-    """Write every edit of a plan, each atomically.
-
-    Raises:
-        SatchelError: a file was changed in the meantime or cannot be written; the text says what was written before.
-    """
+    """Write every edit of a plan, each atomically."""
     done: list[Path] = []
     for edit in plan.edits:
         try:
@@ -246,7 +217,6 @@ def _carry_out(edit: Edit, journal: Journal) -> None:
 
 
 def _taking(drafts: _Drafts, path: Path, journal: Journal) -> Edit:
-    """Return the edit of a file that parts of setup are taken out of."""
     file, text, target = drafts.files[path], drafts.texts[path], drafts.targets[path]
     original = journal.original(path)
     if original is not None:
@@ -274,12 +244,11 @@ def _take(text: str, target: Target, part: JsonPart | TextPart) -> str:
 
 
 def _replaced(drafts: _Drafts, target: Target) -> list[str]:
-    """Return what is said of parts that are put in the place of others."""
     try:
-        found = found_in(drafts.text_of(target), target)
+        result = found_in(drafts.text_of(target), target)
     except SatchelError:
         return []  # what follows says why it cannot be changed
-    return [f"replaced the {role}: {one.detail}" for role, one in found if one.state is State.STALE]
+    return [f"replaced the {role}: {one.detail}" for role, one in result if one.state is State.STALE]
 
 
 def _instructions(drafts: _Drafts, root: Path) -> Outcome:

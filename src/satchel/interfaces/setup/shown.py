@@ -1,22 +1,61 @@
-"""What setup tells people and machines."""
+"""Results of setup as text and JSON."""
 
 from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from satchel.interfaces.setup.checking import ClientCheck, Standing, Verdict
 from satchel.interfaces.setup.clients import CLIENTS, Place, Wish
-from satchel.interfaces.setup.editing import edited
-from satchel.interfaces.setup.http_entries import http_changes, http_entry, token_step
-from satchel.interfaces.setup.parts import NAME
+from satchel.interfaces.setup.editing import Append, Change, Put, edited
+from satchel.interfaces.setup.entries import TOKEN_INPUT
+from satchel.interfaces.setup.parts import NAME, Keys
 from satchel.interfaces.setup.planning import Edit, Plan, Way
 from satchel.interfaces.setup.texts import TextPart
 from satchel.redaction import redact
+from satchel.remote.where import TOKEN
+
+_FORMS: Mapping[str, Mapping[str, object]] = {
+    "claude": {"type": "http", "url": "", "headers": f"${{{TOKEN}}}"},
+    "codex": {"url": "", "bearer_token_env_var": TOKEN},
+    "gemini": {"httpUrl": "", "headers": f"${{{TOKEN}}}"},
+    "qwen": {"httpUrl": "", "headers": f"${{{TOKEN}}}"},
+    "copilot": {"type": "http", "url": "", "headers": f"${{{TOKEN}}}", "tools": ["*"]},
+    "opencode": {"type": "remote", "url": "", "headers": f"{{env:{TOKEN}}}", "oauth": False},
+    "cursor": {"url": "", "headers": f"${{env:{TOKEN}}}"},
+    "vscode": {"type": "http", "url": "", "headers": f"${{input:{TOKEN_INPUT}}}"},
+}
+
+_QUESTION = {"type": "promptString", "id": TOKEN_INPUT, "description": "Token for the Satchel server", "password": True}
+
+
+def http_entry(client: str, url: str) -> dict[str, object]:
+    """Return the entry of a client; an unknown one gets that of Claude Code, which most others read."""
+    entry = dict(_FORMS.get(client, _FORMS["claude"]))
+    for key in ("url", "httpUrl"):
+        if key in entry:
+            entry[key] = f"{url}/mcp"
+    if "headers" in entry:
+        entry["headers"] = {"Authorization": f"Bearer {entry['headers']}"}
+    return entry
+
+
+def http_changes(client: str, place: Keys, url: str) -> list[Change]:
+    """Return what to write into a client's file: the entry, and in VS Code the question for the token."""
+    question: list[Change] = [Append(("inputs",), _QUESTION)] if client == "vscode" else []
+    return [Put((*place, NAME), http_entry(client, url)), *question]
+
+
+def token_step(client: str, title: str) -> str:
+    """Return what the user does so that a client has the token."""
+    if client == "vscode":
+        return f"{title} asks for the token when it first asks the server, and keeps it"
+    return f"{title} reads the token from {TOKEN}: set it where you start {title}"
+
 
 _WIDTH = max(map(len, CLIENTS)) + 2
 _INDENT = " " * _WIDTH
@@ -24,13 +63,13 @@ _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def outcome_lines(plan: Plan, place: Place, *, is_done: bool) -> Iterator[str]:
-    """Yield a line for each client, with what became, or would become, of which file."""
+    """Yield a line for each client, with the change, or planned change, of each file."""
     edits = {edit.file.path: edit for edit in plan.edits}
-    shown = [outcome for outcome in plan.outcomes if outcome.is_there]
-    if not shown:
+    visible = [outcome for outcome in plan.outcomes if outcome.is_there]
+    if not visible:
         yield "nothing of setup is there"
-    width = max([_WIDTH, *(len(outcome.name) + 2 for outcome in shown)])
-    for outcome in shown:
+    width = max([_WIDTH, *(len(outcome.name) + 2 for outcome in visible)])
+    for outcome in visible:
         done = ", ".join(
             f"{_CHANGES[_kind(edits[path])][0 if is_done else 1]} {short(path, place)} ({roles})"
             for path, roles in outcome.files
@@ -41,17 +80,17 @@ def outcome_lines(plan: Plan, place: Place, *, is_done: bool) -> Iterator[str]:
 
 
 def left_lines(plan: Plan, *, is_done: bool) -> Iterator[str]:
-    """Yield what is left for the user."""
-    left = [text for outcome in plan.outcomes for text in outcome.left]
+    """Yield the steps that are left to the user."""
+    remaining = [text for outcome in plan.outcomes for text in outcome.left]
     if is_done and any(outcome.files for outcome in plan.outcomes if outcome.name in {*CLIENTS, "server"}):
-        left.append("Restart the clients that run now")
-    if left:
+        remaining.append("Restart the clients that run now")
+    if remaining:
         yield "Left for you:"
-        yield from (f"- {text}" for text in left)
+        yield from (f"- {text}" for text in remaining)
 
 
 def diff_lines(edits: Iterable[Edit]) -> Iterator[str]:
-    """Yield edits as a unified diff; secrets that stand beside them are not shown."""
+    """Yield edits as a unified diff; secrets next to them are not shown."""
     for edit in edits:
         before, after = _lines(edit.file.text), _lines(edit.after or "")
         if edit.shown:
@@ -112,7 +151,7 @@ def check_lines(
 
 
 def check_fields(checks: Sequence[ClientCheck], *, is_fine: bool, note: str | None) -> dict[str, object]:
-    """Return what was found as JSON fields."""
+    """Return the findings as JSON fields."""
     return {
         "ok": is_fine,
         "clients": [
@@ -179,7 +218,6 @@ def _lines(text: str) -> list[str]:
 
 
 def _plain(line: str) -> str:
-    """Return a line that may quote a file of somebody else's, without what a terminal would obey."""
     return "".join(char if char.isprintable() or char == "\t" else "\N{REPLACEMENT CHARACTER}" for char in line)
 
 

@@ -14,11 +14,11 @@ from satchel.keep.documents.splitting import BEGIN, END, markers
 
 @dataclass(frozen=True, slots=True)
 class OwnText:
-    """A file that is wholly ours.
+    """A file that Satchel owns as a whole.
 
     Attributes:
-        mark: what it begins with, in every version.
-        text: what it is to hold.
+        mark: its beginning, in every version.
+        text: its content.
     """
 
     role: str
@@ -26,17 +26,13 @@ class OwnText:
     text: str
 
     def found(self, text: str) -> Found:
-        """Say whether the file is as it should be."""
+        """Check whether the file is current."""
         if not text:
             return Found(State.MISSING)
         return Found(State.CURRENT) if text == self.text else Found(State.STALE, "another version of it")
 
     def put(self, text: str) -> str:
-        """Return what the file is to hold.
-
-        Raises:
-            Refused: it holds what setup did not write.
-        """
+        """Return the content of the file."""
         if text.strip() and not text.startswith(self.mark):
             raise Refused("setup did not make this file", "Rename or remove it, then try again")
         return self.text
@@ -79,7 +75,6 @@ class Block:
         return f"{BEGIN}\n{self.body}\n{other}{END}\n"
 
     def _current(self, text: str) -> str:
-        """Return the block as it is in a text, with Unix line ends and a final newline; empty if there is none."""
         lines = text.splitlines(keepends=True)
         marks = markers(lines)
         if not marks:
@@ -195,11 +190,7 @@ export const Satchel = async ({ directory }) => {
 
 
 def opencode_plugin(launcher: str) -> OwnText:
-    """Return the plugin that gives opencode's model the briefing: once a session, and again after a compaction.
-
-    Args:
-        launcher: the command ``satchel``, by its path, or by its name in a file that is committed.
-    """
+    """Return the plugin that gives opencode's model the briefing: once a session, and again after a compaction."""
     facts = {"mark": PLUGIN_MARK, "launcher": json.dumps(launcher), "limit": HOOK_SECONDS * 1_000}
     return OwnText("hooks", PLUGIN_MARK, _PLUGIN % facts)
 

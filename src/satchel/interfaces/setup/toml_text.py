@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from satchel.base.errors import InvalidInput, Refused
-from satchel.interfaces.setup.containers import newline_of
+from satchel.interfaces.setup.jsonc_text import newline_of
 
 Path = tuple[str, ...]
 """Keys from the outermost table inwards."""
@@ -40,19 +40,11 @@ class _Section(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The line after its last pair; comments and blank lines below that belong to what follows."""
         return max([self.start + 1, *(span.stop for spans in self.pairs.values() for span in spans)])
 
 
 class TomlText:
-    """A TOML text.
-
-    Args:
-        text: the text, without a byte order mark.
-
-    Raises:
-        InvalidInput: it is not valid; the text names line and column.
-    """
+    """A TOML text."""
 
     def __init__(self, text: str) -> None:
         try:
@@ -150,7 +142,6 @@ class TomlText:
         return inner
 
     def _comment(self, span: range) -> str:
-        """Return the comment behind a pair, with the blanks before it."""
         text = "".join(self._lines[span.start : span.stop]).rstrip("\r\n")
         data = _parsed(text)
         for place in (match.start() for match in re.finditer("#", text)):
@@ -159,7 +150,6 @@ class TomlText:
         return ""
 
     def _has_comments(self, header: int, end: int) -> bool:
-        """Check for comments above, on and below a header, but those that a blank line sets apart for the next."""
         is_comment = [line.lstrip().startswith("#") for line in self._lines]
         apart = end
         while end < len(self._lines) and is_comment[apart - 1]:
@@ -177,7 +167,6 @@ class TomlText:
         return self._replaced(range(end, end), [""] * bool(end) + [f"[{'.'.join(map(_key, table))}]", *pairs])
 
     def _replaced(self, span: range, lines: Sequence[str]) -> str:
-        """Return the text with lines in the place of others; the last line of the text stays open if it was."""
         before = "".join(self._lines[: span.start])
         after = "".join(self._lines[span.stop :])
         newline = newline_of(self._text)
@@ -201,7 +190,6 @@ def _parsed(text: str) -> dict[str, object] | None:
 
 
 def _keys(header: object) -> Path:
-    """Return the keys of a parsed header."""
     keys: list[str] = []
     while header:
         if isinstance(header, list):
@@ -217,7 +205,6 @@ def _key(key: str) -> str:
 
 
 def _inline(value: object) -> str:
-    """Return a value as TOML on one line."""
     match value:
         case dict():
             inside = ", ".join(f"{_key(key)} = {_inline(inner)}" for key, inner in value.items())

@@ -3,11 +3,8 @@
 TYPE_CHECKING = False  # the modules are imported one by one, when they are needed
 if TYPE_CHECKING:
     from satchel.interfaces.text import briefings as briefings
-    from satchel.interfaces.text import config as config
     from satchel.interfaces.text import consultations as consultations
-    from satchel.interfaces.text import corrections as corrections
     from satchel.interfaces.text import decisions as decisions
-    from satchel.interfaces.text import documents as documents
     from satchel.interfaces.text import entries as entries
     from satchel.interfaces.text import errors as errors
     from satchel.interfaces.text import files as files

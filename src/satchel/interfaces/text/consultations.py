@@ -18,18 +18,16 @@ from satchel.interfaces.text.parts import content_lines, counted, value_text
 
 if TYPE_CHECKING:
     from satchel.base.paging import Page
-    from satchel.consult.assistants.opening import ProviderState
-    from satchel.consult.consultation import Consultation
-    from satchel.consult.conversation_records import ConversationHistory, ListedConversation, ListedFile
-    from satchel.consult.panel import Panel
-    from satchel.consult.records import HeldBack
+    from satchel.consult.consultation import Consultation, Panel
+    from satchel.consult.providers import ProviderState
+    from satchel.consult.records import ConversationHistory, HeldBack, ListedConversation, ListedFile
 
 _MAX_NAMED, _MAX_LISTED = 50, 10
 """The most files of a part that a consultation, and a conversation in a list, name."""
 
 
 def consultation_text(done: Consultation | Panel) -> str:
-    from satchel.consult.panel import Panel
+    from satchel.consult.consultation import Panel
 
     if isinstance(done, Panel):
         parts = [consultation_text(one) for one in (*done.answers, done.synthesis) if one is not None]
@@ -68,7 +66,7 @@ def rest_lines(done: Consultation) -> list[str]:
     if done.cited:
         lines.append(f"cited: {_paths_text(done.cited)}")
     lines += _held_back_lines(done.held_back)
-    lines += [] if done.kept is None else [done.kept.told]
+    lines += [] if done.kept is None else [done.kept.message]
     return [*lines, *note_lines(done.notes)]
 
 
@@ -123,7 +121,7 @@ def conversations_text(listed: Conversations) -> str:
 def show_conversations(listed: Conversations) -> None:
     import click
 
-    from satchel.interfaces.text.tables import show_lines
+    from satchel.interfaces.text.lists import show_lines
 
     lines = [_line(one, None if listed.with_files else _MAX_LISTED) for one in listed.page]
     show_lines(listed.page, "conversations", lines)

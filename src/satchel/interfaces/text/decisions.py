@@ -38,14 +38,7 @@ from satchel.interfaces.text.parts import (
     times_text,
     value_text,
 )
-from satchel.keep.decisions.records import (
-    UNCHANGED,
-    Decision,
-    DecisionHistory,
-    DecisionPage,
-    DecisionState,
-    Value,
-)
+from satchel.keep.decisions.records import UNCHANGED, Decision, DecisionHistory, DecisionPage, DecisionState, Value
 
 _USUAL_VERSION, _USUAL_STATUS = "1.0.0", "active"
 _BLANKS = (NO_LAYER, NO_AGENT, f"v{_USUAL_VERSION}", _USUAL_STATUS)
@@ -80,7 +73,7 @@ def value_cell(decision: Decision) -> str:
 
 def made_cell(decision: Decision) -> str | None:
     """Return the local time of creation for a table, if the decision was changed since."""
-    from satchel.interfaces.text.tables import local_time
+    from satchel.interfaces.text.lists import local_time
 
     made = local_time(decision.created_at)
     return None if made == local_time(decision.updated_at) else made
@@ -138,7 +131,7 @@ def show_history(history: DecisionHistory) -> None:
     import click
 
     from satchel.interfaces.cli.common import warn_notes
-    from satchel.interfaces.text.tables import local_time, rest_text
+    from satchel.interfaces.text.lists import local_time, rest_text
 
     page = history.history
     click.echo("\n".join(_history_lines(history, local_time)))
@@ -147,12 +140,6 @@ def show_history(history: DecisionHistory) -> None:
 
 
 def _history_lines(history: DecisionHistory, when: When) -> Iterator[str]:
-    """Return a decision in full, then its earlier states, the newest first.
-
-    A state has its revision, its value after a colon and its other fields only if they differ from the state above, the
-    time it was set (without the day of the state above), and ``until`` if it did not last until the state above. The
-    first state of a later page has none above and shows everything.
-    """
     decision, states = history.decision, history.history
     made = [] if decision.created_at == decision.updated_at else [f"made {when(decision.created_at)}"]
     now = _state_text(decision, None)
@@ -178,8 +165,6 @@ def _shortened_value(value: Value) -> str:
 
 
 class _StateText(NamedTuple):
-    """A rendered state: one line without its time, and the lines below."""
-
     line: str
     below: tuple[str, ...]
 
@@ -191,12 +176,6 @@ def _state_text(
     value: Callable[[Value], str] = json_line,
     who: bool = False,
 ) -> _StateText:
-    """Render the fields of a state that differ from the one above, or all without one.
-
-    Args:
-        value: renders the value.
-        who: name the agent even if it is the same.
-    """
     parts = [f"revision {state.revision}"]
     if above is None or json_line(state.value) != json_line(above.value):
         parts[0] += f": {value(state.value)}"

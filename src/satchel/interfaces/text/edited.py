@@ -88,11 +88,7 @@ def render_decisions(decisions: Iterable[Decision]) -> str:
 
 
 def parse(text: str, known: Iterable[str]) -> list[EditedItem]:
-    """Return the items of an edited text.
-
-    Raises:
-        InvalidInput: a line belongs to no item, or a heading is wrong; the problem names the line.
-    """
+    """Return the items of an edited text."""
     text = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text)
     items: list[EditedItem] = []
     body: list[str] = []

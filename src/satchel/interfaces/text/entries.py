@@ -28,19 +28,14 @@ def entries_text(page: EntryPage) -> str:
 
 
 def show_entries(page: EntryPage) -> None:
-    from satchel.interfaces.text.tables import show_lines
+    from satchel.interfaces.text.lists import show_lines
 
     run = "" if page.run_id is None else f" of run {page.run_id}"
     show_lines(page, f"entries{run}", [entry_line(entry, page.run_id, readable(entry)) for entry in page.entries])
 
 
 def entry_line(entry: Entry, run_id: str | None = None, content: str | None = None) -> Line:
-    """Return the line of an entry, with its content below.
-
-    Args:
-        run_id: the run that the head of the list names.
-        content: replaces the content.
-    """
+    """Return the line of an entry, with its content below."""
     return Line(
         start=entry.ref,
         cells=(
@@ -97,7 +92,6 @@ def _place(entry: Entry) -> str:
 
 
 def _audience(entries: Sequence[Entry]) -> str:
-    """Return to whom the first of some new entries is shown, and where."""
     entry = entries[0]
     of_work = "task" if entry.task_id else "loop" if entry.loop_id else ""
     if entry.type == "scratchpad":

@@ -25,15 +25,7 @@ from satchel.interfaces.text.lists import (
 )
 from satchel.interfaces.text.parts import content_lines, counted, outcome_counts, value_text
 from satchel.interfaces.text.strategies import judged_text
-from satchel.keep.patterns.records import (
-    KNOWN,
-    MOST,
-    ErrorPattern,
-    ErrorPatternPage,
-    Reported,
-    SimilarError,
-    Solution,
-)
+from satchel.keep.patterns.records import KNOWN, MOST, ErrorPattern, ErrorPatternPage, Reported, SimilarError, Solution
 from satchel.keep.strategies import Strategy
 
 _FROM = f"known from {KNOWN}; each agent it helps adds 1"
@@ -48,11 +40,7 @@ _SOLVED_BY = "report_outcome with id={} and solution records what does"
 
 
 def reported_text(reported: Reported, solved_by: str = _SOLVED_BY) -> str:
-    """Render the answer to a report: all that is known of the error, except the text that its reporter just sent.
-
-    Args:
-        solved_by: how to record a solution, with ``{}`` for the error's id.
-    """
+    """Render the answer to a report: all that is known of the error, except the text that its reporter just sent."""
     when = in_sentence(reported.pattern.last_seen)
     lines = [_head(reported.pattern, is_new=reported.is_new, when=when)]
     recorded = reported.recorded
@@ -83,7 +71,7 @@ def people_reported_text(reported: Reported) -> str:
 def show_errors(page: ErrorPatternPage) -> None:
     import click
 
-    from satchel.interfaces.text.tables import local_time, rest_text
+    from satchel.interfaces.text.lists import local_time, rest_text
 
     for pattern in page.patterns:
         click.echo("\n".join(pattern_lines(pattern, local_time)))

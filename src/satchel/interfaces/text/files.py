@@ -65,11 +65,7 @@ def changes_text(page: FileChangePage) -> str:
 
 
 def change_line(change: FileChange, described_by: str | None = None) -> Line:
-    """Return the line of a change, with its description below.
-
-    Args:
-        described_by: the id of the change that already has the description.
-    """
+    """Return the line of a change, with its description below."""
     is_described = described_by is not None and change.description is not None
     return Line(
         start=change.ref,
@@ -170,8 +166,6 @@ def checked_text(checked: FilesChecked, when: When | None = None) -> str:
 
 
 def _once(file: FileCheck, descriptions: set[str]) -> FileCheck:
-    """Drop reasons and descriptions that are in ``descriptions``, and add the others to it."""
-
     def fresh(claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
         reasons = said_once((claim.reason for claim in claims), descriptions)
         return tuple(replace(claim, reason=reason) for claim, reason in zip(claims, reasons, strict=True))
@@ -212,8 +206,8 @@ def _checked(file: FileCheck, checked: FilesChecked, when: When) -> list[str]:
     else:
         lines = [f"{name} is free"]
     if file.expired_at is not None:
-        taken = "" if against else "; nobody has taken it"
-        lines[0] += f"; your claim expired {_ago(now - file.expired_at)}{taken}"
+        suffix = "" if against else "; nobody has taken it"
+        lines[0] += f"; your claim expired {_ago(now - file.expired_at)}{suffix}"
     lines += [f" shared by {_holder(claim, file.file, now, when)}" for claim in others]
     for claim in file.elsewhere:
         lines.append(
@@ -223,11 +217,6 @@ def _checked(file: FileCheck, checked: FilesChecked, when: When) -> list[str]:
 
 
 def _hints(file: FileCheck | RecentActivity, now: int, *, is_named: bool = False) -> list[str]:
-    """Return recent changes of a file or folder, one on each line.
-
-    Args:
-        is_named: name the file, because there are several.
-    """
     lines = []
     for change in file.recent:
         where = "" if change.worktree == file.worktree else f" in {_worktree(change.worktree) or 'the main worktree'}"
@@ -253,12 +242,10 @@ def _own_parts(file: FileCheck) -> str:
 
 
 def _folder(name: str) -> str:
-    """Return ``src/`` for ``src/**``."""
     return name.replace("/**", "/", 1) if "/**" in name else name.replace("**", "./", 1)
 
 
 def _holder(claim: Claim, path: str, now: int, when: When) -> str:
-    """Return the holder of a claim, with its path if that is another, its end and its reason."""
     why = "" if claim.reason is None else f": {quoted_line(claim.reason)}"
     how = ", automatic" if claim.automatic else ""
     return f"{value_text(claim.agent)}{_wider(claim, path)} {_until(claim, now, when)}{how}{why}"
@@ -273,7 +260,6 @@ def _ago(milliseconds: int) -> str:
 
 
 def _seconds(milliseconds: int) -> str:
-    """Return a length of time in words; one of another clock may be negative."""
     seconds = max(0, milliseconds) // 1_000
     return f"{seconds} s" if seconds < 120 else span_in_words(milliseconds)
 

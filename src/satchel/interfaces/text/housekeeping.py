@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel.base.clock import iso
+from satchel.base.config_keys import Config, Value
+from satchel.base.errors import SatchelError
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.lists import When, in_sentence
-from satchel.interfaces.text.parts import NONE, content_lines, counted, plural, quoted, value_text
+from satchel.interfaces.text.parts import NONE, content_lines, counted, json_line, plural, quoted, value_text
 from satchel.keep.housekeeping import (
     Activity,
     AgentDay,
@@ -21,6 +25,8 @@ from satchel.keep.housekeeping import (
     NameUse,
     Statistics,
 )
+from satchel.redaction import redact
+from satchel.remote.where import public_id, server_for
 
 if TYPE_CHECKING:
     from satchel.client import Satchel
@@ -248,3 +254,51 @@ def _item(item: Forgotten) -> str:
 
 def _listed(counts: tuple[tuple[str, int], ...]) -> str:
     return ", ".join(f"{count:,} {name}" for name, count in counts)
+
+
+def config_text(config: Config) -> str:
+    """Render the effective configuration: value, source and meaning of each key, then the warnings."""
+    lines = [
+        f"{setting.key.name} = {json_line(safe_value(setting.value))} ({setting.source}): {setting.key.help}"
+        for setting in config.settings
+    ]
+    return "\n".join([*lines, *(f"warning: {redact(warning).text}" for warning in config.warnings)])
+
+
+def config_fields(config: Config) -> dict[str, object]:
+    """Return the effective configuration; null means that a key is not set."""
+    return {
+        "settings": {
+            setting.key.name: {
+                "value": safe_value(setting.value),
+                "source": setting.source,
+                "read_from": setting.key.read_from,
+                "help": setting.key.help,
+            }
+            for setting in config.settings
+        },
+        "warnings": [redact(warning).text for warning in config.warnings],
+    }
+
+
+def safe_value(value: Value) -> Value:
+    """Return a value of the configuration without secrets."""
+    # no key is for a secret, but any text may hold one
+    return redact(value).text if isinstance(value, str) else value
+
+
+def server_fields(environ: Mapping[str, str], folder: Path) -> dict[str, str] | None:
+    """Return the server of a folder as JSON fields; None for a local store."""
+    try:
+        server = server_for(environ, folder)
+    except SatchelError as error:
+        return {"fault": str(error)}
+    if server is None:
+        return None
+    return {"url": server.url, "token": public_id(server.token), "source": server.source}
+
+
+def server_line(fields: Mapping[str, str]) -> str:
+    if "fault" in fields:
+        return fields["fault"]
+    return f"{fields['url']} with token {fields['token']} ({fields['source']})"

@@ -3,27 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from satchel.base.clock import iso, year_of
+from satchel.base.paging import Page
+from satchel.base.text import shortened
 from satchel.interfaces.text.decisions import decision_line, history_text
 from satchel.interfaces.text.entries import entry_line, readable
 from satchel.interfaces.text.errors import pattern_lines, solution_line
-from satchel.interfaces.text.file_views import view_lines
-from satchel.interfaces.text.files import change_line
-from satchel.interfaces.text.fitting import MAX_CHARS
+from satchel.interfaces.text.files import change_line, checked_text
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.lists import When, note_lines, single_lines, utc
 from satchel.interfaces.text.messages import message_line
 from satchel.interfaces.text.packages import content_fields, content_notes, package_line
-from satchel.interfaces.text.parts import counted, json_line, times_text
-from satchel.interfaces.text.rules import constraint_line
+from satchel.interfaces.text.parts import MAX_CHARS, counted, json_line, quoted, times_text, value_text
+from satchel.interfaces.text.rules import binding_text, constraint_line
 from satchel.interfaces.text.strategies import strategy_line
+from satchel.keep.binding import FileBinding
+from satchel.keep.corrections.records import Confirmed, Retracted, Undone
+from satchel.keep.file_views import FileView
 from satchel.keep.items import Item, OpenedItems
 from satchel.keep.kind import called
 from satchel.keep.moving.states import SHARED, KeptState
 from satchel.keep.packages.records import PackageContent
 from satchel.keep.patterns.records import Solution
+
+if TYPE_CHECKING:
+    from satchel.keep.pins import Pin
+
+
+def view_lines(view: FileView, when: When) -> list[str]:
+    lines = checked_text(view.checked, when).splitlines()
+    if view.bound:
+        lines += binding_text(
+            FileBinding(view.file, Page(view.bindings, view.bound, 0, len(view.bindings)))
+        ).splitlines()
+    count, total = len(view.entries), view.noted
+    rest = f", the newest {count}; search(file={json_line(view.file)}) lists all" if count < total else ""
+    missing = [] if view.bound else ["no rule or decision binds it"]
+    lines.append("; ".join([*missing, f"{counted(total, 'note') if total else 'no notes'} on it{rest}"]))
+    for entry in view.entries:
+        lines += single_lines(entry_line(entry, content=readable(entry)), when)
+    return lines
+
 
 _LOOK_BACK = 200
 """The largest distance from a cut back to the end of a line or a word."""
@@ -71,7 +93,7 @@ def items_text(opened: OpenedItems) -> str:
 
 
 def whole_text(opened: OpenedItems) -> str:
-    from satchel.interfaces.text.tables import local_time
+    from satchel.interfaces.text.lists import local_time
 
     return "\n".join(_blocks(opened, _top_level(opened), local_time)) or counted(0, "item")
 
@@ -88,7 +110,6 @@ def items_fields(opened: OpenedItems) -> dict[str, object]:
 
 
 def _top_level(opened: OpenedItems) -> list[Item]:
-    """Return the items without the solutions whose error is among them."""
     refs = {item.ref for item in opened.items}
     return [one for one in opened.items if not (isinstance(one.record, Solution) and one.record.pattern in refs)]
 
@@ -135,7 +156,6 @@ def _year(items: Sequence[Item]) -> str:
 
 
 def _end(body: str, begin: int) -> int:
-    """Return where to cut a text: after a line if one ends near, else after a space."""
     end = begin + MAX_CHARS
     if end >= len(body):
         return len(body)
@@ -151,3 +171,72 @@ def _solution_lines(solution: Solution, when: When) -> list[str]:
 def _fields(item: Item) -> dict[str, object]:
     fields: dict[str, object] = content_fields(item.record) if item.kind == "package" else fields_of(item.record)  # type: ignore[arg-type]
     return fields
+
+
+_CONFIRMED_CHARS = 300
+"""The most of a confirmed text that is repeated, because its reader has just read it."""
+
+
+def retracted_text(retracted: Retracted) -> str:
+    """Confirm that an item was retracted, or name who was asked to retract or change it."""
+    if retracted.asked is not None and retracted.kind == "decision":
+        line = f"{retracted.ref} holds: {value_text(retracted.asked_of)} was asked to change it, in {retracted.asked}"
+    elif retracted.asked is not None:
+        line = f"{retracted.ref} stays: only a person retracts it; human was asked to, in {retracted.asked}"
+    elif retracted.already is not None:
+        line = f"{retracted.ref} was already invalid: {retracted.already}"
+    elif retracted.kind == "message":
+        line = f"withdrew {retracted.ref}: nobody had read it"
+    else:
+        line = f"retracted {retracted.ref}; lists and searches hide it unless status asks for it"
+    return "\n".join([line, f" {quoted(retracted.text)}", *note_lines(retracted.notes)])
+
+
+def confirmed_text(confirmed: Confirmed) -> str:
+    """Confirm an item, with all agents that confirmed it."""
+    names = ", ".join(map(value_text, confirmed.by))
+    by = f"{counted(len(confirmed.by), 'agent')} confirmed it: {names}" if names else "nobody confirmed it"
+    return "\n".join(
+        [
+            f"{confirmed.ref}: {by}",
+            f" {quoted(shortened(confirmed.text, _CONFIRMED_CHARS))}",
+            *note_lines(confirmed.notes),
+        ]
+    )
+
+
+def reviewed_text(result: Confirmed | Retracted) -> str:
+    return retracted_text(result) if isinstance(result, Retracted) else confirmed_text(result)
+
+
+def undone_text(undone: Undone) -> str:
+    if undone.action == "confirmed":
+        line = f"{undone.ref} is no longer confirmed by you"
+    elif undone.action == "written":
+        line = f"{undone.ref}, which you wrote, is retracted"
+    elif undone.action == "set":
+        line = f"{undone.ref} is what it was before you changed it"
+    elif undone.action == "pinned":
+        line = f"{undone.ref} is no longer pinned"
+    else:
+        line = f"{undone.ref} holds again"
+        line += "" if undone.heir is None else f"; {undone.heir}, which had replaced it, is retracted"
+    return "\n".join([line, f" {quoted(undone.text)}"])
+
+
+def pinned_text(pin: Pin) -> str:
+    if pin.pinned_at is None:
+        line = f"{pin.ref} {'was not pinned' if pin.already else 'is no longer pinned'}"
+    else:
+        line = f"{pin.ref} {'was pinned already' if pin.already else 'is pinned'}{_by(pin)}: every briefing has it"
+    return f"{line}\n {quoted(pin.text)}"
+
+
+def pins_text(pins: Page[Pin]) -> str:
+    """List the pinned items."""
+    lines = [f"{one.ref} {one.kind}{_by(one)}: {quoted(one.text)}" for one in pins.items]
+    return "\n".join([f"{pins.total} pinned", *lines])
+
+
+def _by(pin: Pin) -> str:
+    return "" if pin.by is None else f" by {value_text(pin.by)}"

@@ -78,11 +78,7 @@ _PAGE = frozenset({"items", "total", "offset", "limit", "seq", "order", "notes",
 
 
 def fields_of(value: Any, items: str = "") -> Any:
-    """Return any record as JSON: dataclasses as objects, pairs of a name and a count as members.
-
-    Args:
-        items: what the items are called where the value is a page or a tuple of them.
-    """
+    """Return any record as JSON: dataclasses as objects, pairs of a name and a count as members."""
     if hasattr(value, "next_offset"):
         return _page(value, items)
     if field_names(value) is not None and not isinstance(value, type):
@@ -97,7 +93,6 @@ def fields_of(value: Any, items: str = "") -> Any:
 
 
 def _page(page: Any, items: str) -> Fields:
-    """Return a page with what it says beside its items."""
     own = [name for name in field_names(page) or () if name not in {*_PAGE, items}]
     fields = {name: fields_of(getattr(page, name)) for name in own}
     fields[items] = [fields_of(one) for one in getattr(page, items if hasattr(page, items) else "items")]
@@ -121,26 +116,25 @@ def _record(record: Any) -> Fields:
         if hasattr(value, "next_offset"):
             fields |= {shown_as: [fields_of(one) for one in value], **rest_fields(value)}
             continue
-        shown = fields_of(value)
+        rendered = fields_of(value)
         # an empty list is a payload too
         if (
             shown_always is None
             or name in shown_always
-            or not (shown is None or (shown in ([], {}) and name != "payload"))
+            or not (rendered is None or (rendered in ([], {}) and name != "payload"))
         ):
-            fields[shown_as] = shown
+            fields[shown_as] = rendered
     return fields
 
 
 @lru_cache(maxsize=128)
 def _plan(kind: Any) -> tuple[tuple[tuple[str, str], ...], frozenset[str] | None]:
-    """Return what a record shows and from what, and what of it even if not set; None is all."""
     names = [name for name in field_names(kind) or () if name not in _HIDDEN.get(kind.__name__, ())]
     leaves_out = "uid" in names or kind.__name__ in _LEAN
     renamed_id = {"id": "ref"} if hasattr(kind, "ref") and "ref" not in names else {}
     renamed = _NAMES | ({"ref": "id"} if kind.__name__ in _KNOWN_BY_REF else {})
-    shown = [(renamed.get(name, name), renamed_id.get(name, name)) for name in (*names, *_ADDED.get(kind.__name__, ()))]
-    return tuple(shown), frozenset(_ALWAYS.get(kind.__name__, ())) if leaves_out else None
+    pairs = [(renamed.get(name, name), renamed_id.get(name, name)) for name in (*names, *_ADDED.get(kind.__name__, ()))]
+    return tuple(pairs), frozenset(_ALWAYS.get(kind.__name__, ())) if leaves_out else None
 
 
 def _value(record: Any, name: str) -> Any:
@@ -156,7 +150,6 @@ def _value(record: Any, name: str) -> Any:
 
 
 def _content(entry: Any) -> object:
-    """Return an entry's content: of a structured type as the object that it is."""
     from satchel.keep.entries.records import STRUCTURED_TYPES
 
     if entry.type not in STRUCTURED_TYPES:
@@ -174,7 +167,7 @@ _MADE: Mapping[tuple[str, str], Callable[[Any], object]] = {
     ("Found", "snippet"): lambda result: result.snippet.text,
     ("Found", "marks"): lambda result: result.snippet.marks,
     ("Consultation", "kept"): lambda done: done.kept and done.kept.ref,
-    ("Consultation", "not_kept"): lambda done: done.kept.told if done.kept and done.kept.failure else None,
+    ("Consultation", "not_kept"): lambda done: done.kept.message if done.kept and done.kept.failure else None,
     ("Failure", "error"): lambda one: f"[{one.error.code}] {one.error}",
     ("ListedConversation", "conversation"): lambda one: one.key.conversation,
     ("ListedConversation", "assistant"): lambda one: one.key.assistant,

@@ -45,7 +45,7 @@ def show_sent(page: MessagePage) -> None:
 
 
 def _show(page: MessagePage, what: str) -> None:
-    from satchel.interfaces.text.tables import show_lines
+    from satchel.interfaces.text.lists import show_lines
 
     show_lines(page, what, [message_line(message, page.agent, page.asked_at) for message in page.messages])
 
@@ -68,11 +68,7 @@ def marked_text(marked: MarkedRead) -> str:
 
 
 def message_line(message: Message, reader: str | None, now: int | None = None) -> Line:
-    """Return the line of a message as its reader sees it, with its text and payload below.
-
-    Args:
-        now: milliseconds UTC; None leaves out that it expires soon.
-    """
+    """Return the line of a message as its reader sees it, with its text and payload below."""
     has_payload = message.payload is not None
     is_new = message.read_at is None and (reader is None or message.sender != reader)
     remaining = _SOON_MS if now is None else message.expires_at - now
@@ -91,18 +87,19 @@ def message_line(message: Message, reader: str | None, now: int | None = None) -
             *(() if message.answer_by is None or message.answered_by else (_answer_due(message, now),)),
         ),
         moment=message.created_at,
-        after=(
-            *(() if message.read_at is None else (("read", message.read_at),)),
-            *_fate(message, reader),
-        ),
+        after=(*(() if message.read_at is None else (("read", message.read_at),)), *_fate(message, reader)),
         below=(*content_lines(message.message), *((f" {json_line(message.payload)}",) if has_payload else ())),
     )
 
 
 def _answer_due(message: Message, now: int | None) -> str:
     assert message.answer_by is not None
-    left = message.answer_by - (message.created_at if now is None else now)
-    return f"answer needed within {span_in_words(left)}" if left > 0 else f"answer overdue by {span_in_words(-left)}"
+    remaining = message.answer_by - (message.created_at if now is None else now)
+    return (
+        f"answer needed within {span_in_words(remaining)}"
+        if remaining > 0
+        else f"answer overdue by {span_in_words(-remaining)}"
+    )
 
 
 def _kind(message: Message) -> tuple[str | None, str | None]:

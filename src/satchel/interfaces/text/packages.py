@@ -14,14 +14,7 @@ from typing import Any
 from satchel.base.clock import moment_text, year_of
 from satchel.base.vocabulary import MAIN_RUN
 from satchel.find.kind import Kind
-from satchel.interfaces.text.lists import (
-    NO_AGENT,
-    Line,
-    agent_cell,
-    list_text,
-    names_text,
-    note_lines,
-)
+from satchel.interfaces.text.lists import NO_AGENT, Line, agent_cell, list_text, names_text, note_lines
 from satchel.interfaces.text.parts import content_lines, place_text, value_text
 from satchel.keep.packages import Consumption, Package, PackageContent, PackagePage
 
@@ -36,11 +29,7 @@ def packages_text(page: PackagePage) -> str:
 
 
 def package_line(package: Package, text: str | None, run_id: str | None = None) -> Line:
-    """Return the line of a package, with its summary and contents below.
-
-    Args:
-        run_id: the run that the head of the list names.
-    """
+    """Return the line of a package, with its summary and contents below."""
     after: list[str | tuple[str, int]] = []
     if package.updated_at != package.created_at:
         after.append(("changed", package.updated_at))
@@ -58,7 +47,7 @@ def package_line(package: Package, text: str | None, run_id: str | None = None) 
 
 def show_packages(page: PackagePage) -> None:
     from satchel.interfaces.operations.declaration import Table
-    from satchel.interfaces.text.tables import local_time, show_list
+    from satchel.interfaces.text.lists import local_time, show_list
 
     columns = Table(
         {
@@ -93,7 +82,7 @@ def content_notes(contents: Sequence[PackageContent]) -> list[str]:
 
 
 def _consumed_note(consumed: Sequence[Consumption]) -> str | None:
-    given = [
+    values = [
         " ".join(
             (
                 value_text(one.agent) if one.agent else "an agent without a name",
@@ -105,7 +94,7 @@ def _consumed_note(consumed: Sequence[Consumption]) -> str | None:
         )
         for one in consumed
     ]
-    return f"briefed to {', '.join(given)} UTC" if given else None
+    return f"briefed to {', '.join(values)} UTC" if values else None
 
 
 def saved_text(package: Package) -> str:

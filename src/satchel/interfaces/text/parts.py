@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from satchel.base.paging import COUNTED
+from satchel.base.records import field_names, replace
 from satchel.find.kind import Kind
+from satchel.keep.names import shown_name
 
 if TYPE_CHECKING:
     from satchel.keep.citations import Citation
 
 NONE = "-"
-"""Stands for a missing value; a value that is a dash is quoted."""
+"""A missing value; a value that is a dash is quoted."""
 
 _PLAIN = re.compile(r"[^\s\"\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 _LINE_AT_END = re.compile(r":[0-9]+(?:-[0-9]+)?\Z")
@@ -60,11 +63,7 @@ def json_line(value: object) -> str:
 
 
 def content_lines(content: str, mark: str = "") -> list[str]:
-    """Return content with a space before every line, so that it cannot pass for anything else.
-
-    Args:
-        mark: what stands before the first space.
-    """
+    """Return content with a space before every line, so that it cannot pass for anything else."""
     for separator in "\u2028\u2029":  # some readers break lines here too
         content = content.replace(separator, f"{separator} ")
     return f"{mark} {content}".replace("\n", "\n ").split("\n")
@@ -124,3 +123,122 @@ def place_in_list(page: Any) -> list[str]:
     if getattr(page, "after_seq", None) is not None:
         return [*parts, f"{'later changes' if page.next_offset is None else 'next'}: after_seq={page.cursor}"]
     return parts if page.next_offset is None else [*parts, f"next: offset={page.next_offset}"]
+
+
+_OF_NAMES = frozenset(
+    {
+        "agent",
+        "agents",
+        "asked_of",
+        "author",
+        "by",
+        "deactivated_by",
+        "predecessor_agent",
+        "read_by",
+        "reader",
+        "seen_by",
+        "sender",
+        "to",
+    }
+)
+"""Fields of records that hold the names of agents and persons."""
+
+
+def with_shown_names(answer: Any) -> Any:
+    """Return an answer with persons as people see them, ``ann`` for ``human:ann``, in all its records."""
+    if type(answer) is tuple:
+        return tuple(map(with_shown_names, answer))
+    changes = {}
+    for name in field_names(answer) or ():
+        value = getattr(answer, name)
+        rendered = _with_shown_name(value) if name in _OF_NAMES else with_shown_names(value)
+        if rendered != value:
+            changes[name] = rendered
+    return replace(answer, **changes) if changes else answer
+
+
+def _with_shown_name(value: Any) -> Any:
+    if isinstance(value, str):
+        return shown_name(value)
+    return tuple(map(_with_shown_name, value)) if type(value) is tuple else value
+
+
+MAX_CHARS = 19_000
+"""The characters of an answer: with a notice it stays under 20,000, where clients begin to cut."""
+
+_PLACES = ("page", "history", "results", "sessions", "items")
+"""The field that holds the page or the items of an answer."""
+
+
+def page_of(answer: Any) -> Any:
+    """Return the page that an answer is or holds."""
+    return answer if hasattr(answer, "next_offset") else answer.page
+
+
+def items_of(answer: Any) -> Sequence[Any]:
+    """Return the items of a page, or of what holds one."""
+    name = _place(answer)
+    if name is None:
+        return ()
+    value: Sequence[Any] = getattr(answer, name)
+    return value if isinstance(value, tuple) else items_of(value)
+
+
+def fitting_text(answer: Any, make: Callable[[Any], str]) -> str:
+    """Render an answer with as many of its items as there is room for; the first line tells how to get the rest.
+
+    A single item that is too long is cut, and the first line names the call that pages through it.
+    """
+    text = make(fitting(answer, make))
+    return text if len(text) <= MAX_CHARS else _cut(text, items_of(answer), getattr(answer, "decision", None))
+
+
+def fitting(answer: Any, make: Callable[[Any], str]) -> Any:
+    """Return an answer with as many of its items as its text has room for, at least one."""
+    items = items_of(answer)
+    if not items or len(make(answer)) <= MAX_CHARS:
+        return answer
+    count = _most(len(items), lambda count: len(make(_with_first(answer, count))) <= MAX_CHARS)
+    return _with_first(answer, max(1, count))
+
+
+def fitting_fields(answer: Any, make: Callable[[Any], Mapping[str, object]]) -> Mapping[str, object]:
+    """Return an answer as JSON fields with as many of its items as there is room for, at least one, which is whole."""
+    fields = make(answer)
+    items = items_of(answer)
+    if len(items) < 2 or _json_chars(fields) <= MAX_CHARS:
+        return fields
+    count = _most(len(items), lambda count: _json_chars(make(_with_first(answer, count))) <= MAX_CHARS)
+    return make(_with_first(answer, max(1, count)))
+
+
+def _most(items: int, fits: Callable[[int], bool]) -> int:
+    low, high = 0, items
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
+
+
+def _cut(text: str, items: Sequence[Any], whole: Any) -> str:
+    head, _, rest = text.partition("\n")
+    ref = next((one.ref for one in (*items[:1], whole) if hasattr(one, "ref")), None)
+    what = "the answer is" if ref is None else f"get_items({json_line([ref])}) pages through {ref}, which is"
+    head = f"{head}; {what} cut after {MAX_CHARS:,} characters"
+    return f"{head}\n{rest}"[:MAX_CHARS]
+
+
+def _with_first(answer: Any, count: int) -> Any:
+    name = _place(answer)
+    if name is None:
+        return answer
+    value = getattr(answer, name)
+    return replace(answer, **{name: value[:count] if isinstance(value, tuple) else _with_first(value, count)})
+
+
+def _place(answer: Any) -> str | None:
+    return next((name for name in _PLACES if hasattr(answer, name)), None) if hasattr(answer, "__slots__") else None
+
+
+def _json_chars(fields: Mapping[str, object]) -> int:
+    return len(json.dumps(fields, ensure_ascii=False, separators=(",", ":")))

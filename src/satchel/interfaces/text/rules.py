@@ -68,7 +68,7 @@ def binding_text(answer: FileBinding) -> str:
 def show_binding(answer: FileBinding) -> None:
     import click
 
-    from satchel.interfaces.text.tables import rest_text, show_table
+    from satchel.interfaces.text.lists import rest_text, show_table
 
     page = answer.bindings
     rows = [(one.ref, one.kind, one.priority, one.key, one.text, one.reason, one.by) for one in page]

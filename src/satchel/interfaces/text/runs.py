@@ -16,7 +16,7 @@ from satchel.interfaces.text.parts import content_lines, counted, place_text, va
 
 if TYPE_CHECKING:
     from satchel.interfaces.operations.runs import EndedRun
-    from satchel.keep.entries.state import RunState, StateIssue, StateNote, StateVerdict
+    from satchel.keep.entries.queries import RunState, StateIssue, StateNote, StateVerdict
     from satchel.keep.entries.structured import CodebaseAnalysis
     from satchel.keep.runs import Run
 
@@ -93,16 +93,10 @@ def state_text(state: RunState) -> str:
     lines = [_state_head(state)]
     if state.codebase_analysis is not None:
         lines += ["codebase:", *_analysis(state.codebase_analysis)]
-    for title, notes in (
-        ("discovery", state.discoveries),
-        ("decision", state.decisions),
-        ("error", state.errors),
-    ):
+    for title, notes in (("discovery", state.discoveries), ("decision", state.decisions), ("error", state.errors)):
         lines += _section(title, [line for note in notes for line in _note(note, state.run_id)], len(notes))
     lines += _section(
-        "verdict",
-        [line for verdict in state.verdicts for line in _verdict(verdict, state.run_id)],
-        len(state.verdicts),
+        "verdict", [line for verdict in state.verdicts for line in _verdict(verdict, state.run_id)], len(state.verdicts)
     )
     lines += _section(
         "review issue",

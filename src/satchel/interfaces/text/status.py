@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from satchel.base.clock import span_in_words
 from satchel.base.invisible import revealed
 from satchel.base.records import NamedTuple
-from satchel.brief.room.records import Changed, Collision, Need, Status, Touch
+from satchel.brief.room.records import Changed, FileConflict, Need, Party, Status
 from satchel.interfaces.text.parts import counted
 from satchel.keep.names import shown_name
 from satchel.keep.sessions.team import TeamSession
@@ -20,8 +20,6 @@ _WORD_COLUMNS, _AGE_COLUMNS = 10, 7
 
 
 class _Row(NamedTuple):
-    """One line: a styled word, a text of any length, and an age or an end."""
-
     word: str
     style: str
     text: str
@@ -43,11 +41,7 @@ class _Section(NamedTuple):
 
 
 def status_text(status: Status, width: int, height: int, style: Style) -> str:
-    """Return one screen of at most the width and height; a screen is never lower than 20 lines.
-
-    Args:
-        style: renders a text in a style.
-    """
+    """Return one screen of at most the width and height; a screen is never lower than 20 lines."""
     if _is_empty(status):
         project = line_of(status.project)
         next_step = "Next: run `satchel setup` to connect your coding clients, then start one in this folder."
@@ -81,7 +75,7 @@ def _head(status: Status) -> str:
     parts = (
         f"{needs} need{'s' * (needs == 1)} you" if needs else "nothing needs you",
         f"{least}{counted(at_work, 'agent')} at work",
-        counted(status.collisions.total, "conflict"),
+        counted(status.conflicts.total, "conflict"),
     )
     return f"{line_of(status.project)}, as {line_of(shown_name(status.person))}: {', '.join(parts)}"
 
@@ -93,17 +87,12 @@ def _sections(status: Status) -> tuple[_Section, ...]:
     nobody = "No agents at work" if team.earlier else "No agents yet. Run `satchel setup`, then start a client here"
     parts = (
         ("Needs you", [_need(one, now) for one in status.needs.items], "Nothing needs you.", status.needs.total),
-        (
-            "Agents",
-            [_session(one, now) for one in team.sessions],
-            f"{nobody}.",
-            team.total,
-        ),
+        ("Agents", [_session(one, now) for one in team.sessions], f"{nobody}.", team.total),
         (
             "Conflicts",
-            [_collision(one, now) for one in status.collisions.items],
+            [_conflict(one, now) for one in status.conflicts.files],
             "No conflicts.",
-            status.collisions.total,
+            status.conflicts.total,
         ),
         ("Last changes", [_change(one, now) for one in since.items], "No changes since your last visit.", changes),
     )
@@ -130,16 +119,18 @@ def _session(one: TeamSession, now: int) -> _Row:
     return _Row(one.state.name, one.state.name, ", ".join([name, *parts]), since)
 
 
-def _collision(one: Collision, now: int) -> _Row:
+def _conflict(one: FileConflict, now: int) -> _Row:
     where = "the same worktree" if one.same_tree else "two worktrees"
-    first, second = _touch(one.first), _touch(one.second)
-    at = max(one.first.began_at, one.second.began_at)
+    parties = ", ".join(map(_party, one.parties))
     style = "high" if one.same_tree else "quiet"
-    return _Row("conflict", style, f"{line_of(one.path)}: {first}, {second}, in {where}", _span(now - at))
+    return _Row("conflict", style, f"{line_of(one.path)}: {parties}, in {where}", _span(now - one.parties[-1].began_at))
 
 
-def _touch(one: Touch) -> str:
-    return f"{_name(one.agent) if one.agent else 'someone'} {'edited it' if one.kind == 'edit' else 'claims it'}"
+_VERBS = {"edit": "edited it", "claim": "claims it", "waiting": "waits for it", "refused": "was refused it"}
+
+
+def _party(one: Party) -> str:
+    return f"{_name(one.agent) if one.agent else 'someone'} {_VERBS[one.kind]}"
 
 
 def _change(one: Changed, now: int) -> _Row:
@@ -175,10 +166,10 @@ def _lines(section: _Section, room: int, width: int, style: Style) -> Iterator[s
     visible = len(section.rows)
     if room < visible + (section.more > 0):
         visible = max(1, room - 1)
-    left = width - _WORD_COLUMNS - _AGE_COLUMNS - 4
+    remaining = width - _WORD_COLUMNS - _AGE_COLUMNS - 4
     for row in section.rows[:visible]:
         word = style(_padded(row.word, _WORD_COLUMNS), row.style)
-        yield f"  {word} {_padded(_cut(row.text, left), left)} {row.age:>{_AGE_COLUMNS}}".rstrip()
+        yield f"  {word} {_padded(_cut(row.text, remaining), remaining)} {row.age:>{_AGE_COLUMNS}}".rstrip()
     rest = len(section.rows) - visible + section.more
     if rest:
         yield style(f"  {rest} more", "quiet")
@@ -197,7 +188,6 @@ def _columns_of(character: str) -> int:
 
 
 def _cut(text: str, columns: int) -> str:
-    """Return the beginning of a line that fits, with an ellipsis where that is not all."""
     if _columns(text) <= columns:
         return text
     used, end = 1, 0

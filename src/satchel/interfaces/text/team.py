@@ -41,7 +41,7 @@ def show_team(team: Team) -> None:
     """Print the sessions of a project as a table, and to stderr how many there are."""
     import click
 
-    from satchel.interfaces.text.tables import local_time, show_table
+    from satchel.interfaces.text.lists import local_time, show_table
 
     def until(claim: TeamClaim) -> str:
         day, time = local_time(claim.expires_at).split()
@@ -88,30 +88,19 @@ def show_team(team: Team) -> None:
 
 
 def _head(team: Team, option: str, empty: str) -> str:
-    """Count the sessions, and the persons that have written.
-
-    Args:
-        option: the option that lists the earlier ones.
-        empty: the sentence for no sessions, without its full stop.
-    """
     persons = f"{team.persons} {'person has' if team.persons == 1 else 'persons have'} written here"
-    shown = len(team.sessions)
-    if not shown and not team.earlier:
+    visible = len(team.sessions)
+    if not visible and not team.earlier:
         return f"{empty}. {persons}." if team.persons else f"{empty}."
-    count = f"{shown} of {team.total}" if shown < team.total else f"{shown}"
+    count = f"{visible} of {team.total}" if visible < team.total else f"{visible}"
     head = f"{count} session{'s' * (team.total != 1)}"
-    if shown and team.sessions[0].own:
+    if visible and team.sessions[0].own:
         head += ", yours first" if team.total > 1 else " (yours; agents that never call Satchel are not listed)"
     head += f"; {team.earlier} more ended over 8 hours ago ({option})" if team.earlier else ""
     return head + (f"; {persons}" if team.persons else "")
 
 
 def _line(one: TeamSession, now: int, *, are_apart: bool) -> str:
-    """Return the line of a session.
-
-    Args:
-        are_apart: a session is in another worktree than the reader's, so that each line names its own.
-    """
     marked = (
         ("client", one.client),
         ("worktree", one.worktree if are_apart else None),
@@ -128,11 +117,7 @@ def _line(one: TeamSession, now: int, *, are_apart: bool) -> str:
 
 
 def state_text(one: TeamSession, now: int) -> str:
-    """Return the state of a session in words, as in ``waiting for 3 min: "an answer from ann to m7"``.
-
-    Args:
-        now: milliseconds UTC.
-    """
+    """Return the state of a session in words, as in ``waiting for 3 min: "an answer from ann to m7"``."""
     state = one.state
     if state.name == "ended":
         return f"ended {_ago(state.since_at, now)}"
@@ -162,7 +147,6 @@ def _scratchpad(pad: LastScratchpad, owner: tuple[str, ...], now: int) -> str:
 
 
 def _left_off(pad: LastScratchpad) -> str:
-    """Return the progress of a scratchpad on one line."""
     parts = [] if pad.done is None else ["done" if pad.done else "not done"]
     parts += [] if not pad.next_step else [f"next: {quoted(shortened(pad.next_step, _MAX_CHARS))}"]
     parts += [f"blocked by: {quoted(shortened('; '.join(pad.blockers), _MAX_CHARS))}"] if pad.blockers else []

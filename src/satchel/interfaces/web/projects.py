@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel.base.errors import NotFound, SatchelError
@@ -14,9 +15,11 @@ from satchel.interfaces.http.access import PERSON, Access, Store
 from satchel.interfaces.web.logins import Login
 from satchel.keep import projects
 from satchel.keep.sessions.caller import Caller
+from satchel.store.backups import Backup
 
 if TYPE_CHECKING:
     from satchel.interfaces.http.serving import Serving
+    from satchel.interfaces.http.tokens import Token
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,80}")
 _DIGITS = 8
@@ -110,6 +113,23 @@ class Projects:
         satchel = self.satchel(project, login)
         work = replace(satchel.workplace, root=here.root, files_root=here.files_root)
         return Satchel(work, opened.place, opened.config, satchel.environ)
+
+    def backups(self, project: Project) -> list[Backup]:
+        """Return the backups of a project's store, the oldest first; none of a database."""
+        return self._serving.stores.opened(project.store).housekeeping.backups() if self._is_file(project) else []
+
+    def tokens(self, project: Project) -> list[Token]:
+        """Return the tokens of a project."""
+        every = self._serving.tokens.every()
+        return [one for one in every if (one.store, one.project) == (project.store, project.name)]
+
+    def logins(self) -> list[Login]:
+        """Return the logged-in browsers."""
+        assert self._serving.logins is not None
+        return self._serving.logins.every()
+
+    def _is_file(self, project: Project) -> bool:
+        return isinstance(project.store, Path)
 
     def _load(self, login: Login) -> tuple[list[Project], list[SatchelError]]:
         """Return the projects that a login may open, and the errors of stores that cannot be read."""

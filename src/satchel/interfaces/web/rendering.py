@@ -13,11 +13,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from starlette.responses import Response
 
-from satchel.base.clock import iso, span_in_words
+from satchel.base.clock import DAY_MS, iso, span_in_words
 from satchel.base.invisible import revealed
 from satchel.find.snippets import Snippet
 from satchel.interfaces.http.failing import SAFETY_HEADERS, not_found
 from satchel.interfaces.text.parts import total_text
+from satchel.keep.documents.proposals import Proposal
 from satchel.keep.names import shown_name
 
 PAGE_HEADERS = SAFETY_HEADERS | {"Cache-Control": "no-store"}
@@ -29,15 +30,23 @@ SHORT, WHOLE, ROOM = 1_200, 40_000, 80_000
 """Characters of a text in a section, on the page of an item, and the most that those may become on the page."""
 
 _LIMITS = {
-    "MOST_CHANGES": 50,
-    "MOST_SESSIONS": 30,
-    "WHOLE_SESSIONS": 12,
-    "MOST_CLAIMS": 2,
-    "MOST_COLLISIONS": 15,
+    "MOST_SESSIONS": 20,
+    "MOST_CONFLICTS": 6,
     "LINE": 120,
 }
-"""Limits of the overview, so that a full one has less than 150 KB with all that it loads: changes, sessions, sessions
-with details, claims of each, conflicts, and characters of a line. The JSON has everything."""
+"""Limits of the overview, so that a full one has less than 120 KB with all that it loads: sessions, conflicts, and
+characters of a line. The JSON has everything."""
+
+_CLIENTS = {
+    "claude": "Claude Code",
+    "claude-code": "Claude Code",
+    "codex": "Codex",
+    "codex-mcp-client": "Codex",
+    "gemini": "Gemini CLI",
+    "gemini-cli-mcp-client": "Gemini CLI",
+    "qwen": "Qwen Code",
+}
+"""The names of clients that are not what they call themselves."""
 
 _REF = re.compile(r"[a-z][0-9]{1,18}")
 
@@ -97,12 +106,25 @@ def moment(milliseconds: int | None) -> Markup:
     if milliseconds is None:
         return Markup("")
     at = datetime.fromtimestamp(milliseconds / 1_000, UTC)
-    return Markup('<time datetime="{}">{} UTC</time>').format(iso(milliseconds), at.strftime("%Y-%m-%d %H:%M"))
+    return Markup('<time datetime="{}">{} {} UTC</time>').format(iso(milliseconds), at.day, at.strftime("%b %H:%M"))
 
 
 def clock(milliseconds: int) -> str:
     """Return the hour and minute of a time, UTC."""
     return datetime.fromtimestamp(milliseconds / 1_000, UTC).strftime("%H:%M")
+
+
+def at_clock(milliseconds: int, now: int) -> Markup:
+    """Return the hour and minute of a time, or its day if it is long ago; the script converts it."""
+    if now - milliseconds >= DAY_MS:
+        at = datetime.fromtimestamp(milliseconds / 1_000, UTC)
+        return Markup('<time datetime="{}" data-day>{} {}</time>').format(iso(milliseconds), at.day, f"{at:%b}")
+    return Markup('<time datetime="{}" data-clock>{}</time>').format(iso(milliseconds), clock(milliseconds))
+
+
+def place_and_digest(proposal: Proposal) -> str:
+    """Return what names a proposal of a document with the text that a person has seen."""
+    return f"{proposal.ref} {proposal.digest}"
 
 
 def date(milliseconds: int) -> str:
@@ -115,12 +137,14 @@ def is_ref(text: str) -> bool:
     return _REF.fullmatch(text) is not None
 
 
-def ago(milliseconds: int | None, now: int) -> Markup:
-    """Return how long ago a time was, which the script keeps up to date."""
+def ago(milliseconds: int | None, now: int, suffix: str = " ago") -> Markup:
+    """Return how long ago a time was, up to a day, else the time; the script keeps it up to date."""
     if milliseconds is None:
         return Markup("")
-    words = f"{span_in_words(max(0, now - milliseconds))} ago"
-    return Markup('<time datetime="{}" data-ago>{}</time>').format(iso(milliseconds), words)
+    passed = max(0, now - milliseconds)
+    at = datetime.fromtimestamp(milliseconds / 1_000, UTC)
+    words = f"{span_in_words(passed)}{suffix}" if passed < DAY_MS else f"{at.day} {at:%b %H:%M} UTC"
+    return Markup('<time datetime="{}" data-ago="{}">{}</time>').format(iso(milliseconds), suffix, words)
 
 
 def remaining(milliseconds: int, now: int) -> Markup:
@@ -177,8 +201,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    filters = (moment, ago, clock, date, is_ref, remaining, cut, brief, marked)
-    environment.filters |= {one.__name__: one for one in filters} | {"name": shown_name}
+    filters = (moment, ago, at_clock, clock, date, place_and_digest, is_ref, remaining, cut, brief, marked)
+    environment.filters |= {one.__name__: one for one in filters}
+    environment.filters |= {"name": shown_name, "client": lambda name: _CLIENTS.get(name, name)}
     environment.globals |= {"asset": _asset, "total_text": total_text, "SHORT": SHORT, **_LIMITS}
     return environment
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -96,7 +96,8 @@ class Page:
         context: the variables of the template.
         data: the JSON of the page, at its address with ``.json``.
         project: the project, if any.
-        count: the number of needs, if the page already counted them.
+        place: the path of its entry in the navigation.
+        counts: the numbers of needs and of new changes, if the page already counted them.
     """
 
     title: str
@@ -104,7 +105,8 @@ class Page:
     context: dict[str, Any]
     data: object
     project: Project | None = None
-    count: int | None = None
+    place: str = ""
+    counts: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +167,53 @@ def edit_conflict(
         button: the label that sends it anyway.
         changes: fields of the form that are replaced.
     """
-    context = {"theirs": theirs, "path": path, "button": button, "values": {**request.values, **changes}}
-    return EditConflict(Page(title, "changed.html", context, None, request.project))
+    fields = {**request.values, **changes}
+    texts = [(what, text) for what, text in theirs.items()]
+    page = form_page(request, title, path, button, fields, explained=("Your change was not saved.",), texts=texts)
+    return EditConflict(page)
+
+
+def form_page(
+    request: PageRequest,
+    title: str,
+    path: str,
+    button: str,
+    fields: Mapping[str, object],
+    *,
+    place: str = "",
+    explained: Sequence[str] = (),
+    texts: Sequence[tuple[str, str]] = (),
+    labels: Mapping[str, str] = MappingProxyType({}),
+    choices: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    back: str = "/",
+    data: object = None,
+) -> Page:
+    """Return a page with one form.
+
+    Args:
+        path: the action of the form, below the project; empty for no form.
+        fields: its fields with their values.
+        place: the path of its entry in the navigation.
+        explained: paragraphs above it.
+        texts: headings with texts above it.
+        labels, choices: of fields, where they are not the usual ones.
+        back: the path of the page for those who cancel.
+        data: the JSON; None is the fields.
+    """
+    form = {"path": path, "button": button, "fields": fields, "labels": labels, "choices": choices} if path else None
+    context = {"form": form, "explained": explained, "texts": texts, "back": back}
+    data = {"path": path, "fields": [*fields]} if data is None else data
+    return Page(title, "form.html", context, data, request.project, place)
+
+
+def now(request: PageRequest) -> int:
+    """Return the time, in milliseconds UTC."""
+    return request.reader.workplace.clock()
+
+
+def offset(request: PageRequest) -> int:
+    """Return the number of items to skip."""
+    return request.number("offset", 0)
 
 
 View = Callable[[PageRequest], Page]

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from satchel.base.errors import InvalidInput, Refused, SatchelError
+from satchel.base.errors import InvalidInput, NotFound, Refused, SatchelError
 from satchel.interfaces.http import events, logs
 from satchel.interfaces.http.failing import confined, internal, refusal_of
 from satchel.interfaces.text.json import fields_of
@@ -22,6 +22,7 @@ from satchel.interfaces.web import pages
 from satchel.interfaces.web.guard import LOGIN_PATH, STATIC_PATH, PageGuard, Visitor
 from satchel.interfaces.web.login import LoginPage
 from satchel.interfaces.web.logins import Login, form_key
+from satchel.interfaces.web.pages.overview import new_count
 from satchel.interfaces.web.projects import Projects
 from satchel.interfaces.web.rendering import PAGE_HEADERS, html, static
 from satchel.interfaces.web.request import Action, ActionResult, EditConflict, Page, PageRequest, View
@@ -78,7 +79,7 @@ def routes(serving: Serving, guard: PageGuard) -> list[BaseRoute]:
 
     below = "/p/{project}"
     login_page = LoginPage(serving, guard)
-    every = [
+    every: list[BaseRoute] = [
         Route(LOGIN_PATH, login_page.page, methods=["GET"]),
         Route(LOGIN_PATH, login_page.trade, methods=["POST"]),
         Route("/logout", log_out, methods=["POST"]),
@@ -91,9 +92,20 @@ def routes(serving: Serving, guard: PageGuard) -> list[BaseRoute]:
         # the JSON comes first, since the variable part of a path may contain a dot
         every.append(Route(_json_path(below + path), page(view, as_json=True), methods=["GET"]))
         every.append(Route(below + path, page(view), methods=["GET"]))
+    for path, target in pages.MOVED.items():
+        every.append(Route(_json_path(below + path), _moved(target, ".json"), methods=["GET"]))
+        every.append(Route(below + path, _moved(target), methods=["GET"]))
     every += [Route(below + path, act(action), methods=["POST"]) for path, action in pages.ACTIONS.items()]
     # last, since a project's address with .json matches it too
-    return [*every, Route(below, _with_slash, methods=["GET"])]
+    every += [
+        Route(below, _with_slash, methods=["GET"]),
+        Route(f"{below}/{{rest:path}}", page(_nothing), methods=["GET"]),
+    ]
+    return every
+
+
+def _nothing(request: PageRequest) -> Page:
+    raise NotFound(f"there is no page {request.path['rest'][:80]!r}", "Search, or open one from the navigation")
 
 
 def _json_path(path: str) -> str:
@@ -179,16 +191,19 @@ def _as_html(
 ) -> Response:
     query = {name: value for name, value in request.query_params.items() if name != "done"}
     twin = _json_path(request.url.path) + (f"?{urlencode(query)}" if query else "")
-    count = page.count
-    if count is None:
-        count = page_request.satchel.room.needs().total if page_request.selected else 0
+    counts, cursor = page.counts or (0, 0), {}
+    if page_request.selected is not None:
+        room = page_request.satchel.room
+        cursor = {} if "cursor" in page.context or request.method != "GET" else {"cursor": room.reached().cursor}
+        counts = page.counts or (room.needs().total, new_count(room.since()))
     context = {
         "page": page,
-        "count": count,
+        "needs_count": counts[0],
+        "new_count": counts[1],
+        **cursor,
         "twin": twin if request.method == "GET" else None,
         "notice": _notice(page_request),
         "places": pages.PLACES,
-        "here": request.url.path,
     }
     return html(
         page.template,
@@ -267,6 +282,19 @@ def _login(visitor: Visitor) -> Login:
 
 async def _static(request: Request) -> Response:
     return static(request.path_params["name"])
+
+
+def _moved(target: str, ending: str = "") -> Callable[..., Any]:
+    """Return the endpoint of a former page, which leads to the one that replaces it."""
+    path, _, fields = target.partition("?")
+
+    async def endpoint(request: Request) -> Response:
+        place = f"/p/{request.path_params['project']}{path}".format_map(request.path_params)
+        query = urlencode(dict(parse_qsl(fields)) | dict(request.query_params))
+        address = (_json_path(place) if ending else place) + (f"?{query}" if query else "")
+        return RedirectResponse(address, 308, headers=PAGE_HEADERS)
+
+    return endpoint
 
 
 async def _with_slash(request: Request) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Sequence
 
@@ -10,6 +11,7 @@ from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import KIND_OF, Kind
+from satchel.keep import events
 from satchel.keep.names import is_persons
 from satchel.store.transaction import Transaction, set_of
 
@@ -18,9 +20,7 @@ SUPERSEDED, RETRACTED, CONFIRMED = 1, 2, 3
 
 
 class Corrector(NamedTuple):
-    """The author of a correction: numbers of agent and session, or None, whether it may change what a person wrote, as
-    :func:`satchel.keep.sessions.actors.persons_gate` tells, and the time.
-    """
+    """The author of a correction; ``passes`` tells whether it may change what a person wrote."""
 
     agent: int | None
     session: int | None
@@ -28,7 +28,6 @@ class Corrector(NamedTuple):
     now: int
 
     def may_end(self, ref: str, author: str | None, *, is_critical: bool = False) -> bool:
-        """Return whether it may replace or retract an item of an author."""
         return not (is_critical or is_persons(author)) or self.passes(ref)
 
 
@@ -59,10 +58,7 @@ def record(
     heir: int | None = None,
     reason: str | None = None,
 ) -> int:
-    """Record a correction of an item, and return its number.
-
-    ``heir`` is the replacement's number; it inherits the item's pin.
-    """
+    """Record a correction of an item, and return its number; the replacement ``heir`` inherits the item's pin."""
     if heir is not None:
         transaction.run(
             """
@@ -116,7 +112,6 @@ def last_of(transaction: Transaction, project_id: int, by: Corrector) -> Correct
 
 
 def mark_undone(transaction: Transaction, project_id: int, number: int, now: int) -> None:
-    """Record that a correction was undone."""
     transaction.run(
         "UPDATE corrections SET undone_at = :now, seq = :seq WHERE id = :id",
         {"now": now, "id": number, "seq": transaction.next_seq(project_id)},
@@ -124,7 +119,6 @@ def mark_undone(transaction: Transaction, project_id: int, number: int, now: int
 
 
 def forget(transaction: Transaction, kind: Kind, numbers: Sequence[int]) -> None:
-    """Delete the corrections of deleted items."""
     if numbers:
         these = set_of(numbers)
         where = f"item_kind = {kind.number} AND (item_id IN {these} OR heir_id IN {these})"
@@ -143,19 +137,16 @@ def history_notes(transaction: Transaction, kind: Kind, number: int) -> tuple[st
 
 
 def confirmers(transaction: Transaction, kind: Kind, number: int) -> tuple[str, ...]:
-    """Return the names of the agents that confirmed an item, in order."""
     stand = of_item(transaction, kind, number)
     return tuple(one.agent for one in stand if one.action == CONFIRMED and one.agent is not None)
 
 
 def end_reason(transaction: Transaction, kind: Kind, number: int) -> str:
-    """Describe how an item was replaced or retracted."""
     stand = [one for one in of_item(transaction, kind, number) if one.action != CONFIRMED]
     return describe(stand[-1]) if stand else "who ended it is not recorded"
 
 
 def describe(one: Correction) -> str:
-    """Describe a replacement or retraction: by whom and why."""
     who = "" if one.agent is None else f" by {one.agent}"
     if one.heir is not None:
         return f"replaced{who}, see {one.kind.ref(one.heir)}"
@@ -163,7 +154,6 @@ def describe(one: Correction) -> str:
 
 
 def replaced_note(kind: Kind, old: int | None) -> tuple[str, ...]:
-    """Return a note for the author of a replacement, if there is one."""
     return () if old is None else (f"{kind.ref(old)} is replaced: searches show it only if status asks for it",)
 
 
@@ -197,14 +187,6 @@ def check_replaceable(transaction: Transaction, project_id: int, item: tuple[Kin
 
 
 class _Replaceable(NamedTuple):
-    """SQL and names of a kind whose items can be replaced.
-
-    Attributes:
-        name: the kind's name for agents.
-        remedy: the advice if there is no such item.
-        is_critical: the condition that an item ``i`` is a critical rule.
-    """
-
     name: str
     remedy: str
     is_critical: str = "1 = 0"
@@ -234,9 +216,7 @@ _ENDED = f"c.action <> {CONFIRMED} AND c.undone_at IS NULL"
 
 
 def examine(transaction: Transaction) -> tuple[int, int, list[str]]:
-    """Check the log: return the number of corrections, how many refer to missing items, and the short ids of items
-    that are live although they were replaced or retracted.
-    """
+    """Return the number of corrections, how many refer to missing items, and ended items that are still live."""
     row = transaction.one(f"SELECT count(*), (SELECT count(*) FROM corrections c WHERE {_DANGLING}) FROM corrections")
     assert row is not None
     revived = [
@@ -257,3 +237,86 @@ def _quote(transaction: Transaction, kind: Kind, number: int) -> str:
 
 def _correction(number: int, action: int, kind: int, item: int, *rest: object) -> Correction:
     return Correction(number, action, KIND_OF[kind], item, *rest)  # type: ignore[arg-type] # columns in this order
+
+
+WRITTEN, SET, PINNED = "written", "set", "pinned"
+
+_MOST_CHANGES = 50
+"""Maximum number of the newest changes of each kind searched for one that was not undone."""
+
+_AUTHORS = {Kind.ENTRY: "agent_id", Kind.CONSTRAINT: "created_by", Kind.STRATEGY: "agent_id"}
+
+
+class Change(NamedTuple):
+    """A change by a caller; ``seq`` orders changes of one millisecond."""
+
+    action: str
+    kind: Kind
+    item: int
+    made_at: int
+    revision: int = 0
+    seq: int = 0
+
+
+def last_change(transaction: Transaction, project_id: int, by: Corrector) -> Change | None:
+    """Return the last change by an agent or person that was not undone, or None."""
+    values = {"project": project_id, "agent": by.agent, "most": _MOST_CHANGES}
+    changes: list[Change] = []
+    for kind, author in _AUTHORS.items():
+        rows = transaction.all(
+            f"SELECT id, created_at, 0, seq FROM {kind.table} WHERE project_id = :project AND {author} = :agent "
+            "ORDER BY id DESC LIMIT :most",
+            values,
+        )
+        changes += [Change(WRITTEN, kind, *row) for row in rows]
+    decisions = transaction.all(
+        """
+        SELECT id, at, max(revision), max(seq) FROM (
+            SELECT id, updated_at AS at, revision, seq FROM decisions WHERE project_id = :project AND agent_id = :agent
+            UNION ALL
+            SELECT h.decision_id, h.set_at, h.revision, 0
+            FROM decision_history h JOIN decisions d ON d.id = h.decision_id
+            WHERE d.project_id = :project AND h.agent_id = :agent
+        ) AS mine GROUP BY id, at ORDER BY at DESC, 3 DESC LIMIT :most
+        """,
+        values,
+    )
+    # only the last change of each decision, since an undo is not undone in turn
+    newest: dict[int, Change] = {}
+    for item, at, revision, seq in decisions:
+        newest.setdefault(item, Change(SET, Kind.DECISION, item, at, revision, seq))
+    changes += newest.values()
+    pins = transaction.all(
+        "SELECT kind, item_id, created_at FROM pins WHERE project_id = :project AND agent_id = :agent "
+        "ORDER BY created_at DESC LIMIT :most",
+        values,
+    )
+    changes += [Change(PINNED, KIND_OF[number], item, at) for number, item, at in pins]
+    changes.sort(key=lambda one: (one.made_at, one.seq), reverse=True)
+    return next((one for one in changes if not _is_taken_back(transaction, project_id, one)), None)
+
+
+def record_taken_back(transaction: Transaction, project_id: int, change: Change, by: Corrector) -> None:
+    """Record that a change was undone; for a decision it has the current revision."""
+    events.record(
+        transaction,
+        project_id,
+        events.TAKEN_BACK,
+        by.now,
+        session=by.session,
+        agent=by.agent,
+        item=(change.kind, change.item),
+        details={"action": change.action, "revision": change.revision},
+    )
+
+
+def _is_taken_back(transaction: Transaction, project_id: int, change: Change) -> bool:
+    if change.action == PINNED:
+        return False
+    rows = transaction.all(
+        "SELECT details FROM events WHERE project_id = :project AND kind = :kind AND item_kind = :of "
+        "AND item_id = :item AND details IS NOT NULL",
+        {"project": project_id, "kind": events.TAKEN_BACK, "of": change.kind.number, "item": change.item},
+    )
+    revisions = [json.loads(details)["revision"] for (details,) in rows]
+    return change.revision in revisions

@@ -11,16 +11,10 @@ class Retracted:
     """Result of retracting an item.
 
     Attributes:
-        ref: its short id.
-        kind: its kind.
-        record: the item.
         text: the start of its text.
-        done: whether it is retracted now; False if someone was asked instead.
         asked: the short id of the message that asks a person to retract it, or its author to change a decision.
         already: how it had been replaced or retracted before, or None.
-        notes: remarks for the caller.
         correction: the number of the correction, for undo, or None.
-        asked_of: the receiver of that message.
     """
 
     ref: str
@@ -37,16 +31,7 @@ class Retracted:
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """Result of confirming an item.
-
-    Attributes:
-        ref: its short id.
-        kind: its kind.
-        by: the names of all that confirmed it, in order.
-        text: the start of its text.
-        notes: remarks for the caller.
-        correction: the number of the correction, for undo, or None.
-    """
+    """Result of confirming an item: all that confirmed it, and the number of the correction, for undo."""
 
     ref: str
     kind: str
@@ -58,14 +43,7 @@ class Confirmed:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The replacement or retraction of an item.
-
-    Attributes:
-        number: the number of the correction, for undo.
-        action: replaced or retracted.
-        heir: the short id of the replacement.
-        by: its author, or None.
-    """
+    """The replacement or retraction of an item; ``number`` is that of the correction, for undo."""
 
     number: int
     action: str
@@ -77,15 +55,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """Result of an undo.
-
-    Attributes:
-        ref: the item's short id.
-        kind: its kind.
-        action: the undone action: replaced, retracted, confirmed, written, set or pinned.
-        heir: the short id of its replacement, which is retracted now.
-        text: the start of the item's text.
-    """
+    """Result of an undo; ``heir`` is the replacement, which is retracted now."""
 
     ref: str
     kind: str

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Any
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, Refused
-from satchel.base.records import dataclass
 from satchel.base.text import fold, shortened
 from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import Kind
 from satchel.keep import constraints, events, kept, pins, projects, replacing
-from satchel.keep.constraints import CONSTRAINT, Constraint
-from satchel.keep.corrections import changes, log
-from satchel.keep.corrections.changes import Change
-from satchel.keep.corrections.log import CONFIRMED, RETRACTED, SUPERSEDED, Correction, Corrector
+from satchel.keep.constraints import Constraint
+from satchel.keep.corrections import log
+from satchel.keep.corrections.log import CONFIRMED, RETRACTED, SUPERSEDED, Change, Correction, Corrector
 from satchel.keep.corrections.records import Confirmed, Ended, Retracted, Undone
 from satchel.keep.decisions import records as decisions
 from satchel.keep.decisions.records import Decision
 from satchel.keep.decisions.service import Decisions
 from satchel.keep.decisions.updates import decision
-from satchel.keep.entries import queries as entry_queries
 from satchel.keep.entries import updates as entries
 from satchel.keep.entries.records import ENTRY_TYPES
 from satchel.keep.kinds import KINDS, read_ref
@@ -31,7 +27,7 @@ from satchel.keep.patterns.records import SOLUTION_LETTER
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import acting, acting_named, is_by_person, persons_gate
 from satchel.keep.sessions.records import Actor
-from satchel.keep.strategies import STRATEGY
+from satchel.keep.strategies import Strategy
 from satchel.keep.texts import Storable, check_content
 from satchel.store.transaction import Transaction
 
@@ -39,48 +35,7 @@ _REQUEST, _HIGH = 3, 3
 """The stored type and priority of messages that ask for a correction."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Correctable:
-    """Functions of a kind whose items can be corrected.
-
-    Attributes:
-        load: returns an item's record, or None.
-        text: returns its text.
-        is_live: returns whether it is live.
-        end: retracts an item of a project, by number, with reason, author and time.
-        revive: makes an item live again.
-    """
-
-    load: Callable[[Transaction, int, int], Any]
-    text: Callable[[Any], str]
-    is_live: Callable[[Any], bool]
-    end: Callable[[Transaction, int, int, str | None, int | None, int], None]
-    revive: Callable[[Transaction, int, int], None]
-
-
-_CORRECTABLE: Mapping[Kind, _Correctable] = {
-    Kind.ENTRY: _Correctable(
-        entry_queries.load,
-        lambda entry: entries.labelled(ENTRY_TYPES.index(entry.type) + 1, entry.content),
-        lambda entry: entry.superseded_by is None,
-        lambda transaction, project_id, number, *_: replacing.retract(transaction, project_id, Kind.ENTRY, number),
-        entries.revive,
-    ),
-    Kind.CONSTRAINT: _Correctable(
-        partial(kept.load, CONSTRAINT),
-        lambda constraint: str(constraint.text),
-        lambda constraint: bool(constraint.active),
-        constraints.end,
-        constraints.revive,
-    ),
-    Kind.STRATEGY: _Correctable(
-        partial(kept.load, STRATEGY),
-        lambda strategy: f"{strategy.topic}: {strategy.insight}",
-        lambda strategy: strategy.superseded_by is None,
-        lambda transaction, project_id, number, *_: replacing.retract(transaction, project_id, Kind.STRATEGY, number),
-        lambda transaction, project_id, number: replacing.mark(transaction, project_id, Kind.STRATEGY, [number], None),
-    ),
-}
+_CORRECTABLE = (Kind.ENTRY, Kind.CONSTRAINT, Kind.STRATEGY)
 
 _ELSEWHERE: Mapping[Kind, str] = {
     Kind.DECISION: "Change it with set_decision, or end it with status=deprecated",
@@ -100,14 +55,6 @@ class Corrections(Service):
         A message is withdrawn, if it is the caller's own and unread. Decisions are changed, not retracted: an agent's
         call sends a message to the one who set it, or to a person.
 
-        Args:
-            ref: its short id.
-            reason: at most ``context.max_content_kib``.
-            agent: the author; None takes the default, which may be nobody.
-
-        Returns:
-            The item; ``already`` tells how it had been retracted or replaced before.
-
         Raises:
             NotFound: the project has no such item.
             InvalidInput, TooLarge: an argument is invalid, or the item's kind cannot be retracted.
@@ -126,29 +73,21 @@ class Corrections(Service):
                 return _dispute(transaction, work, project_id, by, name, number, cleaned)
             record = _load(transaction, project_id, kind, number)
             text, notes = (None, ()) if cleaned is None else (cleaned.text, cleaned.notes)
-            short = shortened(_CORRECTABLE[kind].text(record))
-            if not _CORRECTABLE[kind].is_live(record):
+            short = _short(record)
+            if not _is_live(record):
                 before = log.end_reason(transaction, kind, number)
                 return Retracted(record.ref, kind_name(kind), record, short, already=before)
             if not by.may_end(record.ref, _author(record), is_critical=_is_critical(record)):
                 message = _ask_person(transaction, work, project_id, by, name, record, short, text)
                 return Retracted(record.ref, kind_name(kind), record, short, done=False, asked=message, notes=notes)
-            _CORRECTABLE[kind].end(transaction, project_id, number, text, by.agent, by.now)
+            _end(transaction, project_id, (kind, number), text, by)
             correction = log.record(transaction, project_id, RETRACTED, (kind, number), by, reason=text)
             _log_event(transaction, project_id, events.RETRACTION, by, (kind, number))
             record = _load(transaction, project_id, kind, number)
         return Retracted(record.ref, kind_name(kind), record, short, notes=notes, correction=correction)
 
     def confirm(self, ref: str, evidence: str | None = None, *, agent: str | None = None) -> Confirmed:
-        """Record that an agent has checked that a note or rule is true; each agent counts once.
-
-        Args:
-            ref: its short id.
-            evidence: what shows it, such as a test; at most ``context.max_content_kib``.
-            agent: the confirming agent; None takes the default.
-
-        Returns:
-            All confirmations. One by the author or a repeated one is not counted, with a note.
+        """Record that an agent has checked that a note or rule is true; each agent counts once, its author never.
 
         Raises:
             NotFound: the project has no such item.
@@ -164,7 +103,7 @@ class Corrections(Service):
         with work.engine.write() as transaction:
             project_id, by, name = self._begin(transaction, agent, doing="confirming")
             record = _load(transaction, project_id, kind, number)
-            if not _CORRECTABLE[kind].is_live(record):
+            if not _is_live(record):
                 raise Conflict(
                     f"{record.ref} is no longer valid: {log.end_reason(transaction, kind, number)}",
                     "Read what replaced it",
@@ -187,18 +126,14 @@ class Corrections(Service):
                 correction = log.record(transaction, project_id, CONFIRMED, (kind, number), by, reason=text)
                 _log_event(transaction, project_id, events.CONFIRMATION, by, (kind, number))
                 names = (*names, str(name))
-        short = shortened(_CORRECTABLE[kind].text(record))
+        short = _short(record)
         return Confirmed(record.ref, kind_name(kind), names, short, notes, correction)
 
     def ended(self, ref: str) -> Ended | None:
-        """Return how a note, rule or strategy was replaced or retracted, or None.
-
-        Raises:
-            InvalidInput: the id is invalid, or of another kind.
-        """
+        """Return how a note, rule or strategy was replaced or retracted, or None."""
         kind, number = _parse_ref(ref, "replaced")
         with projects.reading(self._workplace) as (transaction, project):
-            if _CORRECTABLE[kind].load(transaction, project.id, number) is None:
+            if kept.load(KINDS[kind], transaction, project.id, number) is None:
                 return None
             ends = [one for one in log.of_item(transaction, kind, number) if one.action != CONFIRMED]
         if not ends:
@@ -210,11 +145,8 @@ class Corrections(Service):
     def undo(self, *, correction: int | None = None, agent: str | None = None) -> Undone:
         """Undo the last correction of the caller's session, or without one of its agent or person.
 
-        A retracted or replaced item is live again; its replacement is retracted.
-
-        Args:
-            correction: the number that the last correction must have.
-            agent: the author, without a session; None takes the default.
+        A retracted or replaced item is live again; its replacement is retracted. ``correction`` is the number that the
+        last correction must have.
 
         Raises:
             NotFound: there is nothing to undo.
@@ -244,7 +176,7 @@ class Corrections(Service):
                 self._revive(transaction, project_id, last, by, name)
             log.mark_undone(transaction, project_id, last.id, by.now)
             _log_event(transaction, project_id, events.TAKEN_BACK, by, (last.kind, last.item))
-            short = shortened(_CORRECTABLE[last.kind].text(record))
+            short = _short(record)
             heir = None if last.heir is None else last.kind.ref(last.heir)
             return Undone(record.ref, kind_name(last.kind), _ACTIONS[last.action], heir, short)
 
@@ -253,9 +185,6 @@ class Corrections(Service):
 
         A written item is retracted. A decision returns to its previous revision; a new one is deprecated.
 
-        Args:
-            agent: the author, without a session; None takes the default.
-
         Raises:
             NotFound: there is nothing to undo.
             Conflict: someone else has changed the same item since.
@@ -263,11 +192,11 @@ class Corrections(Service):
         agent = check_agent(self._workplace, agent)
         with self._workplace.engine.write() as transaction:
             project_id, by, name = self._begin(transaction, agent, doing="undoing")
-            last, change = log.last_of(transaction, project_id, by), changes.last_of(transaction, project_id, by)
+            last, change = log.last_of(transaction, project_id, by), log.last_change(transaction, project_id, by)
             if last is None and change is None:
                 raise NotFound("there is nothing to undo here", "What you write, set, pin or correct can be undone")
             if change is not None and (last is None or change.made_at > last.created_at):
-                if change.action != changes.SET:
+                if change.action != log.SET:
                     return self._undo_write(transaction, project_id, change, by, name)
                 current = decisions.load_number(transaction, project_id, change.item)
                 assert current is not None
@@ -280,37 +209,33 @@ class Corrections(Service):
         self, transaction: Transaction, project_id: int, change: Change, by: Corrector, name: str | None
     ) -> Undone:
         ref = change.kind.ref(change.item)
-        if change.action == changes.PINNED:
+        if change.action == log.PINNED:
             pins.forget(transaction, project_id, change.kind, change.item)
             _log_event(transaction, project_id, events.UNPINNED, by, (change.kind, change.item))
             text = kept.texts(KINDS[change.kind], transaction, [change.item]).get(change.item, "")
             return Undone(ref, kind_name(change.kind), change.action, None, shortened(text))
-        kind = _CORRECTABLE[change.kind]
         record = _load(transaction, project_id, change.kind, change.item)
-        if not kind.is_live(record):
+        if not _is_live(record):
             ended = log.end_reason(transaction, change.kind, change.item)
             raise Conflict(f"{ref}, which you wrote last, is no longer valid: {ended}", "Nothing was changed")
-        from satchel.keep.documents.undoing import reopen  # imported here: only undo needs it
+        from satchel.keep.documents.states import reopen  # imported here: only undo needs it
 
         if not reopen(self._workplace, transaction, project_id, (change.kind, change.item), change.made_at):
             _end_written(transaction, project_id, change, by, name)
-            return Undone(ref, kind_name(change.kind), change.action, None, shortened(kind.text(record)))
+            return Undone(ref, kind_name(change.kind), change.action, None, _short(record))
         _log_event(transaction, project_id, events.TAKEN_BACK, by, (change.kind, change.item))
         record = _load(transaction, project_id, change.kind, change.item)
-        return Undone(ref, kind_name(change.kind), changes.SET, None, shortened(kind.text(record)))
+        return Undone(ref, kind_name(change.kind), log.SET, None, _short(record))
 
     def _restore(self, change: Change, key: str, agent: str | None, by: Corrector) -> Undone:
-        from satchel.keep.documents.undoing import reopen
+        from satchel.keep.documents.states import reopen
 
         def taken_back(transaction: Transaction, project_id: int, now: Decision) -> None:
             # recorded in the same transaction, so that a concurrent undo cannot undo this one
-            changes.record_taken_back(transaction, project_id, change._replace(revision=now.revision), by)
+            log.record_taken_back(transaction, project_id, change._replace(revision=now.revision), by)
             reopen(self._workplace, transaction, project_id, (change.kind, change.item), change.made_at)
 
-        service = Decisions(
-            self._workplace,
-            on_set=taken_back,
-        )
+        service = Decisions(self._workplace, on_set=taken_back)
         try:
             restored = service.take_back(key, change.revision, agent=agent)
         except Conflict as error:
@@ -341,7 +266,6 @@ class Corrections(Service):
     def _revive(
         self, transaction: Transaction, project_id: int, last: Correction, by: Corrector, name: str | None
     ) -> None:
-        kind = _CORRECTABLE[last.kind]
         now_last = [one for one in log.of_item(transaction, last.kind, last.item) if one.action != CONFIRMED][-1]
         if now_last.id != last.id:
             raise Conflict(
@@ -349,25 +273,49 @@ class Corrections(Service):
                 f"Open it with get_items ids={last.kind.ref(last.item)}, and correct its current version "
                 f"({log.describe(now_last)})",
             )
-        heir = None if last.heir is None else kind.load(transaction, project_id, last.heir)
+        heir: Any = None if last.heir is None else kept.load(KINDS[last.kind], transaction, project_id, last.heir)
         if heir is not None:
-            if not kind.is_live(heir):
+            if not _is_live(heir):
                 raise Conflict(
                     f"{heir.ref}, which replaced {last.kind.ref(last.item)}, is no longer valid: "
                     f"{log.end_reason(transaction, last.kind, heir.id)}",
                     "Correct the current item",
                 )
-            _end_written(transaction, project_id, Change(changes.WRITTEN, last.kind, heir.id, by.now), by, name)
-        kind.revive(transaction, project_id, last.item)
+            _end_written(transaction, project_id, Change(log.WRITTEN, last.kind, heir.id, by.now), by, name)
+        if last.kind is Kind.CONSTRAINT:
+            constraints.revive(transaction, project_id, last.item)
+        elif last.kind is Kind.ENTRY:
+            entries.revive(transaction, project_id, last.item)
+        else:
+            replacing.mark(transaction, project_id, last.kind, [last.item], None)
+
+
+def _short(record: Any) -> str:
+    if isinstance(record, Constraint):
+        return shortened(record.text)
+    if isinstance(record, Strategy):
+        return shortened(f"{record.topic}: {record.insight}")
+    return shortened(entries.labelled(ENTRY_TYPES.index(record.type) + 1, record.content))
+
+
+def _is_live(record: Any) -> bool:
+    return bool(record.active if isinstance(record, Constraint) else record.superseded_by is None)
+
+
+def _end(transaction: Transaction, project_id: int, item: tuple[Kind, int], reason: str | None, by: Corrector) -> None:
+    if item[0] is Kind.CONSTRAINT:
+        constraints.end(transaction, project_id, item[1], reason, by.agent, by.now)
+    else:
+        replacing.retract(transaction, project_id, *item)
 
 
 def _end_written(transaction: Transaction, project_id: int, change: Change, by: Corrector, name: str | None) -> None:
     reason = "taken back" if name is None else f"taken back by {name}"
-    _CORRECTABLE[change.kind].end(transaction, project_id, change.item, reason, by.agent, by.now)
+    _end(transaction, project_id, (change.kind, change.item), reason, by)
     # recorded without an author, so that the next undo does not undo this one
     nobody = by._replace(agent=None, session=None)
     log.record(transaction, project_id, RETRACTED, (change.kind, change.item), nobody, reason=reason)
-    changes.record_taken_back(transaction, project_id, change, by)
+    log.record_taken_back(transaction, project_id, change, by)
 
 
 def _log_event(transaction: Transaction, project_id: int, kind: int, by: Corrector, item: tuple[Kind, int]) -> None:
@@ -378,7 +326,6 @@ _ACTIONS = {SUPERSEDED: "replaced", RETRACTED: "retracted", CONFIRMED: "confirme
 
 
 def kind_name(kind: Kind) -> str:
-    """Return a kind's name for people."""
     return KINDS[kind].name
 
 
@@ -397,7 +344,7 @@ def _parse_ref(ref: str, done: str, *also: Kind) -> tuple[Kind, int]:
 
 
 def _load(transaction: Transaction, project_id: int, kind: Kind, number: int) -> Any:
-    record = _CORRECTABLE[kind].load(transaction, project_id, number)
+    record = kept.load(KINDS[kind], transaction, project_id, number)
     if record is None:
         raise _missing(kind, number)
     return record

@@ -232,13 +232,15 @@ class Current:
     agent: NumberedName | None
     created_at: int
     updated_at: int
+    session: int | None = None
 
 
 # columns for currents
 COLUMNS = """
     c.id, c.uid, c.seq, c.key, c.revision, c.value_text, c.value_number, c.status, c.version, c.rationale, c.paths,
     c.metadata,
-    c.layer_id, l.name, c.agent_id, a.name, c.created_at, c.updated_at
+    c.layer_id, l.name, c.agent_id, a.name, c.created_at, c.updated_at,
+    c.session_id
 """
 
 SOURCE = "decisions c LEFT JOIN agents a ON a.id = c.agent_id LEFT JOIN layers l ON l.id = c.layer_id"
@@ -248,7 +250,7 @@ def currents(transaction: Transaction, rows: Sequence[Row]) -> dict[int, Current
     """Build decisions from rows of :data:`COLUMNS`, by number, with their tags and scopes."""
     tags, scopes = (names_of(transaction, name, [row[0] for row in rows]) for name in ("tag", "scope"))
     decisions = {}
-    for number, uid, seq, key, revision, *state, layer, layer_name, agent, agent_name, created, updated in rows:
+    for number, uid, seq, key, revision, *state, layer, layer_name, agent, agent_name, created, updated, by in rows:
         text, amount, status, version, rationale, paths, metadata = state
         names = (
             None if layer is None else (layer, layer_name),
@@ -258,7 +260,7 @@ def currents(transaction: Transaction, rows: Sequence[Row]) -> dict[int, Current
         )
         current = State(value_of(text, amount), status, version, *names, rationale, metadata)
         author = None if agent is None else (agent, agent_name)
-        decisions[number] = Current(number, uid, seq, key, revision, current, author, created, updated)
+        decisions[number] = Current(number, uid, seq, key, revision, current, author, created, updated, by)
     return decisions
 
 

@@ -114,7 +114,7 @@ class Decisions:
             actor = acting(transaction, work, project.id, agent, now)
             passes = persons_gate(transaction, work, project.id, agent, now)
             author = None if actor.number is None or actor.name is None else (actor.number, actor.name)
-            by = updates.Setter(work, project.id, author, now, passes)
+            by = updates.Setter(work, project.id, author, now, passes, actor.session)
             for place, decision in enumerate(prepared):
                 with _placed(place, several):
                     one = updates.upsert(transaction, by, decision, similar)

@@ -34,6 +34,7 @@ def create(
     agent: NumberedName | None,
     at: int,
     bands: likeness.Bands,
+    session: int | None = None,
 ) -> Current:
     uid = os.urandom(16)
     seq = transaction.next_seq(project_id, documents=1)
@@ -48,10 +49,11 @@ def create(
             "agent_id": _number(agent),
             "created_at": at,
             "updated_at": at,
+            "session_id": session,
             **_values(state),
         },
     )
-    made = Current(number, uid, seq, key, 1, state, agent, at, at)
+    made = Current(number, uid, seq, key, 1, state, agent, at, at, session)
     _link(transaction, number, at, state)
     _count(transaction, project_id, [(state, 1)])
     likeness.remember(transaction, project_id, Kind.DECISION, number, bands.recorded)
@@ -60,7 +62,13 @@ def create(
 
 
 def change(
-    transaction: Transaction, project_id: int, before: Current, state: State, agent: NumberedName | None, at: int
+    transaction: Transaction,
+    project_id: int,
+    before: Current,
+    state: State,
+    agent: NumberedName | None,
+    at: int,
+    session: int | None = None,
 ) -> Current:
     """Change a decision's state; the previous one is added to the history."""
     seq = transaction.next_seq(project_id, 2) + 1
@@ -78,19 +86,29 @@ def change(
             "scopes": _json(old.scopes),
             "set_at": before.updated_at,
             "created_at": at,
+            "session_id": before.session,
             **_values(old),
         },
     )
-    after = Current(before.id, before.uid, seq, before.key, before.revision + 1, state, agent, before.created_at, at)
+    revision = before.revision + 1
+    after = Current(before.id, before.uid, seq, before.key, revision, state, agent, before.created_at, at, session)
     transaction.run(
         """
         UPDATE decisions
         SET seq = :seq, value_text = :value_text, value_number = :value_number, agent_id = :agent,
             layer_id = :layer_id, version = :version, revision = :revision, status = :status, rationale = :rationale,
-            paths = :paths, metadata = :metadata, updated_at = :at
+            paths = :paths, metadata = :metadata, updated_at = :at, session_id = :session
         WHERE id = :id
         """,
-        {"id": before.id, "seq": seq, "revision": after.revision, "agent": _number(agent), "at": at, **_values(state)},
+        {
+            "id": before.id,
+            "seq": seq,
+            "revision": revision,
+            "agent": _number(agent),
+            "at": at,
+            "session": session,
+            **_values(state),
+        },
     )
     if (old.status, old.tags, old.scopes) != (state.status, state.tags, state.scopes):
         _unlink(transaction, before.id)

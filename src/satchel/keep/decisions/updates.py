@@ -134,6 +134,7 @@ class Setter(NamedTuple):
 
     Attributes:
         passes: tells whether it may change what a person wrote.
+        session: its session's number, or None.
     """
 
     workplace: Workplace
@@ -141,6 +142,7 @@ class Setter(NamedTuple):
     agent: NumberedName | None
     now: int
     passes: Callable[[str], bool]
+    session: int | None = None
 
     @property
     def is_person(self) -> bool:
@@ -174,7 +176,7 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
         return SetResult(decision(before, notes=(*new.notes, records.UNCHANGED)), None)
     if before.agent is not None and is_persons(before.agent[1]) and not by.passes(Kind.DECISION.ref(before.id)):
         return _propose(transaction, by, new, before, before.agent, wanted)
-    after = tables.change(transaction, by.project_id, before, wanted, by.agent, by.now)
+    after = tables.change(transaction, by.project_id, before, wanted, by.agent, by.now, by.session)
     value_is_new = wanted.value != before.state.value
     bands = tables.value_bands(by.project_id, wanted.value)
     alike = _similar(transaction, by.project_id, None, wanted.value, bands, similar, before.id) if value_is_new else ()
@@ -245,7 +247,7 @@ def _create(transaction: Transaction, by: Setter, new: Prepared, similar: Sequen
     spelt = _spelt_otherwise(transaction, project_id, new.key)
     if spelt is not None and spelt not in {one.key for one in alike}:
         notes = (*notes, f"{new.key} is new; did you mean {spelt}, which exists?")
-    made = tables.create(transaction, project_id, new.key, wanted, by.agent, by.now, bands)
+    made = tables.create(transaction, project_id, new.key, wanted, by.agent, by.now, bands, by.session)
     return SetResult(decision(made, notes=notes, similar=alike), None)
 
 

@@ -16,8 +16,8 @@ from satchel.keep import projects
 from satchel.keep.binding import BIND_ALL
 from satchel.keep.corrections.log import CONFIRMED
 from satchel.keep.decisions.records import value_of
-from satchel.keep.documents.clients import INSTRUCTION_FILES
 from satchel.keep.documents.splitting import BEGIN, CONFLICT, END, markers
+from satchel.keep.documents.states import INSTRUCTION_FILES
 from satchel.keep.moving.lines import lines_of
 from satchel.keep.names import PERSONS
 from satchel.keep.paths import globs_in
@@ -36,7 +36,7 @@ are not listed, search your tools for "satchel".
 - Begin each task, and go on after your context was compacted, by asking it for a briefing.
 - Before you edit files, check whether another agent has claimed them.
 - Keep at once what others could need: what you found out, what was decided, an error and what fixed it."""
-"""What agents are told in a project's own instructions; it names no tools, whose names differ by client."""
+"""The text for agents in a project's own instructions; it names no tools, whose names differ by client."""
 
 RULES = "## Rules and decisions of this project"
 """The line that begins the part of the block that ``satchel share --agents-md`` writes."""
@@ -52,14 +52,9 @@ class Block:
     """The block and what was done with it.
 
     Attributes:
-        file: the file's name.
-        text: the block's lines; empty if it is removed.
-        items: how many rules and decisions it has.
-        left_out: how many more did not fit.
+        left_out: how many rules and decisions did not fit.
         is_first: whether the file has no such list yet.
         changed: whether the file differs from what it should be.
-        done: whether it was written.
-        is_check: whether only the difference was wanted.
         notes: files that do not lead to this one.
     """
 
@@ -75,7 +70,6 @@ class Block:
 
 
 def write_block(workplace: Workplace, *, remove: bool, check: bool, dry_run: bool) -> Block:
-    """Write or remove the block; see :meth:`satchel.keep.documents.service.Documents.write_block`."""
     if workplace.files_root is None:
         raise Refused("this store belongs to no folder, so there is no AGENTS.md", "Work in a project")
     if not check:
@@ -120,7 +114,7 @@ def write_block(workplace: Workplace, *, remove: bool, check: bool, dry_run: boo
 
 
 def _present(text: str) -> str:
-    """Return the block of a file without conflict markers, or one without rules."""
+    # the block of a file without conflict markers, or one without rules
     lines = text.replace("\r\n", "\n").split("\n")
     places = list(markers(lines))[:2]
     lines = [BEGIN, INSTRUCTIONS, END, ""] if len(places) < 2 else [*lines[places[0] : places[1] + 1], ""]
@@ -132,7 +126,7 @@ def _part(lines: list[str]) -> list[str]:
 
 
 def _lines(workplace: Workplace, file: str) -> tuple[list[str], int]:
-    """Return the lines of the rules and decisions that fit, sorted by what they say, and how many do not fit."""
+    # the lines of the rules and decisions that fit, sorted by what they say, and how many do not fit
     with projects.reading(workplace) as (transaction, project):
         values = {"project": project.id, "file": file}
         numbers = [number for (number,) in transaction.all(_rules(), values)]
@@ -140,11 +134,11 @@ def _lines(workplace: Workplace, file: str) -> tuple[list[str], int]:
         decisions = transaction.all(_decisions(), values)
     # the most urgent first; numbers differ between clones
     ranked = [(-PRIORITIES.index(line["priority"]), _entry(line["text"], line.get("paths", ()))) for line in rules]
-    named = [
+    decided = [
         (key, _entry(f"`{key}`: {value_of(text, number)}{f' (because {why})' if why else ''}", globs_in(paths)))
         for key, text, number, why, paths in decisions
     ]
-    entries = [entry for _, entry in sorted(ranked)] + [entry for _, entry in sorted(named)]
+    entries = [entry for _, entry in sorted(ranked)] + [entry for _, entry in sorted(decided)]
     spent = estimate("\n".join([BEGIN, INSTRUCTIONS, *_part([""]), END]))
     lines: list[str] = []
     for entry in entries:
@@ -192,37 +186,31 @@ def with_block(text: str, block: str) -> str:
     """Return a file's text with the block in its place, or at the end; without it if the block is empty.
 
     Conflict markers of git in or around the block go; those about other lines stay.
-
-    Raises:
-        InvalidInput: a line of the markers, or of a conflict, is missing.
-        Conflict: git's markers cut through the block.
     """
-    kept, place = _without_block(text.splitlines(keepends=True))
+    outside, place = _without_block(text.splitlines(keepends=True))
     newline = "\r\n" if "\r\n" in text else "\n"
     # where the file had no final newline the block has none, so that without the block it is as it was
-    is_open = place in {None, len(kept)} and text[-1:] not in {"", "\n"}
+    is_open = place in {None, len(outside)} and text[-1:] not in {"", "\n"}
     if not block:
-        if place and not "".join(kept[place - 1 : place + 1]).strip():
-            del kept[place - 1]
-        rest = "".join(kept)
+        if place and not "".join(outside[place - 1 : place + 1]).strip():
+            del outside[place - 1]
+        rest = "".join(outside)
         return rest.removesuffix(newline) if is_open and place is not None else rest
     if place is None:
-        place = len(kept)
-        if kept:
-            kept.append(newline if kept[-1].endswith("\n") else newline * 2)
+        place = len(outside)
+        if outside:
+            outside.append(newline if outside[-1].endswith("\n") else newline * 2)
             place += 1
-    kept.insert(place, (block.removesuffix("\n") if is_open else block).replace("\n", newline))
-    return "".join(kept)
+    outside.insert(place, (block.removesuffix("\n") if is_open else block).replace("\n", newline))
+    return "".join(outside)
 
 
 class _Side:
-    """One side of a conflict: git's line above it, and its lines outside of the block."""
-
     def __init__(self, begin: int | None, marker: str = "") -> None:
         self.begin = begin
         self.marker = marker
         self.has_dropped = False
-        self.kept: list[str] = []
+        self.outside: list[str] = []
 
     def add(self, line: str, place: int, mark: str | None) -> None:
         if mark == END and self.begin is None:
@@ -232,13 +220,13 @@ class _Side:
         if self.begin is not None or mark:
             self.has_dropped = True
         else:
-            self.kept.append(line)
+            self.outside.append(line)
         self.begin = place if mark == BEGIN else None if mark == END else self.begin
 
 
 def _without_block(lines: Sequence[str]) -> tuple[list[str], int | None]:
-    """Return the lines outside of the block, and its place among them, or None."""
-    kept: list[str] = []
+    # the lines outside of the block, and its place among them, or None
+    outside: list[str] = []
     place: int | None = None
     begin: int | None = None
     hunk: list[str] = []
@@ -256,12 +244,12 @@ def _without_block(lines: Sequence[str]) -> tuple[list[str], int | None]:
             if len({side.begin is None for side in sides}) > 1:
                 raise Conflict("git's conflict markers cut through the block", "Resolve this conflict in an editor")
             if any(side.has_dropped for side in sides):
-                place = len(kept) if place is None else place
-                ours, theirs = sides[0].kept, sides[-1].kept
-                conflict = [part for side in sides for part in (side.marker, *side.kept)]
-                kept += ours if ours == theirs else [*conflict, line]
+                place = len(outside) if place is None else place
+                ours, theirs = sides[0].outside, sides[-1].outside
+                conflict = [part for side in sides for part in (side.marker, *side.outside)]
+                outside += ours if ours == theirs else [*conflict, line]
             elif begin is None:
-                kept += hunk
+                outside += hunk
             begin = sides[0].begin
             sides = []
         elif sides:
@@ -270,14 +258,14 @@ def _without_block(lines: Sequence[str]) -> tuple[list[str], int | None]:
         else:
             side = _Side(begin)
             side.add(line, at, marks.get(at))
-            place = len(kept) if side.has_dropped and place is None else place
-            kept += side.kept
+            place = len(outside) if side.has_dropped and place is None else place
+            outside += side.outside
             begin = side.begin
     if sides:
         raise InvalidInput("a conflict of git has no end line", "Resolve it in an editor, then try again")
     if begin is not None:
         raise _broken(begin, BEGIN, "ends")
-    return kept, place
+    return outside, place
 
 
 def _broken(place: int, mark: str, does: str) -> InvalidInput:
@@ -288,14 +276,7 @@ def _broken(place: int, mark: str, does: str) -> InvalidInput:
 
 
 def instructions_file(root: Path) -> Path:
-    """Return the file that a project's instructions belong in: the one that others import or link to, else AGENTS.md.
-
-    Args:
-        root: the top of the project.
-
-    Raises:
-        InvalidInput: files import each other, so that none is the one.
-    """
+    """Return the file for a project's instructions: the one that others import or link to, else AGENTS.md."""
     imported: dict[str, set[str]] = {}
     for name in INSTRUCTION_FILES:
         for target in _leads_to(root / name):
@@ -320,7 +301,7 @@ def instructions_notes(root: Path, target: Path) -> list[str]:
 
 
 def _leads_to(file: Path) -> list[str]:
-    """Return the names of the files beside it that a file of instructions imports, or is a link to."""
+    # the names of neighbouring files that this one imports, or is a link to
     try:
         if file.is_symlink():
             return [file.readlink().name] if file.readlink().parent == Path() else []

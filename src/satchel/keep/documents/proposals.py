@@ -7,36 +7,24 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from satchel.base.invisible import revealed
-from satchel.base.records import NamedTuple
+from satchel.base.records import NamedTuple, dataclass
 from satchel.find.kind import Kind
 from satchel.keep.binding import BIND_ALL
-from satchel.keep.documents.clients import clients_loading
-from satchel.keep.documents.decision_records import IS_RECORD, read_record
 from satchel.keep.documents.reading import Document, Reading
-from satchel.keep.documents.records import (
-    CHANGED,
-    COMMANDS,
-    COMMENT,
-    DECISION,
-    HIDDEN,
-    NETWORK,
-    NEW,
-    NOTE,
-    REMOVED,
-    RULE,
-    SECRET,
-    SECRETS,
-    TOOLS,
-    UNSEEN,
-    Piece,
-    Proposal,
-)
-from satchel.keep.documents.splitting import split
-from satchel.keep.documents.states import TextState, digest_of, load_states
+from satchel.keep.documents.splitting import DECISION, IS_RECORD, NOTE, RULE, Piece, read_record, split
+from satchel.keep.documents.states import TextState, clients_loading, digest_of, load_states
 from satchel.keep.kind import Line
 from satchel.keep.moving.lines import lines_of
 from satchel.redaction import redact
 from satchel.store.transaction import Transaction
+
+NEW, CHANGED, REMOVED = "new", "changed", "removed"
+"""Why something is proposed."""
+
+HIDDEN, UNSEEN, COMMENT, SECRET = "hidden characters", "what a rendered page hides", "a comment", "a secret"
+COMMANDS, NETWORK, SECRETS, TOOLS = "commands", "network", "secrets", "tool calls"
+NEEDS_A_LOOK = frozenset((HIDDEN, UNSEEN, COMMENT, SECRET))
+"""Marks of proposals that are accepted one by one only."""
 
 KIND_OF = {RULE: Kind.CONSTRAINT, DECISION: Kind.DECISION, NOTE: Kind.ENTRY}
 _NAME_OF = {kind.number: name for name, kind in KIND_OF.items()}
@@ -78,6 +66,48 @@ _MARKS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A change of the memory that a document proposes.
+
+    Attributes:
+        line: the line in the document; of a removed text its last known one.
+        source: the text as written in the document; empty if it was removed.
+        item: the short id of the item that it changes or ends, or None, and ``before`` its text.
+        also: other documents with the same text.
+        clients: those that load the text themselves, as the table stores them.
+    """
+
+    path: str
+    line: int
+    why: str
+    kind: str
+    text: str
+    source: str
+    digest: str
+    key: str = ""
+    reason: str = ""
+    paths: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+    item: str | None = None
+    before: str | None = None
+    also: tuple[str, ...] = ()
+    clients: str = ""
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}:{self.line}"
+
+    @property
+    def ref(self) -> str:
+        return self.place if self.source or self.item is None else self.item
+
+    @property
+    def needs_a_look(self) -> bool:
+        """Return whether only a person who names it accepts it."""
+        return not NEEDS_A_LOOK.isdisjoint(self.marks)
+
+
 class Text(NamedTuple):
     """A text of the documents: where it stands first, all its places, and the paths by which clients come to them."""
 
@@ -89,7 +119,6 @@ class Text(NamedTuple):
 
     @property
     def clients(self) -> str:
-        """Return the names of the clients that load it by themselves, as the table stores them."""
         return clients_loading(self.loaded_as)
 
 
@@ -128,33 +157,34 @@ def texts_of(documents: Iterable[Document], skipped: dict[str, str]) -> dict[str
 
 
 def compare(transaction: Transaction, project_id: int, reading: Reading, texts: dict[str, Text]) -> Comparison:
-    """Compare the texts of documents with the decided ones."""
     states = load_states(transaction, project_id)
     decided = {one.digest: one for one in states if one.item}
     rejected = {one.digest for one in states if not one.item}
     fresh = [text for digest, text in texts.items() if digest not in decided and digest not in rejected]
     stored = {_words(text) for (text,) in transaction.all(_RULES, {"project": project_id})}
-    known = [text for text in fresh if text.piece.kind == RULE and _words(text.piece.text) in stored]
-    fresh = [text for text in fresh if text not in known]
+    unchanged = [text for text in fresh if text.piece.kind == RULE and _words(text.piece.text) in stored]
+    fresh = [text for text in fresh if text not in unchanged]
     unread = {one.digest for one in states if one.path in reading.skipped}
     lost = [one for digest, one in decided.items() if digest not in texts and digest not in unread]
     lines = _live_lines(transaction, project_id, lost)
     live = {one: line for one in lost if (line := lines.get((one.kind, one.item))) is not None}
     changed = _pairs(fresh, live, _same_places(states, texts, fresh, live))
     same_key = _same_key(transaction, project_id, [text for text in fresh if text.digest not in changed])
-    known += [text for text in fresh if text.digest in same_key and text.piece.text == same_key[text.digest]["value"]]
-    fresh = [text for text in fresh if text not in known]
+    unchanged += [
+        text for text in fresh if text.digest in same_key and text.piece.text == same_key[text.digest]["value"]
+    ]
+    fresh = [text for text in fresh if text not in unchanged]
     changed |= same_key
     proposals = [_proposal(text, changed.get(text.digest)) for text in fresh]
-    taken = {(line["kind"], line["uid"]) for line in changed.values()}
+    used = {(line["kind"], line["uid"]) for line in changed.values()}
     for one in lost:
         line = lines.get((one.kind, one.item))
-        if line is not None and (line["kind"], line["uid"]) not in taken:
+        if line is not None and (line["kind"], line["uid"]) not in used:
             proposals.append(_removal(one, line))
     moved, outdated = _moves(states, texts, decided)
     outdated += [one for one in states if one.item and one.digest not in texts and (one.kind, one.item) not in lines]
     outdated = [one for one in outdated if one.path not in reading.skipped]
-    in_step = len(known) + sum(digest in texts for digest in decided)
+    in_step = len(unchanged) + sum(digest in texts for digest in decided)
     return Comparison(proposals, in_step, sum(digest in texts for digest in rejected), moved, outdated)
 
 
@@ -168,7 +198,7 @@ def _words(text: str) -> str:
 def _moves(
     states: Sequence[TextState], texts: dict[str, Text], decided: dict[str, TextState]
 ) -> tuple[list[TextState], list[TextState]]:
-    """Return the states of texts whose places have changed, and those of places where they are no more."""
+    # the states of texts whose places have changed, and those of their former places
     by_place = {(one.path, one.digest): one for one in states}
     moved = []
     for digest, state in decided.items():
@@ -205,21 +235,21 @@ def _is_live(line: Line) -> bool:
 def _same_places(
     states: Sequence[TextState], texts: dict[str, Text], fresh: Sequence[Text], lost: Iterable[TextState]
 ) -> set[tuple[str, str]]:
-    """Return the digests of lost texts and of new ones that stand alone between the same neighbours in a document."""
+    # the digests of lost texts and of new ones that stand alone between the same neighbours in a document
     pairs = set()
-    gone, new = {one.digest for one in lost}, {text.digest for text in fresh}
+    missing, new = {one.digest for one in lost}, {text.digest for text in fresh}
     places: dict[str, list[tuple[int, str]]] = {}
     for digest, text in texts.items():
         for path, line in text.places:
             places.setdefault(path, []).append((line, digest))
     for path in {one.path for one in lost}:
-        here = [one for one in states if one.path == path and (one.digest in texts or one.digest in gone)]
+        here = [one for one in states if one.path == path and (one.digest in texts or one.digest in missing)]
         counted = {one.digest for one in here} | new
         after = _neighbours([digest for _, digest in sorted(places.get(path, ())) if digest in counted])
         before = _neighbours([one.digest for one in sorted(here, key=lambda one: one.line)])
         of_place = {around: digest for digest, around in after.items() if digest in new}
         pairs |= {
-            (digest, of_place[around]) for digest, around in before.items() if digest in gone and around in of_place
+            (digest, of_place[around]) for digest, around in before.items() if digest in missing and around in of_place
         }
     return pairs
 
@@ -232,9 +262,7 @@ def _neighbours(digests: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def _pairs(fresh: Sequence[Text], lost: dict[TextState, Line], same_places: set[tuple[str, str]]) -> dict[str, Line]:
-    """Return the lines of items that new texts change, by digest: the most alike first, then those at the same place;
-    each once.
-    """
+    # the lines of items that new texts change: the most alike first, then those at the same place, each once
     scores = []
     words_of = {text.digest: Counter(text.piece.text.split()) for text in fresh}
     for state, line in lost.items():
@@ -260,7 +288,6 @@ def _pairs(fresh: Sequence[Text], lost: dict[TextState, Line], same_places: set[
 
 
 def _same_key(transaction: Transaction, project_id: int, fresh: Sequence[Text]) -> dict[str, Line]:
-    """Return the lines of decisions that have the keys of new ones."""
     lines: dict[str, Line] = {}
     for text in fresh:
         if text.piece.kind == DECISION:

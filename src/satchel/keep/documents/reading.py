@@ -6,13 +6,12 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from satchel.base import git_trees
+from satchel.base import git_commands
 from satchel.base.errors import InvalidInput, NotFound
-from satchel.base.git_trees import TreeFile
+from satchel.base.git_commands import TreeFile
 from satchel.base.records import NamedTuple
-from satchel.keep.documents.clients import INSTRUCTION_FILES
-from satchel.keep.documents.decision_records import IS_RECORD
-from satchel.keep.documents.splitting import ONLY_IMPORTS
+from satchel.keep.documents.splitting import IS_RECORD, ONLY_IMPORTS
+from satchel.keep.documents.states import INSTRUCTION_FILES
 from satchel.keep.paths import check_globs
 from satchel.keep.projects import Workplace
 from satchel.keep.shared.folder import MAX_BYTES, place_of, size_problem
@@ -43,10 +42,7 @@ class Document(NamedTuple):
     """A document as the default branch has it.
 
     Attributes:
-        path: relative to the project.
-        text: below the front matter.
-        first: the line that the text begins in.
-        front: the front matter.
+        text: below the front matter, which ends before the line ``first``.
         paths: globs of the files that it is about; empty for all.
         loaded_as: the paths by which clients come to it: its own if it always counts, those of links and importers.
     """
@@ -68,15 +64,11 @@ class Reading(NamedTuple):
 
 
 def read_documents(workplace: Workplace, root: str, configured: str | None) -> Reading:
-    """Read the documents below a folder, as the default branch has them: without a remote the one checked out.
-
-    Raises:
-        NotFound: git tracks nothing here.
-    """
+    """Read the documents below a folder, as the default branch has them: without a remote the one checked out."""
     place = place_of(root, configured)
     is_here = place.remote is None and configured is None
     commit = place.head if is_here else tip_of(place)
-    tree = None if commit is None else git_trees.files_at(root, commit, ".")
+    tree = None if commit is None else git_commands.files_at(root, commit, ".")
     if tree is None:
         raise NotFound(
             "git tracks no documents here: only those that are committed are read", "Commit them, then try again"
@@ -89,7 +81,6 @@ def read_documents(workplace: Workplace, root: str, configured: str | None) -> R
 
 
 def is_document(path: str) -> bool:
-    """Return whether a path is that of a document for agents or of a decision record."""
     if _OTHERS.fullmatch(path):
         return True
     is_named = posixpath.basename(path) in INSTRUCTION_FILES or bool(IS_RECORD(path))
@@ -106,7 +97,7 @@ class _Reader:
         self._importers: dict[str, set[str]] = {}
 
     def read(self) -> tuple[Document, ...]:
-        """Return the documents with those that they import; links lead to documents, and are not followed."""
+        # with those that they import; links lead to documents, and are not followed
         paths = sorted(filter(is_document, self._files), key=lambda path: (path.count("/"), path))
         for path in paths[_MOST_DOCUMENTS:]:
             self.skipped[path] = f"more than {_MOST_DOCUMENTS} documents are not read"
@@ -128,7 +119,7 @@ class _Reader:
         return tuple(self._document(path, text) for path, text in self._texts.items())
 
     def _follow(self, links: list[str]) -> None:
-        read = git_trees.contents(self._root, [self._files[path] for path in links])
+        read = git_commands.contents(self._root, [self._files[path] for path in links])
         for path in links:
             target = read.get(self._files[path].blob, b"").decode("utf-8", "replace")
             resolved = _resolved(path, target)
@@ -146,7 +137,7 @@ class _Reader:
                 readable.append(file)
             else:
                 self.skipped[path] = problem if not file.is_regular else f"it {problem}"
-        read = git_trees.contents(self._root, readable)
+        read = git_commands.contents(self._root, readable)
         for file in readable:
             data = read.get(file.blob)
             text = None if data is None or len(data) > MAX_BYTES or b"\0" in data else _decoded(data)
@@ -212,7 +203,7 @@ class _Reader:
 
 
 def _scope(path: str) -> str:
-    """Return the folder that a document below the top is about, with a slash, or nothing."""
+    # the folder that a document below the top is about, with a slash, or nothing
     above, cursor, _ = path.partition("/.cursor/rules/")
     folder = above if cursor else ""
     if posixpath.basename(path) in INSTRUCTION_FILES and path != ".claude/CLAUDE.md":
@@ -221,7 +212,7 @@ def _scope(path: str) -> str:
 
 
 def _resolved(path: str, target: str) -> str | None:
-    """Return the path that a link or an import leads to, or None outside of the repository."""
+    # None outside of the repository
     if target.startswith(("/", "~")) or "\\" in target:
         return None
     resolved = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
@@ -229,7 +220,7 @@ def _resolved(path: str, target: str) -> str | None:
 
 
 def _fields(front: str) -> dict[str, list[str]]:
-    """Return the fields of front matter as lists: values are separated by commas, in brackets or on their own lines."""
+    # values are separated by commas, in brackets or on their own lines
     fields: dict[str, list[str]] = {}
     name = ""
     for line in front.split("\n"):

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from satchel.base.clock import iso
 from satchel.base.errors import InvalidInput, NotFound, Refused
-from satchel.base.records import replace
+from satchel.base.records import dataclass, replace
 from satchel.base.vocabulary import MAIN_RUN
 from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.corrections import log
 from satchel.keep.corrections.log import Corrector
-from satchel.keep.documents.proposals import KIND_OF, Text, compare, texts_of
+from satchel.keep.documents.proposals import KIND_OF, REMOVED, Proposal, Text, compare, texts_of
 from satchel.keep.documents.reading import Reading, read_documents
-from satchel.keep.documents.records import DECISION, NOTE, REMOVED, RULE, Decided, Proposal, Review
+from satchel.keep.documents.splitting import DECISION, NOTE, RULE
 from satchel.keep.documents.states import SOURCE, TextState, delete_states, load_states, save_states
-from satchel.keep.importing.values import identity
+from satchel.keep.importing.tables import identity
 from satchel.keep.kind import Line
 from satchel.keep.kinds import read_ref
 from satchel.keep.moving.lines import lines_of
@@ -36,6 +36,39 @@ if TYPE_CHECKING:
 _CATEGORY = "conventions"
 _URGENT = ("MUST", "NEVER", "ALWAYS", "IMPORTANT", "CRITICAL", "FORBIDDEN")
 _ASK = "Ask your user to run `satchel import docs` in a terminal"
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """The documents of a project, and what they propose.
+
+    Attributes:
+        in_step: how many texts are items already.
+        rejected: how many texts a person rejected.
+        skipped: what was not read, each with the reason.
+    """
+
+    branch: str | None
+    documents: tuple[str, ...]
+    proposals: tuple[Proposal, ...]
+    in_step: int
+    rejected: int
+    skipped: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """Result of a person's decision on proposals, each with the short id of its item.
+
+    Attributes:
+        left_out: proposals that only a person who names them accepts.
+    """
+
+    accepted: bool
+    items: tuple[tuple[Proposal, str | None], ...]
+    failed: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[Proposal, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class Documents:
@@ -94,15 +127,10 @@ class Documents:
         return self._decide(refs, {}, {}, is_accepted=False)
 
     def write_block(self, *, remove: bool = False, check: bool = False, dry_run: bool = False) -> Block:
-        """Write the block with rules and decisions that a person wrote or confirmed into AGENTS.md.
+        """Write the block with rules and decisions that a person wrote or confirmed into AGENTS.md, or ``remove`` it.
 
-        It has at most 2,000 tokens and stays the same, byte for byte, while nothing changes. What came from this file
-        is left out. After a merge conflict it is written again.
-
-        Args:
-            remove: take the block out instead.
-            check: only tell whether the file is as it would be written.
-            dry_run: write nothing.
+        It has at most 2,000 tokens and stays the same, byte for byte, while nothing changes. Items from this file are
+        left out. After a merge conflict it is written again.
 
         Raises:
             Refused: an agent asks, or the file is a link or cannot be written.
@@ -149,7 +177,7 @@ class Documents:
 
 
 def _select(proposals: Sequence[Proposal], refs: Sequence[str]) -> tuple[list[Proposal], list[Proposal]]:
-    """Return the named proposals, and those that have to be named; a place names a proposal, a path all of its file."""
+    # a place names a proposal, a path all of its file; without any, those that have to be named are left out
     if not refs:
         return [one for one in proposals if not one.needs_a_look], [one for one in proposals if one.needs_a_look]
     selection: dict[str, Proposal] = {}
@@ -162,8 +190,6 @@ def _select(proposals: Sequence[Proposal], refs: Sequence[str]) -> tuple[list[Pr
 
 
 class _Deciding:
-    """A person's decision on proposals, within a transaction."""
-
     def __init__(
         self,
         workplace: Workplace,

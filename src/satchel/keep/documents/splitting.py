@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
 
 from satchel.base.records import NamedTuple
-from satchel.keep.documents.records import NOTE, RULE, Piece
+
+RULE, DECISION, NOTE = "rule", "decision", "note"
+"""The kinds of items that documents make."""
 
 BEGIN, END = "<!-- satchel: begin -->", "<!-- satchel: end -->"
 """The lines around the block of Satchel, which is no part of the document."""
@@ -45,9 +48,23 @@ _LONGEST_LEAD = 300
 """Longer words above a list are a part of their own, and are not repeated with each item."""
 
 
-class Block(NamedTuple):
-    """A block of Markdown: its kind, lines and the number of the first one."""
+class Piece(NamedTuple):
+    """A part of a document that makes one item.
 
+    Attributes:
+        text: the part below its headings, or the decision of a record.
+        source: the part as written, hidden characters and comments included.
+    """
+
+    line: int
+    kind: str
+    text: str
+    source: str
+    key: str = ""
+    reason: str = ""
+
+
+class Block(NamedTuple):
     kind: str
     lines: tuple[str, ...]
     line: int
@@ -126,7 +143,7 @@ def blocks_of(text: str, first: int = 1) -> Iterator[Block]:
 
 
 def _end_of_item(lines: list[str], at: int, indent: int, *, is_steps: bool) -> int:
-    """Return the end of a list item, with what is indented below it; of numbered ones that of the whole list."""
+    # with what is indented below it; of numbered ones that of the whole list
     fence = None
     while at < len(lines):
         line = lines[at]
@@ -209,3 +226,43 @@ def _piece(block: Block, context: str, lead: Block | None) -> Piece:
     text = body if not context else f"{context}: {body}" if "\n" not in body else f"{context}:\n{body}"
     source = block.text if lead is None else f"{lead.text}\n{block.text}"
     return Piece(block.line, RULE if binds else NOTE, text, source)
+
+
+IS_RECORD = re.compile(
+    r"(?:.*/)?(?:(?:adrs?|decisions|architecture[-_]decisions|decision[-_]records)/(?:adr[-_]?)?\d{1,6}[-_ .][^/]*"
+    r"|adr[-_]?\d{1,6}[-_ .][^/]*)\.md"
+).fullmatch
+"""Whether a path is that of a decision record."""
+
+_TITLE = re.compile(r"^#\s+(.+?)\s*$", re.MULTILINE)
+_FRONT_STATUS = re.compile(r"^status:\s*(.+)$", re.MULTILINE | re.IGNORECASE)
+_LINE_STATUS = re.compile(r"^\s*(?:[*-]\s+)?[*_]*status[*_]*:[*_]*\s*(.+)$", re.MULTILINE | re.IGNORECASE)
+_SECTION = re.compile(r"^##\s+(.+?)\s*$", re.MULTILINE)
+_OVER = re.compile(r"(?i)\b(?:superseded|supplanted|replaced|deprecated|rejected)\b")
+_ACCEPTED = re.compile(r"(?i)\W*accepted\b")
+
+
+def read_record(path: str, front: str, text: str, first: int) -> Piece | str:
+    title = _TITLE.search(text)
+    sections: dict[str, tuple[int, str]] = {}
+    marks = list(_SECTION.finditer(text))
+    for place, mark in enumerate(marks):
+        end = marks[place + 1].start() if place + 1 < len(marks) else len(text)
+        sections.setdefault(mark[1].lower(), (mark.start(), text[mark.end() : end].strip()))
+    _, below = sections.get("status", (0, ""))
+    preamble = text[: marks[0].start()] if marks else text
+    one = _FRONT_STATUS.search(front) or _LINE_STATUS.search(preamble)
+    status = one[1] if one else below
+    if not status.strip():
+        return "it is a decision record without a status"
+    if _OVER.search(status) or not _ACCEPTED.match(status):
+        return f"it is a decision record that is {status.strip().split(chr(10))[0].strip('*_ ')[:40].lower()}"
+    names = ("decision outcome", "decision", "outcome")
+    outcome = next((sections[name] for name in names if sections.get(name, (0, ""))[1]), None)
+    if title is None or outcome is None:
+        return "it is a decision record without a title or a decision"
+    start, value = outcome
+    about = ("context and problem statement", "context", "problem statement")
+    reason = next((sections[name][1] for name in about if name in sections), "")
+    line = first + text.count("\n", 0, start)
+    return Piece(line, DECISION, value, text.strip(), PurePosixPath(path).stem[:200], reason)

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from satchel.base.records import NamedTuple
 from satchel.find.kind import Kind
-from satchel.keep.names import shown_name
 from satchel.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from satchel.keep.kind import Line
+    from satchel.keep.projects import Workplace
 
 SOURCE = "documents"
 """The source of what was accepted, among the states of items that an import replaced."""
 
 
 class TextState(NamedTuple):
-    """A decided text.
-
-    Attributes:
-        clients: those that load it by themselves; None for an edited text.
-        kind, item, seq: what it became, and that item's last change then; 0 for a rejected text.
-        agent: the number of the person.
-    """
+    """A decided text; ``item`` is 0 for a rejected one, ``clients`` None for an edited one."""
 
     path: str
     digest: str
@@ -36,8 +33,10 @@ class TextState(NamedTuple):
 
 def digest_of(key: str, text: str, paths: Sequence[str]) -> str:
     """Return what identifies a text with its key and the files that it binds; blanks do not count."""
+    from hashlib import blake2b  # imported here: it loads OpenSSL
+
     words = " ".join(text.split())
-    return hashlib.blake2b(repr((key, words, tuple(paths))).encode(), digest_size=16).hexdigest()
+    return blake2b(repr((key, words, tuple(paths))).encode(), digest_size=16).hexdigest()
 
 
 def load_states(transaction: Transaction, project_id: int) -> list[TextState]:
@@ -82,6 +81,8 @@ def notes_of(transaction: Transaction, project_id: int, kind: Kind, number: int)
     )
     if not rows:
         return ()
+    from satchel.keep.names import shown_name  # imported here: briefings do not need it
+
     places = " and ".join(f"{path}:{line}" for path, line, _ in rows)
     return (f"from {places}, accepted by {shown_name(rows[0][2] or 'somebody unnamed')}",)
 
@@ -93,3 +94,83 @@ def forget(transaction: Transaction, project_id: int, kind: Kind, number: int) -
         "WHERE project_id = :project AND kind = :kind AND item_id = :item",
         {"project": project_id, "kind": kind.number, "item": number},
     )
+
+
+INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md")
+"""The names of files with instructions for agents."""
+
+LOADED: dict[str, tuple[str, ...]] = {
+    "claude": ("CLAUDE.md", ".claude/CLAUDE.md"),
+    "codex": ("AGENTS.md",),
+    "gemini": ("GEMINI.md",),
+    "qwen": ("QWEN.md",),
+    "copilot": ("AGENTS.md", ".github/copilot-instructions.md"),
+    "opencode": ("AGENTS.md",),
+    "cursor": ("AGENTS.md", ".cursor/rules/*.mdc"),
+    "vscode": ("AGENTS.md", ".github/copilot-instructions.md", ".github/instructions/*.md"),
+}
+"""By the name of a client; what it loads only on request or with a setting is not listed."""
+
+
+def clients_loading(paths: Iterable[str]) -> str:
+    from fnmatch import fnmatchcase
+
+    paths = tuple(paths)
+    names = [name for name, loaded in LOADED.items() if any(fnmatchcase(path, one) for path in paths for one in loaded)]
+    return f" {' '.join(names)} " if names else ""
+
+
+def loaded_items(transaction: Transaction, project_id: int, session: int | None) -> dict[int, dict[int, int]]:
+    """Return the seq at acceptance of the items that a session's client loads itself, by kind and item number."""
+    items: dict[int, dict[int, int]] = {}
+    if session is not None:
+        rows = transaction.all(
+            """
+            SELECT d.kind, d.item_id, d.seq FROM document_texts d JOIN sessions s ON s.id = :session
+            WHERE d.project_id = :project AND d.item_id <> 0 AND d.clients LIKE '% ' || s.client || ' %'
+            """,
+            {"project": project_id, "session": session},
+        )
+        for kind, item, seq in rows:
+            items.setdefault(kind, {})[item] = seq
+    return items
+
+
+def reopen(
+    workplace: Workplace, transaction: Transaction, project_id: int, item: tuple[Kind, int], accepted_at: int
+) -> bool:
+    """Propose again what was accepted for an item at a time, and return whether its former state was restored.
+
+    New items have no former state, and decisions have a history of their own.
+    """
+    former = _restore(workplace, transaction, project_id, item, accepted_at)
+    kind, number = item[0].number, item[1]
+    states = [
+        one
+        for one in load_states(transaction, project_id)
+        if (one.kind, one.item) == (kind, number) and one.created_at >= accepted_at
+    ]
+    delete_states(transaction, project_id, states)
+    if former is not None:
+        # so that the text in the document is a change of the former one again
+        digest = digest_of("", str(former.get("text", former.get("content"))), former.get("paths", ()))
+        save_states(transaction, project_id, [one._replace(digest=digest) for one in states])
+    return former is not None
+
+
+def _restore(
+    workplace: Workplace, transaction: Transaction, project_id: int, item: tuple[Kind, int], accepted_at: int
+) -> Line | None:
+    # imported here: only undo needs them
+    from satchel.keep.moving.states import forget_losing, kept_of
+    from satchel.keep.moving.taking import Taking
+
+    kept_states = kept_of(transaction, project_id, item[0].table, item[1])
+    lines = [one.line for one in kept_states if one.is_ours and (one.source, one.kept_at) == (SOURCE, accepted_at)]
+    if not lines:
+        return None
+    # it is no lost state any more, and can become one again
+    forget_losing(transaction, project_id, lines[0]["uid"], accepted_at)
+    taking = Taking(workplace, source=SOURCE, is_ordered=True, decided=True, is_accepted=True)
+    taking.take(transaction, project_id, lines[:1])
+    return lines[0]

@@ -9,13 +9,6 @@ if TYPE_CHECKING:
     from satchel.keep.entries.records import ENTRY_TYPES, Entry, EntryPage, NewEntry, PruneResult
     from satchel.keep.entries.service import Entries
 
-__all__ = [
-    "ENTRY_TYPES",
-    "Entries",
-    "Entry",
-    "EntryPage",
-    "NewEntry",
-    "PruneResult",
-]
+__all__ = ["ENTRY_TYPES", "Entries", "Entry", "EntryPage", "NewEntry", "PruneResult"]
 
 __getattr__ = exported(__name__, "records", "service")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.find.kind import Kind
 from satchel.keep import fields, replacing
-from satchel.keep.entries import queries, sightings
+from satchel.keep.entries import repeats
 from satchel.keep.entries import updates as entry_writing
-from satchel.keep.entries.records import CODEBASE_ANALYSIS, ENTRY_TYPES, STRUCTURED_TYPES
+from satchel.keep.entries.records import CODEBASE_ANALYSIS, ENTRY_TYPES, STRUCTURED_TYPES, Entry
 from satchel.keep.fields import Codec, Field
 from satchel.keep.kind import ItemKind, Line, Part
 from satchel.keep.names import is_persons
@@ -38,9 +38,7 @@ def _parse_content(line: Line) -> None:
 def _entry_derived(_: Reading, row: dict[str, Any]) -> None:
     if row["file"] is None:
         row["line"] = row["last_line"] = None
-    row["said"] = sightings.key_of(
-        row["type"], row["content"], row["file"], row["line"], row["loop_id"], row["agent_id"]
-    )
+    row["said"] = repeats.key_of(row["type"], row["content"], row["file"], row["line"], row["loop_id"], row["agent_id"])
 
 
 def _one_analysis(reading: Reading, row: dict[str, Any], uid: bytes) -> None:
@@ -62,13 +60,13 @@ def _one_analysis(reading: Reading, row: dict[str, Any], uid: bytes) -> None:
     reading.changed = True
 
 
-ENTRY: ItemKind[Any] = ItemKind(
+ENTRY = ItemKind(
     "a note",
     (
         fields.CREATED,
         Field("type", fields.one_of(ENTRY_TYPES), required=True),
         Field("content", _CONTENT, required=True),
-        fields.name_field("run", fields.RUN, "runs", "run_id", "run_id", required=True),
+        fields.name_field("run", fields.RUN, "runs", "run_id", "run_id", required=True, attribute="run_id"),
         fields.TASK,
         fields.LOOP,
         Field("file", fields.FILE),
@@ -117,10 +115,10 @@ ENTRY: ItemKind[Any] = ItemKind(
     derive=_entry_derived,
     prepare=_one_analysis,
     rank=("superseded_by",),
+    record=Entry,
     types=ENTRY_TYPES,
     statuses=("live", "superseded"),
     source=entry_writing.DOCUMENTS,
     delete=entry_writing.delete,
     shown=entry_writing.SHOWN.texts,
-    open=lambda transaction, reader, number: queries.load(transaction, reader.project_id, number),
 )

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TypeVar
 
-from satchel.base.records import replace
+from satchel.base.errors import InvalidInput
+from satchel.base.records import dataclass, field_names, replace
 from satchel.find.kind import Kind
+from satchel.keep import kept, runs
 from satchel.keep import listing as filters
-from satchel.keep.entries.records import COLUMNS, SOURCE, Entry, entry_of, type_number
-from satchel.keep.entries.sightings import seen_with, with_names
-from satchel.keep.listing import Filter, Listing, RunFilters, View
+from satchel.keep.entries import structured
+from satchel.keep.entries.kind import ENTRY
+from satchel.keep.entries.records import ENTRY_TYPES, Entry, type_number
+from satchel.keep.entries.repeats import seen_with, with_names
+from satchel.keep.entries.structured import CodebaseAnalysis, ReviewIssue, ReviewVerdict
+from satchel.keep.listing import Filter, RunFilters, View
+from satchel.keep.runs import Run, RunChoice
 from satchel.store.transaction import Row, Transaction
 
 
@@ -32,14 +39,13 @@ class EntryFilters(RunFilters, total=False):
 
 
 def _make(view: View, rows: Sequence[Row]) -> tuple[Entry, ...]:
-    entries = [entry_of(row, view.scores.get(row[0])) for row in rows]
-    return completed(view.transaction, view.workplace.files_root, entries)
+    return completed(
+        view.transaction, view.workplace.files_root, kept.records(ENTRY, view.transaction, rows, view.scores)
+    )
 
 
 def completed(transaction: Transaction, root: str | None, entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Return entries with the authors of repeated ones, and the state of cited files below ``root``; None compares
-    none.
-    """
+    """Return entries with the authors of repeated ones, and the state of cited files; ``root`` None compares none."""
     entries = with_names(transaction, entries)
     on_files = [entry.id for entry in entries if entry.file is not None]
     if not on_files or root is None:
@@ -60,9 +66,9 @@ def _begin(view: View) -> None:
     # the plus keeps SQLite from the index of the project's times where the index of the run is better
     sightings = "" if "run" not in view.values else _seen_by(view, "run_id", [view.values["run"]])
     if sightings:
-        view.base = "c.project_id = :project"
+        view.base = "i.project_id = :project"
         del view.scope["run_id"]
-        view.where_or_seen(sightings, "c.run_id = :run")
+        view.where_or_seen(sightings, "i.run_id = :run")
     run, filters_given = view.values.get("run"), view.request.chosen.keys() & {"types", "task_id", "loop_id", "file"}
     if run is None or view.request.after_seq is not None:
         return
@@ -75,15 +81,6 @@ def _is_small(view: View) -> bool:
     sql = "SELECT count(*) FROM (SELECT 1 FROM context WHERE run_id = :run LIMIT :most) AS counted"
     counted = view.transaction.one(sql, {"run": view.values["run"], "most": _SMALL_RUN + 1})
     return counted is not None and counted[0] <= _SMALL_RUN
-
-
-def load(transaction: Transaction, project_id: int, number: int) -> Entry | None:
-    """Return an entry of any run, or None."""
-    row = transaction.one(
-        f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.project_id = :project AND c.id = :id",
-        {"project": project_id, "id": number},
-    )
-    return None if row is None else entry_of(row)
 
 
 def _sink(view: View) -> Callable[[Sequence[int]], Collection[int]]:
@@ -104,28 +101,165 @@ def _or_seen(plain: Filter) -> Filter:
     def apply(view: View, value: object) -> None:
         sightings = _seen_by(view, plain.name, [value])
         if sightings:
-            view.where_or_seen(sightings, f"c.{plain.name} = {{}}", value)
+            view.where_or_seen(sightings, f"i.{plain.name} = {{}}", value)
         elif plain.apply is not None:
             plain.apply(view, value)
 
     return replace(plain, apply=apply)
 
 
-LISTING = Listing(
-    kind=Kind.ENTRY,
-    table="context c",
-    columns=COLUMNS,
-    source=SOURCE,
-    make=_make,
-    filters=(
-        filters.types("c.type", Kind.ENTRY, "entry", "discovery", type_number),
-        _or_seen(filters.compared("task_id", "c.task_id = {}", scope="task_id")),
-        _or_seen(filters.compared("loop_id", "c.loop_id = {}", scope="loop_id")),
-        filters.file("c.file"),
-        filters.author("c.agent_id", sightings=_seen_by),
-        filters.liveness("c.superseded_by"),
+LISTING = replace(
+    kept.listing(
+        ENTRY,
+        (
+            filters.types("i.type", Kind.ENTRY, "entry", "discovery", type_number),
+            _or_seen(filters.compared("task_id", "i.task_id = {}", scope="task_id")),
+            _or_seen(filters.compared("loop_id", "i.loop_id = {}", scope="loop_id")),
+            filters.file("i.file"),
+            filters.author("i.agent_id", sightings=_seen_by),
+            filters.liveness("i.superseded_by"),
+        ),
+        in_run=True,
+        begin=_begin,
     ),
-    in_run=True,
-    begin=_begin,
+    make=_make,
     sink=_sink,
 )
+
+
+NEWEST_PER_TYPE = 500
+
+Part = TypeVar("Part")
+
+_LOADED = ("discovery", "error", "decision", "review_issue", "review_verdict", "codebase_analysis")
+
+
+@dataclass(frozen=True, slots=True)
+class StateNote:
+    ref: str
+    run_id: str
+    content: str
+    task_id: str | None
+    loop_id: str | None
+    file: str | None
+    line: int | None
+    agent: str | None
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class StateIssue:
+    ref: str
+    run_id: str
+    issue: ReviewIssue
+    task_id: str | None
+    loop_id: str | None
+    file: str | None
+    line: int | None
+    agent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StateVerdict:
+    ref: str
+    run_id: str
+    verdict: ReviewVerdict
+    task_id: str | None
+    loop_id: str | None
+    agent: str | None
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A stored row with malformed content, skipped but not lost."""
+
+    ref: str
+    type: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """Data that an orchestrator needs of one run or all, each list oldest first.
+
+    Attributes:
+        run: None if all runs are loaded, or ``main`` was not used yet.
+        verdicts: the live verdict of each reviewed task and loop; ``verdict`` is the newest.
+        left_out: pairs of entry type and number of older entries not loaded.
+    """
+
+    run_id: str | None
+    run: Run | None
+    discoveries: tuple[StateNote, ...]
+    errors: tuple[StateNote, ...]
+    decisions: tuple[StateNote, ...]
+    review_issues: tuple[StateIssue, ...]
+    verdicts: tuple[StateVerdict, ...]
+    codebase_analysis: CodebaseAnalysis | None
+    unreadable: tuple[Unreadable, ...]
+    left_out: tuple[tuple[str, int], ...]
+
+    @property
+    def verdict(self) -> StateVerdict | None:
+        return self.verdicts[-1] if self.verdicts else None
+
+
+def load_state(transaction: Transaction, project_id: int, run: RunChoice | None) -> RunState:
+    notes: dict[str, list[StateNote]] = {name: [] for name in _LOADED[:3]}
+    issues: list[StateIssue] = []
+    verdicts: list[StateVerdict] = []
+    analysis: CodebaseAnalysis | None = None
+    unreadable: list[Unreadable] = []
+    left_out: list[tuple[str, int]] = []
+    for name in _LOADED:
+        entries, total = _newest(transaction, project_id, run, name)
+        if total > len(entries):
+            left_out.append((name, total - len(entries)))
+        for entry in entries:
+            try:
+                if name == "review_issue":
+                    issues.append(_of(StateIssue, entry, issue=structured.review_issue(entry.content)))
+                elif name == "review_verdict":
+                    verdicts.append(_of(StateVerdict, entry, verdict=structured.review_verdict(entry.content)))
+                elif name == "codebase_analysis":
+                    analysis = structured.codebase_analysis(entry.content)
+                else:
+                    notes[name].append(_of(StateNote, entry))
+            except InvalidInput as error:
+                unreadable.append(Unreadable(entry.ref, name, error.problem))
+    return RunState(
+        run_id=None if run is None else run.run_id,
+        run=runs.load(transaction, run.id) if run is not None and run.is_made else None,
+        discoveries=tuple(notes["discovery"]),
+        errors=tuple(notes["error"]),
+        decisions=tuple(notes["decision"]),
+        review_issues=tuple(issues),
+        verdicts=tuple(verdicts),
+        codebase_analysis=analysis,
+        unreadable=tuple(unreadable),
+        left_out=tuple(left_out),
+    )
+
+
+def _newest(transaction: Transaction, project_id: int, run: RunChoice | None, name: str) -> tuple[Sequence[Entry], int]:
+    where = "i.project_id = :project AND i.type = :type AND i.superseded_by IS NULL"
+    values: dict[str, object] = {"project": project_id, "type": ENTRY_TYPES.index(name) + 1}
+    if run is not None:
+        where += " AND i.run_id = :run"
+        values["run"] = run.id
+    rows = transaction.all(
+        f"SELECT {LISTING.columns} FROM {LISTING.source} WHERE {where} "
+        f"ORDER BY i.created_at DESC, i.id DESC LIMIT {NEWEST_PER_TYPE}",
+        values,
+    )
+    total = len(rows)
+    if total == NEWEST_PER_TYPE:
+        count = transaction.one(f"SELECT count(*) FROM context i WHERE {where}", values)
+        total = int(count[0]) if count else total
+    return kept.records(ENTRY, transaction, rows[::-1]), total
+
+
+def _of(record: Callable[..., Part], entry: Entry, **parsed: object) -> Part:
+    names = [name for name in field_names(record) or () if name not in parsed]
+    return record(**{name: getattr(entry, name) for name in names}, **parsed)

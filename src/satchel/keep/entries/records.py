@@ -9,7 +9,7 @@ from satchel.base.paging import KeptPage
 from satchel.base.records import dataclass
 from satchel.base.vocabulary import number_of
 from satchel.find.kind import Kind
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from satchel.keep.citations import Citation, Cited
@@ -48,12 +48,8 @@ class NewEntry:
     """An entry to be written.
 
     Attributes:
-        type: one of :data:`ENTRY_TYPES`.
         content: text; for a structured type an object or its JSON. A scratchpad may be text too.
-        task_id: the task it belongs to.
-        loop_id: the loop it belongs to.
         file: the file it is about, inside the project, also with its line or lines behind it.
-        line: the line in that file, from 1.
         supersedes: the short id of the entry that it replaces, as in ``e12``.
     """
 
@@ -76,17 +72,12 @@ class Entry:
     Attributes:
         id: the store's number; ``ref`` is its short id.
         uid: 32 hexadecimal digits, stable across export and import.
-        seq: the number of its last change.
         content: text; for a structured type compact JSON.
-        agent: its author, or None.
         superseded_by: the number of its replacement; its own if retracted; None while it is live.
-        created_at: milliseconds UTC.
-        score: relevance in a search, higher is better; None without one.
         notes: remarks for the writer, such as what was cleaned or redacted; empty when read.
         last_line: the last line of a range that starts at ``line``.
         citation: the state of its file compared with the cited content; None when written or unknown.
         seen: how often it was written, by anyone; None if once.
-        seen_by: the authors of repeated writes, in order.
     """
 
     id: int
@@ -99,14 +90,14 @@ class Entry:
     loop_id: str | None
     file: str | None
     line: int | None
+    last_line: int | None
     agent: str | None
     superseded_by: int | None
     created_at: int
+    seen: int | None = None
     score: float | None = None
     notes: tuple[str, ...] = ()
-    last_line: int | None = None
     citation: Citation | None = None
-    seen: int | None = None
     seen_by: tuple[str, ...] = ()
 
     @property
@@ -125,14 +116,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """The author of entries, with run and time, by database ids.
-
-    Attributes:
-        agent: None for nobody.
-        now: milliseconds UTC.
-        session: None without one.
-        passes: tells whether it may change what a person wrote.
-    """
+    """The author of entries, with run and time; ``passes`` tells whether it may change what a person wrote."""
 
     project_id: int
     run: int
@@ -144,15 +128,7 @@ class Writer:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A checked entry, ready to be stored.
-
-    Attributes:
-        type: its type's number.
-        notes: what was cleaned or redacted.
-        supersedes: the number of the entry it replaces.
-        last_line: the last line of a range.
-        cited: the cited content; None if it could not be read.
-    """
+    """A checked entry, ready to be stored; ``cited`` is None if the content could not be read."""
 
     type: int
     content: str
@@ -169,12 +145,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class DuplicateDelivery:
-    """Repetition of an entry that was already delivered to the writer.
-
-    Attributes:
-        note: the remark for the writer.
-        entry: the identical entry, which replaces the new one; or None.
-    """
+    """Repetition of an entry that was delivered to the writer; an identical ``entry`` is not written again."""
 
     note: str
     entry: int | None = None
@@ -192,11 +163,7 @@ AfterWrite = Callable[[Transaction, Writer, int, Prepared], tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class EntryPage(KeptPage[Entry]):
-    """A page of entries of a run or project, counted and read in one snapshot.
-
-    Attributes:
-        run_id: the run; None for all runs of the project.
-    """
+    """A page of entries of a run, or of all runs of the project, counted and read in one snapshot."""
 
     run_id: str | None = None
 
@@ -207,12 +174,7 @@ class EntryPage(KeptPage[Entry]):
 
 @dataclass(frozen=True, slots=True)
 class PruneResult:
-    """Result of pruning or its preview.
-
-    Attributes:
-        removed: pairs of entry type and count.
-        done: False for a preview.
-    """
+    """Result of pruning or its preview: pairs of entry type and count."""
 
     run_id: str
     removed: tuple[tuple[str, int], ...]
@@ -220,25 +182,7 @@ class PruneResult:
 
     @property
     def total(self) -> int:
-        """Return the number of removed entries."""
         return sum(count for _, count in self.removed)
-
-
-COLUMNS = """
-    c.id, c.uid, c.seq, r.run_id, c.type, c.content, c.task_id, c.loop_id, c.file, c.line, a.name, c.superseded_by,
-    c.created_at, c.last_line, c.seen
-"""
-"""Columns of :data:`SOURCE` for :func:`entry_of`."""
-
-# LEFT JOIN: the planner must not start with the runs
-SOURCE = "context c LEFT JOIN runs r ON r.id = c.run_id LEFT JOIN agents a ON a.id = c.agent_id"
-
-
-def entry_of(row: Row, score: float | None = None) -> Entry:
-    """Build a record from a row of :data:`COLUMNS`, which are in field order except for the last two."""
-    number, uid, seq, run_id, kind, *rest = row[:13]
-    rest += [score, (), row[13], None, row[14]]
-    return Entry(number, uid.hex(), seq, run_id, ENTRY_TYPES[kind - 1], *rest)
 
 
 def type_number(name: object) -> int:

@@ -12,10 +12,8 @@ from satchel.find.kind import Kind
 from satchel.keep import projects, runs
 from satchel.keep.corrections.log import replaced_note
 from satchel.keep.entries.records import (
-    COLUMNS,
     DEFAULT_KEEP,
     ENTRY_TYPES,
-    SOURCE,
     AfterWrite,
     Entry,
     EntryPage,
@@ -24,9 +22,8 @@ from satchel.keep.entries.records import (
     Prepared,
     PruneResult,
     Writer,
-    entry_of,
 )
-from satchel.keep.entries.sightings import Sightings, record, with_names
+from satchel.keep.entries.repeats import Sightings, count_sighting, with_names
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import acting, is_by_person, persons_gate
@@ -34,9 +31,8 @@ from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from satchel.keep.citations import Cited, Citing
-    from satchel.keep.entries.near_notes import Matches
-    from satchel.keep.entries.queries import EntryFilters
-    from satchel.keep.entries.state import RunState
+    from satchel.keep.entries.queries import EntryFilters, RunState
+    from satchel.keep.entries.repeats import Matches
     from satchel.keep.entries.updates import Cite
 
 MAX_BATCH = 500
@@ -65,7 +61,6 @@ class Entries:
         run_id: str | None = None,
         agent: str | None = None,
     ) -> Entry:
-        """Write one entry; it is durable when this returns."""
         entry = NewEntry(type, content, task_id, loop_id, file, line, supersedes)
         return self.write_many([entry], run_id=run_id, agent=agent)[0]
 
@@ -73,7 +68,7 @@ class Entries:
         self, entries: Sequence[NewEntry], *, run_id: str | None = None, agent: str | None = None
     ) -> tuple[Entry, ...]:
         """Write several entries in one transaction, all or none."""
-        from satchel.keep.entries import near_notes, updates
+        from satchel.keep.entries import repeats, updates
 
         work = self._workplace
         if not 1 <= len(entries) <= MAX_BATCH:
@@ -96,12 +91,12 @@ class Entries:
             )
             transaction.expect(context=len(prepared), documents=len(prepared))
             if matches.project_id != project.id:
-                matches = near_notes.NO_MATCHES  # the project was replaced meanwhile
-            reached = near_notes.ask_reached(transaction, project.id, matches)
+                matches = repeats.NO_MATCHES  # another process replaced the project
+            reached = repeats.ask_reached(transaction, project.id, matches)
             repeated = Sightings(transaction, writer, prepared)
             duplicates = {} if self._find_duplicates is None else self._find_duplicates(transaction, writer, prepared)
             delivered = {
-                place: _load(transaction, one.entry, (one.note,))
+                place: _load(transaction, project.id, one.entry, (one.note,))
                 for place, one in duplicates.items()
                 if one.entry is not None
             }
@@ -115,7 +110,7 @@ class Entries:
                 number: self._follow(transaction, writer, number, entry)
                 for (number, _, _), entry in zip(written, fresh, strict=True)
             }
-            near_notes.record(transaction, project.id, matches, reached)
+            repeats.record_bands(transaction, project.id, matches, reached)
             numbers = {place: number for place, (number, _, _) in zip(places, written, strict=True)}
             for place, first in repeated.first.items():
                 delivered[place] = _count_repeat(transaction, writer, numbers[first], prepared[place])
@@ -127,23 +122,11 @@ class Entries:
             if place in repeated.ended:
                 ref = Kind.ENTRY.ref(repeated.ended[place])
                 near = (f"{ref} said the same but is no longer valid, so this was saved as a new note", *near)
+            notes = (*entry.notes, *replaced_note(Kind.ENTRY, entry.supersedes), *run.notes, *near, *followed[number])
             delivered[place] = Entry(
-                number,
-                uid.hex(),
-                seq,
-                run.run_id,
-                ENTRY_TYPES[entry.type - 1],
-                entry.content,
-                entry.task_id,
-                entry.loop_id,
-                entry.file,
-                entry.line,
-                actor.name,
-                None,
-                now,
-                None,
-                (*entry.notes, *replaced_note(Kind.ENTRY, entry.supersedes), *run.notes, *near, *followed[number]),
-                entry.last_line,
+                *(number, uid.hex(), seq, run.run_id, ENTRY_TYPES[entry.type - 1], entry.content, entry.task_id),
+                *(entry.loop_id, entry.file, entry.line, entry.last_line, actor.name, None, now),
+                notes=notes,
             )
         return tuple(delivered[place] for place in range(len(prepared)))
 
@@ -156,9 +139,7 @@ class Entries:
         return lists.find(self._workplace, LISTING, EntryPage, filters)
 
     def prune(self, *, keep: int | None = None, run_id: str | None = None, dry_run: bool = False) -> PruneResult:
-        """Delete all but the newest ``keep`` entries of each type and loop of a run.
-
-        ``keep`` None is ``context.max_per_loop``, or 500 if it is not set.
+        """Delete all but the newest ``keep`` entries of each type and loop of a run; see ``context.max_per_loop``.
 
         The live analysis and the current review are never deleted, and what persons wrote only by a person.
         """
@@ -182,11 +163,11 @@ class Entries:
 
     def load_state(self, run_id: str | None = None) -> RunState:
         """Load what an orchestrator needs to continue: the newest 500 entries of each type, oldest first."""
-        from satchel.keep.entries import state
+        from satchel.keep.entries.queries import load_state
 
         with projects.reading(self._workplace) as (transaction, project):
             run = runs.choose(transaction, self._workplace, project.id, run_id)
-            return state.load(transaction, project.id, run)
+            return load_state(transaction, project.id, run)
 
     def _follow(self, transaction: Transaction, writer: Writer, number: int, entry: Prepared) -> tuple[str, ...]:
         return () if self._after_write is None else self._after_write(transaction, writer, number, entry)
@@ -213,7 +194,7 @@ class Entries:
 
 
 class _Citer:
-    """Citations for the entries of one call; without files nothing is imported."""
+    # without files nothing is imported
 
     def __init__(self, root: str | None) -> None:
         self._root = root
@@ -229,12 +210,12 @@ class _Citer:
 
 def _find_near_duplicates(work: Workplace, prepared: Sequence[Prepared]) -> Matches:
     # outside the write lock; batches are not compared
-    from satchel.keep.entries import near_notes
+    from satchel.keep.entries import repeats
 
     if len(prepared) > 1:
-        return near_notes.NO_MATCHES
+        return repeats.NO_MATCHES
     with work.engine.look() as transaction:
-        return near_notes.find_matches(transaction, projects.known_id(transaction, work), prepared[0])
+        return repeats.find_matches(transaction, projects.known_id(transaction, work), prepared[0])
 
 
 def _last_task(entries: Sequence[Prepared]) -> str | None:
@@ -242,13 +223,16 @@ def _last_task(entries: Sequence[Prepared]) -> str | None:
 
 
 def _count_repeat(transaction: Transaction, writer: Writer, number: int, entry: Prepared) -> Entry:
-    counted = record(transaction, writer, number, entry)
-    (stored,) = with_names(transaction, (_load(transaction, number, ()),))
+    counted = count_sighting(transaction, writer, number, entry)
+    (stored,) = with_names(transaction, (_load(transaction, writer.project_id, number, ()),))
     suffix = f": {stored.seen_text}" if counted else ", and was delivered to you: nothing was written"
     return replace(stored, notes=(*entry.notes, f"{stored.ref} already says this{suffix}"))
 
 
-def _load(transaction: Transaction, number: int, notes: tuple[str, ...]) -> Entry:
-    row = transaction.one(f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.id = :id", {"id": number})
-    assert row is not None
-    return replace(entry_of(row), notes=notes)
+def _load(transaction: Transaction, project_id: int, number: int, notes: tuple[str, ...]) -> Entry:
+    from satchel.keep import kept  # imported here: few writes repeat a note
+    from satchel.keep.entries.kind import ENTRY
+
+    entry = kept.load(ENTRY, transaction, project_id, number, notes)
+    assert entry is not None
+    return entry

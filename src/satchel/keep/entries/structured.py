@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache, wraps
 
 from satchel.base.errors import InvalidInput, unknown_name
@@ -48,10 +48,7 @@ _FIELDS: dict[str, tuple[_Field, ...]] = {
         _Field("intent_satisfied", "flag"),
         _Field("change", "text"),
     ),
-    "bug": (
-        _Field("description", "text", required=True),
-        _Field("severity", "text"),
-    ),
+    "bug": (_Field("description", "text", required=True), _Field("severity", "text")),
     "scratchpad": (
         _Field("iteration", "whole"),
         _Field("done", "flag"),
@@ -88,18 +85,11 @@ ISSUE_TYPES = (
 
 _HIDDEN = "later attempts only see done=, attempted=, next_step="
 
-_EXPECTED = {
-    "text": "text",
-    "flag": "true or false",
-    "whole": "a whole number, 0 or more",
-    "texts": "a list of texts",
-}
+_EXPECTED = {"text": "text", "flag": "true or false", "whole": "a whole number, 0 or more", "texts": "a list of texts"}
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewIssue:
-    """A reviewer's finding at the entry's place."""
-
     description: str
     issue_type: str | None = None
     suggestion: str | None = None
@@ -107,8 +97,6 @@ class ReviewIssue:
 
 @dataclass(frozen=True, slots=True)
 class ReviewVerdict:
-    """Result of a review."""
-
     passed: bool
     summary: str | None = None
     intent_satisfied: bool | None = None
@@ -116,8 +104,6 @@ class ReviewVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Scratchpad:
-    """Progress of one attempt, with its iteration number if there are several."""
-
     iteration: int | None = None
     done: bool | None = None
     test_status: str | None = None
@@ -128,8 +114,6 @@ class Scratchpad:
 
 @dataclass(frozen=True, slots=True)
 class CodebaseAnalysis:
-    """Description of a code base and its layout."""
-
     summary: str
     project_type: str | None = None
     tech_stack: tuple[str, ...] = ()
@@ -140,7 +124,6 @@ class CodebaseAnalysis:
 
 
 def parse_object(entry_type: str, content: object) -> dict[str, object]:
-    """Parse and check the content of a structured entry, an object or its JSON."""
     value = _parse_json(entry_type, content) if isinstance(content, str) else content
     if not isinstance(value, Mapping):
         raise InvalidInput(f"the content of a {entry_type} must be an object", _example(entry_type))
@@ -167,7 +150,7 @@ def parse_object(entry_type: str, content: object) -> dict[str, object]:
 
 
 def check_issue_type(content: str) -> None:
-    """Check the issue type of a new review_issue; stored ones may have others."""
+    # stored ones may have others
     issue_type = review_issue(content).issue_type
     if issue_type is not None and issue_type not in ISSUE_TYPES:
         raise InvalidInput(
@@ -177,14 +160,13 @@ def check_issue_type(content: str) -> None:
 
 
 def check_severity(content: str) -> None:
-    """Check the severity of a new bug; stored ones may have others."""
+    # stored ones may have others
     severity = parse_object("bug", content).get("severity")
     if severity is not None and severity not in PRIORITIES:
         raise unknown_name("severity", severity, PRIORITIES)
 
 
 def as_object(content: str | Mapping[str, object], field: str) -> str | Mapping[str, object]:
-    """Return a content as an object; plain text becomes its field."""
     is_plain = isinstance(content, str) and content.strip() and not content.lstrip().startswith("{")
     return {field: content} if is_plain else content
 
@@ -208,7 +190,6 @@ def hidden_note(content: str) -> tuple[str, ...]:
 
 
 def searchable_text(content: str) -> str:
-    """Return the texts in a structured entry's JSON, without names and punctuation."""
     try:
         return "\n".join(json_texts(json.loads(content)))
     except (ValueError, RecursionError):
@@ -242,7 +223,6 @@ def _remembering(read: Callable[[str], Record]) -> Callable[[str], Record]:
 
 
 def review_issue(content: str) -> ReviewIssue:
-    """Parse a stored review_issue."""
     fields = parse_object("review_issue", content)
     return ReviewIssue(
         description=str(fields["description"]),
@@ -253,7 +233,6 @@ def review_issue(content: str) -> ReviewIssue:
 
 @_remembering
 def review_verdict(content: str) -> ReviewVerdict:
-    """Parse a stored review_verdict."""
     fields = parse_object("review_verdict", content)
     intent = fields.get("intent_satisfied")
     return ReviewVerdict(bool(fields["passed"]), _text(fields, "summary"), None if intent is None else bool(intent))
@@ -261,7 +240,6 @@ def review_verdict(content: str) -> ReviewVerdict:
 
 @_remembering
 def scratchpad(content: str) -> Scratchpad:
-    """Parse a stored scratchpad."""
     fields = parse_object("scratchpad", content)
     done, iteration = fields.get("done"), fields.get("iteration")
     return Scratchpad(
@@ -275,7 +253,6 @@ def scratchpad(content: str) -> Scratchpad:
 
 
 def codebase_analysis(content: str) -> CodebaseAnalysis:
-    """Parse a stored codebase_analysis."""
     fields = parse_object("codebase_analysis", content)
     return CodebaseAnalysis(
         summary=str(fields["summary"]),
@@ -336,3 +313,57 @@ def _example(entry_type: str) -> str:
         for field in _FIELDS[entry_type]
     )
     return f"Give an object or its JSON with {shape}"
+
+
+_LABELS = {"attempted": "tried", "blockers": "blocked", "next_step": "next", "suggestion": "suggested"}
+"""Labels that differ from the field's name."""
+
+_IN_STATE = frozenset({"iteration", "done", "test_status", "issue_type", "passed", "intent_satisfied", "severity"})
+_FIRST = ("description", "summary", "attempted", "blockers", "next_step")
+"""The fields that come first."""
+
+_UNLABELLED = frozenset({"description", "summary"})
+
+
+def labelled(entry_type: str, content: str, without: Collection[str] = ()) -> str:
+    """Return the text of a stored structured entry, state first; of a malformed one all its texts."""
+    try:
+        fields = parse_object(entry_type, content)
+    except InvalidInput:
+        return searchable_text(content)
+    fields = {name: value for name, value in fields.items() if name not in without}
+    state = state_of(entry_type, fields)
+    text = text_of(fields)
+    return f"{state}: {text}" if state and text else state or text
+
+
+def state_of(entry_type: str, fields: Mapping[str, object]) -> str:
+    """Return a review's result or an iteration's progress; empty for other types."""
+    if entry_type == "review_verdict":
+        state = "PASSED" if fields["passed"] else "FAILED"
+        return state + (", intent not satisfied" if fields.get("intent_satisfied") is False else "")
+    if entry_type == "scratchpad":
+        done = "done" if fields.get("done") else "not done" if fields.get("done") is False else None
+        count = f"iteration {fields['iteration']}" if "iteration" in fields else None
+        status = str(fields.get("test_status") or "")
+        tests = f"tests {status}" if status and not status.lower().startswith("test") else status
+        return ", ".join(part for part in (count, done, tests) if part)
+    return ", ".join(str(fields[name]) for name in ("issue_type", "severity") if fields.get(name))
+
+
+def text_of(fields: Mapping[str, object]) -> str:
+    """Return the labelled fields that :func:`state_of` does not cover."""
+    parts = []
+    for name in dict.fromkeys((*_FIRST, *fields)):
+        text = "" if name in _IN_STATE or name not in fields else _plain(fields[name])
+        if text:
+            parts.append(text if name in _UNLABELLED else f"{_LABELS.get(name, name.replace('_', ' '))}: {text}")
+    return "; ".join(parts)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return "; ".join(f"{name}: {_plain(item)}" for name, item in value.items())
+    return "; ".join(map(_plain, value)) if isinstance(value, (list, tuple)) else str(value)

@@ -12,7 +12,7 @@ from satchel.find import documents
 from satchel.find.kind import Kind
 from satchel.keep import replacing
 from satchel.keep.corrections import log
-from satchel.keep.entries import near_notes, records
+from satchel.keep.entries import records, repeats
 from satchel.keep.names import PERSONS, check_identifier
 from satchel.keep.paths import check_lines
 from satchel.keep.projects import Workplace
@@ -30,7 +30,6 @@ Cite = Callable[[str, int | None, int | None], "Cited | None"]
 
 
 def prepare(entry: records.NewEntry, workplace: Workplace, cite: Cite) -> records.Prepared:
-    """Check an entry and make its texts storable. ``cite`` is called only if it names a file."""
     number = records.type_number(entry.type)
     raw = entry.content
     if number in {records.SCRATCHPAD, records.BUG}:
@@ -70,10 +69,7 @@ def prepare(entry: records.NewEntry, workplace: Workplace, cite: Cite) -> record
 
 
 def storable_content(entry_type: str, content: object, limit: int) -> tuple[str, tuple[str, ...]]:
-    """Return an entry's content as it can be stored, and notes on the changes.
-
-    ``limit`` is its maximum size in bytes.
-    """
+    """Return an entry's content as it can be stored, and notes on the changes."""
     if isinstance(content, str):
         check_size(content, limit)
     notes: tuple[str, ...]
@@ -105,10 +101,7 @@ _COLUMNS = ("type", "content", "task_id", "loop_id", "file", "line", "last_line"
 def insert(
     transaction: Transaction, writer: records.Writer, entries: Sequence[records.Prepared], keys: Sequence[int | None]
 ) -> list[tuple[int, bytes, int]]:
-    """Insert entries in order, with their documents and replacements.
-
-    ``keys`` are the results of :func:`satchel.keep.entries.sightings.key_of`.
-    """
+    """Insert entries in order, with their documents and replacements."""
     project_id, run, agent, now = writer.project_id, writer.run, writer.agent, writer.now
     corrector = log.Corrector(agent, writer.session, writer.passes, now)
     first = transaction.next_seq(project_id, len(entries), documents=len(entries))
@@ -160,8 +153,7 @@ def _replaced_by(transaction: Transaction, project_id: int, run: int, entry: rec
     values = {"project": project_id, "run": run}
     if entry.type == records.CODEBASE_ANALYSIS:
         rows = transaction.all(
-            f"SELECT id FROM context WHERE {where} AND type = :type",
-            {**values, "type": records.CODEBASE_ANALYSIS},
+            f"SELECT id FROM context WHERE {where} AND type = :type", {**values, "type": records.CODEBASE_ANALYSIS}
         )
         return [row[0] for row in rows]
     same_review = f"{where} AND {_equals('task_id', entry.task_id)} AND {_equals('loop_id', entry.loop_id)}"
@@ -208,8 +200,9 @@ def prunable(
     *,
     spares_persons: bool = True,
 ) -> list[tuple[int, int]]:
-    """Return the number and type of entries beyond the newest ``keep`` per type and loop, or only of the type and loop
-    ``only``. The live analysis and all live issues and verdicts are excluded: they are the current review.
+    """Return the number and type of entries beyond the newest ``keep`` per type and loop.
+
+    The live analysis and all live issues and verdicts are excluded: they are the current review.
     """
     spared = f"AND (agent_id IS NULL OR agent_id NOT IN {PERSONS})" if spares_persons else ""
     current = f"{records.REVIEW_ISSUE}, {records.REVIEW_VERDICT}, {records.CODEBASE_ANALYSIS}"
@@ -252,9 +245,9 @@ def labelled(kind: int, content: str) -> str:
     name = records.ENTRY_TYPES[kind - 1]
     if name not in records.STRUCTURED_TYPES:
         return content
-    from satchel.keep.entries import labels
+    from satchel.keep.entries import structured
 
-    return labels.labelled(name, content, without=("iteration", "done"))
+    return structured.labelled(name, content, without=("iteration", "done"))
 
 
 SHOWN = documents.Source(Kind.ENTRY, "type, content", labelled)
@@ -278,14 +271,13 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
     """Delete entries with their documents; items they replaced become replaced by their replacement, or live again."""
     for number in numbers:
         replacing.hand_on(transaction, project_id, Kind.ENTRY, number)
-        near_notes.forget(transaction, project_id, number)
+        repeats.forget_bands(transaction, project_id, number)
         transaction.run("DELETE FROM context WHERE id = :id", {"id": number})
     documents.remove(transaction, Kind.ENTRY, numbers)
     log.forget(transaction, Kind.ENTRY, numbers)
 
 
 def revive(transaction: Transaction, project_id: int, number: int) -> None:
-    """Make a superseded or retracted entry live again."""
     other = transaction.one(
         """
         SELECT o.id FROM context c JOIN context o ON o.run_id = c.run_id AND o.project_id = c.project_id

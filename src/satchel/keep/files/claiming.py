@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from contextlib import suppress
 
 from satchel.base.clock import span_in_words
-from satchel.base.errors import Conflict, SatchelError
+from satchel.base.errors import Conflict, NotFound, SatchelError
 from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.keep import events, expiry, projects
 from satchel.keep.expiry import end_claims
@@ -17,6 +18,7 @@ from satchel.keep.files.presence import is_anyone_refused, is_anyone_waiting
 from satchel.keep.files.records import Claimed
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import UNKNOWN, acting_named, reading
+from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction
 
 DOING = "claiming files"
@@ -103,10 +105,8 @@ def record_refusal(work: Workplace, request: ClaimRequest, refused: ClaimRefused
             work.caller.ensure(transaction, work, project.id, now)
         actor = reading(transaction, work, project.id, request.agent)
         agent_id = None if actor.number == UNKNOWN else actor.number
-        details = {"paths": [place.path for place in request.wanted], "worktree": work.worktree}
-        events.record(
-            transaction, project.id, events.REFUSAL, now, session=actor.session, agent=agent_id, details=details
-        )
+        by = actor._replace(number=agent_id)
+        refusals.log(transaction, project.id, by, list(request.wanted), work.worktree, refused.holders, now)
         refusals.add(transaction, project.id, actor, refused.places, now, request.shared)
         return sum(
             any(place.clashes(other) for place in refused.places for other in one.places)
@@ -117,11 +117,12 @@ def record_refusal(work: Workplace, request: ClaimRequest, refused: ClaimRefused
 
 
 class ReleasedByPerson(NamedTuple):
-    """A claim that a person released, with the name and number of its former holder."""
+    """A claim that a person released, with the name and number of its former holder, and the number of the event."""
 
     path: str
     agent: str
     number: int
+    ending: int
 
 
 def release_by_person(
@@ -153,4 +154,63 @@ def release_by_person(
                 "Nothing was changed; release it again to end it anyway",
             )
     end_claims(transaction, [row[0] for row in rows], events.RELEASE, now, by=by)
-    return ReleasedByPerson(path, rows[0][1], rows[0][2])
+    last = transaction.one("SELECT max(seq) FROM events WHERE project_id = :project", {"project": project_id})
+    assert last is not None
+    return ReleasedByPerson(path, rows[0][1], rows[0][2], last[0])
+
+
+UNDO_MS = 10 * 60_000
+"""How long a person can restore a claim that a person has ended."""
+
+
+def restore_ended(transaction: Transaction, project_id: int, ending: int, now: int) -> ReleasedByPerson:
+    """Restore a claim that a person has ended, as its holder had it.
+
+    Raises NotFound if there is no such end, and Conflict if it is too long ago, the claim would have expired, or
+    someone has claimed its place since.
+    """
+    row = transaction.one(
+        """
+        SELECT e.details, e.created_at, e.session_id, e.agent_id, a.name FROM events e
+        JOIN agents a ON a.id = e.agent_id
+        WHERE e.seq = :seq AND e.project_id = :project AND e.kind = :kind
+        """,
+        {"seq": ending, "project": project_id, "kind": events.RELEASE},
+    )
+    details = {} if row is None else json.loads(row[0] or "{}")
+    if row is None or not details.get("by") or "began" not in details:
+        raise NotFound(f"no claim was ended by a person with number {ending}", "Give the number of the answer")
+    _, at, session, agent, name = row
+    path = details["path"]
+    if details.get("is_undone"):
+        raise Conflict(f"the claim on {path} was restored before", "Nothing was changed")
+    if now - at > UNDO_MS:
+        raise Conflict(f"the claim on {path} ended more than 10 minutes ago", f"Nothing was changed; {name} claims it")
+    if details["until"] <= now:
+        raise Conflict(f"the claim on {path} would have expired by now", f"Nothing was changed; {name} claims it")
+    place = Place(path, details.get("worktree"), bool(details.get("is_key")))
+    shared = [place] if details.get("shared") else []
+    overlaps = claims.find_overlaps(transaction, project_id, Actor(agent, name, session), [place], now, shared)
+    since = [*overlaps.blocking, *(one for one in overlaps.mine if one.place == place)]
+    if since:
+        raise Conflict(f"{since[0].claim.agent} has claimed {since[0].claim.path} since", "Nothing was changed")
+    expiry.end_expired(transaction, project_id, now)
+    claims.insert(
+        transaction,
+        project_id,
+        Actor(agent, name, session),
+        place,
+        {
+            "seq": transaction.next_seq(project_id),
+            "exclusive": int(not shared),
+            "automatic": int(bool(details.get("automatic"))),
+            "reason": details.get("reason"),
+            "existed": details.get("existed"),
+            "expires_at": details["until"],
+            "created_at": details["began"],
+            "renewed_at": now,
+        },
+    )
+    undone = json.dumps({**details, "is_undone": True}, ensure_ascii=False, separators=(",", ":"))
+    transaction.run("UPDATE events SET details = :details WHERE seq = :seq", {"details": undone, "seq": ending})
+    return ReleasedByPerson(path, name, agent, ending)

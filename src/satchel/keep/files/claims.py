@@ -80,11 +80,12 @@ class Overlaps(NamedTuple):
 
 
 class ClaimRefused(Conflict):
-    """Raised if others hold or are next to get some of the requested places: ``places``."""
+    """Raised if others, the ``holders``, hold or are next to get some of the requested places: ``places``."""
 
-    def __init__(self, problem: str, remedy: str | None, places: Sequence[Place]) -> None:
+    def __init__(self, problem: str, remedy: str | None, places: Sequence[Place], holders: Sequence[str]) -> None:
         super().__init__(problem, remedy)
         self.places = places
+        self.holders = holders
 
 
 def is_actor(actor: Actor, agent_id: int, session: int | None) -> bool:
@@ -224,12 +225,13 @@ def refuse_if_blocked(transaction: Transaction, wanted: Sequence[Place], overlap
     free = [place.path for place, leases in refused.items() if not leases]
     if free:
         more += f". Free: {_listed(free)}"
-    names = " or ".join(dict.fromkeys(claim.agent for claim in against))
+    names = list(dict.fromkeys(claim.agent for claim in against))
     share = "" if any(claim.exclusive for claim in against) else "claim it as shared, "
     raise ClaimRefused(
         f"nothing was claimed: {'; '.join(parts[:_MAX_SHOWN])}{more}",
-        f"{share}ask {names} by a message, or work on something else",
+        f"{share}ask {' or '.join(names)} by a message, or work on something else",
         [place for place, leases in refused.items() if leases],
+        names,
     )
 
 
@@ -269,7 +271,6 @@ def grant(
     ended = {lease.claim.id for lease in overlaps.orphaned}
     first = transaction.next_seq(project_id, len(wanted))
     values: dict[str, object] = {
-        "session_id": holder.session,
         "automatic": int(terms.automatic),
         "reason": terms.reason,
         "expires_at": now + terms.minutes * 60_000,
@@ -279,21 +280,13 @@ def grant(
         renewed = own.get(place)
         values |= {"exclusive": int(place not in shared), "seq": seq}
         if renewed is None:
-            row = {
-                **values,
-                "uid": os.urandom(16),
-                "project_id": project_id,
-                "path": place.path,
-                "is_key": int(place.is_key),
-                "agent_id": holder.number,
-                "worktree": place.worktree or "",
-                "existed": existed,
-                "created_at": now,
-                "renewed_at": now,
-            }
-            numbers.append(transaction.add("file_claims", row))
+            row = {**values, "existed": existed, "created_at": now, "renewed_at": now}
+            numbers.append(insert(transaction, project_id, holder, place, row))
         else:
             numbers.append(renewed.claim.id)
+            if not terms.automatic and values["expires_at"] != renewed.claim.expires_at:
+                until = {"path": place.path, "worktree": place.worktree, "until": values["expires_at"]}
+                events.record(transaction, project_id, events.EXTENSION, now, by=holder, details=until)
             transaction.run(
                 """
                 UPDATE file_claims
@@ -303,7 +296,7 @@ def grant(
                     reason = COALESCE(:reason, reason), session_id = COALESCE(:session_id, session_id)
                 WHERE id = :id
                 """,
-                {**values, "now": now, "id": renewed.claim.id},
+                {**values, "session_id": holder.session, "now": now, "id": renewed.claim.id},
             )
     rows = transaction.all(f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.id IN {set_of(numbers)}")
     granted = {row[0]: _claim(row) for row in rows}
@@ -327,6 +320,21 @@ def grant(
             *_warnings(elsewhere, now),
         ),
     )
+
+
+def insert(transaction: Transaction, project_id: int, holder: Actor, place: Place, values: Mapping[str, object]) -> int:
+    """Insert a claim, and return its number."""
+    row = {
+        **values,
+        "uid": os.urandom(16),
+        "project_id": project_id,
+        "path": place.path,
+        "is_key": int(place.is_key),
+        "agent_id": holder.number,
+        "session_id": holder.session,
+        "worktree": place.worktree or "",
+    }
+    return transaction.add("file_claims", row)
 
 
 def _move_to_session(

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from satchel.base.records import NamedTuple
 from satchel.base.text import fold
+from satchel.keep import events
 from satchel.keep.expiry import REFUSAL_MS
 from satchel.keep.files import claims, waiters
 from satchel.keep.files.places import Place
@@ -26,6 +27,25 @@ class Refusal(NamedTuple):
     @property
     def shared(self) -> tuple[Place, ...]:
         return () if self.exclusive else (self.place,)
+
+
+_MOST_HOLDERS = 5
+
+
+def log(
+    transaction: Transaction,
+    project_id: int,
+    actor: Actor,
+    places: Sequence[Place],
+    worktree: str | None,
+    holders: Iterable[str],
+    now: int,
+    **details: object,
+) -> None:
+    """Record the event that an agent was refused places, and who held them."""
+    names = list(dict.fromkeys(holders))[:_MOST_HOLDERS]
+    facts = {"paths": [place.path for place in places], "worktree": worktree, **details, "holders": names}
+    events.record(transaction, project_id, events.REFUSAL, now, by=actor, details=facts)
 
 
 def add(

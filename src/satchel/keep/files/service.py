@@ -251,7 +251,7 @@ class Files(Service):
                 f"You can {wait}{refused.remedy}; a later answer tells you when it is free, and the first to claim it "
                 "gets it"
             )
-            raise claims.ClaimRefused(refused.problem, remedy, refused.places) from None
+            raise claims.ClaimRefused(refused.problem, remedy, refused.places, refused.holders) from None
         notes = (*notes, *_folder_warnings(on_disk))
         claimed = replace(claimed, new=tuple(place.path for place, one in on_disk.items() if one.exists is False))
         if automatic:

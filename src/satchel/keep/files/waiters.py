@@ -142,6 +142,7 @@ def refuse_out_of_turn(
         f"{moment_text(first.created_at, year_of(now))} UTC and is next",
         f"ask {first.actor.name} by a message, or work on something else",
         places,
+        [first.actor.name or ""],
     )
 
 

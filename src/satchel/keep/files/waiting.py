@@ -71,6 +71,7 @@ def _first_try(work: Workplace, request: ClaimRequest, seconds: int, *, may_wait
                     f"{refused.problem}",
                     refused.remedy,
                     refused.places,
+                    refused.holders,
                 ) from None
         now = work.clock()
         project = projects.ensure(transaction, work, now)
@@ -99,7 +100,7 @@ def _wait(work: Workplace, request: ClaimRequest, place: _QueuePlace, seconds: i
             return _take(work, request, place)
         except ClaimRefused as refused:
             problem = refused.problem.replace("nothing was claimed", f"nothing was claimed within {seconds} s", 1)
-            raise ClaimRefused(problem, refused.remedy, refused.places) from None
+            raise ClaimRefused(problem, refused.remedy, refused.places, refused.holders) from None
 
 
 def _changes_at(transaction: Transaction, work: Workplace, place: _QueuePlace) -> int:

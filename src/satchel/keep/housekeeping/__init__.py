@@ -1,12 +1,10 @@
 """Housekeeping of a store: statistics, checks, backups, and deletion of old or single items."""
 
 from satchel.keep.housekeeping.checks import Check
-from satchel.keep.housekeeping.clearing import Cleared
-from satchel.keep.housekeeping.forgetting import Forgotten
+from satchel.keep.housekeeping.clearing import Cleared, Forgotten
 from satchel.keep.housekeeping.service import Housekeeping
 from satchel.keep.housekeeping.statistics import LayerCount, LayerSummary, Statistics
-from satchel.keep.housekeeping.usage import Activity, AgentDay, NamesInUse, NameUse
-from satchel.keep.housekeeping.usefulness import ItemUse, MemoryUse
+from satchel.keep.housekeeping.usage import Activity, AgentDay, ItemUse, MemoryUse, NamesInUse, NameUse
 
 __all__ = [
     "Activity",

@@ -12,7 +12,6 @@ from satchel.find.index import index_of
 from satchel.find.kind import Kind
 from satchel.keep import kept
 from satchel.keep.corrections import log as corrections
-from satchel.keep.housekeeping.derived import count_deliveries, count_problems
 from satchel.keep.kinds import KINDS
 from satchel.keep.projects import Workplace
 from satchel.store import backups
@@ -32,12 +31,7 @@ _KIND_OF_TABLE = {kind.table: kind for kind in Kind}
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Result of one check.
-
-    Attributes:
-        status: ok, warning or failed.
-        detail: the finding; unless ok, with a remedy.
-    """
+    """Result of one check: ok, warning or failed; unless ok, ``detail`` has a remedy."""
 
     name: str
     status: str
@@ -54,7 +48,6 @@ Examination = tuple[str, Callable[[Engine], Check]]
 
 
 def examine(engine: Engine, warnings: tuple[str, ...], further: tuple[Examination, ...] = ()) -> Iterator[Check]:
-    """Run all checks; see :meth:`satchel.keep.housekeeping.Housekeeping.doctor`."""
     if warnings:
         yield Check("configuration", "warning", "; ".join(warnings))
     else:
@@ -84,7 +77,6 @@ def examine(engine: Engine, warnings: tuple[str, ...], further: tuple[Examinatio
 
 
 def whereabouts(workplace: Workplace, origin: str) -> Check:
-    """Return the result of :meth:`satchel.keep.housekeeping.Housekeeping.whereabouts`."""
     engine = workplace.engine
     agent = "no agent is named" if workplace.agent is None else f"agent {workplace.agent}"
     run = "no run is chosen" if workplace.run_id is None else f"run {workplace.run_id}"
@@ -119,11 +111,7 @@ def _check_version(engine: Engine) -> Check:
         rows = transaction.all("SELECT max(version), (SELECT min_writer FROM store) FROM migrations")
     version, needed = rows[0]
     if needed > SCHEMA_VERSION:
-        return Check(
-            "store",
-            "warning",
-            f"schema {version} can be read but not written by this Satchel: upgrade it",
-        )
+        return Check("store", "warning", f"schema {version} can be read but not written by this Satchel: upgrade it")
     return Check("store", "ok", f"schema {version}, {engine.upkeep.version}")
 
 
@@ -214,9 +202,7 @@ def _guarded(name: str, examination: Callable[[Engine], Check], engine: Engine) 
         if engine.upkeep.newest_backup() is not None:
             return BeyondRepair(name, "failed", f"{error.problem}; {error.remedy}")
         return BeyondRepair(
-            name,
-            "failed",
-            f"{error.problem}; there is no usable backup: `satchel init --new` starts an empty store",
+            name, "failed", f"{error.problem}; there is no usable backup: `satchel init --new` starts an empty store"
         )
     except Untrusted as error:
         if engine.upkeep.is_acceptable():
@@ -322,3 +308,104 @@ def _sample(transaction: Transaction, kind: Kind) -> dict[str, object]:
         "newest": highest - _SAMPLE // 2,
         "most": 2 * _SAMPLE,
     }
+
+
+_JUNCTIONS = {"tags": ("decision_tags", "tag_id", 2), "scopes": ("decision_scopes", "scope_id", 3)}
+"""Per kind of name: the junction table, its column, and the dimension in ``decision_counts``."""
+
+_COUNTED = " UNION ALL ".join(
+    (
+        "SELECT project_id, 0 AS dimension, 0 AS name_id, status, count(*) AS decisions "
+        "FROM decisions GROUP BY project_id, status",
+        "SELECT project_id, 1, COALESCE(layer_id, 0), status, count(*) "
+        "FROM decisions GROUP BY project_id, layer_id, status",
+        *(
+            f"SELECT d.project_id, {dimension}, j.{column}, d.status, count(*) "
+            f"FROM {table} j JOIN decisions d ON d.id = j.decision_id GROUP BY d.project_id, j.{column}, d.status"
+            for table, column, dimension in _JUNCTIONS.values()
+        ),
+    )
+)
+_DIFFERS = "(j.status <> d.status OR j.created_at <> d.created_at)"
+_ORPHANED = " OR ".join(
+    f"(kind = {kind.number} AND NOT EXISTS (SELECT 1 FROM {kind.table} o WHERE o.id = deliveries.item_id))"
+    for kind in Kind
+)
+_OF_OTHERS = " UNION ALL ".join(
+    f"SELECT 1 FROM deliveries d JOIN windows w ON w.id = d.window_id JOIN {kind.table} t ON t.id = d.item_id "
+    f"WHERE d.kind = {kind.number} AND t.project_id <> w.project_id"
+    for kind in Kind
+)
+
+
+def count_problems(transaction: Transaction) -> list[str]:
+    problems: list[str] = []
+    for what, (table, _, _) in _JUNCTIONS.items():
+        row = transaction.one(
+            f"SELECT count(*) FROM {table} j JOIN decisions d ON d.id = j.decision_id WHERE {_DIFFERS}"
+        )
+        if row and row[0]:
+            problems.append(f"{row[0]} {what} of decisions have the wrong status or time")
+    # a count of zero may be a row or missing
+    row = transaction.one(
+        f"""
+        SELECT count(*) FROM (
+            SELECT 1 FROM ({_COUNTED} UNION ALL
+                SELECT project_id, dimension, name_id, status, -decisions FROM decision_counts) AS both_sides
+            GROUP BY project_id, dimension, name_id, status HAVING sum(decisions) <> 0
+        ) AS differing
+        """
+    )
+    if row and row[0]:
+        problems.append(f"{row[0]} counts of decisions are wrong")
+    return problems
+
+
+def recount(transaction: Transaction) -> None:
+    for table, column, _ in _JUNCTIONS.values():
+        transaction.run(
+            f"""
+            INSERT INTO {table} ({column}, status, created_at, decision_id)
+            SELECT DISTINCT j.{column}, d.status, d.created_at, d.id
+            FROM {table} j JOIN decisions d ON d.id = j.decision_id WHERE {_DIFFERS} ON CONFLICT DO NOTHING
+            """
+        )
+        transaction.run(
+            f"""
+            DELETE FROM {table} AS j
+            WHERE EXISTS (SELECT 1 FROM decisions d WHERE d.id = j.decision_id AND {_DIFFERS})
+            """
+        )
+    transaction.run("DELETE FROM decision_counts")
+    transaction.run(f"INSERT INTO decision_counts (project_id, dimension, name_id, status, decisions) {_COUNTED}")
+
+
+def delete_deliveries(transaction: Transaction, kind: Kind, number: int) -> None:
+    transaction.run(
+        "DELETE FROM deliveries WHERE kind = :kind AND item_id = :item", {"kind": kind.number, "item": number}
+    )
+
+
+def delete_sightings(transaction: Transaction, kind: Kind, number: int) -> None:
+    # the last condition is that of the index
+    transaction.run(
+        "DELETE FROM seen WHERE kind = :kind AND item_id = :item AND item_id <> 0",
+        {"kind": kind.number, "item": number},
+    )
+
+
+def delete_orphaned_deliveries(transaction: Transaction) -> int:
+    # bulk deletions leave them behind, since they are not looked up by item
+    return transaction.execute(f"DELETE FROM deliveries WHERE {_ORPHANED}")
+
+
+def count_deliveries(transaction: Transaction) -> tuple[int, int, int]:
+    """Return the numbers of all delivery records, those of deleted items, and those of another project's items."""
+    row = transaction.one(
+        f"""
+        SELECT (SELECT count(*) FROM deliveries), (SELECT count(*) FROM deliveries WHERE {_ORPHANED}),
+            (SELECT count(*) FROM ({_OF_OTHERS}) AS others)
+        """
+    )
+    assert row is not None
+    return row[0], row[1], row[2]

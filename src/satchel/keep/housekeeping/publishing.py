@@ -1,7 +1,6 @@
-"""Build tools of a project that would publish its store.
+"""Build tools of a project that would publish its store, by their configuration.
 
-Their configuration is read, and no tool is run. The ``.gitignore`` in the store's folder keeps git, npm and setuptools
-from it, but not tools that read the ignore file at the top alone, or that are told to include everything.
+The ``.gitignore`` in the store's folder stops git, npm and setuptools, but not tools that read only the top one.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 
 from satchel.base.config_files import read_file
 from satchel.base.errors import SatchelError
-from satchel.base.git_config import text_of
+from satchel.base.git_files import text_of
 from satchel.base.paths import FILE_NAME, FOLDER_NAME
 from satchel.base.records import NamedTuple
 from satchel.keep.housekeeping.checks import Check
@@ -26,12 +25,7 @@ _COPIES_ALL = r"(?im)^[ \t]*(?:COPY|ADD)(?:[ \t]+--\S+)*[ \t]+(?:\[[ \t]*\"\.?/?
 
 
 class Publisher(NamedTuple):
-    """A build tool that would publish the store.
-
-    Attributes:
-        tool: what it builds, such as ``hatch's sdist``.
-        remedy: the line to add, and where.
-    """
+    """A build tool that would publish the store, and the line that prevents it."""
 
     tool: str
     remedy: str
@@ -42,8 +36,8 @@ def check_publishing(folder: Path) -> Check:
     publishers = find_publishers(folder.parent)
     if not publishers:
         return Check("publishing", "ok", f"no build tool is configured to publish {FOLDER_NAME}")
-    found = "; ".join(f"{one.tool} would contain {FOLDER_NAME}: {one.remedy}" for one in publishers)
-    return Check("publishing", "warning", found)
+    detail = "; ".join(f"{one.tool} would contain {FOLDER_NAME}: {one.remedy}" for one in publishers)
+    return Check("publishing", "warning", detail)
 
 
 def find_publishers(root: Path) -> tuple[Publisher, ...]:
@@ -161,7 +155,7 @@ def _glob(text: str) -> str:
 
 
 def _texts(value: object) -> list[str]:
-    """Return the texts of a list, of which some tools make tables with a path."""
+    # some tools make tables with a path
     items = value if isinstance(value, list) else []
     paths = (one.get("path") if isinstance(one, dict) else one for one in items)
     return [one for one in paths if isinstance(one, str)]

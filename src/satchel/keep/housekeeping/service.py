@@ -10,13 +10,11 @@ from satchel.base.errors import NotFound, SatchelError
 from satchel.base.text import check_encodable
 from satchel.find.index import index_of
 from satchel.keep import expiry, projects
-from satchel.keep.housekeeping import checks, clearing, derived, forgetting, statistics, usage, usefulness
+from satchel.keep.housekeeping import checks, clearing, statistics, usage
 from satchel.keep.housekeeping.checks import BeyondRepair, Check, Examination
-from satchel.keep.housekeeping.clearing import Cleared
-from satchel.keep.housekeeping.forgetting import Forgotten
+from satchel.keep.housekeeping.clearing import Cleared, Forgotten
 from satchel.keep.housekeeping.statistics import LayerSummary, Statistics
-from satchel.keep.housekeeping.usage import Activity, NamesInUse
-from satchel.keep.housekeeping.usefulness import MemoryUse
+from satchel.keep.housekeeping.usage import Activity, MemoryUse, NamesInUse
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import record_action, require_person
 from satchel.store.accepting import Accepted
@@ -33,10 +31,7 @@ class Housekeeping:
         self._examinations = examinations
 
     def initialise(self, *, new: bool = False) -> Path | None:
-        """Create the store and project now instead of at the first write.
-
-        ``new`` starts an empty store if the last one is missing, empty or unusable.
-        """
+        """Create the store and project now; ``new`` starts an empty one if the last is missing, empty or unusable."""
         aside = self._engine.upkeep.make_room(self._is_usable) if new else None
         with projects.writing(self._workplace):
             return aside
@@ -45,7 +40,6 @@ class Housekeeping:
         return not any(isinstance(check, BeyondRepair) for check in self.doctor())
 
     def statistics(self) -> Statistics:
-        """Count the project's items."""
         with projects.reading(self._workplace) as (transaction, project):
             engine = None if self._workplace.is_confined else self._engine
             return statistics.count_up(transaction, engine, project, self._workplace.clock())
@@ -53,7 +47,7 @@ class Housekeeping:
     def memory_use(self) -> MemoryUse:
         """Count how briefed items turned out: confirmed, corrected, followed by success, or none of these."""
         with projects.reading(self._workplace) as (transaction, project):
-            return usefulness.count(transaction, project.id, self._workplace.clock())
+            return usage.count_uses(transaction, project.id, self._workplace.clock())
 
     def names_in_use(self) -> NamesInUse:
         """Count the decisions and rules of each tag, scope, layer and category."""
@@ -73,8 +67,7 @@ class Housekeeping:
     def backup(self, target: Path | None = None, progress: Progress | None = None) -> Backup:
         """Copy the store while it is in use; the copy is checked before it gets its name.
 
-        Raises:
-            Refused: the store is in a database; :meth:`dump_command` returns what backs it up.
+        Raises Refused for a store in a database: see :meth:`dump_command`.
         """
         if target is not None:
             check_encodable(target, "target")
@@ -111,9 +104,7 @@ class Housekeeping:
     def restore(self, source: Path, progress: Progress | None = None) -> Restored:
         """Put a backup in the place of the store, after saving that.
 
-        Raises:
-            Refused: the store is in a database; :meth:`load_command` returns what restores it. Or the caller is not a
-                person.
+        Raises Refused for a store in a database (see :meth:`load_command`), and to all but persons.
         """
         require_person(self._workplace, "restore a backup")
         restored = self._engine.upkeep.restore(source, progress)
@@ -136,12 +127,9 @@ class Housekeeping:
                     record_action(transaction, self._workplace, project.id, what, self._workplace.clock())
 
     def compact(self) -> Shrunk:
-        """Merge the search index, delete leftovers of deleted items, and reclaim the space.
-
-        Leftovers are deliveries and contents of conversations.
-        """
+        """Merge the search index, delete leftovers of deleted items and conversations, and reclaim the space."""
         with self._engine.without_deadline(), self._engine.write() as transaction:
-            derived.delete_orphaned_deliveries(transaction)
+            checks.delete_orphaned_deliveries(transaction)
             expiry.remove_contents(transaction)
             index_of(transaction).optimize()
         return self._engine.upkeep.reclaim()
@@ -149,7 +137,7 @@ class Housekeeping:
     def recount(self) -> None:
         """Recalculate stored counts for every project of the store."""
         with self._engine.write() as transaction:
-            derived.recount(transaction)
+            checks.recount(transaction)
 
     def clear(
         self,
@@ -162,17 +150,12 @@ class Housekeeping:
     ) -> Cleared:
         """Delete old messages, file changes and conversations of the project, and expired claims and errors."""
         return clearing.clear(
-            self._workplace,
-            messages_hours,
-            file_changes_hours,
-            conversations_days,
-            dry_run=dry_run,
-            progress=progress,
+            self._workplace, messages_hours, file_changes_hours, conversations_days, dry_run=dry_run, progress=progress
         )
 
     def forget(self, ref: str, *, dry_run: bool = False) -> Forgotten:
         """Delete one item permanently, such as a leaked secret: its rows, search text and space."""
-        return forgetting.forget(self._workplace, ref, dry_run=dry_run)
+        return clearing.forget(self._workplace, ref, dry_run=dry_run)
 
     def whereabouts(self, origin: str) -> Check:
         """Report the default identity, the store, how it was found (``origin``) and why it is trusted."""

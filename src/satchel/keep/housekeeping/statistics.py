@@ -18,35 +18,18 @@ from satchel.store.transaction import Transaction
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Statistics of a project.
+    """Statistics of a project: pairs of name and count, and numbers of unexpired items.
 
-    For a workplace confined to the project, figures of the store and of other projects are left out.
+    For a workplace confined to the project, figures of the store and of other projects are None.
 
     Attributes:
-        location: the store's name; None if confined, like ``other_projects``, ``size_bytes`` and
-            ``schema_version``.
-        project: its name, or None before the first write.
-        seq: its change counter.
-        agents: number of agents; ``persons``: of persons.
         kinds: pairs of searchable kind and number of unexpired items.
-        entries: pairs of entry type and count.
         superseded: number of superseded entries.
-        decisions: pairs of status and count.
-        constraints: pairs of status and count.
-        messages: number of unexpired ones; likewise ``file_changes``, ``claims`` and ``error_patterns``.
-        packages: pairs of status and count.
-        solutions: number of solutions of unexpired error patterns.
-        deliveries: number of deliveries of items to agents.
-        conversations: number of active conversations with other models.
-        turns: number of their turns.
-        turn_bytes: size of their questions, prompts and answers.
+        turns: number of turns of active conversations; ``turn_bytes``: size of their questions, prompts and answers.
         content_bytes: size of the contents stored for diffs.
         sent_tokens: tokens of all their prompts; ``saved_tokens``: the extra cost of sending every file each time.
         vector_stores: number recorded at providers: in use, or to be deleted.
         tags: number of names besides the predefined ones, used or not; likewise ``scopes``.
-        other_projects: number of other projects in the store.
-        size_bytes: the store's size.
-        bytes_per_item: ``size_bytes`` per searchable item of the store, or None without any.
     """
 
     location: str | None
@@ -85,12 +68,10 @@ class Statistics:
 
     @property
     def total_entries(self) -> int:
-        """Return the number of entries of all types."""
         return sum(count for _, count in self.entries)
 
     @property
     def total_decisions(self) -> int:
-        """Return the number of decisions of every status."""
         return sum(count for _, count in self.decisions)
 
 
@@ -112,7 +93,7 @@ _CONVERSATIONS = f"""
 
 
 def count_up(transaction: Transaction, engine: Engine | None, project: Project, now: int) -> Statistics:
-    """Count a project's unexpired items. ``engine`` None leaves out the store's own figures."""
+    # ``engine`` None leaves out the store's own figures
     values = {"project": project.id, "now": now}
 
     def count(sql: str) -> int:
@@ -182,12 +163,7 @@ def _numbered(names: Sequence[str], counts: Sequence[tuple[int, int]]) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class LayerCount:
-    """Counts of a layer.
-
-    Attributes:
-        layer: its name; None for items without a layer.
-        recent_file_changes: number in the last hour.
-    """
+    """Counts of a layer, or of items without one, with the file changes of the last hour."""
 
     layer: str | None
     active_decisions: int
@@ -197,13 +173,7 @@ class LayerCount:
 
 @dataclass(frozen=True, slots=True)
 class LayerSummary:
-    """Counts of all layers, in one snapshot.
-
-    Attributes:
-        rows: one per layer in order of creation, then one for items without a layer.
-        changes_since: the start of the hour, in milliseconds UTC.
-        seq: the project's change counter in this snapshot.
-    """
+    """Counts of all layers in order of creation, then of items without a layer."""
 
     rows: tuple[LayerCount, ...]
     changes_since: int
@@ -231,7 +201,6 @@ _ACTIVE_CONSTRAINTS = """
 
 
 def by_layer(transaction: Transaction, project: Project, now: int) -> LayerSummary:
-    """Count the items of a project's layers; without a project, those of the predefined layers."""
     since = now - HOUR_MS
     if not project.id:
         return LayerSummary(tuple(LayerCount(layer, 0, 0, 0) for layer in (*LAYERS, None)), since, 0)

@@ -1,53 +1,135 @@
-"""Reader for bazinga databases of any version."""
+"""Reader for bazinga databases of any version.
+
+Tables and columns are taken from the schemas of github.com/mehdic/bazinga, versions 6 to 19, and from its data model,
+whose names differ (``package_id`` and ``content_path`` for ``id`` and ``file_path``). Sessions and packages belong to
+no project there; error patterns and strategies name theirs.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
 from pathlib import Path, PurePosixPath
 
 from satchel.base.clock import iso
-from satchel.base.errors import SatchelError
+from satchel.base.errors import NotFound, SatchelError
 from satchel.base.text import fold
 from satchel.base.vocabulary import MAIN_RUN, PRIORITIES
-from satchel.keep.importing.bazinga_tables import (
-    BazingaTables,
+from satchel.keep.importing.tables import (
+    Fields,
+    ForeignTables,
+    Row,
+    Unreadable,
     among,
+    column,
+    columns,
     count_of,
-    find_database,
-    group_of,
+    described,
+    identity,
     key_of,
     moment_of,
-    tenths_of,
+    moment_or_none,
+    number_of,
+    optional,
+    optional_text,
+    replaced,
+    text_of,
+    whole,
 )
-from satchel.keep.importing.tables import Fields, Row, column, columns, optional, replaced
-from satchel.keep.importing.values import Unreadable, identity, number_of, optional_text, text_of, whole
 from satchel.keep.kind import Line
 from satchel.keep.moving.marks import line_of_window
 from satchel.keep.moving.records import Arriving
 from satchel.keep.packages.records import DEFAULT_PRIORITY, DEFAULT_TYPE, TYPES
-from satchel.keep.patterns.records import ACTIVE, CONFIRMED, DEFAULT_TTL_DAYS, DEMOTED, FIRST, STATES
+from satchel.keep.patterns.records import ACTIVE, CONFIRMED, DEFAULT_TTL_DAYS, DEMOTED, FIRST, LEAST, MOST, STATES
 from satchel.keep.patterns.reports import MAX_TTL_DAYS, prepare
 from satchel.keep.texts import parse_json
-from satchel.store.foreign import Value, open_foreign
+from satchel.store.foreign import ForeignDatabase, Value, open_foreign
 
-_STATUSES = ("active", "completed", "failed")
-_COMPLETED = "completed"
+_OWN_COLUMNS = (
+    *(("context_packages", "session_id"), ("error_patterns", "signature_json")),
+    *(("strategies", "strategy_id"), ("consumption_scope", "session_id")),
+)
+"""Columns that no other tool has, Satchel included."""
+
+_OWNED = {"error_patterns": "pattern_hash", "strategies": "strategy_id"}
+_TABLES_READ = frozenset(
+    "sessions context_packages context_package_consumers error_patterns strategies consumption_scope "
+    "orchestration_logs success_criteria schema_version".split()
+)
+_DATABASES = ("bazinga/bazinga.db", "bazinga.db")
+_WHOLE_SESSION = "global"
+
+
+def find_database(path: Path) -> Path:
+    if not path.is_dir():
+        return path
+    for name in _DATABASES:
+        if (path / name).is_file():
+            return path / name
+    raise NotFound(f"there is no {' and no '.join(_DATABASES)} in {path}", "Name the database file, or its project")
+
+
+class BazingaTables(ForeignTables):
+    def __init__(self, database: ForeignDatabase, where: str) -> None:
+        super().__init__(database)
+        self.others = self.passed_over = 0
+        if not any(self.has(table, name) for table, name in _OWN_COLUMNS):
+            raise self.not_of("bazinga", where, "context_packages, error_patterns or strategies as bazinga makes them")
+
+    def projects(self) -> tuple[Mapping[str, str], Collection[Value]]:
+        # if any row names a project, rows that name none are reported; otherwise all belong to the importing one
+        rows = [
+            (table, self.row_name(key, number), project)
+            for table, key in _OWNED.items()
+            for number, project in self.all_rows(table, key, "project_id")
+        ]
+        projects = {project for _, _, project in rows if isinstance(project, str) and project.strip()}
+        self.others = max(0, len(projects) - 1)
+        for table, row, project in rows if projects else ():
+            if project not in projects:
+                self.trouble(table, row, "it belongs to no project")
+        return {name: name for name in sorted(projects)}, projects
+
+    @property
+    def format(self) -> str:
+        versions = [number_of(version) for (version,) in self.all_rows("schema_version", "version")]
+        recorded = [version for version in versions if version is not None]
+        return f"bazinga, schema {max(recorded)}" if recorded else "bazinga"
+
+    def not_taken(self) -> tuple[tuple[str, int], ...]:
+        logs = (("orchestration_logs of interactions and events", self.passed_over),) if self.passed_over else ()
+        unread = set() if self.has("orchestration_logs", "reasoning_phase") else {"orchestration_logs"}
+        return (*self.not_among(_TABLES_READ - unread), *logs)
+
+
+def group_of(_: Row, group: Value, scope: Value = None) -> str | None:
+    """Return the task group, or None for the whole session."""
+    name = optional_text(group, "group_id") if scope != _WHOLE_SESSION else None
+    return None if name is None or fold(name) == _WHOLE_SESSION else name.strip()
+
+
+def tenths_of(value: Value, _: str = "") -> tuple[int, str | None]:
+    """Return a confidence of 0.0 to 1.0 in tenths, rounded half up and limited to 1 to 10."""
+    if not isinstance(value, (int, float)):
+        return FIRST, f"its confidence is {described(value)}; {FIRST} tenths here"
+    # repr gives the shortest text of a float, so .15 rounds as a half
+    bounded = max(Decimal(LEAST), min(Decimal(MOST), Decimal(repr(value)) * 10))
+    tenths = int(bounded.quantize(Decimal(1), rounding=ROUND_HALF_UP))
+    return tenths, None if 0 <= value <= 1 else f"its confidence is {described(value)}; {tenths} tenths here"
+
+
+_STATUSES = _ACTIVE, _COMPLETED, _ = ("active", "completed", "failed")
 _LIMIT = 64 << 20
 _Lines = Iterator[tuple[str, str, Line]]
 
-_PHASES = {
-    "understanding": "discovery",
-    "risks": "discovery",
-    "decisions": "decision",
-    "pivot": "decision",
-    "approach": "attempted",
-    "blockers": "blockers",
-    "completion": "summary",
-}
-"""The entry type, or scratchpad field, for each phase of reasoning."""
+_PHASES = {"decisions": "decision", "pivot": "decision"}
+"""The entry type for a phase of reasoning, if it is not a discovery."""
+
+_SCRATCHPAD_PHASES = {"approach": "attempted", "blockers": "blockers", "completion": "summary"}
+"""The field of a scratchpad for a phase of reasoning."""
 
 
 def read_bazinga(path: Path, source_project: str | None = None) -> Arriving:
@@ -59,11 +141,11 @@ def read_bazinga(path: Path, source_project: str | None = None) -> Arriving:
         packages = sorted(tables.read(_PACKAGE, "context_packages", "id|package_id"), key=_by_time)
         runs = list(_runs(tables))
         patterns = list(_patterns(tables))
-        marks = list(_marks(tables, {one["id"] for one in packages}))
+        marks = _marks(tables, {one["id"] for one in packages})
         lines = [*runs, *_packages(tables, packages, marks), *patterns, *_strategies(tables), *_entries(tables)]
         lines += _deliveries(tables, packages, marks)
         silent = sum(one["summary"] is None for one in packages)
-        active = sum(line["status"] == _STATUSES[0] for _, _, line in runs)
+        active = sum(line["status"] == _ACTIVE for _, _, line in runs)
         names_no_project = "bazinga's sessions and packages name no project, so those of all projects were imported"
         masking_note = "bazinga drops quoted names: errors without any are recognized again, the others are found"
         noted = (
@@ -75,25 +157,20 @@ def read_bazinga(path: Path, source_project: str | None = None) -> Arriving:
         return tables.arriving(file, f"bazinga, project {tables.project or ''}", lines, noted)
 
 
-def _moment(row: Row, value: Value, field: str, instead: str) -> int | None:
-    try:
-        return moment_of(value, field)
-    except Unreadable as error:
-        row.problems.append(f"{error}; {instead}")
-        return None
-
-
 def _begun(_: Row, started: Value, created: Value) -> int:
     return moment_of(created if started is None else started, "start_time")
 
 
 def _over(row: Row, ended: Value) -> int | None:
-    over = None if ended is None else _moment(row, ended, "end_time", "left out")
+    over = None if ended is None else moment_or_none(row, ended, "end_time", "left out")
     return None if over is None else max(row.fields["at"], over)
 
 
-def _line(one: Fields, table: str, kind: str, parts: tuple[object, ...], fields: Line) -> tuple[str, str, Line]:
-    uid = identity("bazinga", kind, *parts).hex()
+def _uid(kind: str, *parts: object) -> str:
+    return identity("bazinga", kind, *parts).hex()
+
+
+def _line(one: Fields, table: str, kind: str, uid: str, fields: Line) -> tuple[str, str, Line]:
     run = {"run": one["session"]} if "session" in one else {}
     return table, one["row"], {"kind": kind, "uid": uid, **run, "created_at": iso(one["at"]), **fields}
 
@@ -101,7 +178,7 @@ def _line(one: Fields, table: str, kind: str, parts: tuple[object, ...], fields:
 _SESSION = {
     "at": columns("start_time", "created_at", read=_begun),
     "ended": columns("end_time", read=_over),
-    "status": replaced("status", partial(among, choices=_STATUSES, missing=_STATUSES[0], other=_COMPLETED)),
+    "status": replaced("status", partial(among, choices=_STATUSES, missing=_ACTIVE, other=_COMPLETED)),
     "session": column("session_id", key_of),
     "title": column("original_requirements", optional_text),
 }
@@ -109,10 +186,10 @@ _SESSION = {
 
 def _runs(tables: BazingaTables) -> _Lines:
     for one in sorted(tables.read(_SESSION, "sessions", "session_id"), key=_by_time):
-        is_over = one["status"] != _STATUSES[0] and one["session"] != MAIN_RUN
+        is_over = one["status"] != _ACTIVE and one["session"] != MAIN_RUN
         ended = {"ended_at": iso(one["ended"])} if is_over and one["ended"] is not None else {}
-        status = {"status": one["status"] if is_over else _STATUSES[0]}
-        yield _line(one, "sessions", "run", (one["session"],), {"title": one["title"], **status, **ended})
+        status = {"status": one["status"] if is_over else _ACTIVE}
+        yield _line(one, "sessions", "run", _uid("run", one["session"]), {"title": one["title"], **status, **ended})
 
 
 _PACKAGE = {
@@ -129,12 +206,8 @@ _PACKAGE = {
 }
 
 
-def _package_key(one: Fields) -> tuple[object, ...]:
-    return one["session"], one["id"], one["path"]
-
-
 def _package_uid(one: Fields) -> str:
-    return identity("bazinga", "package", *_package_key(one)).hex()
+    return _uid("package", one["session"], one["id"], one["path"])
 
 
 def _packages(tables: BazingaTables, packages: list[Fields], marks: list[Fields]) -> _Lines:
@@ -160,7 +233,7 @@ def _packages(tables: BazingaTables, packages: list[Fields], marks: list[Fields]
             "consumers": sorted(set(consumers[one["id"]])),
             **{name: one[name] for name in ("type", "priority", "path", "task_id", "agent")},
         }
-        yield _line(one, "context_packages", "package", _package_key(one), fields)
+        yield _line(one, "context_packages", "package", _package_uid(one), fields)
 
 
 _MARK = {
@@ -171,20 +244,20 @@ _MARK = {
 }
 
 
-def _marks(tables: BazingaTables, packages: Collection[str]) -> Iterator[Fields]:
-    for one in tables.read(_MARK, "context_package_consumers", "package_id"):
-        if one["package"] in packages:
-            yield one
-        else:
+def _marks(tables: BazingaTables, packages: Collection[str]) -> list[Fields]:
+    marks = tables.read(_MARK, "context_package_consumers", "package_id")
+    for one in marks:
+        if one["package"] not in packages:
             tables.trouble("context_package_consumers", one["row"], "it belongs to no package")
+    return [one for one in marks if one["package"] in packages]
 
 
 def _times(row: Row, created: Value, last_seen: Value) -> tuple[int, int]:
-    last = _moment(row, last_seen, "last_seen", "using its creation time")
+    last = moment_or_none(row, last_seen, "last_seen", "using its creation time")
     if last is None:
         last = moment_of(created, "created_at")
         return last, last
-    first = _moment(row, created, "created_at", "using the time it was last seen")
+    first = moment_or_none(row, created, "created_at", "using the time it was last seen")
     return last if first is None else min(first, last), last
 
 
@@ -227,9 +300,8 @@ def _patterns(tables: BazingaTables) -> _Lines:
         stack = "\n".join(_texts(signature.get("stack_pattern"))) or None
         hints = ", ".join(_texts(signature.get("context_hints")))
         try:
-            prepared = prepare(
-                signature["error_type"], signature["message_pattern"], stack, None, None, None, None, _LIMIT
-            )
+            message = signature["message_pattern"]
+            prepared = prepare(signature["error_type"], message, stack, None, None, None, None, _LIMIT)
         except SatchelError as error:
             tables.trouble("error_patterns", one["row"], error.problem)
             continue
@@ -238,7 +310,7 @@ def _patterns(tables: BazingaTables) -> _Lines:
         if not line:
             line |= {
                 "kind": "error_pattern",
-                "uid": identity("bazinga", "error_pattern", tables.project, prepared.hash).hex(),
+                "uid": _uid("error_pattern", tables.project, prepared.hash),
                 "hash": prepared.hash,
                 "error_type": prepared.error_type,
                 "message": prepared.message,
@@ -250,13 +322,12 @@ def _patterns(tables: BazingaTables) -> _Lines:
             }
         line["occurrences"] += one["occurrences"]
         line |= {"ttl_days": one["ttl_days"], "last_seen": max(iso(last), line.get("last_seen", ""))}
-        if one["solution"] is not None and fold(one["solution"]) not in (
-            fold(fix["solution"]) for fix in line["solutions"]
-        ):
+        solutions = {fold(fix["solution"]) for fix in line["solutions"]}
+        if one["solution"] is not None and fold(one["solution"]) not in solutions:
             state = ACTIVE if one["tenths"] == FIRST else CONFIRMED if one["tenths"] > FIRST else DEMOTED
             line["solutions"].append(
                 {
-                    "uid": identity("bazinga", "solution", tables.project, one["hash"]).hex(),
+                    "uid": _uid("solution", tables.project, one["hash"]),
                     "solution": one["solution"],
                     "confidence": one["tenths"],
                     "state": STATES[state - 1],
@@ -283,8 +354,8 @@ def _strategies(tables: BazingaTables) -> _Lines:
     for one in sorted(tables.read(_STRATEGY, "strategies", "strategy_id"), key=lambda one: (one["seen"], one["id"])):
         fields = {name: one[name] for name in ("topic", "insight", "lang", "framework", "helped")}
         one["at"], last = one["seen"]
-        key = tables.project, one["id"]
-        yield _line(one, "strategies", "strategy", key, fields | {"last_seen": iso(last)})
+        uid = _uid("strategy", tables.project, one["id"])
+        yield _line(one, "strategies", "strategy", uid, fields | {"last_seen": iso(last)})
 
 
 def _references(row: Row, value: Value) -> list[str]:
@@ -328,19 +399,20 @@ def _entries(tables: BazingaTables) -> _Lines:
             parts = [one["content"]]
             parts += [f"References: {', '.join(one['references'])}"] if one["references"] else []
             parts += [f"Confidence: {one['confidence']}"] if one["confidence"] else []
-            text = "\n".join(parts)
-            kind = _PHASES.get(one["phase"], "discovery")
-            content: object = text
-            if kind in {"attempted", "blockers", "summary"}:
-                content = {"iteration": one["iteration"], kind: text if kind == "summary" else [text]}
+            content: object = "\n".join(parts)
+            kind, field = _PHASES.get(one["phase"], "discovery"), _SCRATCHPAD_PHASES.get(one["phase"])
+            if field is not None:
                 kind = "scratchpad"
+                content = {"iteration": one["iteration"], field: content if field == "summary" else [content]}
             fields = {"type": kind, "content": content, "task_id": one["task_id"], "agent": one["agent"]}
-            yield _line(one, "orchestration_logs", "entry", ("reasoning", one["session"], one["id"]), fields)
+            yield _line(
+                one, "orchestration_logs", "entry", _uid("entry", "reasoning", one["session"], one["id"]), fields
+            )
     for one in sorted(tables.read(_CRITERION, "success_criteria", "id"), key=_by_time):
         paragraphs = [f"Success criterion, {one['status'] or 'pending'}: {one['criterion']}"]
         paragraphs += [f"{name}: {one[name.lower()]}" for name in ("Actual", "Evidence") if one[name.lower()]]
         fields = {"type": "decision", "content": "\n".join(paragraphs)}
-        yield _line(one, "success_criteria", "entry", ("criterion", one["session"], one["id"]), fields)
+        yield _line(one, "success_criteria", "entry", _uid("entry", "criterion", one["session"], one["id"]), fields)
 
 
 _SCOPE = {
@@ -367,13 +439,8 @@ def _deliveries(tables: BazingaTables, packages: list[Fields], marks: list[Field
             reason = f"its package {one['package']} is not an imported package of its session"
             tables.trouble("consumption_scope", one["row"], reason)
             continue
-        window = {
-            "run": one["session"],
-            "task_id": one["task_id"],
-            "role": fold(one["role"]),
-            "iteration": one["iteration"],
-        }
-        line = line_of_window({name: value for name, value in window.items() if value})
+        window = {name: one[name] for name in ("task_id", "iteration") if one[name]}
+        line = line_of_window({"run": one["session"], "role": fold(one["role"]), **window})
         row, line = windows.setdefault(line["uid"], (one["row"], line))
         item = {"kind": "package", "item": _package_uid(match), "delivered_at": iso(one["at"])}
         if item["item"] not in (listed["item"] for listed in line["items"]):

@@ -13,10 +13,10 @@ from satchel.keep.projects import Service
 READERS = {
     "sqlew": "sqlew:read_sqlew",
     "bazinga": "bazinga:read_bazinga",
-    "server-memory": "server_memory:read_server_memory",
-    "claude": "claude_memory:read_claude_memory",
-    "claude-mem": "claude_mem:read_claude_mem",
-    "basic-memory": "basic_memory:read_basic_memory",
+    "server-memory": "memories:read_server_memory",
+    "claude": "memories:read_claude_memory",
+    "claude-mem": "memories:read_claude_mem",
+    "basic-memory": "memories:read_basic_memory",
 }
 """The reader of each tool: module and function."""
 
@@ -35,25 +35,15 @@ class Importing(Service):
         dry_run: bool = False,
         progress: Progress | None = None,
     ) -> Imported:
-        """Import everything readable from another tool's store, with its own times.
+        """Import everything readable from another tool's store, with its own times; the source is only read.
 
         Imported items get a stable identity, so importing again adds and updates items; where an item also changed
-        here, the later state wins and the other one is kept. Retention starts at the import. The source is only read.
-
-        Args:
-            tool: one of :data:`READERS`.
-            path: its store: a database file, or a folder for bazinga, Claude Code, claude-mem and basic-memory.
-            source_project: the project to import, if the store holds several.
-            dry_run: only report what would happen.
-            progress: called with the number of lines done.
-
-        Returns:
-            Counts per kind, conflicts and troubles.
+        here, the later state wins and the other one is kept. Retention starts at the import.
 
         Raises:
             NotFound, StoreForeign, StoreDamaged, Refused, Busy: the store cannot be read or belongs to another
                 tool; nothing was written.
-            Conflict: it holds several projects and none was named.
+            Conflict: it holds several projects and no ``source_project`` was named.
             InvalidInput: the project or tool is unknown.
         """
         if tool not in READERS:

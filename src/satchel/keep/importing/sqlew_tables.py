@@ -19,8 +19,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 
 from satchel.base.errors import InvalidInput
-from satchel.keep.importing.tables import ForeignTables, Reading, Row, columns
-from satchel.keep.importing.values import Unreadable, described, number_of
+from satchel.keep.importing.tables import ForeignTables, Reading, Row, Unreadable, columns, described, number_of
 from satchel.keep.names import check_identifier
 from satchel.store.foreign import ForeignDatabase, Value
 
@@ -60,7 +59,6 @@ class SqlewTables(ForeignTables):
         raise self.not_of("sqlew", where, "decisions and context_keys, with or without a prefix")
 
     def name(self, table: str) -> str:
-        """Return a table's name in this database."""
         return (self._masters if table in _MASTERS else self._others) + table
 
     def name_of(self, masters: str, number: Value, field: str) -> str:
@@ -114,7 +112,6 @@ class SqlewTables(ForeignTables):
         return by_owner
 
     def projects(self) -> tuple[Mapping[int, str], Collection[Value]]:
-        """Return the projects by number, and the numbers of those with items."""
         names: dict[int, str] = {}
         if self.has("decisions", "project_id"):
             rows = self.all_rows("projects", "id", "name")
@@ -128,12 +125,11 @@ class SqlewTables(ForeignTables):
 
     @property
     def project_id(self) -> int:
-        """Return the number of the project being read; 1 without projects, as an upgrade numbers the first one."""
+        # without projects it is 1, as an upgrade numbers the first one
         return self.owner if isinstance(self.owner, int) else 1
 
     @property
     def format(self) -> str:
-        """Return the sqlew releases that write such tables."""
         if self._masters == "v4_":
             return "sqlew 4"
         if not self._masters:
@@ -144,7 +140,7 @@ class SqlewTables(ForeignTables):
 
     @property
     def has_older_set(self) -> bool:
-        """Return whether a migration left tables of an older release."""
+        # left by a migration
         names = {f"{others}decisions" for _, others in _PREFIXES} - {self.name("decisions")}
         return not names.isdisjoint(self._database.tables)
 
@@ -163,8 +159,6 @@ def optional_name(column_names: str, masters: str) -> Reading:
 
 
 def required_name(column_name: str, masters: str, *, is_optional: bool = False) -> Reading:
-    """Declare the required name for a number of a master table."""
-
     def name(row: Row, number: Value) -> object:
         return None if is_optional and number is None else row.tables.name_of(masters, number, column_name)
 

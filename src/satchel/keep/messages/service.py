@@ -93,7 +93,7 @@ class Messages(Service):
         content = check_content(message, "message", work.max_content_bytes)
         stored_payload, payload_notes = updates.storable_payload(payload, work.max_content_bytes)
         with projects.writing(work) as (transaction, project, now):
-            _, sender_id, _ = acting_named(transaction, work, project.id, sender, now, "sending a message")
+            actor, sender_id, _ = acting_named(transaction, work, project.id, sender, now, "sending a message")
             to_id, thread = None, None
             if answered is not None:
                 to_id, thread = _answered(transaction, project.id, answered, sender_id, now, is_named=to is not None)
@@ -110,7 +110,10 @@ class Messages(Service):
             if to_id is not None and to_id != sender_id:
                 addressee_notes += _addressee_state(transaction, project.id, to_id, now)
             answer_by = None if answer_minutes is None else now + answer_minutes * 60_000
-            draft = Draft(sender_id, to_id, kind, rank, content.text, stored_payload, answered, thread, answer_by)
+            draft = Draft(
+                *(sender_id, to_id, kind, rank, content.text, stored_payload, answered, thread, answer_by),
+                session_id=actor.session,
+            )
             number = updates.insert(transaction, project.id, draft, now, work.retention)
             notes = (*content.notes, *payload_notes, *addressee_notes)
             message_sent = queries.load(transaction, Reader(project.id, sender_id, now), number)

@@ -27,6 +27,7 @@ class Draft(NamedTuple):
         payload: JSON text, or None.
         thread_id: the number of the message that began the thread, or None for this one.
         answer_by: when an answer is needed, or None.
+        session_id: the sender's session, or None.
     """
 
     from_agent_id: int | None
@@ -38,6 +39,7 @@ class Draft(NamedTuple):
     reply_to: int | None = None
     thread_id: int | None = None
     answer_by: int | None = None
+    session_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

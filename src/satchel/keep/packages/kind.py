@@ -145,7 +145,6 @@ LISTING = kept.listing(
 def check_superseded(
     transaction: Transaction, project_id: int, run: RunChoice, number: int, passes: Callable[[str], bool]
 ) -> None:
-    """Refuse to replace a package that is missing, of another run, already replaced, or a person's."""
     ref = Kind.PACKAGE.ref(number)
     old = kept.load(PACKAGE, transaction, project_id, number)
     if old is None:
@@ -161,29 +160,24 @@ def check_superseded(
 
 
 def check_author(package: Package, passes: Callable[[str], bool]) -> None:
-    """Refuse to change a person's package unless the caller ``passes``."""
     if names.is_persons(package.agent) and not passes(package.ref):
         raise Refused(
-            f"{package.ref} was written by a person: only a person can change it",
-            "Save a package of your own",
+            f"{package.ref} was written by a person: only a person can change it", "Save a package of your own"
         )
 
 
 def superseded_already(package: Package) -> Conflict:
-    """Return the error for a change to a replaced package."""
     heir = Kind.PACKAGE.ref(package.superseded_by or 0)
     return Conflict(f"{package.ref} was superseded by {heir} already", f"Name {heir} instead")
 
 
 def not_there(number: int) -> NotFound:
-    """Return the error for a missing package."""
     return NotFound(
         f"there is no package {Kind.PACKAGE.ref(number)} in this project", "Listing packages shows their ids"
     )
 
 
 def set_priority(transaction: Transaction, project_id: int, number: int, priority: int, now: int) -> None:
-    """Set a live package's priority."""
     seq = transaction.next_seq(project_id)
     transaction.run(
         """
@@ -218,7 +212,6 @@ def react_for_task(
 
 
 def load_with_content(transaction: Transaction, project_id: int, number: int) -> tuple[Package, str | None] | None:
-    """Return a package with its stored text, or None."""
     package = kept.load(PACKAGE, transaction, project_id, number)
     if package is None:
         return None
@@ -232,7 +225,6 @@ def load_with_content(transaction: Transaction, project_id: int, number: int) ->
 def consumptions(
     transaction: Transaction, project_id: int, numbers: Sequence[int]
 ) -> dict[int, tuple[Consumption, ...]]:
-    """Return the newest deliveries of packages by number."""
     rows = transaction.all(
         f"""
         SELECT d.item_id, a.name, w.role, w.task_id, w.iteration, d.created_at

@@ -29,7 +29,6 @@ EVENTS = (*RISES, *FALLS)
 
 
 def priority_after(event: str, before: int) -> int:
-    """Return the number of a package's priority after an event."""
     if event in RISES:
         return max(before, priority_number(RISES[event]))
     return priority_number(FALLS[event])
@@ -42,19 +41,11 @@ class Package:
     Attributes:
         id: the store's number; ``ref`` is its short id.
         uid: 32 hexadecimal digits, stable across export and import.
-        seq: the number of its last change.
-        type: one of :data:`TYPES`.
-        priority: low, medium, high or critical.
-        summary: one line.
-        path: the file, relative to the project's root; None for a stored text.
-        content_bytes: the size of the stored text in UTF-8; None for a file.
-        consumers: the roles that it is meant for, sorted; none means any role.
-        task_id: the task it belongs to; None is the whole run.
-        agent: who produced it, or None.
+        path: the file, relative to the project's root; None for a stored text, whose size is ``content_bytes``.
+        consumers: the roles that it is meant for; none means any role.
         superseded_by: the number of the package that replaced it, or None while it is live.
-        created_at: milliseconds UTC; so for ``updated_at``, when its priority or state last changed.
-        score: how well it matched a search, higher is better; None without one.
-        notes: what the writer should know; empty when read.
+        updated_at: when its priority or state last changed.
+        notes: remarks for the writer; empty when read.
     """
 
     id: int
@@ -81,18 +72,12 @@ class Package:
 
     @property
     def status(self) -> str:
-        """Return one of :data:`STATUSES`."""
         return STATUSES[self.superseded_by is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class PackagePage(KeptPage[Package]):
-    """A page of packages of a run or project, counted and read in one snapshot.
-
-    Attributes:
-        run_id: the run; None for all runs of the project.
-        by_priority: pairs of priority and count over the whole list, most urgent first.
-    """
+    """A page of packages of a run or project, with the count of each priority, most urgent first."""
 
     run_id: str | None = None
     by_priority: tuple[tuple[str, int], ...] = ()
@@ -104,13 +89,6 @@ class PackagePage(KeptPage[Package]):
 
 @dataclass(frozen=True, slots=True)
 class Consumption:
-    """One delivery of a package: to which agent, in which role and for which task, if they were named.
-
-    Attributes:
-        iteration: the number of the attempt, from 0.
-        at: in milliseconds UTC.
-    """
-
     agent: str | None
     role: str | None
     task_id: str | None
@@ -120,16 +98,7 @@ class Consumption:
 
 @dataclass(frozen=True, slots=True)
 class PackageContent:
-    """A package's content, or the reason it is missing.
-
-    Attributes:
-        ref: the requested package.
-        package: None if it does not exist.
-        text: its content; None if there is a reason.
-        reason: why there is no text.
-        notes: what was cleaned or redacted.
-        consumed: its newest deliveries, the last one first.
-    """
+    """A package's content, or the reason it is missing; ``consumed`` are its newest deliveries, the last one first."""
 
     ref: str
     package: Package | None

@@ -50,27 +50,16 @@ class Packages(Service):
         """Save one package; it is durable when this returns.
 
         Args:
-            summary: what is in it and why it matters, in one line of at most 200 characters; a longer one is shortened.
-            path: a file of the project, relative to its root or absolute; its text stays where it is and is read anew
-                each time. Either this or ``content``.
-            content: a text to keep; at most ``context.max_content_kib``.
-            type: research, failures, decisions, handoff or investigation.
-            priority: low, medium, high or critical.
+            path: a file of the project; it is read each time. Either this or ``content``.
             task_id: the task it belongs to; None is the whole run.
-            consumers: the roles it is meant for, at most 50, compared and kept in lower case; none is any role.
+            consumers: the roles it is meant for, at most 50; none is any role.
             supersedes: the short id of a live package of the same run that this one replaces.
             run_id: the run; None takes the default, else ``main``.
-            agent: who produced it; None takes the default, which may be nobody.
-
-        Returns:
-            The package as it was kept; ``notes`` says what was shortened, cleaned or redacted, that the run has ended,
-            and whether the file could not be read now.
 
         Raises:
-            InvalidInput, TooLarge: something is not acceptable; nothing was written.
-            Refused: a link leads from the path out of the project.
+            InvalidInput, TooLarge: an argument is invalid; nothing was written.
+            Refused: a link leads from the path out of the project, or a person wrote the replaced package.
             NotFound: there is no such run, or no package of the id in ``supersedes``.
-            Refused: a person wrote that package, and an agent calls.
             Conflict: that package belongs to another run or was superseded already.
         """
         work = self._workplace
@@ -105,13 +94,6 @@ class Packages(Service):
         """List packages of the project or of one run, without content, most urgent first.
 
         A query searches summaries and stored texts, not files.
-
-        Returns:
-            The page with its total and the count of each priority.
-
-        Raises:
-            InvalidInput: a filter is empty, unknown or out of range.
-            NotFound: the run does not exist.
         """
         # imported here: writers do not need lists
         from satchel.keep import lists
@@ -119,19 +101,9 @@ class Packages(Service):
         return lists.find(self._workplace, LISTING, PackagePage, filters)
 
     def read(self, ref: str | int, max_bytes: int | None = None) -> PackageContent:
-        """Return a package's content: the stored text, or that of its file as it is now, with secrets redacted.
+        """Return a package's stored text, or that of its file as it is now with secrets redacted, or why it is missing.
 
-        Args:
-            ref: its short id, such as ``p7``.
-            max_bytes: the largest package to read, 1 to 64 MiB; None is ``context.max_content_kib``.
-
-        Returns:
-            The text, or the reason it is missing: the file was deleted, is too large, is not text, or is no longer
-            inside the project.
-
-        Raises:
-            NotFound: the project has no such package.
-            InvalidInput: the id or the size is invalid.
+        ``max_bytes`` is the largest package to read, 1 byte to 64 MiB; None is ``context.max_content_kib``.
         """
         number = Kind.PACKAGE.number_of(ref)
         (content,) = self.read_many([number], max_bytes)
@@ -140,16 +112,7 @@ class Packages(Service):
         return content
 
     def read_many(self, refs: Sequence[str | int], max_bytes: int | None = None) -> tuple[PackageContent, ...]:
-        """Return the contents of several packages; one that cannot be read or does not exist has a reason instead of a
-        text.
-
-        Args:
-            refs: 1 to 100 short ids; each is read once, in the order given.
-            max_bytes: as for :meth:`read`, for each of them.
-
-        Raises:
-            InvalidInput: an id or the size is invalid.
-        """
+        """Return the contents of 1 to 100 packages as :meth:`read` does; missing packages have a reason too."""
         work = self._workplace
         numbers = _check_refs(refs)
         if max_bytes is None:
@@ -167,39 +130,22 @@ class Packages(Service):
         )
 
     def set_priority(self, ref: str | int, priority: str) -> Package:
-        """Set a package's priority.
-
-        Args:
-            ref: its short id, such as ``p7``.
-            priority: low, medium, high or critical.
-
-        Returns:
-            The package; ``notes`` tell if nothing changed.
+        """Set a package's priority; ``notes`` tell if nothing changed.
 
         Raises:
             NotFound: the project has no such package.
             Conflict: it was superseded.
-            InvalidInput: the id or the priority is invalid.
             Refused: a person wrote it, and an agent calls.
         """
         wanted = priority_number(priority)
         return self._change_priority(ref, lambda _: wanted, "", is_free=False)
 
     def react(self, ref: str | int, event: str) -> Package:
-        """Change a package's priority by rule after an event.
-
-        Args:
-            ref: its short id, such as ``p7``.
-            event: error or blocker, which make it critical; finding, which makes it at least high; resolved or
-                stale, which make it low.
-
-        Returns:
-            The package; ``notes`` tell if nothing changed.
+        """Change a package's priority by rule: error and blocker make it critical, finding high, others low.
 
         Raises:
             NotFound: the project has no such package.
             Conflict: it was superseded.
-            InvalidInput: the id or the event is invalid.
         """
         if event not in EVENTS:
             raise unknown_name("event", event, EVENTS)

@@ -44,8 +44,7 @@ def acting(
 ) -> Actor:
     """Return the actor of a write, registered on first use, with its session.
 
-    ``agent`` is the name chosen by the call or for all calls. The session's current task becomes ``task_id``, its
-    current work ``about_to``, unless None.
+    The session's current task becomes ``task_id``, its current work ``about_to``, unless None.
     """
     caller = workplace.caller
     state = None if caller is None else caller.ensure(transaction, workplace, project_id, now)
@@ -86,10 +85,7 @@ def acting(
 def acting_named(
     transaction: Transaction, workplace: Workplace, project_id: int, agent: str | None, now: int, doing: str
 ) -> tuple[Actor, int, str]:
-    """Return the actor as :func:`acting` does, with its number and name; refuse a caller without a name.
-
-    ``doing`` is for the error, as in "claiming files".
-    """
+    """Return the actor with its number and name; refuse a caller without a name, as in "claiming files" (``doing``)."""
     actor = acting(transaction, workplace, project_id, agent, now)
     if actor.number is None or actor.name is None:
         raise no_agent(doing)
@@ -98,9 +94,9 @@ def acting_named(
 
 def reader_name(workplace: Workplace, agent: str | None) -> str | None:
     """Return the name of the reading agent: the named one, else the default, else its session's, or None."""
-    chosen, caller = check_agent(workplace, agent), workplace.caller
-    if chosen is not None or caller is None:
-        return chosen
+    agent_named, caller = check_agent(workplace, agent), workplace.caller
+    if agent_named is not None or caller is None:
+        return agent_named
     with projects.reading(workplace) as (transaction, project):
         actor = reading(transaction, workplace, project.id, None)
     return actor.name or (workplace.person() if caller.is_person else None)
@@ -134,7 +130,6 @@ def reading(transaction: Transaction, workplace: Workplace, project_id: int, age
 
 
 def agents_of_client(transaction: Transaction, project_id: int, client: str, now: int) -> list[tuple[int, str]]:
-    """Return the numbers and names of a client's agents at work; letter case is ignored."""
     from satchel.keep.sessions import joining  # imported here: only messages to a client need it
 
     sessions = joining.load(
@@ -152,7 +147,7 @@ def agents_of_client(transaction: Transaction, project_id: int, client: str, now
 
 
 def silent_sessions(transaction: Transaction, project_id: int, client: str, now: int) -> int:
-    """Count a client's sessions at work in which nobody has written yet; letter case is ignored."""
+    """Count a client's sessions at work in which nobody has written yet."""
     row = transaction.one(
         """
         SELECT count(*) FROM sessions
@@ -167,10 +162,7 @@ def silent_sessions(transaction: Transaction, project_id: int, client: str, now:
 def find_authors(
     transaction: Transaction, workplace: Workplace, project_id: int, name: str, *, me: int | None = None
 ) -> tuple[int, ...]:
-    """Return the numbers of what a filter names: an agent or a person, a client for all its agents, or ``me``.
-
-    ``me`` None looks up the calling agent.
-    """
+    """Return the numbers of the agent, person, client's agents or caller (``me``) that a filter names."""
     if fold(name) == ME:
         if me is None:
             me = reading(transaction, workplace, project_id, check_agent(workplace, None)).number
@@ -201,17 +193,13 @@ def subagent_name(agent: str, agent_id: str) -> str:
 
 
 def is_by_person(workplace: Workplace, agent: str | None) -> bool:
-    """Return whether a person calls, and not as an agent."""
     return standing.standing_of(workplace.caller).is_person and (agent is None or is_persons(agent))
 
 
 def persons_gate(
     transaction: Transaction, workplace: Workplace, project_id: int, agent: str | None, now: int
 ) -> Callable[[str], bool]:
-    """Return a function that tells whether the caller may change an item of a person, and records it if so.
-
-    The function takes the item's ref. It raises Unconfirmed for a person who has to confirm that at the terminal.
-    """
+    """Return a function that tells whether the caller may change an item of a person, and records it if so."""
 
     def passes(ref: str) -> bool:
         if not is_by_person(workplace, agent):
@@ -236,7 +224,7 @@ def require_person(workplace: Workplace, action: str, remedy: str = _ASK, *, age
 
 
 def record_passage(transaction: Transaction, workplace: Workplace, project_id: int, what: str, now: int) -> None:
-    """Record what a command or a program did as a person; a token or a login proves the person."""
+    """Record what a command or a program did as a person; a token or a login needs no such record."""
     if workplace.caller is not None and not workplace.caller.is_remote:
         record_action(transaction, workplace, project_id, what, now)
 
@@ -257,10 +245,7 @@ def _actor(number: int | None, name: str | None, state: State | None, *, is_name
 
 
 def touch_session(workplace: Workplace) -> bool:
-    """Record, at most once a minute, that the caller's session is at work; return whether it was recorded.
-
-    Errors are ignored, and a missing store is not created.
-    """
+    """Record, at most once a minute, that the caller's session is at work; errors are ignored."""
     caller, engine = workplace.caller, workplace.engine
     if caller is None or engine.read_only or not engine.exists() or not caller.heartbeat_due(workplace.clock()):
         return False

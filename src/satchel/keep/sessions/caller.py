@@ -40,10 +40,8 @@ class Caller:
     """A client's connection, a command or a program.
 
     Attributes:
-        kind: :data:`SERVER`, :data:`COMMAND`, :data:`LIBRARY`, :data:`HOOK` or :data:`REMOTE`.
         begins: whether a hook reports a new conversation, which has no session yet.
         is_of_person: whether a token belongs to a person; None without a token.
-        notes: warnings about its session.
     """
 
     def __init__(self, kind: str, environ: Mapping[str, str], programs: Sequence[str] | None = None) -> None:
@@ -72,7 +70,6 @@ class Caller:
 
     @classmethod
     def of_hook(cls, environ: Mapping[str, str], client: str, identity: str | None, *, begins: bool) -> Caller:
-        """Return the caller for a client's hook; ``identity`` is the event's session id, or None."""
         caller = cls(HOOK, environ)
         caller.client = client_named(client)
         caller.begins = begins
@@ -81,10 +78,7 @@ class Caller:
 
     @classmethod
     def of_request(cls, token: str, session: str | None, *, is_of_person: bool = False) -> Caller:
-        """Return the caller for an HTTP request.
-
-        ``token`` is the token's public id, since tokens never share a session; ``session`` the client's id, or None.
-        """
+        # tokens never share a session, so the token's public id is part of the session's
         caller = cls(REMOTE, {})
         caller.is_of_person = is_of_person
         caller._client_session_id = None if session is None else check_host_id(f"{token}:{session}")
@@ -131,12 +125,11 @@ class Caller:
 
     @property
     def host_id(self) -> str | None:
-        """Return the client's id for the session."""
         return self._client_session_id or host_id(self.client, self.environ)
 
     @property
     def programs(self) -> Sequence[str]:
-        """Return the names of the programs that started it, nearest first."""
+        # nearest first
         if self._programs is None:
             from satchel.base import processes
 
@@ -145,21 +138,18 @@ class Caller:
 
     @property
     def hosts(self) -> tuple[Host, ...]:
-        """Return the clients that a command runs in."""
         if self._hosts is None:
             self._hosts = hosts_of(self.environ, self.programs)
         return self._hosts
 
     @property
     def own_client(self) -> Client | None:
-        """Return the client that it serves or runs in."""
         if self.is_server or self.is_hook or self.is_remote:
             return self.client
         return client_of_command(self.hosts, self.environ, self.programs)
 
     @property
     def is_person(self) -> bool:
-        """Return whether what it writes is a person's."""
         return standing.standing_of(self).is_person
 
     @property
@@ -174,10 +164,7 @@ class Caller:
         return is_due
 
     def can_start_session(self) -> bool:
-        """Return whether it gets a new session if none is found.
-
-        Terminals, programs, and commands that could belong to several sessions do not.
-        """
+        # terminals, programs, and commands that could belong to several sessions get none
         if self.kind == REMOTE:
             return self._client_session_id is not None
         return self.kind in {SERVER, HOOK} or (self.kind == COMMAND and bool(self.hosts) and not self._is_ambiguous)
@@ -189,7 +176,6 @@ class Caller:
         return "; ".join(notes) or None
 
     def find(self, transaction: Transaction, project_id: int) -> State | None:
-        """Return the caller's session, or None if it has none or none yet."""
         state = self._cached(transaction, project_id)
         # servers search again: a hook or command may have created the session since
         if state is None and (self.kind in {SERVER, REMOTE} or not self._has_searched):
@@ -250,7 +236,6 @@ class Caller:
         return state
 
     def bind(self, transaction: Transaction, workplace: Workplace, project_id: int, run: int | None, now: int) -> None:
-        """Bind the caller's session, if any, to a run; None unbinds it."""
         state = self.ensure(transaction, workplace, project_id, now)
         if state is not None:
             from satchel.keep.sessions import updates
@@ -259,6 +244,5 @@ class Caller:
             self.remember(transaction, project_id, state._replace(run=run))
 
     def remember(self, transaction: Transaction, project_id: int, state: State) -> None:
-        """Cache the session for the next writes."""
         self._seen_at = state.seen_at
         transaction.memo["session", project_id, state.uid] = state

@@ -22,9 +22,7 @@ class Client(NamedTuple):
     """A program that runs agents.
 
     Attributes:
-        name: our name for it, the start of its agents' names.
         prefixes: starts of its MCP ``clientInfo.name``, and its program's names.
-        id_variable: the variable with its session id, in its servers or commands.
         markers: other variables that its commands see.
         id_in_calls: the key of its session id in the ``_meta`` of calls, if its servers lack the variable.
         has_many: whether one process runs several conversations at a time.
@@ -74,7 +72,6 @@ def client_named(name: str | None) -> Client | None:
 
 
 def editor_named(environ: Mapping[str, str]) -> str | None:
-    """Return the editor whose terminal a command runs in, or None."""
     return next(
         (name for variable, names in _EDITORS for name in names if environ.get(variable, "").lower().startswith(name)),
         None,
@@ -82,12 +79,11 @@ def editor_named(environ: Mapping[str, str]) -> str | None:
 
 
 def only_looks(kind: str | None) -> bool:
-    """Return whether subagents of a kind only look around, so that they need no briefing; ``kind`` may be unknown."""
+    """Return whether subagents of a kind only look around, so that they need no briefing."""
     return kind is not None and any(word in kind.lower() for word in _READ_ONLY)
 
 
 def host_id(client: Client | None, environ: Mapping[str, str]) -> str | None:
-    """Return a client's session id from its environment variable, or None."""
     variable = None if client is None else client.id_variable
     return None if variable is None else check_host_id(environ.get(variable))
 
@@ -113,16 +109,12 @@ def _is_secret(value: str) -> bool:
 
 
 class Host(NamedTuple):
-    """A client that a command runs in, with the evidence."""
-
     client: Client
     evidence: str
 
 
 def hosts_of(environ: Mapping[str, str], programs: Iterable[str]) -> tuple[Host, ...]:
-    """Return the clients that a command runs in, by its environment and ancestor programs; without one, it is a
-    person's.
-    """
+    """Return the clients that a command runs in, by its environment and ancestor programs."""
     above = frozenset(programs)
     hosts = []
     for one in CLIENTS:
@@ -136,24 +128,14 @@ def hosts_of(environ: Mapping[str, str], programs: Iterable[str]) -> tuple[Host,
 
 
 def client_of_command(hosts: Sequence[Host], environ: Mapping[str, str], programs: Iterable[str]) -> Client | None:
-    """Return the client that runs a command; clients may run in each other and inherit variables.
-
-    It is the nearest one by program, else one with a session id, else any; None outside any client.
-    """
+    """Return the client that runs a command: the nearest by program, else one with a session id, else any."""
     around = [host.client for host in hosts]
     above = (one for name in programs for one in around if name in one.prefixes)
     return next(above, None) or min(around, key=lambda one: host_id(one, environ) is None, default=None)
 
 
 class State(NamedTuple):
-    """The columns of a session that calls need.
-
-    Attributes:
-        agent: the number of its agent, or None until known.
-        is_chosen: whether that agent was chosen for all its calls.
-        unnamed: the number of the agent for calls without a name, or None until known.
-        run: the number of its run.
-    """
+    """The columns of a session that calls need; ``unnamed`` is the agent of calls without a name."""
 
     id: int
     uid: bytes
@@ -173,7 +155,6 @@ class State(NamedTuple):
         return self.agent if self.is_chosen else self.unnamed
 
     def find_speaker(self, transaction: Transaction) -> tuple[int, str] | None:
-        """Return the number and name of :attr:`speaker`."""
         if self.speaker is None:
             return None
         name: str | None = transaction.memo.get(("speaker", self.speaker))
@@ -185,7 +166,6 @@ class State(NamedTuple):
         return self.speaker, name
 
     def name(self, digits: int = 4) -> str:
-        """Return the default name of its agent: its client and the start of its uid."""
         return f"{self.client or 'agent'}-{self.uid.hex()[:digits]}"
 
 

@@ -30,10 +30,7 @@ def end(transaction: Transaction, project_id: int, state: State, reason: str | N
 
 
 def take_back_claims(transaction: Transaction, project_id: int, state: State, now: int) -> str | None:
-    """Restore the unexpired claims of a resumed session; return a notice of those that others hold now.
-
-    They are the claims that its successors inherited, and those released when it ended.
-    """
+    """Restore the unexpired claims of a resumed session; return a notice of those that others hold now."""
     end_expired(transaction, project_id, now)
     lost = _take_from_successors(transaction, project_id, state, now)
     rows = transaction.all(
@@ -43,7 +40,7 @@ def take_back_claims(transaction: Transaction, project_id: int, state: State, no
     )
     for agent, text in rows:
         details = json.loads(text)
-        if details.get("until", 0) <= now:
+        if not details.get("with_session") or details["until"] <= now:
             continue
         path, worktree = details["path"], details.get("worktree", "")
         holder = _holder(transaction, project_id, state, agent, path, worktree, now)

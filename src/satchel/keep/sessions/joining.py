@@ -1,7 +1,6 @@
-"""Assignment of callers to sessions.
+"""Assignment of callers to sessions: by the uid in ``SATCHEL_SESSION``, the client's id, or the client's process.
 
-The server, hooks and commands of a conversation find their session by the uid in ``SATCHEL_SESSION``, the client's id,
-or the client's process. If several sessions fit, the caller joins none, with a warning.
+If several sessions fit, the caller joins none, with a warning.
 """
 
 from __future__ import annotations
@@ -12,16 +11,9 @@ from typing import TYPE_CHECKING
 from satchel.base import processes
 from satchel.base.processes import Process
 from satchel.base.records import NamedTuple
-from satchel.keep.sessions.clients import (
-    OF_TOKENS,
-    STATE,
-    VARIABLE,
-    State,
-    host_id,
-)
+from satchel.keep.sessions.clients import OF_TOKENS, STATE, VARIABLE, State, host_id
 from satchel.keep.sessions.presence import is_abandoned, local_process
-from satchel.store.asking import Asking, answering
-from satchel.store.transaction import Row, Transaction, set_of
+from satchel.store.transaction import Asking, Row, Transaction, answering, set_of
 
 if TYPE_CHECKING:
     from satchel.keep.sessions.caller import Caller
@@ -57,7 +49,6 @@ def _session(row: Row) -> SessionRow:
 def loading(
     transaction: Transaction, where: str, values: dict[str, object], most: int | None = None
 ) -> Asking[list[SessionRow]]:
-    """Return sessions ``s`` that meet an SQL condition, last seen first; ``most`` None returns all."""
     columns = ", ".join(f"s.{column.strip()}" for column in _COLUMNS.split(","))
     limit = "" if most is None else f"LIMIT {most}"
     rows = transaction.ask(
@@ -71,12 +62,10 @@ load = answering(loading)
 
 
 def is_gone(session: SessionRow, now: int) -> bool:
-    """Return whether a session is over: ended by its client, without a process, or silent for long."""
     return session.state.ended_at is not None or is_abandoned(session.process, session.state.seen_at, now)
 
 
 def find(transaction: Transaction, project_id: int, caller: Caller) -> tuple[SessionRow | None, str | None]:
-    """Return the caller's session or None, and a warning if several fit."""
     if caller.is_remote:
         return _of_request(transaction, project_id, caller), None
     variable = caller.environ.get(VARIABLE)
@@ -100,7 +89,6 @@ def is_up_to_date(session: SessionRow, caller: Caller) -> bool:
 
 
 def client_process(caller: Caller) -> Process | None:
-    """Return the process of the client that a caller serves or runs in; None on another machine."""
     if caller.is_remote:
         return None
     client = caller.own_client
@@ -169,12 +157,8 @@ def _of_server(
 def _of_hook(
     transaction: Transaction, project_id: int, caller: Caller, by_variable: SessionRow | None
 ) -> tuple[SessionRow | None, str | None]:
-    """Return a hook's session: the one with the event's id, else the one of its client's process.
-
-    A process may switch to another conversation with a new or earlier id, and stays in its session. A new conversation
-    gets a session of its own if the process already has one, and so does every id of a client with several
-    conversations.
-    """
+    # a process may switch to another conversation with a new or earlier id, and stays in its session; a new
+    # conversation gets its own session if the process already has one, and so does every id of a client with several
     process = client_process(caller)
     if by_variable is not None and not _is_around(by_variable, caller, process):
         return by_variable, None
@@ -191,10 +175,7 @@ def _of_hook(
 
 
 def find_named(transaction: Transaction, project_id: int, caller: Caller) -> State | None:
-    """Return the session that a hook's event names by id, or without one by environment variable.
-
-    An unknown id names none, whatever runs in the client's process.
-    """
+    # an unknown id names no session, whatever runs in the client's process
     if caller.host_id is None:
         variable = caller.environ.get(VARIABLE)
         session = _by_uid(transaction, project_id, variable) if variable else None
@@ -298,7 +279,6 @@ def _of_command(
 
 
 def by_host_id(transaction: Transaction, project_id: int, client: str, identity: str) -> list[SessionRow]:
-    """Return the sessions with a client's id, last seen first."""
     where = (
         "s.project_id = :project "
         "AND s.id IN (SELECT session_id FROM session_hosts WHERE host_id = :identity AND client = :client)"

@@ -33,7 +33,6 @@ def is_abandoned(process: Process | None, seen_at: int, now: int) -> bool:
 
 
 def live_sessions(rows: Rows, project_id: int, now: int) -> list[int]:
-    """Return the numbers of the sessions at work, last seen first."""
     sessions = rows.all(
         f"""
         SELECT id, machine, process, process_started, seen_at FROM sessions

@@ -6,14 +6,11 @@ from satchel.base.records import NamedTuple
 
 
 class Actor(NamedTuple):
-    """The actor of a call.
+    """The actor of a call, by numbers.
 
     Attributes:
-        number: the agent's number; None for nobody, -1 for a name that is not registered yet.
-        name: the agent's name, or None.
-        session: the number of its session, or None.
+        number: None for nobody, -1 for a name that is not registered yet.
         is_named: whether the name was chosen by the call or for all calls; anonymous callers are not distinguished.
-        window: the session's window number.
     """
 
     number: int | None = None
@@ -24,14 +21,7 @@ class Actor(NamedTuple):
 
 
 class CurrentSession(NamedTuple):
-    """The caller's session.
-
-    Attributes:
-        session: its uid in hexadecimal.
-        agent: the name of its default agent.
-        window: the number of its context window.
-        seen_at: when it was seen before, in milliseconds UTC; None if it is new.
-    """
+    """The caller's session with its agent and context window; ``seen_at`` None means that it is new."""
 
     session: str
     agent: str

@@ -39,9 +39,7 @@ class Sessions(Service):
     ) -> Team:
         """Return the sessions with their agents, places, tasks, claims and last scratchpads.
 
-        Args:
-            all: include all sessions of the last 14 days, not only live ones and those of the last 8 hours.
-            filters: those of every list.
+        ``all`` includes all sessions of the last 14 days, not only live ones and those of the last 8 hours.
         """
         from satchel.keep.common_filters import check_common
         from satchel.keep.sessions.team import find_team
@@ -61,13 +59,7 @@ class Sessions(Service):
             )
 
     def end(self, reason: str | None = None) -> bool:
-        """End the caller's session, once, and release its automatic claims; return whether it has a session.
-
-        A hook ends only the session that its event names.
-
-        Args:
-            reason: the client's reason, stored with the event.
-        """
+        """End the session that a hook's event names, or the caller's; return whether there is one."""
         from satchel.keep.sessions.ending import end
 
         reason = None if reason is None else check_identifier(reason, "reason")
@@ -83,13 +75,7 @@ class Sessions(Service):
             return True
 
     def record_hooks(self, faults: Sequence[tuple[str, str, int, int]], works: str | None = None) -> None:
-        """Record failed hooks as events, and that a hook works again.
-
-        Args:
-            faults: for each fault the hook, the problem, its number within an hour, and its last time in milliseconds
-                UTC.
-            works: the hook that works again.
-        """
+        """Record failed hooks (hook, problem, times within an hour, last time) as events, and one that works again."""
         from satchel.redaction import redact
 
         work = self._workplace
@@ -104,8 +90,7 @@ class Sessions(Service):
     def enter(self, *, opens_window: bool = False) -> CurrentSession | None:
         """Create or resume the caller's session, name its agent and return it; None if it gets no session.
 
-        Args:
-            opens_window: start a new context window, in which nothing was delivered yet.
+        ``opens_window`` starts a new context window, in which nothing was delivered yet.
         """
         work, caller = self._workplace, self._workplace.caller
         if caller is None:
@@ -122,10 +107,7 @@ class Sessions(Service):
             return CurrentSession(own.uid.hex(), agent, window, None if before is None else before.seen_at)
 
     def unmet(self) -> tuple[tuple[str, str], ...]:
-        """Return pairs of live sessions that should be one: of a client's server and of its hooks, in one worktree.
-
-        Each pair has the names of the server's and the hooks' session; clients with several conversations are skipped.
-        """
+        """Return pairs of live sessions that should be one: of a client's server and of its hooks in a worktree."""
         from satchel.keep.sessions import joining
         from satchel.keep.sessions.clients import client_named
         from satchel.keep.sessions.presence import MAX_CHECKED
@@ -147,10 +129,7 @@ class Sessions(Service):
         )
 
     def recorded(self) -> tuple[tuple[Process, ...], tuple[tuple[int, Place], ...]]:
-        """Return what the caller's machine can be compared with: its processes of sessions, and the newest citations.
-
-        A program that calls over a server asks for it as a session starts, and sends the facts with the next call.
-        """
+        """Return the processes of sessions and the newest citations, for comparison on the caller's machine."""
         from satchel.keep import citations
         from satchel.keep.sessions import joining
         from satchel.keep.sessions.presence import LISTED_DAYS, MAX_CHECKED

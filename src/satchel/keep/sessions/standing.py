@@ -17,12 +17,10 @@ PERSON_VARIABLE = "SATCHEL_PERSON"
 
 
 class Standing(NamedTuple):
-    """Whether a caller is a person.
+    """Whether a caller is a person; if not, ``why`` and ``hint`` tell the reason and a remedy.
 
     Attributes:
-        is_person: whether what it writes is a person's.
         may_pass: whether it may do what only persons may; False too for a person who has yet to confirm it.
-        why, hint: why not, and what a person can do then.
     """
 
     is_person: bool
@@ -32,7 +30,6 @@ class Standing(NamedTuple):
 
 
 def standing_of(caller: Caller | None) -> Standing:
-    """Return whether a caller is a person; authorship, `who` and :func:`require_person` all rest on this."""
     if caller is None:
         return _agent("a program that uses the library counts as an agent", _NAME_IT)
     if caller.is_remote and caller.is_of_person:
@@ -64,16 +61,9 @@ def standing_of(caller: Caller | None) -> Standing:
 
 
 def require_person(caller: Caller | None, action: str, remedy: str, person: Callable[[], str]) -> None:
-    """Refuse an action to all but persons; services call it through :mod:`satchel.keep.sessions.actors`.
+    """Refuse an action, as in "pin items", to all but persons; services call it through ``actors``.
 
-    Args:
-        action: as in "pin items".
-        remedy: what an agent does instead.
-        person: returns the name of the local person, who confirms the action.
-
-    Raises:
-        Refused: the caller is an agent.
-        Unconfirmed: it may be a person, who has to confirm it; :attr:`Unconfirmed.person` is set.
+    ``remedy`` is what an agent does instead. Raises Unconfirmed if a person may call, who has to confirm it.
     """
     standing = standing_of(caller)
     if standing.may_pass:

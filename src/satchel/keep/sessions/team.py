@@ -18,8 +18,7 @@ from satchel.keep.names import PERSONS
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.joining import SessionRow
 from satchel.keep.sessions.presence import LISTED_DAYS, MAX_CHECKED
-from satchel.store.asking import Asking, both
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Asking, Transaction, both, set_of
 
 if TYPE_CHECKING:
     from satchel.keep.common_filters import Chosen
@@ -39,13 +38,7 @@ _COMMIT_CHARS = 8
 
 @dataclass(frozen=True, slots=True)
 class TeamClaim:
-    """A live claim of a session.
-
-    Attributes:
-        expires_at: in milliseconds UTC.
-        automatic: whether a hook made it.
-        reason: what for, or None.
-    """
+    """A live claim of a session; a hook made an ``automatic`` one."""
 
     path: str
     exclusive: bool
@@ -56,8 +49,6 @@ class TeamClaim:
 
 @dataclass(frozen=True, slots=True)
 class LastScratchpad:
-    """A session's last scratchpad; ``ref`` is the entry's short id."""
-
     ref: str
     agent: str | None
     done: bool | None
@@ -71,13 +62,7 @@ STATES = ("stuck", "waiting", "ended", "silent", "working")
 
 @dataclass(frozen=True, slots=True)
 class AgentState:
-    """State of an agent in a session.
-
-    Attributes:
-        name: one of :data:`STATES`.
-        since_at: since when, in milliseconds UTC.
-        reason: what it is stuck on or waits for, in one line, or None.
-    """
+    """State of an agent in a session: one of :data:`STATES`, and what it is stuck on or waits for."""
 
     name: str
     since_at: int
@@ -93,21 +78,13 @@ class TeamSession:
     """A session, as others see it.
 
     Attributes:
-        uid: its uid in hexadecimal.
         agents: the agents that worked in it, its own first; empty if none has a name yet.
         worktree: its linked worktree; None is the main one.
-        commit: its commit's first 8 digits.
-        run_id: its active run, if any.
-        task_id: the task that it named last.
         doing: what it was about to do when it was last briefed.
-        claims: the newest 5 of its ``claims_total`` live claims.
+        claims: the newest of its ``claims_total`` live claims.
         seen_at: when it was last active, in milliseconds UTC, accurate to a minute.
-        ended_at: when its client ended it.
         gone: whether it is over: ended, or without a process.
-        own: whether it is the caller's.
-        state: its agent's state.
         predecessor: the uid of the session it continues.
-        predecessor_agent: that session's agent.
     """
 
     uid: str
@@ -139,9 +116,6 @@ class Team:
     Attributes:
         sessions: at most 50 of ``total``.
         earlier: how many older ones are listed only on request.
-        asked_at: milliseconds UTC.
-        notes: remarks for the reader.
-        persons: how many persons have written in the project.
     """
 
     sessions: tuple[TeamSession, ...]
@@ -154,16 +128,7 @@ class Team:
 
 @dataclass(frozen=True, slots=True)
 class OtherAtWork:
-    """Summary of someone else's live session.
-
-    Attributes:
-        agent: its agent; None if it has no name yet.
-        doing: what it was about to do when it was last briefed.
-        worktree: a path or :data:`MAIN_WORKTREE`; None if it is the caller's.
-        branch: its branch; None if it is the caller's.
-        claims: the newest 2 of its ``claims_total`` live claims.
-        seen_at: milliseconds UTC, accurate to a minute.
-    """
+    """Summary of someone else's live session; worktree and branch are None if they are the caller's."""
 
     agent: str | None
     client: str | None
@@ -192,11 +157,7 @@ def find_team(
     chosen: Chosen | None = None,
     notes: tuple[str, ...] = (),
 ) -> Team:
-    """Return the sessions that are live, stuck, or ended recently and were not continued.
-
-    ``own_session`` is the number of the caller's session, which counts as live; ``is_all`` includes all sessions seen
-    in the last :data:`LISTED_DAYS`; ``chosen`` are the filters of every list.
-    """
+    """Return the sessions that are live, stuck, or ended recently and were not continued."""
     recent = joining.load(
         transaction,
         "s.project_id = :project AND s.seen_at > :since",
@@ -262,7 +223,6 @@ def find_team(
 def others_at_work(
     transaction: Transaction, project_id: int, own_session: int | None, now: int, most: int, find_states: FindStates
 ) -> Asking[list[OtherAtWork]]:
-    """Return up to ``most`` live sessions other than the caller's, last seen first."""
     where = """
         s.id IN (
             SELECT id FROM sessions WHERE project_id = :project AND seen_at > :since ORDER BY seen_at DESC LIMIT :most
@@ -286,7 +246,6 @@ def others_at_work(
 
 
 def claimed_paths(transaction: Transaction, session: int | None, now: int) -> Asking[list[str]]:
-    """Return the paths that a session has claimed, newest first; nothing without a session."""
     where = "session_id = :session AND expires_at > :now ORDER BY created_at DESC, id"
     if session is None:
         return []
@@ -296,8 +255,6 @@ def claimed_paths(transaction: Transaction, session: int | None, now: int) -> As
 
 
 class _Details(NamedTuple):
-    """Columns of a session besides those of :class:`SessionRow`."""
-
     agent: str | None
     version: str | None
     worktree: str

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from satchel.base import processes
 from satchel.base.clock import DAY_MS
-from satchel.base.git_head import read_head
+from satchel.base.git_files import read_head
 from satchel.base.text import fold
 from satchel.keep import events, jumps
 from satchel.keep.names import check_agent, ensure_agent
@@ -19,6 +21,7 @@ from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from satchel.keep.sessions.caller import Caller
+
 
 KEPT_DAYS = 90
 """How long after it was last seen a session is deleted."""
@@ -34,7 +37,6 @@ HEARD_MS = 3_600_000
 
 
 def start(transaction: Transaction, workplace: Workplace, project_id: int, caller: Caller, now: int) -> State:
-    """Create the caller's session, as the successor of one that is over if there is one."""
     client = caller.own_client
     identity = caller.host_id if client is caller.client else host_id(client, caller.environ)
     is_remote = caller.is_remote
@@ -126,13 +128,11 @@ def touch(
 
 
 def forget_heard(transaction: Transaction, now: int) -> None:
-    """Delete the sentences of persons that sessions heard over an hour ago: see :mod:`satchel.keep.sessions.heard`."""
     since = now - HEARD_MS
     transaction.run("UPDATE sessions SET heard = NULL, heard_at = NULL WHERE heard_at < :since", {"since": since})
 
 
 def change(transaction: Transaction, session: int, columns: dict[str, object]) -> None:
-    """Update columns of a session."""
     assigned = ", ".join(f'"{name}" = :{name}' for name in columns)
     transaction.run(f"UPDATE sessions SET {assigned} WHERE id = :id", {**columns, "id": session})
     if columns.keys() & _CACHED:
@@ -140,7 +140,6 @@ def change(transaction: Transaction, session: int, columns: dict[str, object]) -
 
 
 def add_host_id(transaction: Transaction, session: int, client: str, identity: str) -> None:
-    """Record a client's id for a session; it may have several."""
     transaction.run(
         """
         INSERT INTO session_hosts (host_id, session_id, client) VALUES (:identity, :session, :client)
@@ -214,7 +213,7 @@ def _predecessor(
         "of_tokens": OF_TOKENS,
     }
     for one in joining.load(transaction, where, values, _LOOKED_AT):
-        # a session without a chosen agent has the one of its first call
+        # a session without a chosen agent takes that of its first call
         fits = one.state.agent == agent if agent is not None else not one.state.is_chosen
         if fits and joining.is_gone(one, now):
             return one
@@ -250,3 +249,44 @@ def _remove_old(transaction: Transaction, project_id: int) -> None:
     transaction.run(f"DELETE FROM windows WHERE session_id IN (SELECT id FROM sessions WHERE {old})", values)
     if transaction.execute(f"DELETE FROM sessions WHERE {old}", values):
         transaction.forget()
+
+
+_MOST, _LEAST_WORDS = 20, 2
+
+_LEAST_SHARED = 70
+"""The percentage of a rule's telling words that a sentence must have."""
+
+
+def remember_heard(transaction: Transaction, session: int, sentences: Sequence[str], now: int) -> None:
+    from satchel.redaction import redact
+
+    new = [(now, redact(one).text) for one in sentences]
+    texts = {text for _, text in new}
+    before = [one for one in _sentences(transaction, session, now) if one[1] not in texts]
+    transaction.run(
+        "UPDATE sessions SET heard = :heard, heard_at = :now WHERE id = :id",
+        {"heard": json.dumps([*before, *new][-_MOST:], ensure_ascii=False), "now": now, "id": session},
+    )
+
+
+def has_heard(transaction: Transaction, session: int | None, text: str, now: int) -> bool:
+    """Return whether the person of a session said in the last hour what a rule says."""
+    from satchel.find.likeness import words_of
+    from satchel.find.near import are_distinct
+
+    words = frozenset(words_of(text))
+    return (
+        len(words) >= _LEAST_WORDS
+        and session is not None
+        and any(
+            100 * len(words & frozenset(words_of(sentence))) >= _LEAST_SHARED * len(words)
+            and not are_distinct(text, sentence)
+            for _, sentence in _sentences(transaction, session, now)
+        )
+    )
+
+
+def _sentences(transaction: Transaction, session: int, now: int) -> list[tuple[int, str]]:
+    row = transaction.one("SELECT heard FROM sessions WHERE id = :id", {"id": session})
+    stored = json.loads(row[0]) if row is not None and row[0] else []
+    return [(moment, sentence) for moment, sentence in stored if moment > now - HEARD_MS]

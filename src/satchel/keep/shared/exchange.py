@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from satchel.base import git_trees
+from satchel.base import git_commands
 from satchel.base.errors import Conflict, NotFound
 from satchel.base.records import replace
 from satchel.find.kind import KIND_NAMED
@@ -293,12 +293,12 @@ class Exchange:
             record_passage(survey.transaction, self._workplace, survey.project, what, self._workplace.clock())
 
 
-def _authors(survey: Survey, uids: Sequence[str]) -> dict[str, git_trees.Author]:
+def _authors(survey: Survey, uids: Sequence[str]) -> dict[str, git_commands.Author]:
     # the last authors of the files of existing items, by file name
     commit = survey.repository.commit
     if commit is None or not any(survey.incoming[uid].why != NEW for uid in uids):
         return {}
-    return git_trees.authors(survey.place.root, commit, BELOW)
+    return git_commands.authors(survey.place.root, commit, BELOW)
 
 
 def _check_unchanged(survey: Survey, uids: Sequence[str], digests: Sequence[str]) -> None:

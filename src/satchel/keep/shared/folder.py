@@ -11,10 +11,10 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from satchel.base import git_head
+from satchel.base import git_files
 from satchel.base.errors import Refused
 from satchel.base.file_checks import IGNORED_BY_GIT, SHARED_FOLDER, kind_of
-from satchel.base.git_head import Branches
+from satchel.base.git_files import Branches
 from satchel.base.paths import FOLDER_NAME
 from satchel.keep import projects
 from satchel.keep.projects import Workplace
@@ -215,8 +215,8 @@ class Place(NamedTuple):
 
 def place_of(root: str, configured: str | None) -> Place:
     """Return the location of shared texts below a folder, without starting a process."""
-    top = git_head.top_of(root)
-    branches = Branches(None, None, None, None, None) if top is None else git_head.read_branches(top, configured)
+    top = git_files.top_of(root)
+    branches = Branches(None, None, None, None, None) if top is None else git_files.read_branches(top, configured)
     return Place(root, *branches)
 
 

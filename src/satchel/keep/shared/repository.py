@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from satchel.base import git_trees
+from satchel.base import git_commands
 from satchel.base.records import dataclass, field
 from satchel.keep.shared.folder import (
     BELOW,
@@ -62,15 +62,15 @@ def read_repository(place: Place, read_last: str | None, listing: Listing | None
     blobs: dict[str, tuple[str, SharedText]] = {}
     commit, is_behind = tip_of(place), False
     if commit is not None:
-        files = _checked(folder, git_trees.files_at(place.root, commit, BELOW), problems)
-        contents = git_trees.contents(place.root, files.values())
+        files = _checked(folder, git_commands.files_at(place.root, commit, BELOW), problems)
+        contents = git_commands.contents(place.root, files.values())
         pairs = ((name, contents.get(file.blob)) for name, file in files.items())
         committed, _ = _parsed(folder, pairs, problems, {name: file.blob for name, file in files.items()})
         blobs = {text.blob: (text.name, text.text) for text in committed.values() if text.blob is not None}
         if read_last is not None and read_last != commit:
-            base = git_trees.merge_base(place.root, read_last, commit)
+            base = git_commands.merge_base(place.root, read_last, commit)
             is_behind = base == commit
-            before = None if base is None else git_trees.files_at(place.root, base, BELOW)
+            before = None if base is None else git_commands.files_at(place.root, base, BELOW)
             if before is not None:
                 old = {file.blob for file in before}
                 changed = frozenset(uid for uid, text in committed.items() if text.blob not in old)
@@ -85,14 +85,14 @@ def tip_of(place: Place) -> str | None:
     # the later of the local and origin's commits; the local one if they have diverged
     if place.local is None or place.remote is None or place.local == place.remote:
         return place.local or place.remote
-    base = git_trees.merge_base(place.root, place.local, place.remote)
+    base = git_commands.merge_base(place.root, place.local, place.remote)
     return place.remote if base == place.local else place.local
 
 
 def _checked(
-    folder: Folder, files: Iterable[git_trees.TreeFile] | None, problems: list[Skipped]
-) -> dict[str, git_trees.TreeFile]:
-    items: dict[str, git_trees.TreeFile] = {}
+    folder: Folder, files: Iterable[git_commands.TreeFile] | None, problems: list[Skipped]
+) -> dict[str, git_commands.TreeFile]:
+    items: dict[str, git_commands.TreeFile] = {}
     if files is None:
         problems.append(Skipped(BELOW, "git cannot list the default branch's files here"))
         return items

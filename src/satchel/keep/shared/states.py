@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from satchel.base.clock import iso
 from satchel.base.errors import Conflict, InvalidInput
-from satchel.base.git_trees import Author
+from satchel.base.git_commands import Author
 from satchel.base.records import dataclass, replace
 from satchel.base.text import check_name, nameable
 from satchel.base.vocabulary import HUMAN, OURS, THEIRS

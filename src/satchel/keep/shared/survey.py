@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from satchel.base.git_trees import Author
+from satchel.base.git_commands import Author
 from satchel.base.records import replace
 from satchel.find.kind import KIND_NAMED
 from satchel.keep.moving.kinds import LINE_KINDS

@@ -1,1 +1,100 @@
-"""The engine on PostgreSQL, for teams; only this package imports psycopg."""
+"""The address of a store in a PostgreSQL database: database, schema and role; a password is never shown."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qsl, quote, unquote, urlencode
+
+from satchel.base.errors import InvalidInput
+from satchel.base.records import dataclass, field
+
+DEFAULT_SCHEMA = "satchel"
+
+_URL = re.compile(
+    r"postgres(?:ql)?://(?P<authority>[^/?#]*)(?P<path>/[^?#]*)?(?:\?(?P<query>[^#]*))?(?P<rest>#.*)?", re.DOTALL
+)
+_HOSTS = re.compile(r"(?:(?:\[[^\]]*\]|[^:,\[\]]*)(?::[0-9]*)?(?:,|$))*")
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
+_PASSWORDS = frozenset({"password", "sslpassword", "oauth_client_secret"})
+_SECRET = _PASSWORDS | {"passfile", "sslkey"}
+_REMEDY = (
+    "Write it as postgresql://USER@HOST:PORT/DATABASE?schema=NAME; a password belongs in a file that PGPASSFILE names"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A store in a PostgreSQL database.
+
+    Attributes:
+        url: for libpq, without ``schema`` and ``role``; it may hold a password.
+        schema: the schema that holds the store, used by one team.
+        role: the role that statements run as (SET ROLE); None is the login role.
+        password: the password, if the URL has none and libpq must not search for it; None leaves that to libpq.
+    """
+
+    url: str = field(repr=False)
+    schema: str = DEFAULT_SCHEMA
+    role: str | None = None
+    password: str | None = field(default=None, repr=False)
+
+    @property
+    def user(self) -> str:
+        """The login name; empty if the URL has none."""
+        match = _URL.fullmatch(self.url)
+        assert match is not None
+        return unquote(match["authority"].rpartition("@")[0].partition(":")[0])
+
+    @property
+    def label(self) -> str:
+        """The address for people: without a password."""
+        return self._without(_SECRET, ("schema", self.schema))
+
+    @property
+    def public_url(self) -> str:
+        """The URL for libpq without passwords; files that hold one are named."""
+        return self._without(_PASSWORDS)
+
+    def _without(self, names: frozenset[str], *more: tuple[str, str]) -> str:
+        match = _URL.fullmatch(self.url)
+        assert match is not None
+        user, at, hosts = match["authority"].rpartition("@")
+        query = [pair for pair in parse_qsl(match["query"] or "") if pair[0] not in names]
+        query_text = urlencode([*query, *more], quote_via=quote, safe="/")
+        return f"postgresql://{user.partition(':')[0]}{at}{hosts}{match['path'] or ''}{query_text and f'?{query_text}'}"
+
+
+def parse(text: str, schema: str | None = None, role: str | None = None, password: str | None = None) -> Address:
+    """Parse an address. Errors never repeat it, since it may hold a password.
+
+    The text is a URL as libpq takes it, with two more parameters: ``schema`` and ``role``. The other arguments take
+    precedence over it.
+
+    Source: https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS
+    """
+    match = _URL.fullmatch(text)
+    if (
+        match is None
+        or match["rest"]
+        or match["authority"].count("@") > 1
+        or "@" in (match["path"] or "")  # a password with a slash
+        or not _HOSTS.fullmatch(match["authority"].rpartition("@")[2])
+        or re.search(r"[\s\0]", text)
+    ):
+        raise InvalidInput("the database URL is malformed: a special character in it must be written as %XX", _REMEDY)
+    query = parse_qsl(match["query"] or "", keep_blank_values=True)
+    own = {name: value for name, value in query if name in {"schema", "role"}}
+    others = urlencode([pair for pair in query if pair[0] not in own], quote_via=quote, safe="/")
+    if not unquote(match["path"] or "").strip("/") and "dbname" not in dict(query):
+        raise InvalidInput("the database URL names no database", _REMEDY)
+    url = f"postgresql://{match['authority']}{match['path'] or ''}{f'?{others}' if others else ''}"
+    address = Address(url, schema or own.get("schema") or DEFAULT_SCHEMA, role or own.get("role") or None, password)
+    for part, name in (("schema", address.schema), ("role", address.role)):
+        if name is not None and not _NAME.fullmatch(name):
+            raise InvalidInput(
+                f"the {part} of the database URL is not acceptable",
+                f"A {part} has lower-case letters, digits and underscores, and does not begin with a digit",
+            )
+    if address.schema.startswith("pg_") or address.schema == "information_schema":
+        raise InvalidInput("the schema of the database URL is PostgreSQL's own", "Name one for Satchel alone")
+    return address

@@ -35,8 +35,8 @@ from satchel.base.errors import (
     Unreachable,
 )
 from satchel.store import forks
-from satchel.store.postgres.address import Address
-from satchel.store.postgres.connection import StoreConnection, adapters
+from satchel.store.postgres import Address
+from satchel.store.postgres.transaction import StoreConnection, adapters
 from satchel.store.running import DEADLINE_SECONDS, Interruptible, Running, timed_out
 
 if TYPE_CHECKING:
@@ -126,11 +126,7 @@ class Database:
         return f"SELECT {set_each}", values
 
     def connect(self) -> StoreConnection:
-        """Open a connection.
-
-        Raises:
-            SatchelError: it cannot be opened, or the server's settings may lose a commit.
-        """
+        """Open a connection."""
         connection = None
         try:
             connection = StoreConnection.connect(**self._options())
@@ -144,11 +140,7 @@ class Database:
         return connection
 
     def borrow(self, seconds: float) -> StoreConnection:
-        """Take a connection; the caller gives it back.
-
-        Raises:
-            SatchelError: :data:`MOST_CONNECTIONS` stayed in use for so long, or none can be opened.
-        """
+        """Take a connection; the caller gives it back."""
         if not self._free.acquire(timeout=max(0.1, seconds)):
             raise Busy(
                 f"all {MOST_CONNECTIONS} connections of this process to {self.location} are in use",
@@ -163,7 +155,6 @@ class Database:
         return connection
 
     def _idle_one(self) -> StoreConnection | None:
-        """Take the most recently used connection that is still open; close those unused for long."""
         with self._idle_lock:
             while self._idle and time.monotonic() - self._idle[0][0] > _UNUSED_SECONDS:
                 self._idle.popleft()[1].close()
@@ -238,7 +229,6 @@ class Database:
         return {**options, "autocommit": True, "prepare_threshold": None, "context": adapters()}
 
     def _configure(self, connection: StoreConnection) -> None:
-        """Refuse a server that may lose confirmed commits, or that Satchel cannot work with."""
         row = connection.execute(_CHECK).fetchone()
         assert row is not None
         number, fsync, commits, encoding = row
@@ -264,7 +254,6 @@ class Database:
 
 
 def _is_alive(connection: StoreConnection) -> bool:
-    """Whether the server has not closed an idle connection, as far as this side knows."""
     try:
         if connection.info.transaction_status == Status.ACTIVE:  # the answer to the last ROLLBACK is still to be read
             connection.wait(fetch_many(connection.pgconn))

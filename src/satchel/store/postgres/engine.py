@@ -14,8 +14,7 @@ from satchel.base.clock import Clock, system_clock
 from satchel.base.errors import Interrupted, ReadOnly
 from satchel.store import forks
 from satchel.store.engine import State
-from satchel.store.postgres import schema
-from satchel.store.postgres.address import Address
+from satchel.store.postgres import Address, schema
 from satchel.store.postgres.database import Database
 from satchel.store.postgres.transaction import PostgresTransaction
 from satchel.store.postgres.writing import Writers
@@ -33,8 +32,6 @@ _READ = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", None)
 
 
 class _Watching:
-    """Interruption flag of a thread that watches, for the time between its transactions."""
-
     interrupted = False
 
     def cancel(self) -> None:
@@ -43,14 +40,6 @@ class _Watching:
 
 class PostgresEngine:
     """A store in a schema of a PostgreSQL database. Safe to share between threads; a forked child reconnects.
-
-    Args:
-        address: of the store.
-        read_only: refuse every write.
-        migrates: whether a store of an older version is migrated; None migrates if it may be written.
-        clock: stamps migrations.
-        wait_ms: how long to wait for others, in milliseconds.
-        durability: ``full`` waits for the disk with every commit; ``relaxed`` may lose the last ones.
 
     Attributes:
         project: the project whose row a write locks, by name; None locks the whole store.
@@ -119,12 +108,7 @@ class PostgresEngine:
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
-        """Open a read transaction on one snapshot.
-
-        Raises:
-            StoreForeign, StoreNewer: the schema cannot be read as a store.
-            Unreachable, Busy, Refused: there is no connection.
-        """
+        """Open a read transaction on one snapshot."""
         database = self.database
         if not self._make_ready(writes=False):
             with schema.empty_transaction() as nothing:
@@ -151,10 +135,6 @@ class PostgresEngine:
         """Open a write transaction; see :meth:`satchel.store.engine.Engine.write`.
 
         Threads that wait for the same project write in one transaction, a savepoint each, with one commit.
-
-        Raises:
-            Busy: the shared commit failed; nothing was written, and the call may be repeated.
-            Unreachable: the server cannot be reached; nothing was written.
         """
         if self.read_only:
             raise ReadOnly(f"{self.location} was opened for reading only", "Open it without --read-only to write")
@@ -208,10 +188,7 @@ class PostgresEngine:
         self.database.close()
 
     def _make_ready(self, *, writes: bool) -> bool:
-        """Check the schema, and create or migrate the store before a write; return whether there is a store.
-
-        A missing store is looked for again.
-        """
+        # a missing store is looked for again
         database = self.database
         with database.lock:
             if not database.is_ready:

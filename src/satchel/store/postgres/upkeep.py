@@ -24,8 +24,8 @@ from satchel.store.upkeep import Finding, Restored, Shrunk, Upkeep
 
 if TYPE_CHECKING:
     from satchel.base.clock import Clock
-    from satchel.store.postgres.connection import StoreConnection
     from satchel.store.postgres.engine import PostgresEngine
+    from satchel.store.postgres.transaction import StoreConnection
     from satchel.store.transaction import Row
 
 _PAUSE: Final = 0.02
@@ -97,9 +97,6 @@ class PostgresUpkeep(Upkeep):
 
         Rows that an open transaction anywhere in the cluster may see stay, so those transactions are waited for first.
         A plain VACUUM leaves bytes of deleted rows in the files; it is used if a lock is not available.
-
-        Raises:
-            Refused: the tables are another role's.
         """
         database, before = self._engine.database, self.size()
         if self._engine.read_only:
@@ -248,7 +245,6 @@ class PostgresUpkeep(Upkeep):
 
 @cache
 def _expected() -> tuple[dict[str, str], dict[str, int]]:
-    """Return the kinds of the tables, views and indexes after all migrations, and the numbers of foreign keys."""
     kinds: dict[str, str] = {}
     keys: dict[str, int] = {}
     for statement in (*(one for migration in MIGRATIONS for one in migration.statements), *INDEX_TABLES):
@@ -262,7 +258,6 @@ def _expected() -> tuple[dict[str, str], dict[str, int]]:
 
 
 def _older_are_done(connection: StoreConnection, wait_ms: int) -> bool:
-    """Wait for the transactions that are open now; return whether all have ended."""
     deadline = time.monotonic() + wait_ms / 1_000
     remaining = set(connection.execute(_OPEN).fetchall())
     while remaining and time.monotonic() < deadline:
@@ -272,7 +267,6 @@ def _older_are_done(connection: StoreConnection, wait_ms: int) -> bool:
 
 
 def _vacuum(connection: StoreConnection, table: str, is_whole: bool) -> bool:
-    """Vacuum a table; return whether it was rewritten, as requested."""
     if is_whole:
         try:
             connection.execute(f"VACUUM (FULL, ANALYZE) {table}")

@@ -20,10 +20,9 @@ import psycopg
 from satchel.base.errors import Busy, Interrupted, SatchelError
 from satchel.base.machine import caller_elsewhere
 from satchel.store import forks
-from satchel.store.failures import newer
-from satchel.store.postgres.connection import Statement, StoreConnection
+from satchel.store.failures import busy, newer
 from satchel.store.postgres.database import Database, explain, one_line, unknown_outcome
-from satchel.store.postgres.transaction import Counter, PostgresTransaction
+from satchel.store.postgres.transaction import Counter, PostgresTransaction, Statement, StoreConnection
 from satchel.store.running import Tracked
 from satchel.store.schema import SCHEMA_VERSION
 from satchel.store.transaction import Row
@@ -143,7 +142,6 @@ class Writers:
             caller.after_commit()
 
     def _take_turn(self, until: float) -> Batch:
-        """Return a transaction that holds the project's lock: the previous writer's, or a new one."""
         turn = threading.Event()
         try:
             with self._lock:
@@ -156,10 +154,7 @@ class Writers:
                 self._leave(self._open)
             raise
         if not self._has_come(turn):
-            raise Busy(
-                f"other threads kept {self._database.location} busy for longer than the wait",
-                "Nothing was written; try again, or raise store.lock_wait_ms",
-            )
+            raise busy(self._database.location)
         batch, self._open = self._open, None
         try:
             if batch is not None and self._is_alone:
@@ -171,7 +166,6 @@ class Writers:
             raise
 
     def _has_come(self, turn: threading.Event) -> bool:
-        """Return whether a turn has come; stop waiting for it if not."""
         with self._lock:
             if turn.is_set():
                 return True
@@ -182,10 +176,7 @@ class Writers:
             return False
 
     def _pass_on(self, batch: Batch | None = None) -> bool:
-        """End the turn, and pass an uncommitted transaction to the next writer.
-
-        Returns False if the transaction must be committed first: nobody waits, or it is full.
-        """
+        # returns False if the transaction must be committed first: nobody waits, or it is full
         with self._lock:
             if batch is not None and not (
                 self.awaited and batch.members < MOST_TOGETHER and time.monotonic() - batch.began < LONGEST_SECONDS
@@ -198,7 +189,6 @@ class Writers:
             return True
 
     def _leave(self, batch: Batch | None) -> None:
-        """End the turn without writes, and make sure that the others' writes are committed."""
         if not self._pass_on(batch):
             assert batch is not None
             self._commit_and_pass_on(batch)
@@ -222,7 +212,6 @@ class Writers:
         return batch
 
     def _locked(self, connection: StoreConnection, until: float) -> Batch:
-        """Begin a transaction on a connection, in one round trip if the project has a row."""
         batch = Batch(connection, self._project)
         key = {"key": self._database.lock_key}
         wait_ms = max(1, round((until - time.monotonic()) * 1_000))
@@ -259,7 +248,6 @@ class Writers:
             raise failed
 
     def _take_back(self, batch: Batch, transaction: PostgresTransaction) -> None:
-        """Roll back the caller's writes, and make sure that the others' writes are committed."""
         self._memo.clear()
         if not batch.members:
             self._database.give_back(batch.connection, is_broken=transaction.is_doubtful)
@@ -283,10 +271,7 @@ class Writers:
             self._pass_on()
 
     def _commit(self, batch: Batch, transaction: PostgresTransaction | None = None) -> BaseException | None:
-        """Commit and tell the others the outcome; return the error to raise, None if all was kept.
-
-        `transaction` has the caller's unsent statements, None if it wrote nothing.
-        """
+        # `transaction` has the caller's unsent statements, None if it wrote nothing
         sender = transaction or PostgresTransaction(batch.connection)
         if batch.memo_version is None:
             sender.later(_FORGET_ALL)
@@ -311,12 +296,9 @@ class Writers:
         return failed
 
     def _find_outcome(self, batch: Batch, error: BaseException) -> SatchelError | None:
-        """Find out whether a commit was kept whose answer was lost; return its error, None if it was kept.
-
-        It asks the locked row, not pg_xact_status: a crash gives the number of a lost transaction to the next one, and
-        a commit that still runs keeps the lock. The outcome is unknown if no server responds, or too much was written
-        since.
-        """
+        # it asks the locked row, not pg_xact_status: a crash gives the number of a lost transaction to the
+        # next one, and a commit that still runs keeps the lock. The outcome is unknown if no server responds,
+        # or too much was written since
         asking: list[Statement] = [(_MARKS_OF_PROJECT, {"name": batch.project})]
         if batch.project is None:
             asking = [(_LOCK_STORE, {"key": self._database.lock_key}), (_MARKS_OF_STORE, None)]

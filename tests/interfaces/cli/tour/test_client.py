@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel.base.errors import SatchelError
-from satchel.interfaces.cli.tour.client import ToolClient
+from satchel.interfaces.cli.commands.tour import ToolClient
 
 NOTE = {"type": "discovery", "content": "rain"}
 

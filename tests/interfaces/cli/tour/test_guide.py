@@ -14,7 +14,7 @@ import pytest
 
 from satchel import open_satchel
 from satchel.base.errors import InvalidInput
-from satchel.interfaces.cli.tour.guide import guide
+from satchel.interfaces.cli.commands.tour import guide
 
 pytestmark = pytest.mark.slow
 

@@ -16,9 +16,17 @@ import pytest
 from satchel import open_satchel
 from satchel.base.errors import SatchelError
 from satchel.base.tokens import token_counter
-from satchel.interfaces.cli.tour.client import ToolClient
-from satchel.interfaces.cli.tour.scenes import BUDGET, KEY, Act, keep_apart, learn, share, work_as_team
-from satchel.interfaces.cli.tour.sessions import HookSession
+from satchel.interfaces.cli.commands.tour import (
+    BUDGET,
+    KEY,
+    Act,
+    HookSession,
+    ToolClient,
+    keep_apart,
+    learn,
+    share,
+    work_as_team,
+)
 
 FILE = "src/auth.py"
 FIX = "The shop's exports need encoding='cp1252', not utf-8"

@@ -15,7 +15,7 @@ from satchel.client import open_satchel
 from satchel.interfaces.cli.common import json_option, require_person_here, setting_text, show_json, store_options
 from satchel.interfaces.cli.opening import warn
 from satchel.interfaces.cli.suggesting import SuggestingGroup
-from satchel.interfaces.text.config import server_fields, server_line
+from satchel.interfaces.text.housekeeping import server_fields, server_line
 
 
 @click.group(cls=SuggestingGroup, invoke_without_command=True)
@@ -24,7 +24,7 @@ from satchel.interfaces.text.config import server_fields, server_line
 @store_options
 @json_option
 @click.pass_context
-def command(
+def config_command(
     ctx: click.Context, template: bool, of_user: bool, db: str | None, project: str | None, as_json: bool
 ) -> None:
     """Show the configuration in force and where each value comes from, or change it.
@@ -41,7 +41,7 @@ def command(
         click.echo(documented_toml(of_user=of_user), nl=False)
         return
     own = config_folder() / FILE_NAME
-    from satchel.interfaces.text.config import config_fields, safe_value
+    from satchel.interfaces.text.housekeeping import config_fields, safe_value
 
     with open_satchel(db, project, read_only=True) as satchel:
         config, folder = satchel.config, satchel.place.folder
@@ -68,7 +68,7 @@ _shared_option = click.option(
 )
 
 
-@command.command("set")
+@config_command.command("set")
 @click.argument("key")
 @click.argument("value")
 @_shared_option
@@ -87,7 +87,7 @@ def set_value(key: str, value: str, shared: bool, as_json: bool) -> None:
     _write(declared, list(checked) if isinstance(checked, tuple) else checked, shared=shared, as_json=as_json)
 
 
-@command.command()
+@config_command.command()
 @click.argument("key")
 @_shared_option
 @json_option
@@ -121,7 +121,6 @@ def _write(key: Key, value: object, *, shared: bool, as_json: bool) -> None:
 
 
 def _file_of_project() -> tuple[Path, Path]:
-    """Return the configuration file of a project that the user trusts, and its root."""
     with open_satchel(read_only=True) as satchel:
         folder = satchel.place.folder
     if folder is None:

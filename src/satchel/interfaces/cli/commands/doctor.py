@@ -16,7 +16,7 @@ from satchel.client import open_satchel
 from satchel.interfaces.cli.common import json_option, progress, show_json, store_options
 from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.hooks.state import check_hooks
-from satchel.interfaces.text.config import server_fields, server_line
+from satchel.interfaces.text.housekeeping import server_fields, server_line
 from satchel.keep.housekeeping import Check
 from satchel.keep.housekeeping.publishing import check_publishing
 
@@ -27,7 +27,7 @@ _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red"}
 @click.option("--rebuild", is_flag=True, help="Rebuild the search index and recount instead.")
 @store_options
 @json_option
-def command(rebuild: bool, db: str | None, project: str | None, as_json: bool) -> int:
+def doctor_command(rebuild: bool, db: str | None, project: str | None, as_json: bool) -> int:
     """Check that everything works: configuration, place, schema, integrity, index, conversations, the newest backup,
     and whether a build tool would publish the store.
 
@@ -43,10 +43,7 @@ def command(rebuild: bool, db: str | None, project: str | None, as_json: bool) -
         _rebuild(db, project, as_json=as_json)
         return 0
     checks: list[Check] = []
-    with (
-        open_satchel(db, project, read_only=True) as satchel,
-        progress("examining", quiet=as_json),
-    ):
+    with open_satchel(db, project, read_only=True) as satchel, progress("examining", quiet=as_json):
         for check in satchel.housekeeping.doctor(satchel.config.warnings):
             checks.append(check)
             if not as_json:
@@ -79,7 +76,6 @@ def command(rebuild: bool, db: str | None, project: str | None, as_json: bool) -
 
 
 def _rebuild(db: str | None, project: str | None, *, as_json: bool) -> None:
-    """Rebuild the search index and the counts. Other processes may read and write during that time."""
     with opened(db, project) as satchel, progress("indexing", quiet=as_json) as report:
         # both are loaded before the first commit, and so are the kinds that are rebuilt
         housekeeping, finding = satchel.housekeeping, satchel.finding

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
@@ -13,12 +15,44 @@ from satchel.base.errors import Conflict, InvalidInput, Refused, SatchelError
 from satchel.base.paging import MAX_LIMIT
 from satchel.client import Satchel
 from satchel.interfaces.cli.common import is_terminal, store_options
-from satchel.interfaces.cli.editor import edit_text, keep_text
 from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.text import edited
 from satchel.interfaces.text.edited import DecisionText, EditedItem, RuleText
 from satchel.keep.constraints import Constraint
 from satchel.keep.decisions.records import Decision
+
+
+def edit_text(text: str, name: str) -> str | None:
+    """Return a text as the person's editor leaves it; None if it is the same."""
+    text = text if text.endswith("\n") else f"{text}\n"
+    file = keep_text(text, name)
+    before = file.read_bytes()
+    remedy = "Correct VISUAL or EDITOR, then try again"
+    try:
+        click.edit(filename=str(file))
+        written = file.read_bytes()
+        after = written.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        problem, remedy = "what the editor wrote is not UTF-8", "Set the editor to UTF-8, then try again"
+    except (click.ClickException, OSError, ValueError) as error:
+        reason = error.message if isinstance(error, click.ClickException) else str(error)
+        problem = f"the editor failed ({reason})" if file.exists() else "the editor removed the file"
+    else:
+        file.unlink()
+        return None if written == before else after
+    if file.is_file() and file.read_bytes() == before:
+        file.unlink()
+    elif file.exists():
+        remedy = f"{remedy}. Your text is kept in {file}"
+    raise InvalidInput(f"{problem}; nothing was changed", remedy)
+
+
+def keep_text(text: str, name: str) -> Path:
+    """Write a text to a new temporary file that only this user can read."""
+    descriptor, path = tempfile.mkstemp(prefix=f"satchel-{name}-", suffix=".md")
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    return Path(path)
 
 
 class _Kind(NamedTuple):
@@ -47,7 +81,7 @@ class _Kind(NamedTuple):
 @click.argument("kind", type=click.Choice(("rules", "decisions")))
 @click.option("--yes", is_flag=True, help="Remove more than half of the items without asking.")
 @store_options
-def command(kind: str, yes: bool, db: str | None, project: str | None) -> int:
+def edit_command(kind: str, yes: bool, db: str | None, project: str | None) -> int:
     """Edit all rules or decisions in force as one Markdown text.
 
     The text opens in your editor (VISUAL or EDITOR). What you change replaces the item, what you remove ends it, and
@@ -85,7 +119,6 @@ def command(kind: str, yes: bool, db: str | None, project: str | None) -> int:
 
 
 def _edit(text: str, before: dict[str, Any], how: _Kind, kind: str) -> tuple[str | None, list[tuple[EditedItem, Any]]]:
-    """Return the edited text, None if it did not change, and its items."""
     draft = text
     while True:
         try:
@@ -112,7 +145,6 @@ def _edit(text: str, before: dict[str, Any], how: _Kind, kind: str) -> tuple[str
 
 
 def _confirm_removal(before: dict[str, Any], text: str, items: list[tuple[EditedItem, Any]], kind: str) -> None:
-    """Ask whether a text may remove more than half of three or more items."""
     removed = len(before.keys() - {item.ref for item, _ in items})
     if len(before) < 3 or removed * 2 <= len(before):
         return
@@ -127,7 +159,6 @@ def _confirm_removal(before: dict[str, Any], text: str, items: list[tuple[Edited
 def _changes(
     satchel: Satchel, how: _Kind, before: dict[str, Any], now: dict[str, Any], items: list[tuple[EditedItem, Any]]
 ) -> Iterator[Callable[[], str]]:
-    """Yield the changes, one function for each item."""
     wanted = {item.ref: new for item, new in items if item.ref in before}
     for ref, old in before.items():
         if how.shape(old) == wanted.get(ref):

@@ -1,26 +1,139 @@
-"""``satchel guard``."""
+"""``satchel guard``, and the pre-commit hook that it writes."""
 
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
+from pathlib import Path
+from shutil import which
 
 import click
 
 from satchel.base import user_files
-from satchel.base.errors import ERROR_KINDS, Refused
+from satchel.base.errors import ERROR_KINDS, NotFound, Refused
 from satchel.base.folders import current_folder
+from satchel.base.git_commands import ask_git
+from satchel.base.git_files import top_of
+from satchel.base.records import dataclass
+from satchel.base.user_files import ConfigFile
 from satchel.interfaces.cli.common import json_option, leave_trace, show_json
 from satchel.interfaces.cli.suggesting import SuggestingGroup
-from satchel.interfaces.guard.hook import check_installable, find_hook, script
-from satchel.interfaces.setup.launcher import find_launcher
+from satchel.interfaces.guard.command import STOPPED
+from satchel.interfaces.setup.entries import find_launcher
 from satchel.interfaces.setup.parts import State
 from satchel.interfaces.setup.planning import Edit, Way
 from satchel.interfaces.setup.shown import diff_lines
 
+LINE = f"satchel guard run || [ $? -ne {STOPPED} ] || exit 1"
+"""Runs the guard in a hook of the user's own; without Satchel on the PATH the commit goes on."""
+
+_MADE = "#!/bin/sh\n# Written by `satchel guard install`; `satchel guard remove` deletes this file.\n"
+_SECONDS = 10.0
+_FROM_US = "command"
+"""The scope of what :func:`ask_git` sets itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A repository's pre-commit hook.
+
+    Attributes:
+        file: as it was read.
+        configured: the value of ``core.hooksPath``, if there is one.
+    """
+
+    file: ConfigFile
+    configured: str | None
+
+    @property
+    def path(self) -> Path:
+        """The file that git runs before a commit."""
+        return self.file.path
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the guard made this file."""
+        return self.configured is None and self.file.text.startswith(_MADE)
+
+    def state(self, launcher: str | None) -> State:
+        """Return whether a commit runs the guard, with the launcher that it would get now."""
+        if not self.is_ours:
+            return State.CURRENT if "satchel guard run" in self.file.text and self._runs else State.MISSING
+        return State.CURRENT if self.file.text == script(launcher) and self._runs else State.STALE
+
+    @property
+    def _runs(self) -> bool:
+        return os.access(self.path, os.X_OK)
+
+
+def find_hook(here: Path) -> Hook:
+    """Return the pre-commit hook of the repository of a folder."""
+    folder = ask_git(str(here), ["rev-parse", "--git-common-dir"], _SECONDS)
+    if folder is None and which("git") is None:
+        raise NotFound("git is not on the PATH", "Install git, or add it to the PATH")
+    if folder is None:
+        owned = top_of(str(here))
+        if owned is not None and Path(owned).stat().st_uid != os.geteuid():
+            raise Refused(
+                f"git reads nothing in {owned}, which belongs to another user",
+                f"If you trust it: `git config --global --add safe.directory {shlex.quote(owned)}`",
+            )
+        raise NotFound(f"git finds no repository in {here}", "Go into one, or make it with `git init`")
+    common = _absolute(here, folder)
+    configured = _hooks_path(here)
+    if configured in {"", os.devnull}:
+        raise Refused(
+            f"git's core.hooksPath is {configured!r}: hooks are switched off",
+            "Give this repository hooks of its own: `git config --local core.hooksPath .git/hooks`",
+        )
+    path = common / "hooks" / "pre-commit"
+    if configured is None and not path.is_symlink():
+        return Hook(user_files.read(path, common, any_bytes=True), None)
+    if configured is not None:  # a relative one starts where hooks run: https://git-scm.com/docs/githooks
+        answer = ask_git(str(here), ["rev-parse", "--show-toplevel"], _SECONDS)
+        path = Path(os.path.normpath((_absolute(here, answer) if answer else common) / configured)) / "pre-commit"
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        text = ""
+    return Hook(ConfigFile(path, path.parent, text=text, existed=os.path.lexists(path)), configured)
+
+
+def script(launcher: str | None) -> str:
+    """Return the hook's text."""
+    on_path = "satchel=$(command -v satchel) || exit 0"
+    find = on_path if launcher is None else f'satchel={shlex.quote(launcher)}; [ -x "$satchel" ] || {on_path}'
+    return f'{_MADE}{find}\n"$satchel" guard run\n[ $? -ne {STOPPED} ]\n'
+
+
+def check_installable(hook: Hook) -> None:
+    """Refuse to write where git runs a hook that somebody else wrote, or hooks in another folder."""
+    if hook.configured is not None:
+        raise Refused(
+            f"core.hooksPath is {hook.configured}: the hooks there are not this clone's alone",
+            f"Add this line to {hook.path}: {LINE}",
+        )
+    if hook.file.existed and not hook.is_ours:
+        raise Refused(
+            f"{hook.path} is a hook of your own or of a hook manager",
+            f"Add this line to it, or to the manager's configuration: {LINE}",
+        )
+
+
+def _hooks_path(here: Path) -> str | None:
+    arguments = ["config", "-z", "--show-scope", "--path", "--get-all", "core.hooksPath"]
+    fields = os.fsdecode(ask_git(str(here), arguments, _SECONDS) or b"").split("\0")
+    values = [value for scope, value in zip(fields[::2], fields[1::2], strict=False) if scope != _FROM_US]
+    return values[-1] if values else None
+
+
+def _absolute(here: Path, answer: bytes) -> Path:
+    return Path(os.path.normpath(here / os.fsdecode(answer.removesuffix(b"\n"))))
+
 
 @click.group(cls=SuggestingGroup)
-def command() -> None:
+def guard_command() -> None:
     """Check commits for files that other sessions have claimed, and for Satchel's own files.
 
     The guard runs in the repository's pre-commit hook. It warns of claimed files; with guard.claims = "deny" it stops a
@@ -36,7 +149,7 @@ def command() -> None:
 _dry_run_option = click.option("--dry-run", is_flag=True, help="Show the changes as a diff and change nothing.")
 
 
-@command.command()
+@guard_command.command()
 @_dry_run_option
 @json_option
 def install(dry_run: bool, as_json: bool) -> None:
@@ -63,7 +176,7 @@ def install(dry_run: bool, as_json: bool) -> None:
     _show((Edit(hook.file, text, Way.PUT),), done, note, is_dry=dry_run, as_json=as_json)
 
 
-@command.command()
+@guard_command.command()
 @_dry_run_option
 @json_option
 def remove(dry_run: bool, as_json: bool) -> None:
@@ -85,7 +198,7 @@ def remove(dry_run: bool, as_json: bool) -> None:
     _show((Edit(hook.file, None, Way.RESTORE),), done, None, is_dry=dry_run, as_json=as_json)
 
 
-@command.command()
+@guard_command.command()
 @json_option
 def check(as_json: bool) -> int:
     """Show whether commits run the guard; exit status 3 if they do not, or not as they should.
@@ -108,7 +221,7 @@ def check(as_json: bool) -> int:
     return 0 if state is State.CURRENT else ERROR_KINDS["not_found"].exit_status
 
 
-@command.command(hidden=True)
+@guard_command.command(hidden=True)
 def run() -> int:
     """Check what is staged; hooks and hook managers call it.
 
@@ -122,7 +235,6 @@ def run() -> int:
 
 
 def _launcher() -> tuple[str | None, str | None]:
-    """Return the installed command, and a warning if it is not a permanent one."""
     try:
         return str(find_launcher(os.environ)), None
     except Refused as error:

@@ -1,4 +1,4 @@
-"""``satchel serve``."""
+"""``satchel serve``, and ``satchel open``."""
 
 from __future__ import annotations
 
@@ -17,9 +17,15 @@ from satchel.base.clock import system_clock
 from satchel.base.errors import InvalidInput, Refused, SatchelError
 from satchel.base.folders import state_folder
 from satchel.client import open_satchel
-from satchel.interfaces.cli.common import json_option, require_person_here
+from satchel.interfaces.cli.common import json_option, leave_trace, require_person_here, show_json
 from satchel.interfaces.http.databases import Databases, configuration_file
+from satchel.interfaces.http.running import Servers
 from satchel.interfaces.http.tokens import ACTIVE, Tokens
+from satchel.interfaces.text.json import fields_of
+from satchel.interfaces.text.lists import local_time, show_table
+from satchel.interfaces.web import opening
+from satchel.interfaces.web.logins import LINK_MS, Logins
+from satchel.keep.names import local_person, shown_name
 
 if TYPE_CHECKING:
     from satchel.interfaces.web.logins import Logins
@@ -59,7 +65,7 @@ _TOKENS = "Other machines need a token: `satchel token new NAME`"
 )
 @click.option("--open", "opens", is_flag=True, help="Open the pages in your browser, as `satchel open` does.")
 @json_option
-def command(
+def serve_command(
     host: str,
     port: int,
     host_names: tuple[str, ...],
@@ -147,7 +153,7 @@ def command(
 
 
 def _open(logins: Logins, url: str, port: int) -> None:
-    from satchel.interfaces.cli.commands.open import name_here, show, show_fallback
+
     from satchel.interfaces.web.opening import links_of
 
     try:
@@ -161,7 +167,6 @@ def _open(logins: Logins, url: str, port: int) -> None:
 
 
 def _own_stores() -> list[Path]:
-    """Return the store of this folder, if there is one."""
     try:
         with open_satchel() as satchel:
             file = satchel.place.file
@@ -171,12 +176,6 @@ def _own_stores() -> list[Path]:
 
 
 def _check_exposure(host: str, host_names: tuple[str, ...], *, behind_tls: bool, insecure: bool) -> None:
-    """Refuse to listen for other machines without explicit options.
-
-    Raises:
-        Refused: neither flag tells how connections are encrypted.
-        InvalidInput: there is no host name for it.
-    """
     if _is_loopback(host):
         return
     if not behind_tls and not insecure:
@@ -201,3 +200,99 @@ def _is_loopback(host: str) -> bool:
     except (OSError, UnicodeError):
         raise InvalidInput(f"there is no address {host!r}", "Give one of this machine: --host 127.0.0.1") from None
     return bool(host) and all(ipaddress.ip_address(str(one[4][0]).partition("%")[0]).is_loopback for one in addresses)
+
+
+@click.command()
+@click.option(
+    "--as",
+    "person",
+    metavar="NAME",
+    help="Who you are there. Default: person.name, else git's user.name, else your login name.",
+)
+@click.option("--port", type=click.IntRange(1, 65_535), metavar="NUMBER", help="Of several servers the one there.")
+@click.option("--print", "only_prints", is_flag=True, help="Print the link, and open no browser.")
+@click.option("--list", "lists", is_flag=True, help="List the browsers that are logged in.")
+@click.option("--revoke", metavar="ID", help="Log a browser out; `all` logs out every one.")
+@json_option
+def open_command(
+    person: str | None, port: int | None, only_prints: bool, lists: bool, revoke: str | None, as_json: bool
+) -> None:
+    """Open the control room of the server that runs here, in your browser.
+
+    The link is good for 60 seconds and for one login. It is printed; without a display no browser is opened. What you
+    write there is by that name. A login ends after 12 hours.
+
+    \b
+    Examples:
+      satchel open
+      satchel open --print --as ann
+      satchel open --list
+      satchel open --revoke all
+    """
+    folder = state_folder()
+    logins = Logins(folder, system_clock)
+    if lists + (revoke is not None) > 1:
+        raise InvalidInput("--list and --revoke are two things", "Give one of them")
+    if lists:
+        _list(logins, as_json=as_json)
+        return
+    if revoke is not None:
+        require_person_here("log a browser out")
+        ended = logins.revoke(None if revoke == "all" else revoke)
+        if as_json:
+            show_json({"revoked": fields_of(ended)})
+        else:
+            click.echo(f"{len(ended)} logged out" if len(ended) != 1 else f"login {ended[0].id} is logged out")
+        return
+    require_person_here("open the pages")
+    server = Servers(folder).find(port)
+    secret = logins.new_link(person or name_here(), server.port)
+    link, direct = opening.links_of(folder, server.url, secret)
+    if as_json:
+        show_json({"link": link, "fallback": direct, "seconds": LINK_MS // 1_000})
+    else:
+        click.echo(link)
+        click.echo(f"the link is good for {LINK_MS // 1_000} s and one login", err=True)
+        show_fallback(direct)
+    leave_trace("opened the pages")
+    if only_prints:
+        return
+    show(logins, link, secret)
+
+
+def show_fallback(direct: str | None) -> None:
+    """Print the link for a browser that does not know the host name of the other."""
+    if direct is not None:
+        click.echo(f"if your browser does not find that address, open {direct}", err=True)
+
+
+def name_here() -> str:
+    """Return the name of the current user, as other people see it."""
+    return shown_name(local_person(os.environ))
+
+
+def show(logins: Logins, link: str, secret: str) -> None:
+    """Open the browser at a link, and wait until the link is used."""
+    if not opening.has_display(os.environ):
+        click.echo("there is no display here: open the link yourself", err=True)
+        return
+    file = opening.open_browser(state_folder(), link)
+    if file is None:
+        click.echo("no browser could be started: open the link yourself", err=True)
+    elif not opening.await_use(logins, secret, file):
+        click.echo("the link was not used in time: `satchel open` makes a new one", err=True)
+
+
+def _list(logins: Logins, *, as_json: bool) -> None:
+    entries = logins.every()
+    if as_json:
+        show_json({"logins": fields_of(entries)})
+        return
+    if not entries:
+        click.echo("no browser is logged in: `satchel open` logs one in", err=True)
+        return
+    rows = [
+        (one.id, one.author, one.token or "a link", local_time(one.created_at), local_time(one.used_at))
+        for one in entries
+    ]
+    show_table(("id", "person", "by", "since", "used"), rows)

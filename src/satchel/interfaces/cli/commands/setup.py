@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
 from satchel.base.errors import ERROR_KINDS, InvalidInput, NotFound, Refused, SatchelError, unknown_name
-from satchel.base.folders import current_folder, home_path
-from satchel.base.paths import StorePlace, locate_store
+from satchel.base.folders import config_folder, current_folder, home_path, state_folder
+from satchel.base.paths import FILE_NAME, FOLDER_NAME, StorePlace, locate_store
+from satchel.base.records import dataclass
 from satchel.client import through_a_server
 from satchel.interfaces.cli.common import is_terminal, json_option, require_person_here, show_json
-from satchel.interfaces.cli.setup_remote import Remote
-from satchel.interfaces.setup.address import plan_no_address
-from satchel.interfaces.setup.all_data import AllData, delete
-from satchel.interfaces.setup.all_data import all_data as deletable
+from satchel.interfaces.setup.address import Remote, plan_no_address
 from satchel.interfaces.setup.checking import ClientCheck, check, is_on_machine, launcher_note, version_note
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Wish
+from satchel.interfaces.setup.entries import find_launcher
 from satchel.interfaces.setup.journal import Journal
-from satchel.interfaces.setup.launcher import find_launcher
 from satchel.interfaces.setup.parts import NAME
 from satchel.interfaces.setup.planning import Plan, carry_out, joined, plan_removal, plan_setup
 from satchel.interfaces.setup.shown import (
@@ -31,8 +32,83 @@ from satchel.interfaces.setup.shown import (
     outcome_lines,
     plan_fields,
 )
-from satchel.interfaces.text.config import server_fields, server_line
+from satchel.interfaces.text.housekeeping import server_fields, server_line
 from satchel.remote.where import server_for
+from satchel.store.known_stores import KnownStore, KnownStores
+from satchel.store.trust import tracked_below
+
+_BESIDE_A_STORE = frozenset({".gitignore", "config.toml", "backups"})
+"""Other files that Satchel creates in a ``.satchel`` folder; the shared text, which stays, is not among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllData:
+    """The files to delete when the user removes all data.
+
+    Attributes:
+        paths: the files and folders to delete.
+        left: one sentence for each thing that is not deleted, with the reason.
+    """
+
+    paths: tuple[Path, ...]
+    left: tuple[str, ...]
+
+
+def _find_all_data() -> AllData:
+    """Return the files of every store registered for this user, and the user's own folders."""
+    paths: list[Path] = []
+    remaining: list[str] = []
+    for store in KnownStores(state_folder()).every():
+        if not store.file.exists():
+            continue
+        reason = _reason_to_leave(store)
+        if reason is not None:
+            remaining.append(f"{store.file}: {reason}")
+            continue
+        folder = store.file.parent
+        tracked = {name.partition("/")[0] for name in tracked_below(folder)}
+        others: list[Path] = []
+        for path in sorted(folder.iterdir()):
+            is_ours = path.name.startswith(FILE_NAME) or path.name in _BESIDE_A_STORE
+            (paths if is_ours and path.name not in tracked else others).append(path)
+        remaining += [f"{path}: it is not Satchel's own, or git carries it" for path in others]
+    for own in (state_folder(), config_folder()):
+        if own.is_symlink():
+            remaining.append(f"{own}: it is a link to {own.resolve()}")
+        elif own.is_dir():
+            paths.append(own)
+    return AllData(tuple(paths), tuple(remaining))
+
+
+def _reason_to_leave(store: KnownStore) -> str | None:
+    # a registered path may by now lead to somebody else's files
+    file = store.file
+    if store.owner is not None:
+        return "it belongs to another user"
+    if file.parent.name != FOLDER_NAME:
+        return f"it lies outside a {FOLDER_NAME} folder"
+    status = file.lstat()
+    if (status.st_dev, status.st_ino) != store.identity or file.resolve() != file:
+        return "another file is there by now"
+    return None
+
+
+def _delete(paths: Sequence[Path], home: Path) -> None:
+    """Delete files and folders, then the parent folders left empty, up to the home folder."""
+    for path in paths:
+        try:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+        except OSError as error:
+            raise Refused(f"{path} cannot be deleted: {error.strerror}", "Check its permissions, and repeat") from error
+    for path in paths:
+        for folder in path.parents if path.is_relative_to(home) else path.parents[:1]:
+            if folder == home or folder.name not in {FOLDER_NAME, ".local", "state", ".config", "share"}:
+                break
+            with suppress(OSError):
+                folder.rmdir()
 
 
 @click.command()
@@ -62,7 +138,7 @@ from satchel.remote.where import server_for
 )
 @click.option("--yes", is_flag=True, help="Set up all that are found, and the project's store, without asking.")
 @json_option
-def command(
+def setup_command(
     clients: tuple[str, ...],
     of_user: bool,
     in_project: bool,
@@ -120,7 +196,7 @@ def command(
         plan = _removal(
             selection, place, store, remote, journal, in_project=in_project, instructions=instructions or all_data
         )
-        data = deletable() if all_data else AllData((), ())
+        data = _find_all_data() if all_data else AllData((), ())
         if not dry_run:
             if data.paths and not yes and not _is_deletion_agreed(data, as_json=as_json):
                 click.echo("nothing was deleted")
@@ -128,7 +204,7 @@ def command(
             if all_data:
                 require_person_here("delete all data")
             carry_out(plan, journal)
-            delete(data.paths, place.home)
+            _delete(data.paths, place.home)
         deleted = [f"{'would delete' if dry_run else 'deleted'} {path}" for path in data.paths]
         remains = [f"left {text}" for text in data.left]
         if all_data and place.project is not None:
@@ -180,7 +256,6 @@ def command(
 
 
 def _documents(store: StorePlace | None) -> str | None:
-    """Return the names of the documents beside a store that holds nothing yet, or None."""
     from satchel.interfaces.cli.opening import opened
     from satchel.keep.documents.reading import FIRST_DOCUMENTS
 
@@ -195,7 +270,7 @@ def _documents(store: StorePlace | None) -> str | None:
 
 
 def _review_documents() -> None:
-    from satchel.interfaces.cli.commands.import_docs import ask
+    from satchel.interfaces.cli.commands.import_cmd import ask
     from satchel.interfaces.cli.opening import opened
 
     with opened(None, None) as satchel:
@@ -203,7 +278,6 @@ def _review_documents() -> None:
 
 
 def _meaning_note(plan: Plan) -> str | None:
-    """Return a note about the extra for search by meaning, where something was set up and it is not installed."""
     from satchel.base.installation import command_adding
     from satchel.find.meaning import is_installed
 
@@ -214,7 +288,7 @@ def _meaning_note(plan: Plan) -> str | None:
 
 
 def _guard_left(root: Path) -> list[str]:
-    from satchel.interfaces.guard.hook import find_hook
+    from satchel.interfaces.cli.commands.guard import find_hook
 
     try:
         hook = find_hook(root)
@@ -242,7 +316,6 @@ def _clients_named(names: tuple[str, ...]) -> list[Client]:
 
 
 def _here(*, in_project: bool) -> tuple[Place, StorePlace | None]:
-    """Return the place of this folder, and the location of its project's store; None outside any project."""
     home = Path(home_path())
     try:
         store: StorePlace | None = locate_store(None, os.environ, current_folder())
@@ -259,14 +332,12 @@ def _clients_here(place: Place, *, may_be_none: bool) -> list[Client]:
     clients = [client for client in CLIENTS.values() if is_on_machine(client, place)]
     if not clients and not may_be_none:
         raise NotFound(
-            "no client was found on this machine",
-            f"Name one ({', '.join(CLIENTS)}), or see `satchel setup --print`",
+            "no client was found on this machine", f"Name one ({', '.join(CLIENTS)}), or see `satchel setup --print`"
         )
     return clients
 
 
 def _with_permissions(clients: list[Client], wish: Wish, plan: Plan) -> Wish:
-    """Ask which client calls need no confirmation, for clients that would ask."""
     from dataclasses import replace
 
     names = {outcome.name for outcome in plan.outcomes for text in outcome.left if "asks before each tool" in text}
@@ -279,7 +350,6 @@ def _with_permissions(clients: list[Client], wish: Wish, plan: Plan) -> Wish:
 
 
 def _store(store: StorePlace | None, *, asks: bool, yes: bool) -> str | None:
-    """Offer to create the project's store; return a message about it."""
     if store is None or store.exists:
         return None
     if not yes and not (asks and click.confirm(f"Make this project's store {store.file}?", default=True)):
@@ -292,7 +362,6 @@ def _store(store: StorePlace | None, *, asks: bool, yes: bool) -> str | None:
 
 
 def _has_server(remote: Remote) -> bool:
-    """Return whether this folder uses a server, so that no store is needed."""
     try:
         return remote.url is not None or server_for(os.environ, current_folder()) is not None
     except SatchelError:
@@ -309,7 +378,6 @@ def _removal(
     in_project: bool,
     instructions: bool,
 ) -> Plan:
-    """Plan the removal: with ``--url`` the address and the named clients, else without clients everything."""
     url = remote.checked_url()
     plans = []
     if url is not None:

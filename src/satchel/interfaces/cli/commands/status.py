@@ -38,7 +38,7 @@ _STYLES: dict[str, dict[str, Any]] = {
 @click.option("--watch", is_flag=True, help="Redraw when something changes, until interrupted.")
 @store_options
 @json_option
-def command(watch: bool, db: str | None, project: str | None, as_json: bool) -> None:
+def status_command(watch: bool, db: str | None, project: str | None, as_json: bool) -> None:
     """Show what needs you, who is at work and in which state, conflicts, and what changed since your last visit.
 
     Nothing is marked as seen or read.
@@ -74,7 +74,6 @@ def _read(satchel: Satchel, *, as_json: bool) -> str:
 
 
 def _follow(satchel: Satchel, *, as_json: bool) -> None:
-    """Print the status after each change of the project."""
     reached: object = None
     read_at = float("-inf")
     while True:
@@ -90,7 +89,6 @@ def _follow(satchel: Satchel, *, as_json: bool) -> None:
 
 
 def _draw(text: str) -> None:
-    """Print a screen over the previous one; without a terminal, after it."""
     if not sys.stdout.isatty():
         click.echo(f"{text}\n")
         return

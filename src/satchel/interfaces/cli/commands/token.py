@@ -19,14 +19,14 @@ from satchel.interfaces.http.access import AGENT, ROLES
 from satchel.interfaces.http.databases import Databases, configuration_file, store_of
 from satchel.interfaces.http.tokens import REVOKED, Token, Tokens
 from satchel.interfaces.text.json import fields_of
-from satchel.interfaces.text.tables import local_time, show_table
+from satchel.interfaces.text.lists import local_time, show_table
 from satchel.keep import projects
 
 _NEVER = "never"
 
 
 @click.group(cls=SuggestingGroup)
-def command() -> None:
+def token_command() -> None:
     """Make, list and revoke the tokens that give access to `satchel serve`.
 
     They lie in your own state folder, in no store: a backup that is restored brings back none that was revoked.
@@ -37,7 +37,7 @@ def command() -> None:
     """
 
 
-@command.command()
+@token_command.command()
 @click.argument("name")
 @store_options
 @click.option("--database", metavar="NAME", help="A database of the server's configuration, instead of a file.")
@@ -98,13 +98,7 @@ def new(
             )
         project_name, is_new = _project(satchel)
         token, text = Tokens(state_folder(), system_clock).new(
-            name,
-            store=store,
-            project=project_name,
-            role=role,
-            agent=agent,
-            read_only=read_only,
-            expires_at=expires_at,
+            name, store=store, project=project_name, role=role, agent=agent, read_only=read_only, expires_at=expires_at
         )
         satchel.housekeeping.record_action(f"made the token {token.name} of role {role}")
     if as_json:
@@ -122,7 +116,7 @@ def new(
     click.echo(text)
 
 
-@command.command("list")
+@token_command.command("list")
 @json_option
 def list_tokens(as_json: bool) -> None:
     """List your tokens, of all stores.
@@ -145,7 +139,7 @@ def list_tokens(as_json: bool) -> None:
     show_table(headings, [_row(token) for token in tokens], usual={"store": stores.pop()} if len(stores) == 1 else None)
 
 
-@command.command()
+@token_command.command()
 @click.argument("name_or_id")
 @json_option
 def revoke(name_or_id: str, as_json: bool) -> None:
@@ -170,7 +164,6 @@ def revoke(name_or_id: str, as_json: bool) -> None:
 def _opened(
     db: str | None, project: str | None, database: str | None, configuration: Path | None
 ) -> AbstractContextManager[Satchel]:
-    """Open the store for a new token."""
     if database is None:
         return opened(db, project)
     if db is not None:
@@ -182,7 +175,6 @@ def _opened(
 
 
 def _project(satchel: Satchel) -> tuple[str, bool]:
-    """Return the name of a Satchel's project, and whether it is still empty."""
     work = satchel.workplace
     with work.engine.read() as transaction:
         project = projects.find(transaction, work)
@@ -190,11 +182,6 @@ def _project(satchel: Satchel) -> tuple[str, bool]:
 
 
 def _expiry(text: str, now: int) -> int | None:
-    """Parse an expiry: a duration, a time, or never.
-
-    Raises:
-        InvalidInput: it is none of these, or not in the future.
-    """
     if text.strip().lower() == _NEVER:
         return None
     try:

@@ -8,19 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from satchel.interfaces.web.pages import (
-    conversations,
-    decisions,
-    errors,
+    activity,
+    agents,
+    health,
     items,
+    memory,
     messages,
-    new,
-    notes,
     overview,
-    rules,
-    runs,
-    search,
-    sharing,
-    tokens,
+    proposals,
+    writing,
 )
 from satchel.interfaces.web.request import Action, Notice, View
 
@@ -28,22 +24,18 @@ start = overview.start
 
 PAGES: Mapping[str, View] = {
     **overview.PAGES,
-    **search.PAGES,
+    **activity.PAGES,
+    **memory.PAGES,
     **items.PAGES,
-    **decisions.PAGES,
-    **rules.PAGES,
-    **notes.PAGES,
-    **errors.PAGES,
+    **proposals.PAGES,
+    **agents.PAGES,
     **messages.PAGES,
-    **runs.PAGES,
-    **conversations.PAGES,
-    **sharing.PAGES,
-    **tokens.PAGES,
-    **new.PAGES,
+    **health.PAGES,
+    **writing.PAGES,
 }
 """The pages by their path below ``/p/PROJECT``; each has its JSON at the path with ``.json``."""
 
-_ACTING = (overview, items, decisions, rules, notes, messages, runs, sharing)
+_ACTING = (overview, items, writing, messages, proposals)
 
 ACTIONS: Mapping[str, Action] = {path: action for one in _ACTING for path, action in one.ACTIONS.items()}
 """The actions by their path below ``/p/PROJECT``."""
@@ -52,19 +44,29 @@ NOTICES: Mapping[str, Notice] = {word: notice for one in _ACTING for word, notic
 """The confirmations of actions."""
 
 PLACES = (
-    ("/", "Overview", "r"),
-    ("/search", "Search", "f"),
-    ("/decisions", "Decisions", "d"),
-    ("/rules", "Rules", "u"),
-    ("/notes", "Notes", "n"),
-    ("/errors", "Errors", "e"),
-    ("/messages", "Messages", "t"),
-    ("/runs", "Runs", "o"),
-    ("/packages", "Packages", "p"),
-    ("/strategies", "Strategies", "s"),
-    ("/conversations", "Conversations", "c"),
-    ("/shared", "Shared", "h"),
-    ("/tokens", "Tokens", "k"),
-    ("/new", "New", "w"),
+    ("/", "Overview", "o"),
+    ("/activity", "Activity", "a"),
+    ("/memory", "Memory", "m"),
+    ("/agents", "Agents", "s"),
+    ("/health", "Health", "h"),
 )
 """The navigation of a project: path, name, and the key that opens it after ``g``."""
+
+MOVED: Mapping[str, str] = {
+    "/search": "/memory",
+    "/decisions": "/memory?kind=decision",
+    "/decisions/{ref}": "/items/{ref}",
+    "/rules": "/memory?kind=constraint",
+    "/notes": "/memory?kind=entry",
+    "/errors": "/memory?kind=error_pattern",
+    "/errors/{ref}": "/items/{ref}",
+    "/packages": "/memory?kind=package",
+    "/strategies": "/memory?kind=strategy",
+    "/shared": "/proposals",
+    "/runs": "/agents",
+    "/tokens": "/health",
+    "/conversations": "/health",
+    "/conversations/{number}": "/health",
+    "/sections/{name}": "/",
+}
+"""The addresses of former pages, with those that replace them."""

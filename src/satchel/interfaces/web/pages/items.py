@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import zip_longest
 from typing import Any
 from urllib.parse import urlencode
 
 from satchel.base.errors import Conflict, InvalidInput, Refused
+from satchel.base.paging import Page as Part
 from satchel.base.records import NamedTuple
 from satchel.interfaces.text.json import fields_of
-from satchel.interfaces.web.listing import now, offset
-from satchel.interfaces.web.pages.search import NAMES
-from satchel.interfaces.web.rendering import ROOM, WHOLE, fit
+from satchel.interfaces.web.difference import Line, compare
+from satchel.interfaces.web.pages.memory import KEPT, NAMES, flags_of, row_of, title_of
+from satchel.interfaces.web.rendering import ROOM, WHOLE, brief, fit
 from satchel.interfaces.web.request import (
     WITHDRAWN,
     Action,
@@ -23,9 +25,12 @@ from satchel.interfaces.web.request import (
     View,
     as_text,
     edit_conflict,
+    form_page,
+    now,
+    offset,
 )
 from satchel.keep.constraints import Constraint
-from satchel.keep.decisions.records import Decision
+from satchel.keep.decisions.records import Decision, DecisionState
 from satchel.keep.entries.records import STRUCTURED_TYPES, Entry
 from satchel.keep.items import Item
 from satchel.keep.packages.records import PackageContent
@@ -34,6 +39,7 @@ from satchel.keep.shared.markdown import SHAPES
 
 _TEXTS = ("content", "message", "text", "value", "insight", "description", "rationale", "reason", "error")
 _SOLUTION = "solution"
+_REVISIONS, _MOST_RELATED, _DIFF_CHARS = 10, 5, 4_000
 _STATES = 5
 """The latest states of an item elsewhere that are shown."""
 
@@ -51,19 +57,16 @@ _LABELS = {
 }
 """The labels of fields that are not their names."""
 
-_HIDDEN = frozenset({"id", "uid", "seq", "hash", "score", "notes", "ttl_days", "kind"})
+_HIDDEN = frozenset({"id", "uid", "seq", "hash", "score", "notes", "ttl_days", "kind", "solutions", "rationale"})
 """Fields without meaning to a person; the JSON has them."""
 
 _LISTS = {
-    "run_id": ("/notes", "run"),
-    "task_id": ("/notes", "task"),
-    "loop_id": ("/notes", "loop"),
-    "file": ("/notes", "file"),
-    "topic": ("/strategies", "topic"),
-    "category": ("/rules", "category"),
-    "agent": ("/search", "author"),
+    "run_id": ("/memory", "run"),
+    "task_id": ("/memory", "task"),
+    "loop_id": ("/memory", "loop"),
+    "file": ("/memory", "file"),
+    "agent": ("/memory", "author"),
     "from": ("/messages", "agent"),
-    "error_type": ("/errors", "type"),
 }
 """The list of items with the same value in a field, and its filter."""
 
@@ -90,32 +93,42 @@ class Fact(NamedTuple):
 
 
 def item(request: PageRequest) -> Page:
-    """Return an item, a long one in parts."""
+    """Return an item, a long one in parts, with its history, uses and actions."""
     first = offset(request)
     result = request.reader.items.read([request.path["ref"]])
     one = result.items[0]
     has_text, text, facts = _content(request, one)
     part = fit(text[first : first + WHOLE], ROOM)
-    here = request.item_page(one.ref)
-    history = None if one.kind == _SOLUTION else request.reader.room.history(one.ref)
+    here, room = request.item_page(one.ref), request.reader.room
+    history = None if one.kind == _SOLUTION else room.history(one.ref)
+    revisions = _revisions(request, one.record) if isinstance(one.record, Decision) else None
+    error = room.error(one.ref) if one.kind == "error_pattern" else None
+    related = [] if one.kind == _SOLUTION else _related(request, one)
+    title = title_of(one.record)
     context = {
         "item": one,
-        "kind": NAMES.get(one.kind, (one.kind,))[0],
+        "kind": NAMES.get(one.kind, (one.kind, one.kind)),
+        "title": title,
+        "row": row_of(request, one, None if one.kind == _SOLUTION else flags_of(request, [one.ref]).get(one.ref)),
         "has_text": has_text,
         "text": part,
+        "why": str(getattr(one.record, "rationale", None) or ""),
         "before": f"{here}?offset={max(0, first - WHOLE)}" if first else None,
         "after": f"{here}?offset={first + len(part)}" if len(text) > first + len(part) else None,
         "characters": len(text),
         "facts": facts,
         "history": history,
+        "revisions": revisions,
+        "error": error,
+        "related": related,
         "states": [(state, as_text(fields_of(state.line))) for state in one.kept_states[:_STATES]],
         "citation": one.record.citation if isinstance(one.record, Entry) else None,
         "allowed": _allowed(request, one),
         "message": one.record if one.kind == "message" else None,
         "now": now(request),
     }
-    data = {"items": fields_of(result.items), "notes": result.notes, "history": history}
-    return Page(f"{one.ref} in {request.project.name}", "item.html", context, data, request.project)
+    data = {"items": fields_of(result.items), "notes": result.notes, "history": history, "error": error}
+    return Page(brief(title, 80), "item.html", context, data, request.project, "/memory")
 
 
 def edit(request: PageRequest) -> Page:
@@ -128,17 +141,33 @@ def edit(request: PageRequest) -> Page:
     fields = _editable(one.record)
     if fields is None:
         raise Conflict(f"{one.ref} cannot be changed here", "Decisions, rules and text notes can")
-    path = "/decisions" if isinstance(one.record, Decision) else f"/items/{one.ref}/correct"
-    context = {"path": path, "values": fields, "ref": one.ref}
-    return Page(f"Change {one.ref}", "edit.html", context, fields, request.project)
+    path, button = (
+        ("/decisions", "Decide") if isinstance(one.record, Decision) else (f"/items/{one.ref}/correct", "Save")
+    )
+    title, back = f"Change {title_of(one.record)}", f"/items/{one.ref}"
+    return form_page(request, title, path, button, fields, place="/memory", back=back, data=fields)
 
 
 def forget_form(request: PageRequest) -> Page:
     """Return what deleting an item would remove, with the form that does it."""
     _refuse_token(request)
     preview = request.satchel.housekeeping.forget(request.path["ref"], dry_run=True)
-    context = {"preview": preview, "text": as_text(preview.text)}
-    return Page(f"Delete {preview.ref}", "forget.html", context, preview, request.project)
+    files = (("Copies that remain", preview.still_in), ("Backups that cannot be read", preview.unreadable))
+    return form_page(
+        request,
+        f"Delete {preview.ref} permanently?",
+        f"/items/{preview.ref}/forget",
+        f"Delete {preview.ref} permanently",
+        {"confirm": ""},
+        place="/memory",
+        explained=(
+            "It goes with its history and the record of its deliveries. This cannot be undone; retracting can.",
+        ),
+        texts=[("Text", as_text(preview.text)), *((title, "\n".join(map(str, some))) for title, some in files if some)],
+        labels={"confirm": f"Type {preview.ref} to confirm"},
+        back=f"/items/{preview.ref}",
+        data=preview,
+    )
 
 
 def forget(request: PageRequest) -> ActionResult:
@@ -297,6 +326,62 @@ def _replacement_conflict(request: PageRequest, record: Entry | Constraint, erro
         theirs, button = {f"Text of {heir}": as_text(text)}, f"Replace {heir} by yours"
     path = f"/items/{heir or record.ref}/correct"
     return edit_conflict(request, f"{record.ref} is no longer valid", theirs, path, button, supersedes=heir or "")
+
+
+class Revision(NamedTuple):
+    """One revision of a decision.
+
+    Attributes:
+        lines: the difference from the one before; of the first the value.
+        rationale: the new reason; empty where the old one stayed.
+        set_at: milliseconds UTC.
+        fields: the name, the old and the new text of whatever else changed.
+    """
+
+    number: int
+    agent: str | None
+    lines: tuple[Line, ...]
+    rationale: str
+    set_at: int
+    fields: tuple[tuple[str, str, str], ...]
+
+
+def _revisions(request: PageRequest, current: Decision) -> Part[Revision]:
+    """Return the revisions of a decision, the latest first."""
+    first = request.number("revisions", 0)
+    # one state more than is shown, to compare the last one with; the current state is not in the history
+    limit, skipped = (_REVISIONS + 1, first - 1) if first else (_REVISIONS, 0)
+    history = request.reader.decisions.get(current.key, limit=limit, offset=skipped).history
+    states: list[Decision | DecisionState] = [*([] if first else [current]), *history.items]
+    pairs = zip_longest(states[:_REVISIONS], states[1 : _REVISIONS + 1])
+    revisions = tuple(_revision(state, before) for state, before in pairs if state is not None)
+    return Part(revisions, history.total + 1, first, _REVISIONS)
+
+
+def _revision(state: Decision | DecisionState, before: Decision | DecisionState | None) -> Revision:
+    set_at = state.updated_at if isinstance(state, Decision) else state.set_at
+    value = str(state.value)[:_DIFF_CHARS]
+    if before is None:
+        return Revision(state.revision, state.agent, compare(value, value), state.rationale or "", set_at, ())
+    fields = tuple(
+        (name, old, new)
+        for name in ("status", "version", "layer", "tags", "scopes", "paths")
+        if (old := _text(getattr(before, name))) != (new := _text(getattr(state, name)))
+    )
+    lines = () if state.value == before.value else compare(str(before.value)[:_DIFF_CHARS], value)
+    rationale = "" if state.rationale == before.rationale else state.rationale or ""
+    return Revision(state.revision, state.agent, lines, rationale, set_at, fields)
+
+
+def _text(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, (tuple, list)) else "" if value is None else str(value)
+
+
+def _related(request: PageRequest, one: Item) -> list[tuple[str, str, str]]:
+    """Return the short id, kind and title of items like another."""
+    results = request.reader.finding.search(like=one.ref, kinds=KEPT, limit=_MOST_RELATED).results
+    items = request.reader.items.read([other.ref for other in results]).items if results else ()
+    return [(other.ref, NAMES.get(other.kind, (other.kind,))[0].lower(), title_of(other.record)) for other in items]
 
 
 def _undo(correction: int | None) -> dict[str, str | int]:

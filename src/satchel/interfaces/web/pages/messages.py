@@ -7,12 +7,21 @@ from urllib.parse import urlencode
 
 from satchel.base.errors import Conflict, NotFound
 from satchel.find.kind import Kind
-from satchel.interfaces.web.listing import Field, chosen_filters, now
-from satchel.interfaces.web.request import Action, ActionResult, EditConflict, Notice, Page, PageRequest, View
+from satchel.interfaces.web.request import (
+    Action,
+    ActionResult,
+    EditConflict,
+    Notice,
+    Page,
+    PageRequest,
+    View,
+    form_page,
+    now,
+)
 from satchel.keep.messages.records import Message
+from satchel.keep.names import shown_name
 
-_FIELDS = (Field("agent", "Agent"),)
-_THREADS = 20
+_THREADS, _CHARS = 20, 300
 _MESSAGES = 6
 """Messages of each thread in the list."""
 
@@ -22,30 +31,38 @@ _DEEPEST = 6
 
 def messages(request: PageRequest) -> Page:
     """Return the threads, the one with the latest message first."""
-    filters = chosen_filters(request, _FIELDS)
-    before = request.values.get("before") or None
-    threads = request.reader.room.threads(**filters, before=before, limit=_THREADS)
+    agent, before = request.optional("agent"), request.optional("before")
+    threads = request.reader.room.threads(agent=agent, before=before, limit=_THREADS)
+    filters = {} if agent is None else {"agent": agent}
     here = f"{request.here}/messages"
     context = {
         "threads": threads,
-        "most": _MESSAGES,
+        "shown": _MESSAGES,
+        "most": _CHARS,
         "deepest": _DEEPEST,
-        "path": "/messages",
-        "fields": _FIELDS,
-        "chosen": filters,
+        "agent": agent,
         "newer": f"{here}?{urlencode(filters)}" if before else None,
         "older": f"{here}?{urlencode(filters | {'before': threads.before})}" if threads.before else None,
         "now": threads.asked_at,
     }
-    return Page(f"Messages in {request.project.name}", "messages.html", context, threads, request.project)
+    return Page("Messages", "messages.html", context, threads, request.project, "/activity")
 
 
 def thread(request: PageRequest) -> Page:
-    """Return the thread of a message."""
+    """Return the thread of a message, with the form that answers it."""
     ref = request.path["ref"]
     content = request.reader.room.thread(ref)
-    context = {"thread": content, "deepest": _DEEPEST, "now": now(request), "ref": ref}
-    return Page(f"Thread {content.thread} in {request.project.name}", "thread.html", context, content, request.project)
+    message = next((one.message for one in content.messages if one.message.ref == ref), None)
+    answered_by = None if message is None else message.answered_by
+    context = {
+        "thread": content,
+        "most": min(8_000, 60_000 // max(1, len(content.messages))),
+        "deepest": _DEEPEST,
+        "now": now(request),
+        "ref": ref,
+        "answered_by": "" if answered_by is None else Kind.MESSAGE.ref(answered_by),
+    }
+    return Page(f"Thread {content.thread}", "messages.html", context, content, request.project, "/activity")
 
 
 def send(request: PageRequest) -> ActionResult:
@@ -70,9 +87,7 @@ def answer(request: PageRequest) -> ActionResult:
         other = "" if message.answered_by is None else Kind.MESSAGE.ref(message.answered_by)
         if other == answered_by:
             raise
-        context = {"message": message, "other": _load(request, other) if other else None, "text": text}
-        page = Page(f"{ref} was answered in the meantime", "answered.html", context, None, request.project)
-        raise EditConflict(page) from None
+        raise _answered(request, ref, other, text) from None
     return ActionResult("answered", message.ref, f"{request.here}/")
 
 
@@ -106,6 +121,18 @@ NOTICES: Mapping[str, Notice] = {
     "unread": Notice("Marked as unread"),
     "sent": Notice("Your message was sent"),
 }
+
+
+def _answered(request: PageRequest, ref: str, other: str, text: str) -> EditConflict:
+    """Return the conflict of an answer, with the form that sends it all the same."""
+    texts = []
+    if other:
+        answer = _load(request, other)
+        texts = [(f"{shown_name(answer.sender or 'Someone')} has answered", answer.message)]
+    explained = "Your answer was not sent." if other else "Your answer was not sent. The other answer was deleted."
+    fields = {"answered_by": other, "text": text}
+    title, path = f"{ref} was answered in the meantime", f"/messages/{ref}/answer"
+    return EditConflict(form_page(request, title, path, "Send mine too", fields, explained=(explained,), texts=texts))
 
 
 def _load(request: PageRequest, ref: str) -> Message:

@@ -1,21 +1,15 @@
-"""The list of projects, and the overview of one: needs, changes, agents and conflicts, with the actions on them."""
+"""The list of projects, and the overview of one: needs, conflicts, agents and a timeline, with the actions on them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from satchel.base.errors import Conflict, InvalidInput, NotFound
-from satchel.brief.room.touched import TOUCHED_BY
+from satchel.base.errors import Conflict, InvalidInput
+from satchel.brief.room.records import Since
+from satchel.interfaces.web import rows, timeline
 from satchel.interfaces.web.request import Action, ActionResult, Notice, Page, PageRequest, View
 
-SECTIONS = {
-    "needs": ("1", "Needs you"),
-    "since": ("2", "New since your last visit"),
-    "where": ("3", "Agents"),
-    "collisions": ("4", "Conflicts"),
-}
-"""The sections of the overview, each with its key and heading."""
+_MOST_SENT = 3
 
 
 def start(request: PageRequest) -> Page:
@@ -27,23 +21,50 @@ def start(request: PageRequest) -> Page:
 
 def overview(request: PageRequest) -> Page:
     """Return the overview of a project."""
-    project, satchel = request.project, request.satchel
+    project, room = request.project, request.satchel.room
     # read first, so that the event stream reports everything that comes later
-    cursor = satchel.room.reached().cursor
-    sections: dict[str, Any] = {name: getattr(satchel.room, name)() for name in SECTIONS}
-    data = {"project": project.name, "person": request.login.author, "cursor": cursor, **sections}
-    context = {"headings": SECTIONS, "touched_by": TOUCHED_BY, "sections": sections, "cursor": cursor}
-    return Page(project.name, "overview.html", context, data, project, sections["needs"].total)
+    cursor = room.reached().cursor
+    needs, since, where, conflicts = room.needs(), room.since(), room.where(), room.conflicts()
+    team = where.team
+    urgent, rest, rest_names = rows.need_rows(needs)
+    agent_parts, need_parts = rows.headline(team, [*urgent, *rest], conflicts.files)
+    active = [one for one in rows.in_order(team.sessions) if one.state.name != "ended"]
+    sent = room.sent(limit=_MOST_SENT)
+    is_new = not team.total and not team.earlier and not needs.total
+    context = {
+        "is_new": is_new,
+        "store": project.store,
+        "needs": needs,
+        "since": since,
+        "urgent": urgent,
+        "rest": rest,
+        "rest_names": rest_names,
+        "conflicts": conflicts,
+        "agent_parts": agent_parts,
+        "need_parts": need_parts,
+        "active": active,
+        "ended": team.total - len(active),
+        "sent": sent.items,
+        "timeline": timeline.of_team(where, timeline.chosen_hours(request.values)),
+        "now": needs.asked_at,
+        "cursor": cursor,
+    }
+    data = {
+        "project": project.name,
+        "person": request.login.author,
+        "cursor": cursor,
+        "needs": needs,
+        "since": since,
+        "where": where,
+        "conflicts": conflicts,
+        "sent": sent,
+    }
+    return Page(project.name, "overview.html", context, data, project, "/", (needs.total, new_count(since)))
 
 
-def section(request: PageRequest) -> Page:
-    """Return one section of the overview."""
-    name = request.path["section"]
-    if name not in SECTIONS:
-        raise NotFound(f"there is no section {name[:80]!r}", f"Open one of {', '.join(SECTIONS)}")
-    content = getattr(request.satchel.room, name)()
-    context = {"name": name, "section": content, "headings": SECTIONS, "touched_by": TOUCHED_BY}
-    return Page(SECTIONS[name][1], "section.html", context, content, request.project, 0)
+def new_count(since: Since) -> int:
+    """Return the number of changes that the person has not seen."""
+    return sum(count for _, count in since.totals)
 
 
 def release(request: PageRequest) -> ActionResult:
@@ -51,8 +72,14 @@ def release(request: PageRequest) -> ActionResult:
     session, expires, path = (*request.values.get("claim", "").split(" ", 2), "", "", "")[:3]
     if not (session and path and expires.isascii() and expires.isdigit() and len(expires) <= 18):
         raise InvalidInput("the form names no claim", "Reload the page and submit again")
-    request.satchel.room.release(session, path, int(expires))
-    return ActionResult("released")
+    released = request.satchel.room.release(session, path, int(expires))
+    return ActionResult("released", undo={"ending": released.ending})
+
+
+def restore(request: PageRequest) -> ActionResult:
+    """Restore a claim that the person has ended."""
+    request.satchel.room.restore_claim(request.number("ending"))
+    return ActionResult("restored-claim")
 
 
 def see(request: PageRequest) -> ActionResult:
@@ -71,11 +98,17 @@ def unsee(request: PageRequest) -> ActionResult:
     return ActionResult("unseen")
 
 
-PAGES: Mapping[str, View] = {"/": overview, "/sections/{section}": section}
-ACTIONS: Mapping[str, Action] = {"/claims/release": release, "/seen": see, "/seen/undo": unsee}
+PAGES: Mapping[str, View] = {"/": overview}
+ACTIONS: Mapping[str, Action] = {
+    "/claims/release": release,
+    "/claims/restore": restore,
+    "/seen": see,
+    "/seen/undo": unsee,
+}
 NOTICES: Mapping[str, Notice] = {
-    "released": Notice("The claim has ended, and its holder got a message"),
-    "seen": Notice("Marked as seen"),
-    "seen-one": Notice("Marked as seen", "/seen/undo"),
+    "released": Notice("The claim has ended, and its holder got a message", "/claims/restore"),
+    "restored-claim": Notice("The claim is its holder's again"),
+    "seen": Notice("Marked as read"),
+    "seen-one": Notice("Marked as read", "/seen/undo"),
     "unseen": Notice("Shown again"),
 }

@@ -1,167 +1,173 @@
 "use strict";
 (() => {
   const TOGETHER_MS = 30; // events within this time cause one load
-  const GAP_MS = 200; // least time between two loads of a section; doubles up to the next while events continue
+  const GAP_MS = 200; // least time between two loads; doubles up to the next while events continue
   const MOST_GAP_MS = 1000;
-  const RENEW_MS = 60000; // everything is loaded after this time even without an event
-  const COUNT_MS = 30000; // a hidden page loads its count this often
+  const RENEW_MS = 60000; // the page is loaded after this time even without an event
+  const HIDDEN_MS = 30000; // a hidden page loads its count this often
   const RETRY_MS = 3000;
   const TICK_MS = 10000;
   const ASLEEP_MS = 30000; // a longer gap between two ticks means that the machine slept
-  const here = document.body.dataset.project;
-  const cursorMeta = document.querySelector("meta[name=cursor]");
-  const title = document.title.replace(/^\(\d+\) /, "");
+  const { project, cursor } = document.body.dataset;
 
-  // times in the reader's time zone
+  // times in the reader's time zone; a server without the reader's zone writes UTC
   const words = (milliseconds) => {
     const minutes = Math.floor(Math.max(0, milliseconds) / 60000);
     if (minutes < 120) return minutes ? `${minutes} min` : "less than 1 min";
-    return minutes < 2880 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 1440)} days`;
+    return `${Math.floor(minutes / 60)} h`;
   };
-  const showTimes = () => {
-    for (const time of document.querySelectorAll("time[datetime]")) {
+  const day = (at) => at.toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" }).replace(",", "");
+  const showTimes = (root = document) => {
+    for (const time of root.querySelectorAll("time[datetime]")) {
       const at = new Date(time.dateTime);
       if (Number.isNaN(at.getTime())) continue;
-      const local = at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
-      time.title = local;
-      if ("ago" in time.dataset) time.textContent = `${words(Date.now() - at)} ago`;
-      else if ("left" in time.dataset) time.textContent = at > Date.now() ? `${words(at - Date.now())} left` : "expired";
-      else time.textContent = local;
+      const passed = Date.now() - at;
+      time.title = at.toLocaleString(undefined, { dateStyle: "full", timeStyle: "medium" });
+      let text = day(at);
+      if ("clock" in time.dataset) text = at.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+      else if ("day" in time.dataset) text = at.toLocaleString("en-GB", { day: "numeric", month: "short" });
+      else if ("left" in time.dataset) text = passed < 0 ? `${words(-passed)} left` : "expired";
+      else if ("ago" in time.dataset && passed < 86400000) text = `${words(passed)}${time.dataset.ago}`;
+      if (time.textContent !== text) time.textContent = text;
+    }
+    for (const one of root.querySelectorAll("title[data-at]")) {
+      const clock = (at) => new Date(Number(at)).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+      const text = one.textContent.replace(/^.* UTC/, one.dataset.to ? `${clock(one.dataset.at)}–${clock(one.dataset.to)}` : clock(one.dataset.at));
+      if (one.textContent !== text) one.textContent = text;
+    }
+    for (const axis of root.querySelectorAll("text[data-at]")) {
+      const text = new Date(Number(axis.dataset.at)).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+      if (axis.textContent !== text) axis.textContent = text;
     }
   };
 
-  // title and icon show the count
+  const icon = document.querySelector("link[rel=icon]");
+  const plainIcon = icon && icon.href;
   const showCount = (count) => {
-    document.title = count ? `(${count}) ${title}` : title;
-    const icon = document.querySelector("link[rel=icon]");
     if (!icon) return;
-    if (!icon.dataset.plain) icon.dataset.plain = icon.href;
-    if (!count) { icon.href = icon.dataset.plain; return; }
     const text = count > 99 ? "99" : String(count);
-    const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect x="1" y="5" width="24" height="24" rx="4" fill="#2f6f5e"/><circle cx="20" cy="12" r="12" fill="#b3401a"/><text x="20" y="17.5" font-size="15" font-family="sans-serif" font-weight="700" text-anchor="middle" fill="#fff">${text}</text></svg>`;
-    icon.href = `data:image/svg+xml,${encodeURIComponent(svg)}`;
+    const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect x="1" y="5" width="24" height="24" rx="4" fill="#5a5e64"/><circle cx="20" cy="12" r="12" fill="#b3261e"/><text x="20" y="17.5" font-size="15" font-family="sans-serif" font-weight="700" text-anchor="middle" fill="#fff">${text}</text></svg>`;
+    icon.href = count ? `data:image/svg+xml,${encodeURIComponent(svg)}` : plainIcon;
   };
 
-  // a section is reloaded after events of the kinds in its data-kinds
+  // a change of the server's page goes into the page without moving what the person reads, writes or has opened
+  const isWritten = (one) => one.matches("textarea, input:not([type=hidden])") && (one.value !== one.defaultValue || one === document.activeElement);
+  const isBusy = (one) => one.nodeType === 1 && [one, ...one.querySelectorAll("textarea, input")].some(isWritten);
+  const update = (old, now) => {
+    if (old.isEqualNode(now)) return;
+    if (old.nodeType !== now.nodeType || old.nodeName !== now.nodeName) { old.replaceWith(now); return; }
+    if (old.nodeType !== 1) { old.nodeValue = now.nodeValue; return; }
+    if (isWritten(old)) return;
+    for (const { name } of [...old.attributes]) if (!now.hasAttribute(name) && name !== "open" && name !== "tabindex") old.removeAttribute(name);
+    for (const { name, value } of now.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    if (old.matches("time, [data-at]")) return;
+    const ids = new Set([...now.children].map((one) => one.id).filter(Boolean));
+    for (const one of [...old.children]) if (one.id && !ids.has(one.id) && !isBusy(one)) one.remove();
+    let at = old.firstChild;
+    for (const next of [...now.childNodes]) {
+      while (at && at.id && !ids.has(at.id)) at = at.nextSibling; // is being written in
+      const same = next.id ? [...old.children].find((one) => one.id === next.id) : at && !at.id ? at : null;
+      if (!same) { old.insertBefore(next, at); continue; }
+      if (same !== at) old.insertBefore(same, at);
+      at = same.nextSibling;
+      update(same, next);
+    }
+    while (at) { const rest = at.nextSibling; if (!isBusy(at)) at.remove(); at = rest; }
+  };
+
   class Failure extends Error {
     constructor(text, isLogin = false) { super(text); this.isLogin = isLogin; }
   }
-  const ask = async (name) => {
+  const read = async () => {
     let answer;
     try {
-      answer = await fetch(`${here}sections/${name}`, { headers: { Accept: "text/html" }, redirect: "manual" });
+      answer = await fetch(location.href, { headers: { Accept: "text/html" }, redirect: "manual" });
     } catch { throw new Failure("the server does not answer"); }
     // a redirect to the login means that the login has ended
     if (answer.type === "opaqueredirect" || answer.status === 401) throw new Failure("logged out", true);
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const section = page.querySelector("section");
-    if (answer.ok && section) return section;
-    const messages = [...page.querySelectorAll("main p.text")].map((one) => one.textContent);
+    if (answer.ok) return page;
+    const messages = [...page.querySelectorAll("main [data-problem]")].map((one) => one.textContent);
     throw new Failure(messages.join(". ") || `the server answers ${answer.status}`);
   };
-  const isWritten = (section) => [...section.querySelectorAll("textarea, input[type=text]")].some((one) => one.value !== one.defaultValue);
-  const renew = (section, part) => {
-    if (part.dataset.count !== undefined) { section.dataset.count = part.dataset.count; showCount(Number(part.dataset.count)); }
-    if (isWritten(section)) merge(section, part);
-    else {
-      const focusAgain = focusIn(section);
-      section.replaceChildren(...part.childNodes);
-      focusAgain();
+  const renew = (page) => {
+    const count = Number(page.body.dataset.count || 0);
+    document.title = page.title;
+    showCount(count);
+    showTimes(page);
+    for (const part of ["nav.nav", "main"]) {
+      const [old, now] = [document.querySelector(part), page.querySelector(part)];
+      // a confirmation stays until the person leaves
+      if (old && now) update(old, now);
     }
     showTimes();
   };
-  // keep the focus: an element without an id is found by its place in its item, else the heading gets it
-  const focusIn = (section) => {
-    const at = document.activeElement;
-    if (!section.contains(at)) return () => {};
-    const { id } = at.id ? at : at.closest(".item") || section;
-    const all = () => [document.getElementById(id), ...(document.getElementById(id)?.querySelectorAll("a, button, input, textarea, select, summary") || [])];
-    const number = all().indexOf(at);
-    return () => (all()[number] || section.querySelector("h2")).focus({ preventScroll: true });
+
+  const load = { isDue: false, isBusy: false, timer: 0, gap: GAP_MS, at: -Infinity };
+  const plan = () => {
+    if (!load.isDue || load.isBusy || load.timer || !source) return;
+    const passed = performance.now() - load.at;
+    if (passed > 2 * MOST_GAP_MS) load.gap = GAP_MS;
+    load.timer = setTimeout(run, Math.max(TOGETHER_MS, load.gap - passed));
   };
-  // while the person is typing, only new items are added, on top
-  const merge = (section, part) => {
-    const list = section.querySelector("ul.list");
-    const count = section.querySelector(".count");
-    if (count) count.textContent = part.querySelector(".count").textContent;
-    for (const item of [...part.querySelectorAll(".item")].reverse()) {
-      if (list && item.id && !document.getElementById(item.id)) list.prepend(item);
-    }
-  };
-  const parts = [...document.querySelectorAll("section[data-key]")].map((section) => (
-    { section, kinds: (section.dataset.kinds || "").split(" "), isDue: false, isBusy: false, timer: 0, gap: GAP_MS, at: -Infinity }
-  ));
-  const touch = (kind) => {
-    for (const part of parts) if (!kind || part.kinds.includes(kind)) { part.isDue = true; plan(part); }
-  };
-  // load at once after a pause, and less often while events continue
-  const plan = (part) => {
-    if (!part.isDue || part.isBusy || part.timer || !source) return;
-    const passed = performance.now() - part.at;
-    if (passed > 2 * MOST_GAP_MS) part.gap = GAP_MS;
-    part.timer = setTimeout(load, Math.max(TOGETHER_MS, part.gap - passed), part);
-  };
-  const load = async (part) => {
-    Object.assign(part, { timer: 0, isDue: false, isBusy: true, at: performance.now() });
-    try {
-      renew(part.section, await ask(part.section.id));
-    } catch (failure) {
-      part.isDue = true;
-      rest(failure);
-    }
+  const run = async () => {
+    Object.assign(load, { timer: 0, isDue: false, isBusy: true, at: performance.now() });
+    try { renew(await read()); } catch (failure) { load.isDue = true; rest(failure); }
     // load less often from a slow server
-    part.gap = Math.max(Math.min(MOST_GAP_MS, 2 * part.gap), 5 * (performance.now() - part.at));
-    part.isBusy = false;
-    plan(part);
+    load.gap = Math.max(Math.min(MOST_GAP_MS, 2 * load.gap), 5 * (performance.now() - load.at));
+    load.isBusy = false;
+    plan();
   };
 
   // the event stream, open while the page is visible
   const live = document.getElementById("live");
-  const showStatus = (text, isLogin = false) => {
+  const showStatus = (state, text, isLogin = false) => {
     if (!live || live.dataset.text === text) return;
-    live.dataset.text = text;
+    Object.assign(live.dataset, { state, text });
     live.textContent = text;
-    if (!isLogin) return;
-    const link = Object.assign(document.createElement("a"), { href: "/login", textContent: "log in again" });
-    live.append(": ", link);
+    const link = isLogin ? ["/login", "Log in again"] : state === "lost" ? [location.href, "reload"] : null;
+    if (link) live.append(", ", Object.assign(document.createElement("a"), { href: link[0], textContent: link[1] }));
   };
   let source = null;
-  let last = cursorMeta && cursorMeta.content; // null: the page has no stream; empty: start from now
+  let last = cursor; // undefined: the page has no stream; empty: start from now
   let isStale = false; // whether events may have been missed
   let renewedAt = Date.now();
   let timer = 0;
+  const touch = () => { load.isDue = true; plan(); };
   const touchAll = () => { renewedAt = Date.now(); touch(); };
   const listen = () => {
     clearTimeout(timer);
-    if (last === null || source || document.hidden) return;
-    source = new EventSource(`${here}events${last && `?cursor=${encodeURIComponent(last)}`}`);
+    if (last === undefined || source || document.hidden) return;
+    source = new EventSource(`${project}events${last && `?cursor=${encodeURIComponent(last)}`}`);
     const hear = (name, then) => source.addEventListener(name, (event) => {
       if (event.lastEventId) last = event.lastEventId;
       then(event);
     });
-    hear("ready", () => { showStatus("live"); if (isStale) touchAll(); isStale = false; });
-    for (const name of ["change", "happening"]) hear(name, (event) => touch(JSON.parse(event.data).kind));
+    hear("ready", () => { showStatus("live", "Live"); if (isStale) touchAll(); isStale = false; });
+    for (const name of ["change", "happening"]) hear(name, touch);
     hear("reset", touchAll);
     hear("failed", (event) => { const { problem, remedy } = JSON.parse(event.data); rest(new Failure(`${problem}. ${remedy}`)); });
     source.addEventListener("error", () => {
       isStale = true;
       if (source && source.readyState === EventSource.CLOSED) rest(new Failure("the server does not answer"), 0);
-      else showStatus("not live: connecting again");
+      else showStatus("lost", "Not live");
     });
   };
   const stop = () => {
     clearTimeout(timer);
+    clearTimeout(load.timer);
+    load.timer = 0;
     if (source) source.close();
     source = null;
-    for (const part of parts) { clearTimeout(part.timer); part.timer = 0; }
   };
   // show why the page is not live, and reconnect without a cursor, since the store may be another one
   const rest = (failure, pause = RETRY_MS) => {
-    if (last === null || document.hidden) return;
+    if (last === undefined || document.hidden) return;
     stop();
-    if (pause) showStatus(failure.isLogin ? failure.message : `not live: ${failure.message}`, failure.isLogin);
+    if (pause) showStatus("lost", failure.isLogin ? "Logged out" : "Not live", failure.isLogin);
+    if (live) live.title = failure.message;
     timer = setTimeout(async () => {
-      try { await ask("needs"); } catch (again) { rest(again); return; }
+      try { await read(); } catch (again) { rest(again); return; }
       isStale = true;
       last = "";
       listen();
@@ -169,14 +175,14 @@
   };
   // a hidden page only updates its count, since browsers open six connections to a server and a stream takes one
   const count = async () => {
-    try { showCount(Number((await ask("needs")).dataset.count)); } catch { /* shown when the page is visible again */ }
-    timer = setTimeout(count, COUNT_MS);
+    try { const page = await read(); document.title = page.title; showCount(Number(page.body.dataset.count)); } catch { /* shown when the page is visible again */ }
+    timer = setTimeout(count, HIDDEN_MS);
   };
   const resume = () => {
     showTimes();
-    if (last === null) return;
+    if (last === undefined) return;
     stop();
-    if (document.hidden) { showStatus("paused"); timer = setTimeout(count, COUNT_MS); return; }
+    if (document.hidden) { showStatus("paused", "Paused"); timer = setTimeout(count, HIDDEN_MS); return; }
     isStale = isStale || Date.now() - renewedAt > RENEW_MS;
     listen();
   };
@@ -193,21 +199,37 @@
     if (source && Date.now() - renewedAt > RENEW_MS) touchAll();
   }, TICK_MS);
 
+  // menus close by themselves, selects of filters apply at once, commands are copied
+  const closeMenus = (but) => { for (const one of document.querySelectorAll("details.menu[open]")) if (one !== but) one.open = false; };
+  document.addEventListener("click", (event) => {
+    closeMenus(event.target.closest("details.menu"));
+    const { copy } = event.target.dataset;
+    if (copy) navigator.clipboard.writeText(copy).then(() => { event.target.textContent = "Copied"; });
+  });
+  document.addEventListener("change", (event) => { if (event.target.matches("select[data-apply]")) event.target.form.requestSubmit(); });
+  document.addEventListener("toggle", (event) => {
+    const form = event.target.matches("details.act[open]") && event.target.closest("li").querySelector(".ask textarea");
+    if (form) form.focus();
+  }, true);
+
   // keys
+  const items = () => [...document.querySelectorAll("[data-item]")].filter((item) => item.checkVisibility());
   const step = (by) => {
-    const items = [...document.querySelectorAll(".item")].filter((item) => !item.closest("details:not([open])"));
-    const at = items.findIndex((item) => item.contains(document.activeElement));
-    const next = items[at < 0 ? (by > 0 ? 0 : items.length - 1) : Math.min(items.length - 1, Math.max(0, at + by))];
+    const all = items();
+    const at = all.findIndex((item) => item.contains(document.activeElement));
+    const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(all.length - 1, Math.max(0, at + by))];
     if (next) { next.tabIndex = -1; next.focus(); next.scrollIntoView({ block: "nearest" }); }
   };
   let going = false;
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const at = event.target;
+    if (event.key === "Escape") closeMenus();
     if (at instanceof Element && at.matches("input, textarea, select")) { if (event.key === "Escape") at.blur(); return; }
     const help = document.getElementById("help");
     const search = document.getElementById("q");
     const go = going && document.querySelector(`nav a[data-go="${CSS.escape(event.key)}"]`);
+    const item = at instanceof Element && at.closest("[data-item]");
     going = false;
     if (go) location.href = go.href;
     else if (event.key === "g") going = true;
@@ -215,12 +237,9 @@
     else if (help.open) return;
     else if (event.key === "/" && search) { search.focus(); search.select(); }
     else if (event.key === "j" || event.key === "k") step(event.key === "j" ? 1 : -1);
-    else if (event.key === "Enter" && at instanceof Element && at.matches(".item")) { const link = at.querySelector("a"); if (link) link.click(); }
-    else if (/^[1-4]$/.test(event.key) && here) {
-      const section = document.querySelector(`section[data-key="${event.key}"]`);
-      if (section) { const head = section.querySelector("h2"); head.focus(); section.scrollIntoView({ block: "start" }); }
-      else if (!document.querySelector("section[data-key]")) location.href = here;
-    } else return;
+    else if (event.key === "r" && item) { const first = item.querySelector(".do .btn, .do button"); if (first) first.click(); }
+    else if (event.key === "Enter" && at === item) { const link = at.querySelector("a"); if (link) link.click(); }
+    else return;
     event.preventDefault();
   });
 

@@ -1,0 +1,218 @@
+"""Conflicts: files that different sessions claim, want or have edited, and decisions and rules that two changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from satchel.base.clock import DAY_MS
+from satchel.base.grouping import grouped
+from satchel.base.records import NamedTuple
+from satchel.base.text import shortened
+from satchel.brief.room import needs_claims
+from satchel.brief.room.looking import LINE_CHARS, Look, value_text
+from satchel.brief.room.records import Conflicts, FileConflict, ItemConflict, ItemVersion, Need, Party
+from satchel.find.kind import Kind
+from satchel.keep.corrections.log import SUPERSEDED
+from satchel.keep.files.places import Place
+from satchel.keep.names import PERSONS
+from satchel.store.transaction import Transaction, set_of
+
+RECENT_MS = 3_600_000
+"""How long an edit may conflict."""
+
+MOST = 50
+"""How many are shown."""
+
+_MOST_PAIRS = 1_000
+_LOOKED_AT = 1_000
+"""How many claims and edits are read, newest first."""
+
+_CLAIMS = f"""
+    SELECT c.path, c.is_key, c.agent_id, a.name, c.session_id, c.worktree, c.exclusive, c.created_at, c.expires_at
+    FROM file_claims c JOIN agents a ON a.id = c.agent_id
+    WHERE c.project_id = :project AND c.expires_at > :now ORDER BY c.expires_at DESC LIMIT {_LOOKED_AT}
+"""
+_EDITS = f"""
+    SELECT f.path, 0, c.agent_id, a.name, c.session_id, COALESCE(c.worktree, ''), 1, c.created_at, NULL
+    FROM (
+        SELECT * FROM file_changes WHERE project_id = :project AND created_at > :since AND expires_at > :now
+        ORDER BY created_at DESC, id DESC LIMIT {_LOOKED_AT}
+    ) c JOIN files f ON f.id = c.file_id LEFT JOIN agents a ON a.id = c.agent_id
+    ORDER BY c.created_at DESC, c.id DESC
+"""
+
+
+class _Hold(NamedTuple):
+    """A claim, or the last edit of a file by one worker."""
+
+    place: Place
+    agent: int | None
+    name: str | None
+    session: int | None
+    exclusive: bool
+    began_at: int
+    expires_at: int | None
+
+    @property
+    def worker(self) -> tuple[str, int]:
+        """A session, or without one an agent."""
+        return ("session", self.session) if self.session is not None else ("agent", self.agent or 0)
+
+    def is_of(self, other: _Hold) -> bool:
+        """Return whether both are of one session, or of one agent if either has no session."""
+        if self.session is not None and other.session is not None:
+            return self.session == other.session
+        return self.agent == other.agent
+
+
+def find(look: Look) -> Conflicts:
+    """Return the conflicts, each file once: those in one worktree first, then the latest."""
+    transaction, now = look.transaction, look.now
+    values = {"project": look.project_id, "now": now, "since": now - RECENT_MS}
+    holds = [_hold(row) for row in transaction.all(_CLAIMS, values)]
+    edits: dict[tuple[tuple[str, int], Place], _Hold] = {}
+    for one in map(_hold, transaction.all(_EDITS, values)):
+        edits.setdefault((one.worker, one.place), one)
+    sessions = _sessions(transaction, {one.session for one in (*holds, *edits.values()) if one.session is not None})
+    holds = [one for one in holds if one.session is None or not sessions[one.session].has_ended]
+    holds += edits.values()
+    pairs: set[tuple[frozenset[tuple[str, int]], str]] = set()
+    parties: dict[str, dict[tuple[str, int], _Hold]] = {}
+    same_tree: set[str] = set()
+    # the first of a pair is covered by the second, so that its path is the narrower one
+    for pair in _overlaps(holds):
+        path = pair[0].place.path
+        pairs.add((frozenset(one.worker for one in pair), path))
+        same_tree |= {path} if pair[0].place.worktree == pair[1].place.worktree else set()
+        for one in pair:
+            known = parties.setdefault(path, {}).get(one.worker)
+            if known is None or known.expires_at is None:
+                parties[path][one.worker] = one
+        if len(pairs) >= _MOST_PAIRS:
+            break
+    by_path = {path: [_party(one, sessions) for one in of_file.values()] for path, of_file in parties.items()}
+    for need in needs_claims.find(look, MOST):
+        if need.place is not None and need.began_at is not None:
+            same_tree.add(need.place)
+            _add_wish(by_path.setdefault(need.place, []), need, look.now)
+    files = [
+        FileConflict(path, path in same_tree, tuple(sorted(of_file, key=lambda one: one.began_at)))
+        for path, of_file in by_path.items()
+    ]
+    files.sort(key=lambda one: (not one.same_tree, -one.parties[-1].began_at, one.path))
+    items = (*_decisions(look), *_rules(look))
+    return Conflicts(tuple(files[:MOST]), len(files), items, now)
+
+
+def _add_wish(parties: list[Party], need: Need, now: int) -> None:
+    holder = (need.holder_session, need.holder)
+    if all((one.session, one.agent) != holder for one in parties):
+        path, began = need.held_path or need.place or "", need.held_began_at or now
+        parties.append(Party("claim", path, need.holder, need.holder_session, None, None, True, began, need.held_until))
+    if all((one.session, one.agent) != (need.session, need.agent) for one in parties):
+        kind = "waiting" if need.kind == "waiting" else "refused"
+        began = need.began_at or now
+        parties.append(Party(kind, need.place or "", need.agent, need.session, None, None, True, began, None))
+
+
+_MOST_ITEMS = 20
+
+
+def _decisions(look: Look) -> Iterator[ItemConflict]:
+    """Yield decisions that two sessions set in the last day, unless a person did so last."""
+    rows = look.rows(
+        f"""
+        SELECT x.id, x.key, h.value_text, h.value_number, b.name, t.uid, h.set_at,
+            x.value_text, x.value_number, a.name, s.uid, x.updated_at
+        FROM decisions x JOIN decision_history h ON h.decision_id = x.id AND h.revision = x.revision - 1
+        JOIN agents a ON a.id = x.agent_id JOIN agents b ON b.id = h.agent_id
+        LEFT JOIN sessions s ON s.id = x.session_id LEFT JOIN sessions t ON t.id = h.session_id
+        WHERE x.project_id = :project AND x.updated_at > :after AND x.agent_id NOT IN {PERSONS}
+            AND CASE WHEN x.session_id IS NULL OR h.session_id IS NULL THEN x.agent_id <> h.agent_id
+                ELSE x.session_id <> h.session_id END
+        ORDER BY x.updated_at DESC LIMIT {_MOST_ITEMS}
+        """,
+        after=look.now - DAY_MS,
+    )
+    for number, key, *before, was_by, was_in, was_at, text, amount, agent, session, at in rows:
+        yield ItemConflict(
+            Kind.DECISION.ref(number),
+            key,
+            ItemVersion(shortened(value_text(*before), LINE_CHARS), was_by, was_in and was_in.hex(), was_at),
+            ItemVersion(shortened(value_text(text, amount), LINE_CHARS), agent, session and session.hex(), at),
+        )
+
+
+def _rules(look: Look) -> Iterator[ItemConflict]:
+    """Yield rules that another agent than their author has replaced in the last day."""
+    rows = look.rows(
+        f"""
+        SELECT n.id, o.text, b.name, o.created_at, n.text, a.name, s.uid, c.created_at FROM (
+            SELECT * FROM corrections WHERE project_id = :project AND action = {SUPERSEDED}
+                AND item_kind = {Kind.CONSTRAINT.number} AND undone_at IS NULL ORDER BY id DESC LIMIT {_MOST_ITEMS}
+        ) c JOIN constraints o ON o.id = c.item_id JOIN constraints n ON n.id = c.heir_id
+        JOIN agents b ON b.id = o.created_by JOIN agents a ON a.id = n.created_by
+        LEFT JOIN sessions s ON s.id = c.session_id
+        WHERE c.created_at > :after AND a.id <> b.id AND a.id NOT IN {PERSONS}
+        """,
+        after=look.now - DAY_MS,
+    )
+    for number, before, was_by, was_at, text, agent, session, at in rows:
+        first = ItemVersion(shortened(before, LINE_CHARS), was_by, None, was_at)
+        second = ItemVersion(shortened(text, LINE_CHARS), agent, session and session.hex(), at)
+        yield ItemConflict(Kind.CONSTRAINT.ref(number), first.text, first, second)
+
+
+def _overlaps(holds: list[_Hold]) -> Iterator[tuple[_Hold, _Hold]]:
+    """Yield the pairs of different workers with a common file or key; at least one claim is exclusive."""
+    by_path = grouped(((one.place.is_key, one.place.path), one) for one in holds)
+    for one in holds:
+        for path in _covering(one.place):
+            for other in by_path.get((one.place.is_key, path), ()):
+                if not one.is_of(other) and (one.exclusive or other.exclusive):
+                    yield one, other
+
+
+@lru_cache(maxsize=2 * _LOOKED_AT)
+def _covering(place: Place) -> tuple[str, ...]:
+    """Return the paths of claims that cover a place, itself first."""
+    if place.is_key:
+        return (place.path,)
+    steps = place.path.removesuffix("**").rstrip("/").split("/") if place.is_folder else place.path.split("/")
+    folders = ["/".join(steps[:depth]) + "/**" for depth in range(1, len(steps) + 1)]
+    return tuple(dict.fromkeys([place.path, *reversed(folders), "**"]))
+
+
+class _Session(NamedTuple):
+    uid: str
+    branch: str | None
+    has_ended: bool
+
+
+def _sessions(transaction: Transaction, numbers: set[int]) -> dict[int, _Session]:
+    rows = transaction.all(
+        f"SELECT id, uid, branch, ended_at IS NOT NULL FROM sessions WHERE id IN {set_of(numbers)}"
+    ) if numbers else []  # fmt: skip
+    known = {number: _Session(uid.hex(), branch, bool(ended)) for number, uid, branch, ended in rows}
+    return {number: known.get(number, _Session("", None, False)) for number in numbers}
+
+
+def _hold(row: tuple) -> _Hold:  # type: ignore[type-arg] # as rows are
+    path, is_key, agent, name, session, worktree, exclusive, began, expires = row
+    return _Hold(Place(path, worktree or None, bool(is_key)), agent, name, session, bool(exclusive), began, expires)
+
+
+def _party(one: _Hold, sessions: dict[int, _Session]) -> Party:
+    session = sessions.get(one.session or 0)
+    return Party(
+        "edit" if one.expires_at is None else "claim",
+        one.place.path,
+        one.name,
+        None if session is None else session.uid or None,
+        None if session is None else session.branch,
+        one.place.worktree,
+        one.exclusive,
+        one.began_at,
+        one.expires_at,
+    )

@@ -1,0 +1,217 @@
+"""Facets of a project's memory, and what rows of its list show beside an item: whether it is stale, confirmed, used."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+
+from satchel.base.records import dataclass
+from satchel.find.kind import KIND_OF, Kind
+from satchel.keep import citations
+from satchel.keep.corrections.log import CONFIRMED
+from satchel.keep.entries.records import ENTRY_TYPES, SCRATCHPAD
+from satchel.keep.housekeeping.usage import count_names
+from satchel.keep.kinds import KINDS
+from satchel.keep.names import PERSONS
+from satchel.keep.projects import Project, Workplace
+from satchel.store.transaction import Transaction, set_of
+
+MOST_FLAGGED = 100
+"""How many items' flags are read at once."""
+
+_MOST_NAMES = 20
+_MOST_CITED = 200
+"""How many of the newest notes on files are compared with the disk for the number of stale ones."""
+
+_WINDOWS = 500
+"""In how many windows, newest first, uses are counted."""
+
+MEMORY = (Kind.CONSTRAINT, Kind.DECISION, Kind.ERROR_PATTERN, Kind.ENTRY, Kind.PACKAGE, Kind.STRATEGY)
+"""The kinds that a project's memory consists of; of notes all but scratchpads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A value by which the list of memory can be filtered, with the number of its items."""
+
+    name: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """The facets of a project's memory, scratchpads left out.
+
+    Attributes:
+        total: the number of items in force, drafts included.
+        kinds: by kind, in force.
+        types: notes by type, in force.
+        states: live, draft, ended (retracted, replaced or deprecated), stale, unconfirmed, pinned.
+        tags: of decisions and rules, the most used first, at most 20; so are ``files`` and ``authors``.
+        progress: the number of scratchpads, which the list hides.
+        stale_of: how many of the newest notes on files were compared, at most 200.
+    """
+
+    total: int
+    kinds: tuple[Facet, ...]
+    types: tuple[Facet, ...]
+    states: tuple[Facet, ...]
+    tags: tuple[Facet, ...]
+    files: tuple[Facet, ...]
+    authors: tuple[Facet, ...]
+    progress: int
+    stale_of: int
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """What a row of the list shows beside an item.
+
+    Attributes:
+        ref: its short id.
+        confirmed_by: who confirmed it, the latest first.
+        is_unconfirmed: whether nobody has confirmed it, and no person wrote it.
+        is_pinned: whether every briefing has it.
+        is_stale: whether the text that a note cites has changed on the disk; None if unknown.
+        sessions: in how many of the newest 500 windows of sessions it was added to context.
+        used_at: when last, in milliseconds UTC; None for never.
+    """
+
+    ref: str
+    confirmed_by: tuple[str, ...]
+    is_unconfirmed: bool
+    is_pinned: bool
+    is_stale: bool | None
+    sessions: int
+    used_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Flagged:
+    """The flags of items, in the order in which they were asked for."""
+
+    items: tuple[Flags, ...]
+
+
+_COUNTED = f"""
+    SELECT d.kind, d.type, d.status, d.file, a.name, a.id IN {PERSONS}, count(*) FROM documents d
+    LEFT JOIN agents a ON a.id = d.agent_id
+    WHERE d.project_id = :project AND d.kind IN ({", ".join(str(kind.number) for kind in MEMORY)})
+        AND (d.expires_at IS NULL OR d.expires_at > :now)
+    GROUP BY 1, 2, 3, 4, 5, 6
+"""
+
+
+def count(transaction: Transaction, project: Project, work: Workplace, now: int) -> Facets:
+    """Return the facets of a project's memory."""
+    kinds: Counter[str] = Counter(dict.fromkeys((KINDS[kind].name for kind in MEMORY), 0))
+    types, states, files, authors = (Counter[str]() for _ in range(4))
+    progress, by_agents = 0, 0
+    for number, type_, status, file, author, is_person, items in transaction.all(
+        _COUNTED, {"project": project.id, "now": now}
+    ):
+        kind = KIND_OF[number]
+        if kind is Kind.ENTRY and type_ == SCRATCHPAD:
+            progress += items
+            continue
+        state = KINDS[kind].statuses[status - 1]
+        is_draft = state == "draft"
+        if status != 1 and not is_draft:
+            states["ended"] += items
+            continue
+        states["draft" if is_draft else "live"] += items
+        kinds[KINDS[kind].name] += items
+        if kind is Kind.ENTRY:
+            types[ENTRY_TYPES[type_ - 1]] += items
+        files.update({file: items} if file else {})
+        authors.update({author: items} if author else {})
+        by_agents += items * (not is_person and kind in _CONFIRMABLE)
+    ((confirmed,),) = transaction.all(_CONFIRMED_LIVE, {"project": project.id})
+    ((pinned,),) = transaction.all("SELECT count(*) FROM pins WHERE project_id = :project", {"project": project.id})
+    compared = _compare(work, citations.load_newest(transaction, project.id, _MOST_CITED))
+    states.update({"stale": sum(compared.values()), "unconfirmed": max(0, by_agents - confirmed), "pinned": pinned})
+    names = count_names(transaction, project).names
+    tags = tuple(Facet(one.name, one.decisions + one.rules) for one in names if one.kind == "tag")
+    return Facets(
+        sum(kinds.values()),
+        _facets(kinds),
+        _facets(types),
+        _facets(states),
+        tags[:_MOST_NAMES],
+        _facets(files)[:_MOST_NAMES],
+        _facets(authors)[:_MOST_NAMES],
+        progress,
+        len(compared),
+    )
+
+
+_CONFIRMABLE = (Kind.ENTRY, Kind.CONSTRAINT, Kind.STRATEGY)
+
+_CONFIRMED_LIVE = " UNION ALL ".join(
+    f"""
+    SELECT DISTINCT {kind.number} AS kind, c.item_id AS item FROM corrections c JOIN {kind.table} i ON i.id = c.item_id
+    WHERE c.project_id = :project AND c.action = {CONFIRMED} AND c.undone_at IS NULL
+        AND c.item_kind = {kind.number} AND {kind.live} AND {kind.author} NOT IN {PERSONS}
+    """
+    for kind in _CONFIRMABLE
+)
+_CONFIRMED_LIVE = f"SELECT count(*) FROM ({_CONFIRMED_LIVE}) AS confirmed"
+
+
+def _facets(counts: Counter[str]) -> tuple[Facet, ...]:
+    return tuple(Facet(name, number) for name, number in sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+
+
+def _compare(work: Workplace, places: dict[int, citations.Place]) -> dict[int, bool]:
+    compared = citations.Comparing(work.files_root).compare(places)
+    return {number: citation.is_stale for number, citation in compared.items()}
+
+
+def flags(transaction: Transaction, project_id: int, work: Workplace, refs: Collection[tuple[Kind, int]]) -> Flagged:
+    """Return the flags of items that the project has, in their order."""
+    values = {"project": project_id}
+    wanted = f"({' OR '.join(f'{{0}} = {kind.number} AND {{1}} = {number}' for kind, number in refs)})"
+    persons = {
+        (kind, number)
+        for kind in Kind
+        if (numbers := [item for other, item in refs if other is kind])
+        for (number,) in transaction.all(
+            f"SELECT i.id FROM {kind.table} i WHERE i.id IN {set_of(numbers)} AND {kind.author} IN {PERSONS}", values
+        )
+    }
+    confirmed: dict[tuple[int, int], dict[str, None]] = {}
+    for kind_number, number, agent in transaction.all(
+        f"""
+        SELECT c.item_kind, c.item_id, a.name FROM corrections c LEFT JOIN agents a ON a.id = c.agent_id
+        WHERE c.project_id = :project AND c.action = {CONFIRMED} AND c.undone_at IS NULL
+            AND {wanted.format("c.item_kind", "c.item_id")} ORDER BY c.id DESC
+        """,
+        values,
+    ):
+        confirmed.setdefault((kind_number, number), {})[agent or ""] = None
+    pinned = set(
+        transaction.all(
+            f"SELECT kind, item_id FROM pins WHERE project_id = :project AND {wanted.format('kind', 'item_id')}", values
+        )
+    )
+    uses = {
+        (kind_number, number): (sessions, at)
+        for kind_number, number, sessions, at in transaction.all(
+            f"""
+            SELECT d.kind, d.item_id, count(DISTINCT w.session_id), max(d.created_at) FROM (
+                SELECT id, session_id FROM windows WHERE project_id = :project ORDER BY id DESC LIMIT {_WINDOWS}
+            ) w JOIN deliveries d ON d.window_id = w.id WHERE {wanted.format("d.kind", "d.item_id")} GROUP BY 1, 2
+            """,
+            values,
+        )
+    }
+    stale = _compare(work, citations.load(transaction, [number for kind, number in refs if kind is Kind.ENTRY]))
+    rows = []
+    for kind, number in refs:
+        key = kind.number, number
+        sessions, used_at = uses.get(key, (0, None))
+        by = tuple(filter(None, confirmed.get(key, ())))
+        is_unconfirmed = kind in _CONFIRMABLE and key not in confirmed and (kind, number) not in persons
+        is_stale = stale.get(number) if kind is Kind.ENTRY else None
+        rows.append(Flags(kind.ref(number), by, is_unconfirmed, key in pinned, is_stale, sessions, used_at))
+    return Flagged(tuple(rows))

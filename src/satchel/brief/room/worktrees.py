@@ -1,0 +1,215 @@
+"""The worktrees of a project: their commits of the last day, and what is edited there but not committed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from functools import lru_cache
+
+from satchel.base.clock import DAY_MS
+from satchel.base.errors import Refused
+from satchel.base.git_commands import ask_git
+from satchel.base.git_files import read_head
+from satchel.base.grouping import grouped
+from satchel.base.records import NamedTuple, dataclass
+from satchel.base.text import shortened
+from satchel.brief.room.looking import LINE_CHARS
+from satchel.keep import events
+from satchel.keep.projects import Workplace
+from satchel.store.transaction import Transaction
+
+MOST_FILES = 100
+"""How many uncommitted files of a worktree are named."""
+
+_MOST_TREES = 20
+_MOST_COMMITS = 50
+_SECONDS = 1.0
+_FRESH_SECONDS = 2
+"""How long the answer of git about uncommitted files is used again."""
+
+_SAME_MS = 10 * 60_000
+"""A hook saw a commit at most so long after it was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit of the last day.
+
+    Attributes:
+        commit: its hash, in hexadecimal.
+        subject: the first line of its message; ``author`` is git's.
+        session: the uid of the session that made it, as far as it is known, in hexadecimal.
+        at: in milliseconds UTC.
+    """
+
+    commit: str
+    subject: str
+    author: str
+    session: str | None
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Worktree:
+    """A worktree in which sessions were at work in the last day.
+
+    Attributes:
+        worktree: a linked worktree, an absolute path, on another machine HOST:PATH; None is the main one.
+        branch, commit: what is checked out.
+        uncommitted: the edited or new files, at most 100 of ``uncommitted_total``.
+        commits: of the last day, the latest first, at most 50; empty if the disk is not seen.
+        is_seen: whether git was asked; otherwise all of this is what sessions there have told, as of ``seen_at``.
+        seen_at: in milliseconds UTC.
+    """
+
+    worktree: str | None
+    branch: str | None
+    commit: str | None
+    uncommitted: tuple[str, ...]
+    uncommitted_total: int
+    commits: tuple[Commit, ...]
+    is_seen: bool
+    seen_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Worktrees:
+    """Worktrees, the main one first; ``asked_at`` is in milliseconds UTC."""
+
+    items: tuple[Worktree, ...]
+    asked_at: int
+
+
+class _Session(NamedTuple):
+    number: int
+    uid: bytes
+    branch: str | None
+    commit: str | None
+    began_at: int
+    seen_at: int
+
+
+def find(transaction: Transaction, project_id: int, work: Workplace, now: int) -> Worktrees:
+    """Return the worktrees in which sessions were at work in the last day, the main one first."""
+    rows = transaction.all(
+        "SELECT worktree, id, uid, branch, commit_id, created_at, seen_at FROM sessions "
+        "WHERE project_id = :project AND seen_at > :since ORDER BY seen_at DESC",
+        {"project": project_id, "since": now - DAY_MS},
+    )
+    sessions = grouped((tree, _Session(*row)) for tree, *row in rows)
+    made = transaction.all(
+        f"""
+        SELECT session_id, details, created_at FROM events
+        WHERE project_id = :project AND created_at >= :since AND kind = {events.PROGRESS} AND session_id IS NOT NULL
+        ORDER BY created_at DESC LIMIT 1000
+        """,
+        {"project": project_id, "since": now - DAY_MS},
+    )
+    trees = sorted(sessions)[:_MOST_TREES]
+    items = tuple(_worktree(transaction, project_id, work, tree, sessions[tree], made, now) for tree in trees)
+    return Worktrees(items, now)
+
+
+def uncommitted_of(work: Workplace, worktree: str | None) -> tuple[str, ...] | None:
+    """Return the uncommitted files of a worktree of the project; None if git cannot be asked."""
+    top = _top(work, worktree)
+    return None if top is None else _uncommitted(top, int(time.monotonic() / _FRESH_SECONDS))
+
+
+def _worktree(
+    transaction: Transaction,
+    project_id: int,
+    work: Workplace,
+    tree: str,
+    sessions: Sequence[_Session],
+    made: Sequence[tuple],  # type: ignore[type-arg] # as rows are
+    now: int,
+) -> Worktree:
+    worktree = tree or None
+    files = uncommitted_of(work, worktree)
+    top = _top(work, worktree)
+    if files is not None and top is not None:
+        branch, commit = read_head(top)
+        commits = () if commit is None else tuple(
+            Commit(one.commit, one.subject, one.author, _maker(one, sessions, made), one.at)
+            for one in _commits(top, commit)
+            if one.at > now - DAY_MS
+        )  # fmt: skip
+        return Worktree(worktree, branch, commit, files[:MOST_FILES], len(files), commits, True, now)
+    last = sessions[0]
+    edited = _edited(
+        transaction, project_id, tree, max((at for number, _, at in made if number == last.number), default=0)
+    )
+    return Worktree(worktree, last.branch, last.commit, edited[:MOST_FILES], len(edited), (), False, last.seen_at)
+
+
+def _edited(transaction: Transaction, project_id: int, tree: str, after: int) -> tuple[str, ...]:
+    """Return the files that sessions have edited in a worktree since a commit or a passing test run there."""
+    rows = transaction.all(
+        """
+        SELECT DISTINCT f.path FROM file_changes c JOIN files f ON f.id = c.file_id
+        WHERE c.project_id = :project AND COALESCE(c.worktree, '') = :tree AND c.created_at > :after ORDER BY f.path
+        """,
+        {"project": project_id, "tree": tree, "after": after},
+    )
+    return tuple(path for (path,) in rows)
+
+
+def _top(work: Workplace, worktree: str | None) -> str | None:
+    """Return the folder of a worktree on this machine, if it is one of the project's repository."""
+    if work.root is None or worktree is None:
+        return work.root
+    if not os.path.isabs(worktree) or not os.path.isdir(worktree):  # noqa: PTH112, PTH117 -- a text of the store
+        return None
+    from satchel.base.paths import worktree_of
+
+    try:
+        repository = worktree_of(worktree)
+    except Refused:
+        return None
+    return worktree if repository is not None and str(repository.root) == work.root else None
+
+
+@lru_cache(maxsize=64)
+def _uncommitted(top: str, _moment: int) -> tuple[str, ...] | None:
+    changed = ask_git(
+        top, ("diff-index", "--name-only", "-z", "--ignore-submodules=all", "--no-ext-diff", "HEAD", "--"), _SECONDS
+    )
+    new = ask_git(top, ("ls-files", "-z", "--others", "--exclude-standard"), _SECONDS)
+    if changed is None or new is None:
+        return None
+    return tuple(sorted({os.fsdecode(path) for path in (changed + new).split(b"\0") if path}))
+
+
+class _Made(NamedTuple):
+    commit: str
+    subject: str
+    author: str
+    at: int
+
+
+@lru_cache(maxsize=64)
+def _commits(top: str, tip: str) -> tuple[_Made, ...]:
+    """Return the commits that lead to a tip, the latest first; those to one tip are read once."""
+    command = ("rev-list", f"--max-count={_MOST_COMMITS}", "--format=%H%x00%ct%x00%an%x00%s", tip, "--")
+    commits = []
+    for line in (ask_git(top, command, _SECONDS) or b"").decode("utf-8", "replace").splitlines():
+        parts = line.split("\0")
+        if len(parts) == 4 and parts[1].isdigit():
+            commit, seconds, author, subject = parts
+            commits.append(_Made(commit, shortened(subject, LINE_CHARS), shortened(author, 80), int(seconds) * 1_000))
+    return tuple(commits)
+
+
+def _maker(commit: _Made, sessions: Sequence[_Session], made: Sequence[tuple]) -> str | None:  # type: ignore[type-arg]
+    """Return the session whose hook saw a commit, or that alone was at work in the worktree then."""
+    import json
+
+    here = {one.number: one for one in sessions}
+    for number, text, at in made:
+        subject = json.loads(text or "{}").get("subject", "").removesuffix("…")
+        if number in here and subject and commit.subject.startswith(subject) and 0 <= at - commit.at + 1_000 < _SAME_MS:
+            return here[number].uid.hex()
+    present = [one for one in sessions if one.began_at <= commit.at <= one.seen_at]
+    return present[0].uid.hex() if len(present) == 1 else None

@@ -1,0 +1,243 @@
+"""Failures at a provider in our words, the same for every vendor, and when to try again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from satchel.base.errors import AssistantFailed, MissingExtra, Unavailable
+from satchel.base.records import dataclass
+from satchel.consult.wire import Wire
+from satchel.redaction import redact
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Limits of retries."""
+
+    attempts: int = 5
+    first: float = 0.5
+    longest: float = 8.0
+    longest_asked: float = 60.0
+
+    def pause(self, attempt: int, failure: AssistantFailed, chance: float) -> float | None:
+        """Return how many seconds to wait after a failed attempt; None to give up."""
+        if attempt >= self.attempts or not failure.is_passing:
+            return None
+        half = min(self.longest, self.first * float(2 ** (attempt - 1))) / 2
+        if failure.retry_after is None:
+            return half + chance * half
+        asked = failure.retry_after
+        return asked + chance * half if asked <= self.longest_asked else None
+
+
+def persist(
+    wire: Wire,
+    work: Callable[[], T],
+    patience: Patience,
+    may_repeat: Callable[[], bool] = lambda: True,
+) -> T:
+    """Do something with a provider, again if what kept it from succeeding passes."""
+    attempt = 0
+    while True:
+        attempt += 1
+        wire.check()
+        try:
+            return work()
+        except AssistantFailed as failure:
+            # a connection that we cut looks like one that the provider cut
+            wire.check()
+            pause = patience.pause(attempt, failure, wire.timing.chance()) if may_repeat() else None
+            if pause is None or pause >= wire.left():
+                raise
+        wire.pause(pause)
+
+
+def retry_after(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:
+    """Read how long a provider asks to wait, in seconds; None where it does not say.
+
+    Formats: ``retry-after-ms`` in milliseconds, else https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
+    """
+    for name, parts in (("retry-after-ms", 1_000), ("retry-after", 1)):
+        try:
+            seconds = float(headers[name]) / parts
+        except (KeyError, ValueError):
+            continue
+        if 0 <= seconds < float("inf"):
+            return seconds
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return max(0.0, parsedate_to_datetime(headers["retry-after"]).timestamp() - now())
+    except (KeyError, ValueError):
+        return None
+
+
+NONSENSE = (ValueError, TypeError, AttributeError, LookupError, RuntimeError, ArithmeticError)
+"""What an SDK, or reading what it gives, raises over an answer that is not what the provider's protocol says."""
+
+_SHOWN_CHARS = 300
+_READ_CHARS = 4_000
+"""Of what a provider said, searched for secrets before its beginning is shown."""
+_TOO_LONG_CODES = frozenset({"context_length_exceeded", "string_above_max_length", "request_too_large"})
+_TOO_LONG_WORDS = ("context length", "context window", "prompt is too long", "input token count", "maximum context")
+_PASSING_CODES = frozenset(
+    {"server_error", "rate_limit_exceeded", "overloaded_error", "api_error", "rate_limit_error", "vector_store_timeout"}
+)
+_NO_CREDIT_CODES = frozenset({"insufficient_quota", "billing_error"})
+
+
+def missing_key(name: str, variable: str) -> Unavailable:
+    """Return the error for an assistant whose key is not set."""
+    return Unavailable(
+        f"there is no key for {name}",
+        f"Set {variable} in the environment, or ask a local model such as ollama:NAME, which needs none",
+    )
+
+
+def missing_sdk(name: str, extra: str, error: ImportError) -> MissingExtra:
+    """Return the error for an assistant whose vendor's SDK cannot be imported."""
+    from satchel.base.installation import missing_extra
+
+    return missing_extra(f"{name} needs its vendor's SDK ({error})", extra)
+
+
+def shown(message: object) -> str:
+    """Return what a provider said, on one line, without secrets and not too long."""
+    text = " ".join(redact(str(message)[:_READ_CHARS]).text.split()).removesuffix(".")
+    return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…"
+
+
+def from_status(
+    name: str, variable: str, status: int, code: str, message: str, headers: Mapping[str, str]
+) -> AssistantFailed:
+    """Return the error for an answer with an HTTP status that says no."""
+    said = f"{name} answered {status}: {shown(message)}"
+    if status in {401, 403}:
+        return AssistantFailed(
+            said,
+            f"Check that {variable} holds a valid key that may use this model",
+            reason="unauthorized" if status == 401 else "forbidden",
+        )
+    if is_too_long(code, message) or status == 413:
+        return too_long(said)
+    if code in _NO_CREDIT_CODES:
+        return AssistantFailed(said, "Check the plan and the budget at the provider", reason="no_credit")
+    if status in {408, 409, 429} or status >= 500:
+        is_limited = status == 429
+        return AssistantFailed(
+            said,
+            "Wait a little, then ask again" if is_limited else "The fault is the provider's: ask again later",
+            reason="rate_limited" if is_limited else "failing",
+            is_passing=True,
+            retry_after=retry_after(headers),
+        )
+    if status == 404:
+        return AssistantFailed(said, "Check the name of the model and the address of the endpoint", reason="not_found")
+    return AssistantFailed(said, reason="refused")
+
+
+def from_code(name: str, code: str, message: object) -> AssistantFailed:
+    """Return the error for a failure that is reported inside an answer that began well."""
+    said = f"{name} failed: {shown(message)}"
+    if is_too_long(code, str(message)):
+        return too_long(said)
+    return AssistantFailed(said, "Ask again later", reason="failing", is_passing=code in _PASSING_CODES)
+
+
+def is_too_long(code: str, message: str) -> bool:
+    """Whether a provider says that the input does not fit."""
+    lowered = message.lower()
+    return code in _TOO_LONG_CODES or any(words in lowered for words in _TOO_LONG_WORDS)
+
+
+def too_long(said: str) -> AssistantFailed:
+    """Return the error for input that is too long for the provider."""
+    return AssistantFailed(
+        said, "Continue with another conversation, or configure the model's true window", reason="too_long"
+    )
+
+
+def unusable(name: str, error: Exception) -> Unavailable:
+    """Return the error for an address, a proxy or certificates that no client can be made with."""
+    return Unavailable(
+        f"no connection for {name} can be prepared: {shown(error)}",
+        "Check the address, and HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR in the "
+        "environment",
+    )
+
+
+def untrusted(name: str, why: str) -> AssistantFailed:
+    """Return the error for a provider whose certificate is not trusted."""
+    return AssistantFailed(
+        f"the certificate of {name} is not trusted: {shown(why)}",
+        "Set SSL_CERT_FILE to a file with the certificates of its signer, if that is known to be right",
+        reason="untrusted",
+    )
+
+
+def behind_proxy(name: str, proxy: str, error: BaseException, *, is_passing: bool) -> AssistantFailed:
+    """Return the error for a proxy that cannot be reached, or lets nobody through."""
+    return AssistantFailed(
+        f"{name} cannot be reached through the proxy {proxy}: {shown(error)}",
+        "Check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY in the environment; NO_PROXY names what needs no proxy",
+        reason="unreachable",
+        is_passing=is_passing,
+    )
+
+
+def unreachable(name: str, error: BaseException) -> AssistantFailed:
+    """Return the error for a provider that no connection could be made to."""
+    return AssistantFailed(
+        f"{name} cannot be reached: {shown(error)}",
+        "Check the network and the address; a local model's server has to be running",
+        reason="unreachable",
+        is_passing=True,
+    )
+
+
+def misdirected(name: str, error: BaseException) -> AssistantFailed:
+    """Return the error for an address that leads nowhere."""
+    return AssistantFailed(
+        f"{name} cannot be reached: {shown(error)}",
+        "Check the address: it begins with http:// or https://, and is the one that answers",
+        reason="unreachable",
+    )
+
+
+def silent(name: str, seconds: float) -> AssistantFailed:
+    """Return the error for a provider that did not say a word for too long."""
+    return AssistantFailed(
+        f"{name} did not send anything for {seconds:g} seconds",
+        "Ask again later, or configure a higher consult.idle_seconds",
+        reason="timed_out",
+    )
+
+
+def cut(name: str) -> AssistantFailed:
+    """Return the error for an answer that ended before it was whole."""
+    return AssistantFailed(
+        f"{name} cut the connection before its answer was whole", "Ask again", reason="cut", is_passing=True
+    )
+
+
+def nonsense(name: str, error: BaseException | str) -> AssistantFailed:
+    """Return the error for an answer that is not what the provider's protocol says."""
+    return AssistantFailed(
+        f"{name} answered what its protocol does not know: {shown(error)}",
+        "Check that the address is one of this kind of provider",
+        reason="nonsense",
+    )
+
+
+def empty(name: str, *, is_cut: bool, notes: tuple[str, ...] = ()) -> AssistantFailed:
+    """Return the error for an answer without a word in it."""
+    if is_cut:
+        return AssistantFailed(
+            f"{name} used up its output limit before it said a word", "Configure a higher output limit", reason="empty"
+        )
+    why = f": {'; '.join(notes)}" if notes else ""
+    return AssistantFailed(f"{name} answered without a word{why}", "Ask again, or ask differently", reason="empty")

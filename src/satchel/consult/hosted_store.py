@@ -1,0 +1,389 @@
+"""A vector store at OpenAI that lives as long as one call, and its removal.
+
+It is recorded before it is made, and deleted with its files however the call ends. Whatever may have been made without
+our learning its id is found by its name, which nothing else bears; what even that misses expires by itself.
+
+Formats and limits, read in November 2026: https://developers.openai.com/api/docs/guides/tools-file-search and
+https://developers.openai.com/api/reference (files, vector stores and their file batches), which the SDK repeats.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing, contextmanager
+from itertools import islice
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+
+from satchel.base.errors import AssistantFailed, SatchelError
+from satchel.base.records import dataclass
+from satchel.consult import failures
+from satchel.consult.failures import Patience, persist
+from satchel.consult.models import StoreLog, Timing
+from satchel.consult.records import Content, HeldBack, IsCancelled
+from satchel.consult.sdk import OpenAIClient, id_of
+from satchel.consult.wire import Wire
+
+if TYPE_CHECKING:
+    from openai.types.vector_stores import VectorStoreFile, VectorStoreFileBatch
+
+    from satchel.consult.vector_stores import VectorStore
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_AT_ONCE = 8
+_TAG_CHARS = 20
+_CLEANUP_SECONDS_PER_FILE = 0.05
+_CLOCK_SKEW_SECONDS = 600
+
+OpenClient = Callable[[Wire], OpenAIClient]
+
+
+def tag_of(name: str) -> str:
+    """Return what the names of all files of a store begin with."""
+    return f"{name[:_TAG_CHARS]}--"
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaner:
+    """Finds and deletes what is at the provider, for a bounded time; what fails in passing is tried again."""
+
+    client: OpenAIClient
+    wire: Wire
+    patience: Patience
+
+    def stores_named(self, name: str) -> list[str]:
+        """Return the ids of all stores with a name."""
+        return self._do(
+            lambda: [store.id for store in self.client.sdk.vector_stores.list(limit=100) if store.name == name]
+        )
+
+    def files_of(self, store: VectorStore) -> set[str]:
+        """Return the ids of all files that were uploaded for a store."""
+        tag, since = tag_of(store.name), store.created_at / 1_000 - _CLOCK_SKEW_SECONDS
+
+        def find() -> set[str]:
+            ids: set[str] = set()
+            for file in self.client.sdk.files.list(purpose="assistants", order="desc", limit=1_000):
+                if file.created_at < since:
+                    break
+                if file.filename.startswith(tag):
+                    ids.add(file.id)
+            return ids
+
+        return self._do(find)
+
+    def delete_stores(self, stores: Iterable[str]) -> None:
+        """Delete stores by their ids; one that is gone already is no failure."""
+        for number in dict.fromkeys(stores):
+            self._delete(self.client.sdk.vector_stores.delete, number)
+
+    def delete_files(self, files: Iterable[str]) -> None:
+        """Delete files by their ids, several at once; one that is gone already is no failure."""
+
+        def delete(number: str) -> None:
+            self._delete(self.client.sdk.files.delete, number)
+
+        with closing(several_at_once(delete, sorted(files))) as deleted:
+            for _ in deleted:
+                pass
+
+    def _delete(self, delete: Callable[[str], Any], number: str) -> None:
+        def attempt() -> None:
+            # a page of some proxy is no proof
+            if delete(number).deleted is not True:
+                raise ValueError(f"{number} was not deleted")
+
+        try:
+            self._do(attempt)
+        except AssistantFailed as failure:
+            # what is gone already is what was asked for
+            if failure.reason != "not_found":
+                raise
+
+    def _do(self, work: Callable[[], T]) -> T:
+        def attempt() -> T:
+            with self.client.explained():
+                return work()
+
+        return persist(self.wire, attempt, self.patience)
+
+
+@contextmanager
+def cleaning(
+    open_client: OpenClient, timing: Timing, patience: Patience, files: int, is_cancelled: IsCancelled
+) -> Iterator[Cleaner]:
+    """Yield a cleaner with a separate client."""
+    total = timing.cleanup + files * _CLEANUP_SECONDS_PER_FILE
+    with Wire(timing, is_cancelled, total) as wire, closing(open_client(wire)) as client:
+        yield Cleaner(client, wire, patience)
+
+
+def remove_store(
+    store: VectorStore, open_client: OpenClient, timing: Timing, patience: Patience, is_cancelled: IsCancelled
+) -> None:
+    """Delete what a call has left: a store by its id or its name, and the files that were uploaded for it."""
+    with cleaning(open_client, timing, patience, 0, is_cancelled) as cleaner:
+        stores = [] if store.external_id is None else [store.external_id]
+        cleaner.delete_stores([*stores, *cleaner.stores_named(store.name)])
+        cleaner.delete_files(cleaner.files_of(store))
+
+
+def several_at_once(work: Callable[[T], R], items: Sequence[T]) -> Generator[R, None, None]:
+    """Do something with each item, several at once; yield the results as they come, and stop at the first failure.
+
+    Nothing is under way any more once it has ended, or is closed.
+    """
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="satchel-store") as pool:
+        waiting = [pool.submit(work, item) for item in items]
+        try:
+            for future in as_completed(waiting):
+                yield future.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+MAX_FILES = 100_000_000
+BATCH_FILES = 2_000
+UPLOADS_A_MINUTE = 1_000
+ACCEPTED = frozenset(
+    ".c .cpp .cs .css .go .html .java .js .json .md .php .py .rb .sh .tex .ts .txt".split()  # text only, as ours are
+)
+"""The endings of text files that are taken as they are; any other file is uploaded with ``.txt`` behind its name."""
+
+_MAX_BYTES = 512 * 1024 * 1024
+_TOLD_EVERY = 100
+_NAME_CHARS = 180
+_FILE_LIFE_SECONDS = 7_200
+_INDEXING_SECONDS_PER_FILE = 0.25
+_MINUTE = 60.0
+# after these the provider may have done what it was asked for
+_UNCERTAIN = frozenset({"cut", "timed_out", "failing", "nonsense", "too_much", "compressed"})
+_NOT_THIS_FILE = frozenset({"refused", "too_long"})
+_FAULTS_OF_FILES = frozenset({"not_taken", "not_indexed"})
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A store that can be searched."""
+
+    external_id: str | None
+    paths: Mapping[str, str]
+    dropped: tuple[HeldBack, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Progress of a batch: its id, and how many files can be searched."""
+
+    id: str
+    is_under_way: bool
+    done: int
+
+
+class HostedStore:
+    """One call's store; a context manager that leaves nothing at the provider."""
+
+    def __init__(
+        self,
+        client: OpenAIClient,
+        wire: Wire,
+        open_client: OpenClient,
+        log: StoreLog,
+        provider: str,
+        timing: Timing,
+        patience: Patience,
+        on_progress: Callable[[str], None],
+    ) -> None:
+        self._client = client
+        self._wire = wire
+        self._open_client = open_client
+        self._log = log
+        self._provider = provider
+        self._timing = timing
+        self._patience = patience
+        self._on_progress = on_progress
+        self._store: VectorStore | None = None
+        self._external_id: str | None = None
+        self._paths: dict[str, str] = {}
+        self._dropped: list[HeldBack] = []
+        self._is_uncertain = threading.Event()
+        self._is_given_up = threading.Event()
+        self.notes: tuple[str, ...] = ()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._store is None:
+            return
+        try:
+            self._clean_up(self._store)
+        except SatchelError as failure:
+            # the answer is worth more; what is left stays recorded
+            self.notes = (
+                f"the vector store {self._external_id or self._store.name} could not be deleted yet and will be later: "
+                f"{failure.problem}",
+            )
+
+    def fill(self, contents: Mapping[str, Content]) -> Filled:
+        """Make the store with files in it, and wait until they can be searched."""
+        taken = self._checked(contents)
+        if not taken:
+            return Filled(None, {}, tuple(self._dropped))
+        self._store = store = self._log.announce(self._provider)
+        self._on_progress("making a vector store")
+        self._external_id = external_id = self._do(
+            lambda: id_of(
+                self._client.sdk.vector_stores.create(
+                    name=store.name, expires_after={"anchor": "last_active_at", "days": 1}
+                ).id
+            )
+        )
+        self._store = self._log.made(store, external_id)
+        for start in range(0, len(taken), UPLOADS_A_MINUTE):
+            self._upload(taken[start : start + UPLOADS_A_MINUTE], tag_of(store.name), start, len(taken))
+        files = sorted(self._paths, key=self._paths.__getitem__)
+        for start in range(0, len(files), BATCH_FILES):
+            self._add(external_id, files[start : start + BATCH_FILES])
+        in_store = len(files) - sum(held.reason == "not_indexed" for held in self._dropped)
+        if in_store < 1:
+            raise AssistantFailed(
+                f"{self._client.name} took none of the files: {_max_telling(self._dropped)}", reason="not_indexed"
+            )
+        return Filled(external_id, dict(self._paths), tuple(sorted(self._dropped, key=lambda held: held.path)))
+
+    def _checked(self, contents: Mapping[str, Content]) -> list[tuple[str, bytes]]:
+        taken: list[tuple[str, bytes]] = []
+        for path in sorted(contents):
+            raw = contents[path].text.encode()
+            if not raw.strip():
+                self._dropped.append(HeldBack(path, "empty", "nothing but blanks, which a vector store does not take"))
+            elif len(raw) > _MAX_BYTES:
+                self._dropped.append(HeldBack(path, "too_large", f"over {_MAX_BYTES:,} bytes"))
+            elif len(taken) >= MAX_FILES:
+                self._dropped.append(HeldBack(path, "too_many", f"a vector store takes {MAX_FILES:,} files"))
+            else:
+                taken.append((path, raw))
+        return taken
+
+    def _upload(self, files: Sequence[tuple[str, bytes]], tag: str, before: int, total: int) -> None:
+        began = self._timing.clock()
+
+        def upload(one: tuple[str, bytes]) -> HeldBack | None:
+            path, raw = one
+            try:
+                number = self._do(
+                    lambda: id_of(
+                        self._client.sdk.files.create(
+                            file=(_upload_name(tag, path), raw, "text/plain"),
+                            purpose="assistants",
+                            expires_after={"anchor": "created_at", "seconds": _FILE_LIFE_SECONDS},
+                        ).id
+                    )
+                )
+            except AssistantFailed as failure:
+                if failure.reason in _NOT_THIS_FILE:
+                    return HeldBack(path, "not_taken", failure.problem)
+                self._is_given_up.set()
+                raise
+            self._paths[number] = path
+            return None
+
+        # closed before anything is cleaned up, whatever raises: no upload outlives the store
+        with closing(several_at_once(upload, files)) as results:
+            for done, dropped in enumerate(results, before + 1):
+                if dropped is not None:
+                    self._dropped.append(dropped)
+                if done % _TOLD_EVERY == 0 or done == total:
+                    self._on_progress(f"uploaded {done:,} of {total:,} files")
+        rest = began + _MINUTE - self._timing.clock()
+        if before + len(files) < total and rest > 0:
+            self._on_progress("waiting: the provider takes no more files within this minute")
+            self._wire.pause(rest)
+
+    def _add(self, external_id: str, files: Sequence[str]) -> None:
+        batches = self._client.sdk.vector_stores.file_batches
+        batch = self._do(lambda: _seen(batches.create(external_id, file_ids=list(files))))
+        number = batch.id
+        patience = self._timing.indexing + len(files) * _INDEXING_SECONDS_PER_FILE
+        until = self._timing.clock() + patience
+        while batch.is_under_way:
+            if self._timing.clock() >= until:
+                raise AssistantFailed(
+                    f"{self._client.name} was not done indexing within {patience:g} seconds",
+                    "Give fewer files, or ask later",
+                    reason="timed_out",
+                )
+            self._on_progress(f"indexed {batch.done:,} of {len(files):,} files")
+            self._wire.pause(self._timing.poll)
+            batch = self._do(lambda: _seen(batches.retrieve(number, vector_store_id=external_id)))
+        if batch.done == len(files):
+            return
+        indexed = self._do(lambda: {file.id for file in self._listed(external_id, number, "completed", len(files))})
+        failed = self._do(
+            lambda: {
+                file.id: file.last_error.message if file.last_error else "no reason was given"
+                for file in self._listed(external_id, number, "failed", len(files))
+            }
+        )
+        for file in files:
+            if file not in indexed:
+                detail = failures.shown(failed.get(file, "the provider did not index it"))
+                self._dropped.append(HeldBack(self._paths[file], "not_indexed", detail))
+
+    def _listed(
+        self, external_id: str, batch: str, status: Literal["completed", "failed"], most: int
+    ) -> Iterator[VectorStoreFile]:
+        pages = self._client.sdk.vector_stores.file_batches.list_files(
+            batch, vector_store_id=external_id, filter=status, limit=100
+        )
+        return islice(pages, most)
+
+    def _do(self, work: Callable[[], T]) -> T:
+        def attempt() -> T:
+            try:
+                with self._client.explained():
+                    return work()
+            except AssistantFailed as failure:
+                if failure.reason in _UNCERTAIN:
+                    self._is_uncertain.set()
+                raise
+            except BaseException:
+                self._is_uncertain.set()
+                raise
+
+        return persist(self._wire, attempt, self._patience, lambda: not self._is_given_up.is_set())
+
+    def _clean_up(self, store: VectorStore) -> None:
+        is_all_known = not self._is_uncertain.is_set()
+        # a caller who cancelled wants nothing left of the call
+        with cleaning(self._open_client, self._timing, self._patience, len(self._paths), lambda: False) as cleaner:
+            stores = [] if self._external_id is None else [self._external_id]
+            if not is_all_known:
+                stores += cleaner.stores_named(store.name)
+            cleaner.delete_stores(stores)
+            cleaner.delete_files(set(self._paths) if is_all_known else {*self._paths, *cleaner.files_of(store)})
+        if stores or is_all_known:
+            # a store that may still be in the making stays recorded, for a sweep to look again
+            self._log.deleted(store)
+
+
+def _max_telling(dropped: Sequence[HeldBack]) -> str:
+    return next((held.detail for held in dropped if held.reason in _FAULTS_OF_FILES), dropped[0].detail)
+
+
+def _seen(batch: VectorStoreFileBatch) -> _Batch:
+    return _Batch(id_of(batch.id), batch.status == "in_progress", int(batch.file_counts.completed))
+
+
+def _upload_name(tag: str, path: str) -> str:
+    flat = path.strip("/").replace("/", "--")[-_NAME_CHARS:]
+    ending = flat[flat.rfind(".") :].lower() if "." in flat else ""
+    return f"{tag}{flat}" if ending in ACCEPTED else f"{tag}{flat}.txt"

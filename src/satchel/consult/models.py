@@ -1,0 +1,322 @@
+"""Models that can be asked, how much each can hold, and what every assistant takes and gives.
+
+Sources, read in November 2026: https://developers.openai.com/api/docs/models (a page for each model),
+https://platform.claude.com/docs/en/models/overview (likewise) and https://ai.google.dev/gemini-api/docs/models, and for
+GPT-5.4 and GPT-5.5, whose pages could not be read, the catalogues of gateways, of which the lowest figures are taken.
+Names are those that the vendors' SDKs know of and that are not shut down; windows hold input and output together, as
+OpenAI says outright (1,050,000 with at most 922,000 of input). A model that is newer than this release is asked for as
+``provider:model`` with a configured window.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol
+
+from satchel.base.errors import AssistantFailed, InvalidInput, nearest, unknown_name
+from satchel.base.records import dataclass, field
+from satchel.base.text import check_name
+from satchel.consult.records import Content, HeldBack, IsCancelled, Window, never
+
+if TYPE_CHECKING:
+    from satchel.consult.vector_stores import Sweeper, VectorStore
+
+
+class ThreadLost(AssistantFailed):
+    """The provider has forgotten the thread that ``provider_ref`` names: what it held has to be sent again."""
+
+
+def _chance() -> float:
+    # of the system's own source: nothing is seeded alike in two processes
+    return int.from_bytes(os.urandom(4)) / 2**32
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Time limits of a call in seconds, and its clock.
+
+    Attributes:
+        connect: to reach the provider.
+        silence: without a byte from the provider; a model may think for minutes.
+        total: for the whole call.
+        indexing: until a hosted vector store has taken in a batch of files; each file adds a little.
+        cleanup: to delete a hosted vector store once the call is over, however it ended; each file adds a little.
+        poll: between two looks at a store that takes in files.
+        sleep: what waiting is done with; None waits in a way that a cancellation cuts short.
+        clock: seconds that never go back.
+        chance: what spreads the pauses of those who failed together: from 0 to 1.
+    """
+
+    connect: float = 10.0
+    silence: float = 300.0
+    total: float = 1_800.0
+    indexing: float = 300.0
+    cleanup: float = 20.0
+    poll: float = 0.5
+    sleep: Callable[[float], None] | None = None
+    clock: Callable[[], float] = time.monotonic
+    chance: Callable[[], float] = _chance
+
+
+class StoreLog(Protocol):
+    """Log of hosted vector stores, written before they are made; see :mod:`satchel.consult.vector_stores`."""
+
+    def announce(self, provider: str) -> VectorStore:
+        """Record a store that is about to be made."""
+
+    def made(self, store: VectorStore, external_id: str) -> VectorStore:
+        """Record the provider's name for it."""
+
+    def deleted(self, store: VectorStore) -> None:
+        """Record that it is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A past turn."""
+
+    prompt: str
+    answer: str
+
+
+def noop(_: str = "") -> None:
+    """Ignore a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One turn to be answered.
+
+    Attributes:
+        prompt: the text of the turn, files and question included.
+        provider_ref: the provider's name for the thread to go on with; only an assistant that keeps history has one.
+        history: the turns of the thread so far, oldest first; only an assistant that keeps no history needs them.
+        searchable: contents for a vector store that lives as long as the call, by path.
+        tokens: what prompt and history were counted as; tells an endpoint that cuts its input, and how much room
+            search results may take. 0 where nobody counted.
+        on_text: called with every piece of the answer as it arrives, in the thread of the call; where the answer is cut
+            off before anybody saw it, with all of it once more.
+        on_progress: called with what is being done, in a few words, in the thread of the call.
+        is_cancelled: asked several times a second, from another thread too.
+        stores: where hosted vector stores are recorded; needed by adapters that make them.
+        on_sign: called, in the thread of the call, before each request and whenever the provider sends something, be
+            it no word of the answer: a model may think for longer than a lease lasts.
+        is_shown: whether ``on_text`` shows the text to anybody: what was shown is not asked for again.
+        effort: how much the model should think: ``low``, ``medium`` or ``high``; None leaves it to the provider.
+        temperature: of the sampling; None leaves it to the provider.
+    """
+
+    prompt: str
+    provider_ref: str | None = None
+    history: tuple[Exchange, ...] = ()
+    searchable: Mapping[str, Content] = field(default_factory=dict)
+    tokens: int = 0
+    on_text: Callable[[str], None] = noop
+    on_progress: Callable[[str], None] = noop
+    is_cancelled: IsCancelled = never
+    stores: StoreLog | None = None
+    on_sign: Callable[[], None] = noop
+    is_shown: bool = True
+    effort: str | None = None
+    temperature: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Answer of an assistant."""
+
+    text: str
+    provider_ref: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    queries: tuple[str, ...] = ()
+    cited: tuple[str, ...] = ()
+    dropped: tuple[HeldBack, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Assistant(Protocol):
+    """A model that answers consultations."""
+
+    @property
+    def name(self) -> str:
+        """Name in conversations, as in ``openai:gpt-6-astra``."""
+
+    @property
+    def address(self) -> str:
+        """Address with scheme, host, port and path, without passwords and keys."""
+
+    @property
+    def window(self) -> Window:
+        """Capacity."""
+
+    @property
+    def keeps_history(self) -> bool:
+        """Whether the provider keeps the thread, so that only new turns are sent."""
+
+    @property
+    def sweeper(self) -> Sweeper | None:
+        """Deleter of stores that earlier calls left; None where the provider has none."""
+
+    def ask(self, ask: Ask) -> Reply:
+        """Answer one turn."""
+
+
+PROVIDER_NAMES = (
+    *("openai", "anthropic", "gemini", "openrouter", "grok", "azure", "mistral", "deepseek", "groq"),
+    *("ollama", "lmstudio", "vllm", "compatible"),
+)
+"""Three vendors with protocols of their own, and endpoints that speak OpenAI's chat completions."""
+
+TOKEN_FACTORS = {"openai": 1.0, "azure": 1.0, "anthropic": 1.75}
+"""How many tokens of a provider's models one of o200k_base stands for at most, as far as is known.
+
+Claude counted 20 to 30 % above GPT-4o ("Hidden costs in AI deployment", VentureBeat, 2025), and from 4.7 on up to 35 %
+above itself (https://platform.claude.com/docs/en/about-claude/models/migration-guide). For the others the margin is
+that of an estimate.
+"""
+
+_EARLIER_CLAUDE = 1.3
+_USUAL_FACTOR = 1.15
+
+LEAST_WINDOW = 1_024
+MAX_WINDOW = 100_000_000
+
+_OUTPUT_PART = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Models whose names begin alike and that hold as much."""
+
+    provider: str
+    name: str
+    tokens: int
+    output: int
+    token_factor: float | None = None
+
+
+FAMILIES: tuple[Family, ...] = (
+    *(
+        Family("openai", name, 1_050_000, 128_000)
+        for name in (
+            *("gpt-6.2", "gpt-6.2-astra", "gpt-6.2-sol", "gpt-6.1", "gpt-6.1-sol", "gpt-6.1-terra"),
+            *("gpt-6", "gpt-6-astra", "gpt-6-sol", "gpt-6-luna"),
+            *("gpt-5.6", "gpt-5.6-sol", "gpt-5.6-terra", "gpt-5.6-luna", "gpt-5.5", "gpt-5.4"),
+        )
+    ),
+    *(
+        Family("openai", name, 400_000, 128_000)
+        for name in ("gpt-5.4-mini", "gpt-5.4-nano", "gpt-5.2", "gpt-5.1", "gpt-5", "gpt-5-mini")
+    ),
+    Family("openai", "gpt-4.1", 1_047_576, 32_768),
+    Family("openai", "gpt-4o", 128_000, 16_384),
+    Family("openai", "o3", 200_000, 100_000),
+    *(
+        Family("anthropic", f"claude-{name}", 1_000_000, 128_000)
+        for name in (
+            *("fable-5-2", "fable-5-1", "fable-5", "mythos-5"),
+            *("opus-5-5", "opus-5", "sonnet-5-5", "sonnet-5", "haiku-5-5", "opus-4-8", "opus-4-7"),
+        )
+    ),
+    *(
+        Family("anthropic", f"claude-{name}", 1_000_000, 128_000, _EARLIER_CLAUDE)
+        for name in ("opus-4-6", "sonnet-4-6")
+    ),
+    *(
+        Family("anthropic", f"claude-{name}", 200_000, 64_000, _EARLIER_CLAUDE)
+        for name in ("opus-4-5", "sonnet-4-5", "haiku-4-5")
+    ),
+    *(
+        Family("gemini", name, 1_048_576, 65_536)
+        for name in (
+            *("gemini-4-argon", "gemini-3.8-flash", "gemini-3.7-flash", "gemini-3.6-flash"),
+            *("gemini-3.5-flash", "gemini-3.1-pro", "gemini-3.1-flash-lite", "gemini-3-flash"),
+            *("gemini-2.5-pro", "gemini-2.5-flash"),
+        )
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model that can be asked."""
+
+    provider: str
+    name: str
+    window: Window
+
+    @property
+    def full_name(self) -> str:
+        """Name in conversations."""
+        return f"{self.provider}:{self.name}"
+
+
+def find_model(name: object, *, window: int | None = None, output: int | None = None) -> Model:
+    """Find a model by its name."""
+    full = check_name(name, "model")
+    provider, colon, rest = full.partition(":")
+    if colon and provider in PROVIDER_NAMES:
+        model = check_name(rest, "model")
+    elif colon and not _family(None, full):
+        raise unknown_name("provider", provider, PROVIDER_NAMES)
+    else:
+        provider, model = "", full
+    family = _family(provider or None, model)
+    if family is not None:
+        provider = family.provider
+    elif not provider:
+        raise _unknown(model)
+    if window is None:
+        if family is None:
+            raise _without_window(provider, model)
+        window = family.tokens
+    if not LEAST_WINDOW <= window <= MAX_WINDOW:
+        raise InvalidInput(
+            f"a window of {window:,} tokens is out of range", f"Configure {LEAST_WINDOW:,} to {MAX_WINDOW:,}"
+        )
+    if output is None:
+        output = min(window // _OUTPUT_PART, family.output if family else window)
+    if not 1 <= output < window:
+        raise InvalidInput(
+            f"an output limit of {output:,} tokens does not fit a window of {window:,}",
+            "Configure at least 1 and less than the window",
+        )
+    factor = family.token_factor if family else None
+    return Model(
+        provider,
+        model,
+        Window(window, output, TOKEN_FACTORS.get(provider, _USUAL_FACTOR) if factor is None else factor),
+    )
+
+
+def _family(provider: str | None, model: str) -> Family | None:
+    fitting = [
+        family
+        for family in FAMILIES
+        if provider in {None, family.provider} and (model == family.name or model.startswith(f"{family.name}-"))
+    ]
+    return max(fitting, key=lambda family: len(family.name), default=None)
+
+
+def _unknown(model: str) -> InvalidInput:
+    names = [family.name for family in FAMILIES]
+    close = nearest(model, names)
+    hint = f"Did you mean {close!r}? " if close else ""
+    return InvalidInput(
+        f"unknown model {model[:80]!r}",
+        f"{hint}Known: {', '.join(names)}, and what these names begin. For any other, give provider:model, "
+        f"with a provider of {', '.join(PROVIDER_NAMES)}, and configure consult.window_tokens",
+    )
+
+
+def _without_window(provider: str, model: str) -> InvalidInput:
+    close = nearest(model, [family.name for family in FAMILIES if family.provider == provider])
+    hint = f"Did you mean {close!r}? Otherwise configure" if close else "Configure"
+    where = "; `ollama ps` shows it as CONTEXT" if provider == "ollama" else ""
+    return InvalidInput(
+        f"how much {provider}:{model[:80]} can hold is not known",
+        f"{hint} consult.window_tokens with the tokens it takes{where}",
+    )

@@ -1,0 +1,369 @@
+"""Providers: Anthropic's and Google's adapters, and the table from a model's name to its assistant."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from satchel.base.errors import AssistantFailed, InvalidInput
+from satchel.base.records import dataclass
+from satchel.consult import failures, rounds
+from satchel.consult.failures import Patience
+from satchel.consult.models import Ask, Assistant, Timing, find_model
+from satchel.consult.openai import OpenAICompatible, OpenAIResponses
+from satchel.consult.rounds import Call, Round
+from satchel.consult.sdk import (
+    OwnHistoryAssistant,
+    SdkAssistant,
+    SdkClient,
+    StainlessClient,
+    count_of,
+    making,
+    messages_of,
+    without_nones,
+)
+from satchel.consult.wire import Wire
+
+if TYPE_CHECKING:
+    from anthropic import Anthropic
+    from google.genai import Client
+
+ANTHROPIC_EXTRA = "anthropic"
+ANTHROPIC_URL = "https://api.anthropic.com"
+
+_INPUT_COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+_ANTHROPIC_TOOL = {"name": rounds.TOOL, "description": rounds.DESCRIPTION, "input_schema": rounds.SCHEMA}
+
+
+class AnthropicClient(StainlessClient):
+    """A client for one call."""
+
+    def __init__(self, name: str, wire: Wire, *, key: str | None, base_url: str | None, variable: str) -> None:
+        try:
+            import anthropic
+        except ImportError as error:
+            raise failures.missing_sdk(name, ANTHROPIC_EXTRA, error) from error
+        super().__init__(name, wire, variable, anthropic, anthropic.AnthropicError)
+        with making(name):
+            self.sdk: Anthropic = anthropic.Anthropic(
+                api_key=key,
+                base_url=base_url or ANTHROPIC_URL,
+                max_retries=0,
+                http_client=anthropic.DefaultHttpxClient(event_hooks=wire.event_hooks()),
+            )
+
+
+class AnthropicMessages(OwnHistoryAssistant[AnthropicClient]):
+    """An assistant at Anthropic. Overflow is searched in a store of our own."""
+
+    own_url = ANTHROPIC_URL
+
+    def _open(self, wire: Wire) -> AnthropicClient:
+        return AnthropicClient(self.label, wire, key=self._key, base_url=self._base_url, variable=self._variable)
+
+    def _messages(self, ask: Ask) -> list[Any]:
+        # what stands up to here comes again: with the next search, and as the beginning of the next turn
+        cached = {"type": "text", "text": ask.prompt, "cache_control": {"type": "ephemeral"}}
+        return [*messages_of(ask.history), {"role": "user", "content": [cached]}]
+
+    def _send(
+        self, client: AnthropicClient, messages: list[Any], may_search: bool | None, ask: Ask
+    ) -> Generator[str, None, Round]:
+        if ask.temperature is not None:
+            raise InvalidInput(f"{self.name} takes no temperature", "Leave it out")
+        options = without_nones(output_config=ask.effort and {"effort": ask.effort})
+        if may_search is not None:
+            options |= {"tools": [_ANTHROPIC_TOOL], "tool_choice": {"type": "auto" if may_search else "none"}}
+        with (
+            client.explained(),
+            client.sdk.messages.stream(
+                model=self.model, messages=messages, max_tokens=self.window.output, **options
+            ) as stream,
+        ):
+            has_begun = False
+            parts = thoughts = arguments = 0
+            for event in stream:
+                has_begun = has_begun or event.type == "message_start"
+                if event.type == "content_block_start":
+                    parts += 1
+                elif event.type == "thinking":
+                    thoughts += len(event.thinking)
+                elif event.type == "input_json":
+                    arguments += len(event.partial_json)
+                client.wire.check_content(parts=parts, thoughts=thoughts, arguments=arguments)
+                yield event.text if event.type == "text" else ""
+            if not has_begun:
+                raise client.unfinished("no beginning of a message")
+            final = stream.get_final_message()
+            if final.stop_reason is None:
+                raise failures.cut(self.label)
+            return _anthropic_round(final)
+
+    def _with_results(self, one: Round, results: Sequence[str]) -> list[Any]:
+        answers = [
+            {"type": "tool_result", "tool_use_id": call.id, "content": result}
+            for call, result in zip(one.calls, results, strict=True)
+        ]
+        return [{"role": "assistant", "content": list(one.raw)}, {"role": "user", "content": answers}]
+
+
+def _anthropic_round(final: Any) -> Round:
+    counts = [count_of(final.usage, field) for field in _INPUT_COUNTS]
+    calls = [block for block in final.content if block.type == "tool_use"]
+    return Round(
+        calls=tuple(Call(call.id, call.name, rounds.as_json(call.input)) for call in calls),
+        # thinking goes back as it came, with its signature, or the provider refuses what follows from it
+        raw=tuple(
+            block.model_dump(mode="json", exclude_none=True)
+            for block in final.content
+            # a blank text is given, but not taken
+            if block.type != "text" or block.text.strip()
+        ),
+        is_cut=final.stop_reason in {"max_tokens", "model_context_window_exceeded"},
+        # what comes from the cache whole leaves nothing that is counted as input
+        input_tokens=sum(count or 0 for count in counts) or None,
+        output_tokens=count_of(final.usage, "output_tokens"),
+        notes=("the provider refused to continue",) if final.stop_reason == "refusal" else (),
+    )
+
+
+GEMINI_EXTRA = "gemini"
+
+GEMINI_URL = "https://generativelanguage.googleapis.com"
+_WRONG_KEY = "API_KEY_INVALID"
+_WELL = frozenset({"STOP", "MAX_TOKENS"})
+_GEMINI_TOOL = {
+    "function_declarations": [
+        {
+            "name": rounds.TOOL,
+            "description": rounds.DESCRIPTION,
+            "parameters_json_schema": rounds.SCHEMA,
+        }
+    ]
+}
+
+
+class GeminiClient(SdkClient):
+    """A client for one call."""
+
+    def __init__(self, name: str, wire: Wire, *, key: str | None, base_url: str | None, variable: str) -> None:
+        try:
+            from google import genai
+            from google.genai import errors, types
+        except ImportError as error:
+            raise failures.missing_sdk(name, GEMINI_EXTRA, error) from error
+        super().__init__(name, wire, variable, (errors.APIError,))
+        with making(name):
+            self.sdk: Client = genai.Client(
+                api_key=key,
+                vertexai=False,
+                http_options=types.HttpOptions(
+                    base_url=base_url or GEMINI_URL,
+                    timeout=round(wire.timing.total * 1_000),
+                    client_args={"event_hooks": wire.event_hooks()},
+                ),
+            )
+
+    def failure(self, error: Any) -> AssistantFailed:
+        """Translate one of the SDK's own errors."""
+        status = error.code if isinstance(error.code, int) else 0
+        message = str(error.message or error)
+        if _WRONG_KEY in str(error.details):
+            status = 401
+        if status < 400:
+            return failures.from_code(self.name, str(error.status or ""), message)
+        headers = dict(getattr(error.response, "headers", None) or {})
+        headers.update(_delay(error.details))
+        return failures.from_status(self.name, self.variable, status, str(error.status or ""), message, headers)
+
+
+class GeminiContents(OwnHistoryAssistant[GeminiClient]):
+    """An assistant at Google. Overflow is searched in a store of our own."""
+
+    own_url = GEMINI_URL
+
+    def _open(self, wire: Wire) -> GeminiClient:
+        return GeminiClient(self.label, wire, key=self._key, base_url=self._base_url, variable=self._variable)
+
+    def _messages(self, ask: Ask) -> list[Any]:
+        contents: list[Any] = []
+        for past in ask.history:
+            contents.append({"role": "user", "parts": [{"text": past.prompt}]})
+            contents.append({"role": "model", "parts": [{"text": past.answer}]})
+        contents.append({"role": "user", "parts": [{"text": ask.prompt}]})
+        return contents
+
+    def _send(
+        self, client: GeminiClient, messages: list[Any], may_search: bool | None, ask: Ask
+    ) -> Generator[str, None, Round]:
+        config: Any = without_nones(
+            max_output_tokens=self.window.output,
+            automatic_function_calling={"disable": True},
+            temperature=ask.temperature,
+            thinking_config=ask.effort and {"thinking_level": ask.effort.upper()},
+        )
+        if may_search is not None:
+            config["tools"] = [_GEMINI_TOOL]
+            config["tool_config"] = {"function_calling_config": {"mode": "AUTO" if may_search else "NONE"}}
+        parts: list[Any] = []
+        calls: list[Call] = []
+        reason: str | None = None
+        usage: Any = None
+        has_begun = False
+        with client.explained():
+            for chunk in client.sdk.models.generate_content_stream(model=self.model, contents=messages, config=config):
+                usage = chunk.usage_metadata or usage
+                yield ""
+                blocked = chunk.prompt_feedback.block_reason if chunk.prompt_feedback else None
+                if blocked:
+                    raise AssistantFailed(
+                        f"{self.label} blocked the question: {failures.shown(_value(blocked))}", reason="refused"
+                    )
+                for candidate in chunk.candidates or ():
+                    has_begun = True
+                    reason = _value(candidate.finish_reason) or reason
+                    for part in (candidate.content.parts if candidate.content else None) or ():
+                        # thoughts' signatures go back as they came
+                        parts.append(part)
+                        client.wire.check_content(parts=len(parts))
+                        if part.function_call is not None:
+                            call = part.function_call
+                            calls.append(Call(call.id or "", call.name or "", rounds.as_json(call.args)))
+                        elif part.text and not part.thought:
+                            yield part.text
+            if not has_begun:
+                raise client.unfinished("no candidate in the answer")
+            if reason is None:
+                raise failures.cut(self.label)
+        return Round(
+            calls=tuple(calls),
+            raw=tuple(parts),
+            is_cut=reason == "MAX_TOKENS",
+            input_tokens=count_of(usage, "prompt_token_count"),
+            output_tokens=_sum(count_of(usage, "candidates_token_count"), count_of(usage, "thoughts_token_count")),
+            notes=() if reason in _WELL else (f"the provider ended the answer: {failures.shown(reason)}",),
+        )
+
+    def _with_results(self, one: Round, results: Sequence[str]) -> list[Any]:
+        answers = [
+            {"function_response": {"id": call.id or None, "name": call.tool, "response": {"output": result}}}
+            for call, result in zip(one.calls, results, strict=True)
+        ]
+        return [{"role": "model", "parts": list(one.raw)}, {"role": "user", "parts": answers}]
+
+
+def _value(name: Any) -> str | None:
+    return None if name is None else str(getattr(name, "value", name))
+
+
+def _sum(*counts: int | None) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _delay(details: Any) -> dict[str, str]:
+    try:
+        rows = details["error"]["details"]
+        return {"retry-after": next(row["retryDelay"] for row in rows if "retryDelay" in row).removesuffix("s")}
+    except (LookupError, TypeError, AttributeError, StopIteration):
+        return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A provider of models. Its key is sent to its own address only.
+
+    Attributes:
+        key: the environment variable of its key.
+        url: its default address; None if it has none, or the adapter knows it.
+        url_variable: the environment variable that overrides the address; with None, ``consult.base_url`` does.
+        adapter: the client of its protocol; most speak OpenAI's chat completions.
+        needs_key: whether it refuses calls without a key.
+    """
+
+    key: str
+    url: str | None
+    url_variable: str | None
+    adapter: type[SdkAssistant[Any]] = OpenAICompatible
+    needs_key: bool = True
+
+
+PROVIDERS: Mapping[str, Provider] = {
+    "openai": Provider("OPENAI_API_KEY", None, "OPENAI_BASE_URL", OpenAIResponses),
+    "anthropic": Provider("ANTHROPIC_API_KEY", None, "ANTHROPIC_BASE_URL", AnthropicMessages),
+    "gemini": Provider("GEMINI_API_KEY", None, "GOOGLE_GEMINI_BASE_URL", GeminiContents),
+    "openrouter": Provider("OPENROUTER_API_KEY", "https://openrouter.ai/api/v1", "OPENROUTER_BASE_URL"),
+    "grok": Provider("XAI_API_KEY", "https://api.x.ai/v1", "XAI_BASE_URL"),
+    "azure": Provider("AZURE_OPENAI_API_KEY", None, "AZURE_OPENAI_BASE_URL"),
+    "mistral": Provider("MISTRAL_API_KEY", "https://api.mistral.ai/v1", "MISTRAL_BASE_URL"),
+    "deepseek": Provider("DEEPSEEK_API_KEY", "https://api.deepseek.com/v1", "DEEPSEEK_BASE_URL"),
+    "groq": Provider("GROQ_API_KEY", "https://api.groq.com/openai/v1", "GROQ_BASE_URL"),
+    "ollama": Provider("SATCHEL_CONSULT_KEY", "http://127.0.0.1:11434/v1", None, needs_key=False),
+    "lmstudio": Provider("LMSTUDIO_API_KEY", "http://127.0.0.1:1234/v1", "LMSTUDIO_BASE_URL", needs_key=False),
+    "vllm": Provider("VLLM_API_KEY", "http://127.0.0.1:8000/v1", "VLLM_BASE_URL", needs_key=False),
+    "compatible": Provider("SATCHEL_CONSULT_KEY", None, None, needs_key=False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantSettings:
+    """Configuration of assistants; None where unset."""
+
+    base_url: str | None = None
+    window: int | None = None
+    output: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderState:
+    """Whether a provider can be asked: its name, and the variables and keys that are not set, or None."""
+
+    provider: str
+    missing: str | None
+
+
+def open_assistant(
+    name: str,
+    environ: Mapping[str, str],
+    settings: AssistantSettings | None = None,
+    *,
+    timing: Timing | None = None,
+    patience: Patience | None = None,
+) -> Assistant:
+    """Return the assistant of a model; nothing is sent and no SDK is imported yet."""
+    settings = settings or AssistantSettings()
+    model = find_model(name, window=settings.window, output=settings.output)
+    provider = PROVIDERS[model.provider]
+    key, url = _read_key(environ, provider.key), _url(environ, provider, settings)
+    if url is None and provider.adapter is OpenAICompatible:
+        raise InvalidInput(
+            f"the address of {name} is not configured",
+            f"Set {provider.url_variable or 'consult.base_url'} to the endpoint, up to and with /v1",
+        )
+    if provider.needs_key and not key:
+        raise failures.missing_key(model.full_name, provider.key)
+    return provider.adapter(model, provider.key, key=key or None, base_url=url, timing=timing, patience=patience)
+
+
+def _url(environ: Mapping[str, str], provider: Provider, settings: AssistantSettings) -> str | None:
+    url = settings.base_url if provider.url_variable is None else environ.get(provider.url_variable, "").strip()
+    return url or provider.url
+
+
+def _read_key(environ: Mapping[str, str], variable: str) -> str:
+    key = environ.get(variable, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise InvalidInput(f"{variable} holds characters that no key has", "Set it again, to one line of ASCII")
+    return key
+
+
+def providers(environ: Mapping[str, str], settings: AssistantSettings | None = None) -> tuple[ProviderState, ...]:
+    """Return who could be asked here, and what is missing for the others."""
+    settings = settings or AssistantSettings()
+    states = []
+    for name, provider in PROVIDERS.items():
+        missing = [provider.key] if provider.needs_key and not environ.get(provider.key, "").strip() else []
+        if provider.adapter is OpenAICompatible and _url(environ, provider, settings) is None:
+            missing.append(provider.url_variable or "consult.base_url")
+        states.append(ProviderState(name, ", ".join(missing) or None))
+    return tuple(states)

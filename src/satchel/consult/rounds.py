@@ -1,0 +1,393 @@
+"""One turn with a model that may search in between, and the index in memory that it searches."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from types import TracebackType
+from typing import Any, Self
+
+from satchel.base.errors import AssistantFailed, InvalidInput, TooLarge
+from satchel.base.records import dataclass, replace
+from satchel.base.tokens import estimate
+from satchel.consult import failures
+from satchel.consult.failures import Patience, persist
+from satchel.consult.models import Ask, Reply, noop
+from satchel.consult.records import Content, Window
+from satchel.consult.wire import Wire, too_much
+from satchel.find import documents, query, search
+from satchel.find.documents import Document
+from satchel.find.kind import Kind
+from satchel.find.scopes import Scope
+from satchel.store import migrations
+from satchel.store.sqlite_transaction import SqliteTransaction
+
+CHUNK_CHARS = 1_600
+"""The most characters of a passage: about 400 tokens."""
+
+_FULL_ENOUGH = 0.5
+_PROJECT = "INSERT INTO projects (id, uid, name, created_at) VALUES (1, x'00', 'files', 0)"
+_RUN = "INSERT INTO runs (id, uid, seq, project_id, run_id, created_at) VALUES (1, x'00', 1, 1, 'files', 0)"
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A part of a file: whole lines, unless a line alone is too long; lines count from 1."""
+
+    path: str
+    first_line: int
+    last_line: int
+    text: str
+
+
+def _raise_if_cancelled() -> None:
+    return None
+
+
+class LocalStore:
+    """Files that can be searched; a context manager. One thread uses it."""
+
+    __slots__ = ("_connection", "_passages", "_transaction")
+
+    def __init__(self, contents: Mapping[str, Content], check: Callable[[], None] = _raise_if_cancelled) -> None:
+        self._connection = migrations.empty_store()
+        self._transaction = SqliteTransaction(self._connection)
+        self._passages: list[Passage] = []
+        try:
+            self._connection.execute("BEGIN")
+            self._transaction.run(_PROJECT)
+            self._transaction.run(_RUN)
+            for path in sorted(contents):
+                check()
+                for passage in passages(path, contents[path].text):
+                    self._add(passage)
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connection.close()
+
+    def search(self, text: str, limit: int) -> tuple[Passage, ...]:
+        """Return the passages that fit any text best, the best first."""
+        if limit < 1:
+            raise InvalidInput(f"limit {limit} is out of range", "Give 1 or more")
+        ranking = search.rank(self._transaction, query.parse(text), Scope(project_id=1, run_id=1))
+        return tuple(self._passages[hit.document - 1] for hit in ranking.hits[:limit])
+
+    def _add(self, passage: Passage) -> None:
+        self._passages.append(passage)
+        number = len(self._passages)
+        documents.add(
+            self._transaction,
+            Document(
+                kind=Kind.ENTRY,
+                item_id=number,
+                seq=number,
+                project_id=1,
+                run_id=1,
+                # the words of the path are found too, and what stands next to a passage in its file speaks for it
+                text=f"{passage.path}\n{passage.text}",
+                created_at=number,
+                task_id=passage.path,
+            ),
+            counts=True,
+        )
+
+
+def passages(path: str, text: str) -> Iterator[Passage]:
+    """Cut a file into passages of whole lines, at an empty line where there is one in the second half.
+
+    Joined, they are the text again.
+    """
+    lines: list[tuple[int, str]] = []
+    for number, line in enumerate(io.StringIO(text, newline="\n"), 1):
+        lines.extend((number, line[start : start + CHUNK_CHARS]) for start in range(0, len(line), CHUNK_CHARS))
+    start = 0
+    while start < len(lines):
+        end, size, blank = start, 0, None
+        while end < len(lines) and size + len(lines[end][1]) <= CHUNK_CHARS:
+            size += len(lines[end][1])
+            end += 1
+            if size >= _FULL_ENOUGH * CHUNK_CHARS and not lines[end - 1][1].strip():
+                blank = end
+        if blank is not None and end < len(lines):
+            end = blank
+        piece = lines[start:end]
+        yield Passage(path, piece[0][0], piece[-1][0], "".join(line for _, line in piece))
+        start = end
+
+
+TOOL = "file_search"
+DESCRIPTION = (
+    "Search the files that were not put into the conversation. Returns passages with their path and lines. "
+    "Any words do: names, parts of identifiers, a question. Search again with other words if nothing fits."
+)
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"query": {"type": "string", "description": "what to look for"}},
+    "required": ["query"],
+    "additionalProperties": False,
+}
+
+MAX_PASSAGES = 8
+RESULT_TOKENS = 4_000
+"""How many tokens one search may return."""
+
+_LEAST_TOKENS = 200
+_SHARE = 8
+
+
+def search_reserve(window: Window) -> int:
+    """Return how many tokens a plan should leave free in a window when files overflow, for what searches return."""
+    return min(4 * RESULT_TOKENS, (window.tokens - window.output) // _SHARE)
+
+
+class Searches:
+    """The searches of one call: what was looked for, and how much room there is for results."""
+
+    __slots__ = ("_check", "_room", "_store", "queries")
+
+    def __init__(self, store: LocalStore, room: int, check: Callable[[], None]) -> None:
+        self._check = check
+        self._store = store
+        self._room = room
+        self.queries: list[str] = []
+
+    @property
+    def has_room(self) -> bool:
+        """Whether there is room for the result of another search."""
+        return self._room >= _LEAST_TOKENS
+
+    def answer(self, tool: str, arguments: str) -> str:
+        """Return the result of a call as the model gets it; what is wrong with the call is a result too."""
+        self._check()
+        if tool != TOOL:
+            return _error(f"there is no tool {tool[:80]!r}, only {TOOL}")
+        try:
+            query = json.loads(arguments)["query"]
+        except (ValueError, TypeError, LookupError, RecursionError):
+            return _error('the arguments have to be a JSON object like {"query": "words to look for"}')
+        if not isinstance(query, str) or not query.strip():
+            return _error("query has to be a text with at least one word")
+        self.queries.append(query)
+        if not self.has_room:
+            return _error("there is no room for more results: answer with what you have")
+        try:
+            return self._rendered(self._store.search(query, MAX_PASSAGES))
+        except TooLarge as error:
+            return _error(str(error))
+
+    def _rendered(self, passages: tuple[Passage, ...]) -> str:
+        if not passages:
+            return json.dumps({"passages": [], "note": "nothing found: try other words"})
+        rendered: list[str] = []
+        left = min(self._room, RESULT_TOKENS)
+        for passage in passages:
+            # as JSON no passage can pretend to be another, whatever it holds
+            one = json.dumps(
+                {"path": passage.path, "lines": f"{passage.first_line}-{passage.last_line}", "text": passage.text},
+                ensure_ascii=False,
+            )
+            tokens = estimate(one)
+            if tokens > left:
+                continue
+            left -= tokens
+            self._room -= tokens
+            rendered.append(one)
+        if not rendered:
+            return _error("the passages found are too long for the room that is left: answer with what you have")
+        return f'{{"passages": [{", ".join(rendered)}]}}'
+
+
+@contextmanager
+def searches(ask: Ask, window: Window, check: Callable[[], None]) -> Iterator[Searches | None]:
+    """Index the files of a call for as long as it lasts; None where it has none."""
+    if not ask.searchable:
+        yield None
+        return
+    ask.on_progress(f"indexing {len(ask.searchable):,} files")
+    with LocalStore(ask.searchable, check) as store:
+        yield Searches(store, window.tokens - window.output - ask.tokens, check)
+
+
+def as_json(arguments: object) -> str:
+    """Return the arguments of a call as JSON, for SDKs that read them already."""
+    return json.dumps(arguments, ensure_ascii=False, default=str)
+
+
+def _error(problem: str) -> str:
+    return json.dumps({"error": problem})
+
+
+MAX_ROUNDS = 8
+"""How often a model may search before it has to answer with what it has."""
+
+_BETWEEN = "\n\n"
+_TOLD_SHARE = 0.5
+_LEAST_TOLD = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool that the model calls: the provider's name for the call, the tool's name, and its arguments as JSON."""
+
+    id: str
+    tool: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Answer of a model to one request."""
+
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    raw: tuple[Any, ...] = ()
+    is_cut: bool = False
+    provider_ref: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    queries: tuple[str, ...] = ()
+    cited: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+Send = Callable[[bool], Generator[str, None, Round]]
+"""Sends what there is to send, yields the text as it arrives, empty where what arrives is none, such as thinking, and
+returns the round; told whether it may search."""
+
+Remember = Callable[[Round, Sequence[str]], None]
+"""Takes a round with calls, and their results, into what is sent next."""
+
+
+def converse(
+    name: str,
+    ask: Ask,
+    wire: Wire,
+    patience: Patience,
+    send: Send,
+    searches: Searches | None = None,
+    remember: Remember | None = None,
+) -> Reply:
+    """Ask until there is an answer."""
+    texts: list[str] = []
+    output_tokens: int | None = None
+    notes: list[str] = []
+    for number in range(MAX_ROUNDS + 1):
+        may_search = searches is not None and number < MAX_ROUNDS and searches.has_room
+        one = _round(ask, wire, patience, send, may_search, _BETWEEN if texts else "")
+        if number == 0 and _is_cut_short(ask.tokens, one.input_tokens):
+            notes.append(
+                f"{name} took {one.input_tokens:,} tokens of about {ask.tokens:,}: it may have cut what was sent; "
+                "give its server a larger context, or configure a smaller window here"
+            )
+        if one.text:
+            texts.append(one.text)
+        if one.output_tokens is not None:
+            output_tokens = one.output_tokens + (output_tokens or 0)
+        if not one.calls:
+            break
+        if not may_search or searches is None or remember is None:
+            raise AssistantFailed(
+                f"{name} called {one.calls[0].tool[:80]!r} where it was to answer",
+                "Ask again, or ask another model",
+                reason="nonsense",
+            )
+        results = []
+        for call in one.calls:
+            ask.on_progress(f"searching: {failures.shown(call.arguments)}")
+            results.append(searches.answer(call.tool, call.arguments))
+        remember(one, results)
+    text = _BETWEEN.join(texts)
+    if not text.strip():
+        raise failures.empty(name, is_cut=one.is_cut, notes=one.notes)
+    if one.is_cut:
+        notes.append("the answer ends at the output limit and is not whole")
+    return Reply(
+        text=text,
+        provider_ref=one.provider_ref,
+        input_tokens=one.input_tokens,
+        output_tokens=output_tokens,
+        queries=one.queries if searches is None else tuple(searches.queries),
+        cited=one.cited,
+        notes=(*notes, *one.notes),
+    )
+
+
+def _round(ask: Ask, wire: Wire, patience: Patience, send: Send, may_search: bool, before: str) -> Round:
+    texts: list[str] = []
+    taken = 0
+    is_shown = ask.is_shown and ask.on_text is not noop
+
+    def deliver(text: str) -> None:
+        nonlocal taken
+        if text:
+            taken += len(text.encode())
+            if taken > wire.limits.text:
+                raise too_much(wire.name, f"more than {wire.limits.text:,} bytes of text")
+            ask.on_text(text if texts else before + text)
+            texts.append(text)
+
+    def attempt() -> Round:
+        nonlocal taken
+        taken = 0
+        whole = _WholeCharacters()
+        with wire.streaming(), closing(send(may_search)) as pieces:
+            while True:
+                wire.check()
+                ask.on_sign()
+                try:
+                    deliver(whole.feed(next(pieces)))
+                except StopIteration as end:
+                    deliver(whole.rest())
+                    done: Round = end.value
+                    return replace(done, text="".join(texts))
+
+    def unseen() -> Round:
+        try:
+            return attempt()
+        except AssistantFailed as failure:
+            # what was shown would come a second time; what nobody saw may
+            if failure.reason == "cut" and not is_shown:
+                texts.clear()
+            raise
+
+    return persist(wire, unseen, patience, lambda: not texts)
+
+
+class _WholeCharacters:
+    """Puts characters together that a provider split over two pieces of text, as halves that JSON can name alone."""
+
+    __slots__ = ("_half",)
+
+    def __init__(self) -> None:
+        self._half = ""
+
+    def feed(self, piece: str) -> str:
+        """Return the whole characters so far."""
+        text = self._half + piece
+        self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        return _joined(text[: len(text) - len(self._half)])
+
+    def rest(self) -> str:
+        """Return the rest at the end of the text."""
+        return _joined(self._half)
+
+
+def _joined(text: str) -> str:
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _is_cut_short(sent: int, taken: int | None) -> bool:
+    return taken is not None and sent >= _LEAST_TOLD and taken < _TOLD_SHARE * sent

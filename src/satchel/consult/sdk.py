@@ -1,0 +1,305 @@
+"""Base of the adapters: a client of the vendor's SDK for each call, and threads with a history of ours."""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from satchel.base.errors import AssistantFailed
+from satchel.consult import failures
+from satchel.consult.failures import Patience
+from satchel.consult.models import MAX_WINDOW, Ask, Exchange, Model, Reply, ThreadLost, Timing
+from satchel.consult.rounds import Round, converse, searches
+from satchel.consult.vector_stores import Sweeper
+from satchel.consult.wire import Connecting, Limits, Wire, public_address, too_much
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+OPENAI_KEY = "OPENAI_API_KEY"
+OPENAI_URL = "https://api.openai.com/v1"
+_LOST_CODE = "previous_response_not_found"
+_NO_KEY = "none"
+_MAX_ID_CHARS = 1_000
+
+
+class SdkClient(ABC):
+    """Base of the vendors' clients: one for each call, and one for cleaning up after it."""
+
+    sdk: Any
+
+    def __init__(self, name: str, wire: Wire, variable: str, errors: tuple[type[Exception], ...]) -> None:
+        self.name = name
+        self.wire = wire
+        self.variable = variable
+        self._errors = errors
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.sdk.close()
+
+    @abstractmethod
+    def failure(self, error: Any) -> AssistantFailed:
+        """Translate one of the SDK's own errors."""
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn the SDK's errors, and those of reading an answer that is not what it should be, into ours."""
+        try:
+            yield
+        except self._errors as error:
+            self.wire.check()
+            raise self.failure(error) from error
+        except _transport_errors() as error:
+            self.wire.check()
+            raise self.transport_failure(error) from error
+        except failures.NONSENSE as error:
+            self.wire.check()
+            raise self.unfinished(error) from error
+
+    def unfinished(self, error: BaseException | str, *, has_begun: bool = False) -> AssistantFailed:
+        """Return the error for an answer without an end: cut, or not an answer at all."""
+        if has_begun or self.wire.is_torn:
+            return failures.cut(self.name)
+        return failures.nonsense(self.name, error)
+
+    def transport_failure(self, error: BaseException) -> AssistantFailed:
+        """Translate an error of httpx, whichever httpx the SDK uses."""
+        kinds = {kind.__name__ for kind in type(error).__mro__}
+        if kinds & {"ConnectError", "ConnectTimeout", "ProxyError"}:
+            return self._not_connected(error)
+        if kinds & {"UnsupportedProtocol", "TooManyRedirects"}:
+            return failures.misdirected(self.name, error)
+        if "DecodingError" in kinds:
+            return failures.nonsense(self.name, error)
+        if "RemoteProtocolError" in kinds and "too long" in str(error):
+            # h11 takes 100 KiB of headers, or of what stands around a chunk
+            return too_much(self.name, "more than 102,400 bytes of headers")
+        if "TimeoutException" in kinds:
+            return failures.silent(self.name, self.wire.timing.silence)
+        return failures.cut(self.name)
+
+    def _not_connected(self, error: BaseException) -> AssistantFailed:
+        import ssl
+
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, ssl.SSLCertVerificationError):
+                return failures.untrusted(self.name, cause.verify_message or str(cause))
+            cause = cause.__cause__ or cause.__context__
+        proxy = _proxy_of(error)
+        if proxy is not None:
+            # what a proxy answers begins with its status; of those only its own faults pass
+            is_passing = type(error).__name__ != "ProxyError" or str(error).startswith("5")
+            return failures.behind_proxy(self.name, proxy, error, is_passing=is_passing)
+        return failures.unreachable(self.name, error)
+
+
+class StainlessClient(SdkClient):
+    """A client of one of the SDKs that are generated alike: OpenAI's and Anthropic's."""
+
+    def __init__(self, name: str, wire: Wire, variable: str, module: Any, own_error: type[Exception]) -> None:
+        super().__init__(name, wire, variable, (own_error,))
+        self._module = module
+
+    def failure(self, error: Any) -> AssistantFailed:
+        """Translate one of the SDK's own errors."""
+        module = self._module
+        if isinstance(error, module.APIConnectionError):
+            cause = error.__cause__
+            return cause if isinstance(cause, AssistantFailed) else self.transport_failure(cause or error)
+        if not isinstance(error, module.APIError):
+            return failures.nonsense(self.name, error)
+        code, message = self.said(error)
+        if isinstance(error, module.APIStatusError) and error.status_code >= 400:
+            return failures.from_status(
+                self.name, self.variable, error.status_code, code, message, error.response.headers
+            )
+        return failures.from_code(self.name, code, message)
+
+    def said(self, error: Any) -> tuple[str, str]:
+        """Return the provider's own name for an error, and its words."""
+        body = error.body
+        if isinstance(body, dict) and isinstance(body.get("error"), dict):
+            body = body["error"]
+        if not isinstance(body, dict):
+            return "", str(error.message)
+        code = body.get("code") or body.get("type") or ""
+        return str(code), str(body.get("message") or error.message)
+
+
+class OpenAIClient(StainlessClient):
+    """A client for one call."""
+
+    def __init__(self, name: str, wire: Wire, *, base_url: str | None, key: str | None, variable: str) -> None:
+        try:
+            import openai
+        except ImportError as error:
+            raise failures.missing_sdk(name, "openai", error) from error
+        super().__init__(name, wire, variable, openai, openai.OpenAIError)
+        with making(name):
+            self.sdk: OpenAI = openai.OpenAI(
+                api_key=key or _NO_KEY,
+                base_url=base_url or OPENAI_URL,
+                max_retries=0,
+                http_client=openai.DefaultHttpxClient(event_hooks=wire.event_hooks()),
+            )
+        if base_url is not None:
+            # the environment's names for an account at OpenAI are nobody else's business
+            self.sdk.organization = self.sdk.project = None
+        if variable != OPENAI_KEY:
+            # so are the headers of OPENAI_CUSTOM_HEADERS, which may hold a key
+            self.sdk._custom_headers = {}  # noqa: SLF001 -- the SDK reads the variable whatever it is given
+
+    def failure(self, error: Any) -> AssistantFailed:
+        """Translate one of the SDK's own errors."""
+        code, message = self.said(error) if hasattr(error, "body") else ("", "")
+        if code == _LOST_CODE or (getattr(error, "param", None) == "previous_response_id" and "not found" in message):
+            return ThreadLost(
+                f"{self.name} has forgotten the thread: {failures.shown(message)}",
+                "What it held is sent again",
+                reason="thread_lost",
+            )
+        return super().failure(error)
+
+
+def _transport_errors() -> tuple[type[Exception], ...]:
+    loaded = [module for module in map(sys.modules.get, ("httpx", "httpx2")) if module is not None]
+    return tuple(error for module in loaded for error in (module.HTTPError, module.StreamError, module.InvalidURL))
+
+
+def _proxy_of(error: Any) -> str | None:
+    try:
+        connecting = error.request.extensions.get("trace")
+    except (RuntimeError, AttributeError):
+        # httpx knows of no request
+        return None
+    return connecting.proxy if isinstance(connecting, Connecting) else None
+
+
+@contextmanager
+def making(name: str) -> Iterator[None]:
+    """Turn what keeps a client from being made into our words."""
+    try:
+        yield
+    except (ImportError, OSError, ValueError, TypeError) as error:
+        raise failures.unusable(name, error) from error
+    except _transport_errors() as error:
+        raise failures.unusable(name, error) from error
+
+
+def count_of(value: Any, field: str) -> int | None:
+    """Return a count from what a provider says of usage; None where it says none, as 0 or what no model can take."""
+    count = getattr(value, field, None)
+    return count if isinstance(count, int) and 0 < count <= MAX_WINDOW else None
+
+
+def id_of(number: object) -> str:
+    """Return a provider's name for something, which an SDK does not check."""
+    if not isinstance(number, str) or not 0 < len(number) <= _MAX_ID_CHARS:
+        raise TypeError(f"{str(number)[:40]!r} is no id")
+    return number
+
+
+ClientT = TypeVar("ClientT", bound=SdkClient)
+
+
+class SdkAssistant(ABC, Generic[ClientT]):
+    """An assistant that is asked through its vendor's SDK."""
+
+    own_url: ClassVar[str]
+    keeps_history: ClassVar[bool]
+
+    def __init__(
+        self,
+        model: Model,
+        variable: str,
+        *,
+        key: str | None = None,
+        base_url: str | None = None,
+        timing: Timing | None = None,
+        patience: Patience | None = None,
+    ) -> None:
+        self.model = model.name
+        self._variable = variable
+        self.window = model.window
+        self.name = model.full_name
+        self.address = public_address(base_url or self.own_url)
+        self.label = f"{self.name} at {self.address}"
+        self._key = key
+        self._base_url = base_url
+        self._timing = timing or Timing()
+        self._patience = patience or Patience()
+
+    @property
+    def sweeper(self) -> Sweeper | None:
+        """Deleter of stores that earlier calls left; see :class:`satchel.consult.models.Assistant`."""
+        return None
+
+    @abstractmethod
+    def ask(self, ask: Ask) -> Reply:
+        """Answer one turn; see :class:`satchel.consult.models.Assistant`."""
+
+    @abstractmethod
+    def _open(self, wire: Wire) -> ClientT:
+        """Make a client whose connections are of a wire."""
+
+    @contextmanager
+    def _calling(self, ask: Ask) -> Iterator[tuple[ClientT, Wire]]:
+        limits = Limits.of(self.window.output)
+        with (
+            Wire(self._timing, ask.is_cancelled, name=self.label, limits=limits) as wire,
+            closing(self._open(wire)) as client,
+        ):
+            yield client, wire
+
+
+def without_nones(**options: Any) -> dict[str, Any]:
+    """Return the options that have a value."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def messages_of(history: Sequence[Exchange]) -> list[Any]:
+    """Return past turns in the form that most protocols share."""
+    return [
+        {"role": role, "content": content}
+        for past in history
+        for role, content in (("user", past.prompt), ("assistant", past.answer))
+    ]
+
+
+class OwnHistoryAssistant(SdkAssistant[ClientT]):
+    """An assistant whose provider keeps nothing: every request holds the whole thread, and searches are ours."""
+
+    keeps_history = False
+
+    def ask(self, ask: Ask) -> Reply:
+        """Answer one turn; see :class:`satchel.consult.models.Assistant`."""
+        with self._calling(ask) as (client, wire), searches(ask, self.window, wire.check) as search:
+            messages = self._messages(ask)
+
+            def send(may_search: bool) -> Generator[str, None, Round]:
+                return self._send(client, messages, None if search is None else may_search, ask)
+
+            def remember(one: Round, results: Sequence[str]) -> None:
+                messages.extend(self._with_results(one, results))
+
+            ask.on_progress(f"asking {self.name}")
+            return converse(self.label, ask, wire, self._patience, send, search, remember)
+
+    @abstractmethod
+    def _messages(self, ask: Ask) -> list[Any]:
+        """Return the thread in the provider's form, the new prompt last."""
+
+    @abstractmethod
+    def _send(
+        self, client: ClientT, messages: list[Any], may_search: bool | None, ask: Ask
+    ) -> Generator[str, None, Round]:
+        """Make one request; yield the text as it arrives, nothing where what arrives is none, and return the rest."""
+
+    @abstractmethod
+    def _with_results(self, one: Round, results: Sequence[str]) -> list[Any]:
+        """Return the messages that a round with calls adds to the thread: the calls, and their results in order."""

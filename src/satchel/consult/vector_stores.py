@@ -1,0 +1,237 @@
+"""Vector stores at providers: recorded before they are made, so that what a crash leaves is deleted by a later call.
+
+A store lives as long as one call. The call announces it, says when it was made, and says when it was deleted; what is
+still recorded once its time has passed is swept by whichever call comes next.
+
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from satchel.base.errors import Interrupted, SatchelError
+from satchel.base.paging import check_whole
+from satchel.base.records import dataclass, replace
+from satchel.consult.records import IsCancelled, never
+from satchel.keep import names, projects
+from satchel.keep.projects import Service
+from satchel.store.transaction import Row
+
+LIFE_MS = 3_600_000
+"""How long a call may need its vector store without saying so again."""
+
+LONGEST_LIFE_MS = 86_400_000
+
+MAX_SWEPT = 5
+"""How many stores one call sweeps at most, so that it is not kept from its own work."""
+
+_ANNOUNCED, _MADE, _LEAVING = 1, 2, 3
+_PAUSE_MS = 300_000
+_LONGEST_PAUSE_MS = 86_400_000
+_COLUMNS = "uid, provider, external_id, conversation_id, state, attempts, expires_at, created_at"
+_RECORD = f"""
+    INSERT INTO vector_stores
+        (uid, project_id, conversation_id, provider, external_id, state, expires_at, created_at)
+    VALUES
+        (:uid, :project, (SELECT id FROM conversations WHERE id = :conversation), :provider, :external,
+        :state, :expires, :created)
+    ON CONFLICT (uid) DO UPDATE
+    SET external_id = excluded.external_id, state = excluded.state, expires_at = excluded.expires_at
+    RETURNING {_COLUMNS}
+"""
+_STATES = {_ANNOUNCED: "announced", _MADE: "made", _LEAVING: "leaving"}
+
+
+@dataclass(frozen=True, slots=True)
+class VectorStore:
+    """A vector store at a provider, as it is recorded here."""
+
+    name: str
+    provider: str
+    external_id: str | None
+    conversation_id: int | None
+    state: str
+    attempts: int
+    expires_at: int
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """Result of a sweep: the number of deleted stores, and why others were not deleted."""
+
+    deleted: int
+    failures: tuple[str, ...]
+
+
+Remover = Callable[[VectorStore, IsCancelled], None]
+"""Deletes a store at its provider, by its external id or, where that is None, whichever has its name.
+
+It succeeds where there is none any more, and raises a :class:`SatchelError` where it cannot tell. Its second argument
+is asked again and again whether to give up, which it does with :class:`Interrupted`.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Sweeper:
+    """Deleter of stores at a provider."""
+
+    account: str
+    remove: Remover
+
+
+class VectorStores(Service):
+    """The vector stores that a project has at providers, or may have."""
+
+    def announce(self, provider: str, conversation_id: int | None = None, life_ms: int = LIFE_MS) -> VectorStore:
+        """Record a store before it is made; this is durable when it returns."""
+        check_whole("life_ms", life_ms, LONGEST_LIFE_MS, smallest=1)
+        provider, work = names.check_identifier(provider, "provider"), self._workplace
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.ensure(transaction, work, now)
+            row = transaction.one(
+                _RECORD,
+                {
+                    "uid": os.urandom(16),
+                    "project": project.id,
+                    "conversation": conversation_id,
+                    "provider": provider,
+                    "external": None,
+                    "state": _ANNOUNCED,
+                    "expires": now + life_ms,
+                    "created": now,
+                },
+            )
+        assert row is not None
+        return _store(row)
+
+    def made(self, store: VectorStore, external_id: str, life_ms: int = LIFE_MS) -> VectorStore:
+        """Record the provider's name for a store, once known; again, to say that it is still in use.
+
+        A store that was swept in the meantime, before it was there, is recorded again.
+        """
+        check_whole("life_ms", life_ms, LONGEST_LIFE_MS, smallest=1)
+        work = self._workplace
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project = projects.ensure(transaction, work, now)
+            row = transaction.one(
+                _RECORD,
+                {
+                    "uid": _uid(store),
+                    "project": project.id,
+                    "conversation": store.conversation_id,
+                    "provider": store.provider,
+                    "external": external_id,
+                    "state": _MADE,
+                    "expires": now + life_ms,
+                    "created": store.created_at,
+                },
+            )
+        assert row is not None
+        return _store(row)
+
+    def deleted(self, store: VectorStore) -> None:
+        """Record that a store is gone at its provider, or was never made."""
+        with self._workplace.engine.write() as transaction:
+            transaction.run("DELETE FROM vector_stores WHERE uid = :uid", {"uid": _uid(store)})
+
+    def recorded(self, provider: str | None = None) -> tuple[VectorStore, ...]:
+        """Return the stores that are in use, or left over, the oldest first."""
+        work = self._workplace
+        with work.engine.read() as transaction:
+            project = projects.find(transaction, work)
+            rows = transaction.all(
+                f"""
+                SELECT {_COLUMNS} FROM vector_stores
+                WHERE project_id = :project AND (CAST(:provider AS TEXT) IS NULL OR provider = :provider)
+                ORDER BY created_at, id
+                """,
+                {"project": project.id, "provider": provider},
+            )
+        return tuple(map(_store, rows))
+
+    def sweep(self, sweeper: Sweeper, most: int = MAX_SWEPT, is_cancelled: IsCancelled = never) -> Swept:
+        """Delete at a provider what earlier calls left there.
+
+        What cannot be deleted is tried again after a pause, of five minutes first, then twice as long each time.
+        """
+        deleted, failures = 0, []
+        for _ in range(most):
+            # one at a time: what a cancelled sweep did not come to is not kept from the next one
+            store = self._claim(sweeper.account)
+            if store is None:
+                break
+            try:
+                sweeper.remove(store, is_cancelled)
+            except Interrupted:
+                raise
+            except SatchelError as error:
+                failures.append(f"the vector store {store.external_id or store.name} was not deleted: {error.problem}")
+            else:
+                self.deleted(store)
+                deleted += 1
+        return Swept(deleted, tuple(failures))
+
+    def _claim(self, provider: str) -> VectorStore | None:
+        work = self._workplace
+        due = f"""
+            SELECT {_COLUMNS} FROM vector_stores
+            WHERE project_id = :project AND provider = :provider AND expires_at <= :now
+            ORDER BY expires_at, id LIMIT 1
+        """
+        with work.engine.read() as transaction:
+            project = projects.find(transaction, work)
+            values = {"project": project.id, "provider": provider}
+            if transaction.one(due, {**values, "now": work.clock()}) is None:
+                return None
+        with work.engine.write() as transaction:
+            now = work.clock()
+            row = transaction.one(due, {**values, "now": now})
+            if row is None:
+                return None
+            claimed = _claimed(_store(row), now)
+            transaction.run(
+                "UPDATE vector_stores SET state = :state, attempts = :attempts, expires_at = :expires WHERE uid = :uid",
+                {
+                    "state": _LEAVING,
+                    "attempts": claimed.attempts,
+                    "expires": claimed.expires_at,
+                    "uid": _uid(claimed),
+                },
+            )
+        return claimed
+
+
+def _claimed(store: VectorStore, now: int) -> VectorStore:
+    pause = min(_PAUSE_MS << min(store.attempts, 20), _LONGEST_PAUSE_MS)
+    return replace(store, state=_STATES[_LEAVING], attempts=store.attempts + 1, expires_at=now + pause)
+
+
+def _store(row: Row) -> VectorStore:
+    uid, provider, external_id, conversation, state, attempts, expires_at, created_at = row
+    name = f"satchel-{uid.hex()}"
+    return VectorStore(name, provider, external_id, conversation, _STATES[state], attempts, expires_at, created_at)
+
+
+def _uid(store: VectorStore) -> bytes:
+    return bytes.fromhex(store.name.removeprefix("satchel-"))
+
+
+class StoresOfConversation:
+    """Records hosted stores as those of one conversation."""
+
+    def __init__(self, stores: VectorStores, conversation_id: int) -> None:
+        self._stores = stores
+        self._conversation_id = conversation_id
+
+    def announce(self, provider: str) -> VectorStore:
+        return self._stores.announce(provider, self._conversation_id)
+
+    def made(self, store: VectorStore, external_id: str) -> VectorStore:
+        return self._stores.made(store, external_id)
+
+    def deleted(self, store: VectorStore) -> None:
+        self._stores.deleted(store)

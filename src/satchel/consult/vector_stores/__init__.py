@@ -1,1 +1,0 @@
-"""Vector stores: where a call's overflow can be searched, hosted by the provider or in this process."""

@@ -1,0 +1,393 @@
+"""One call's connections: cut at once when the call ends, and limits counted below a vendor's SDK.
+
+A vendor's SDK blocks in connecting, sending and reading. A watcher beside it shuts the sockets down, which wakes the
+read with an error; the caller that catches it asks :meth:`Wire.check` what really happened. The sockets become known
+through httpcore's trace extension: https://www.encode.io/httpcore/extensions/#trace
+
+What no socket is known of cannot be cut: looking up a name, and one attempt to connect, which ends by itself in time.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cache
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from satchel.base.errors import AssistantFailed
+from satchel.base.records import dataclass
+from satchel.consult.models import Timing
+from satchel.consult.records import IsCancelled, raise_if_cancelled
+from satchel.redaction import redact
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)(?:[^/?#]*@)?([^?#]*)")
+_ADDRESS_CHARS = 200
+
+
+def public_address(url: str) -> str:
+    """Return what may be shown of an address: scheme, host, port and path, at most 200 characters.
+
+    Format: https://www.rfc-editor.org/rfc/rfc3986#section-3.2
+    """
+    printable = "".join(char for char in url if char.isprintable()).strip()
+    parts = _URL.match(printable)
+    if parts is not None:
+        address = redact(parts[1] + parts[2].rstrip("/")).text
+    else:
+        # no address at all: what stands before an @ may still be meant as a password
+        address = "(not a URL)" if "@" in printable else redact(re.split(r"[?#]", printable)[0]).text
+    return address if len(address) <= _ADDRESS_CHARS else f"{address[: _ADDRESS_CHARS - 1]}…"
+
+
+_MIB = 1024 * 1024
+
+_TEXT_BYTES = 8
+"""Of an answer for each token. Prose and code take 3 to 5 in UTF-8, Chinese 4 to 6; long runs of spaces more, for
+which the least limit has room."""
+
+_EVENT_BYTES = 16
+"""Of one event for each token: OpenAI's last one repeats the whole answer, where a token of Chinese that is written
+as ``\\uXXXX`` takes 12."""
+
+_STREAM_BYTES = 512
+"""Of a stream for each token. The events of single tokens take 250 to 350, and 450 at Azure."""
+
+_STREAM_LINES = 4
+"""Of a stream for each token: an event has two or three. What an SDK gathers for a line, or makes of an event, takes
+hundreds of bytes, so that a stream of empty ones would take far more memory than was sent."""
+
+_LEAST_BYTES = _MIB
+_LEAST_STREAM_BYTES = 16 * _MIB
+_LEAST_LINES = 20_000
+"""Beside the lines for tokens; enough for a keep-alive of two lines each second for more than two hours."""
+
+_ARGUMENT_CHARS = 65_536
+"""The one tool takes a few words. An SDK parses all arguments again with each piece of them: 1 MiB took minutes."""
+
+_BLANKS = (b"\n\n", b"\r\r", b"\r\n\r\n")
+_LONGEST_BLANK = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of one response.
+
+    Attributes:
+        text: bytes of the answer's text in UTF-8.
+        event: bytes of a stream's event or line, and of a whole response that is no stream.
+        stream: bytes of a whole stream.
+        lines: of a stream.
+        parts: what an answer may consist of: texts, thoughts and calls.
+        arguments: characters of what an answer calls tools with.
+    """
+
+    text: int
+    event: int
+    stream: int
+    lines: int
+    parts: int
+    arguments: int = _ARGUMENT_CHARS
+
+    @classmethod
+    def of(cls, output: int = 0) -> Self:
+        """Return the limits of a model that answers with at most so many tokens."""
+        return cls(
+            text=max(_LEAST_BYTES, _TEXT_BYTES * output),
+            event=max(_LEAST_BYTES, _EVENT_BYTES * output),
+            stream=max(_LEAST_STREAM_BYTES, _STREAM_BYTES * output),
+            lines=_LEAST_LINES + _STREAM_LINES * output,
+            parts=1_000 + output,
+        )
+
+
+def too_much(name: str, what: str) -> AssistantFailed:
+    """Return the error for a provider that sends more than an answer takes."""
+    return AssistantFailed(
+        f"{name} sent {what}, and was cut off",
+        "Check the address and the server there; for a model whose answers are that long, configure a higher "
+        "consult.output_tokens",
+        reason="too_much",
+    )
+
+
+class Receiving(Protocol):
+    """Connection of a response."""
+
+    name: str
+    limits: Limits
+    is_streaming: bool
+    is_torn: bool
+
+
+def guard(response: Any, wire: Receiving) -> None:
+    """Check the head of a response of httpx, in either of its distributions, and let its body be counted."""
+    wire.is_torn = False
+    if response.has_redirect_location:
+        _check_redirect(response, wire.name)
+    body: Iterable[bytes] = response.stream
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding not in {"", "identity"}:
+        if response.status_code < 400:
+            raise AssistantFailed(
+                f"{wire.name} compressed its answer ({encoding[:40]!r}), though it was asked not to",
+                "Check the address, and that no proxy on the way compresses: a small answer could unpack to any size",
+                reason="compressed",
+            )
+        # the status says enough, and a few packed bytes could become any number
+        del response.headers["content-encoding"]
+        body = ()
+    is_stream = wire.is_streaming and response.status_code < 300
+    is_events = response.headers.get("content-type", "").startswith("text/event-stream")
+    parts = _counted_stream(body, wire) if is_stream else _counted_body(body, wire)
+    response.stream = _stream_class(response)(parts, response.stream.close, wire, is_events=is_stream and is_events)
+
+
+def _check_redirect(response: Any, name: str) -> None:
+    address = response.request.url
+    location = response.headers.get("location", "")
+    try:
+        target = address.join(location)
+    except Exception as error:  # httpx raises several kinds over an address that is none
+        raise _redirected(name, location) from error
+    if _origin(target) != _origin(address):
+        raise _redirected(name, str(target))
+
+
+def _redirected(name: str, target: str) -> AssistantFailed:
+    return AssistantFailed(
+        f"{name} sent the request on to {public_address(target)}, which is another server",
+        "Nothing was sent there; configure that address if it is known to be right",
+        reason="redirected",
+    )
+
+
+def _origin(url: Any) -> tuple[str, str, int | None]:
+    # httpx knows a port that is the scheme's own as none
+    return url.scheme, url.host, url.port
+
+
+def _counted_body(chunks: Iterable[bytes], wire: Receiving) -> Iterator[bytes]:
+    most = wire.limits.event
+    total = 0
+    for chunk in chunks:
+        total += len(chunk)
+        if total > most:
+            raise too_much(wire.name, f"a response of more than {most:,} bytes")
+        yield chunk
+
+
+def _counted_stream(chunks: Iterable[bytes], wire: Receiving) -> Iterator[bytes]:
+    limits = wire.limits
+    total = lines = event = 0
+    before = b""
+    for chunk in chunks:
+        total += len(chunk)
+        if total > limits.stream:
+            raise too_much(wire.name, f"an answer of more than {limits.stream:,} bytes")
+        lines += max(chunk.count(b"\n"), chunk.count(b"\r"))
+        if lines > limits.lines:
+            raise too_much(wire.name, f"an answer of more than {limits.lines:,} lines")
+        # an SDK gathers lines up to a blank one, which may be split over two chunks
+        data = before + chunk
+        end = max(data.rfind(blank) for blank in _BLANKS)
+        event = event + len(chunk) if end < 0 else len(data) - end
+        if event > limits.event:
+            raise too_much(wire.name, f"a line or an event of more than {limits.event:,} bytes")
+        before = data[1 - _LONGEST_BLANK :]
+        yield chunk
+
+
+@cache
+def _class_for(base: type[Any]) -> Callable[..., Any]:
+    class Guarded(base):  # type: ignore[misc] # which class it is is known at run time alone
+        """A body that is counted as it is read."""
+
+        def __init__(
+            self, parts: Iterator[bytes], close: Callable[[], None], wire: Receiving, *, is_events: bool
+        ) -> None:
+            self._parts = parts
+            self._close = close
+            self._wire = wire
+            self._is_events = is_events
+
+        def __iter__(self) -> Iterator[bytes]:
+            last = b""
+            for part in self._parts:
+                last = part or last
+                yield part
+            self._wire.is_torn = self._is_events and not last.endswith((b"\n", b"\r"))
+
+        def close(self) -> None:
+            self._close()
+
+    return Guarded
+
+
+def _stream_class(response: Any) -> Callable[..., Any]:
+    package = type(response).__module__.partition(".")[0]
+    return _class_for(sys.modules[package].SyncByteStream)
+
+
+_LOOK_SECONDS = 0.05
+_PORTS = {"http": 80, "https": 443}
+
+
+class Wire:
+    """The connections of one call; a context manager, used by one thread and those it starts."""
+
+    def __init__(
+        self,
+        timing: Timing,
+        is_cancelled: IsCancelled,
+        total: float | None = None,
+        *,
+        name: str = "the assistant",
+        limits: Limits | None = None,
+    ) -> None:
+        self.timing = timing
+        self.name = name
+        self.limits = limits or Limits.of()
+        self.is_streaming = False
+        self.is_torn = False
+        self._ask_whether_cancelled = is_cancelled
+        self._was_cancelled = False
+        self._total = timing.total if total is None else total
+        self._until = timing.clock() + self._total
+        self._lock = threading.Lock()
+        self._sockets: list[socket.socket] = []
+        self._is_cut = False
+        self._over = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, name="satchel-wire", daemon=True)
+
+    def __enter__(self) -> Self:
+        self.check()
+        self._watcher.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._watcher.join()
+
+    def event_hooks(self) -> Mapping[str, list[Callable[..., Any]]]:
+        """Return the ``event_hooks`` that an httpx client needs for its connections to be of this wire."""
+        return {"request": [self._follow], "response": [lambda response: guard(response, self)]}
+
+    def check(self) -> None:
+        """Raise an error if the call is over."""
+        raise_if_cancelled(self._is_cancelled)
+        if self.left() <= 0:
+            raise AssistantFailed(
+                f"{self.name} was not done within {self._total:g} seconds",
+                "Ask for less at once, or configure a higher consult.total_seconds",
+                reason="timed_out",
+            )
+
+    def check_content(self, *, parts: int = 0, thoughts: int = 0, arguments: int = 0) -> None:
+        """Raise an error if an answer has too many parts, thoughts or arguments, which SDKs gather next to its text."""
+        limits = self.limits
+        for count, most, what in (
+            (parts, limits.parts, "parts"),
+            (thoughts, limits.text, "characters of thoughts"),
+            (arguments, limits.arguments, "characters of arguments for tools"),
+        ):
+            if count > most:
+                raise too_much(self.name, f"more than {most:,} {what}")
+
+    @contextmanager
+    def streaming(self) -> Iterator[None]:
+        """Expect an answer that arrives as a stream, which may be longer than any other response."""
+        self.is_streaming = True
+        try:
+            yield
+        finally:
+            self.is_streaming = False
+
+    def left(self) -> float:
+        """Return how many seconds are left."""
+        return self._until - self.timing.clock()
+
+    def pause(self, seconds: float) -> None:
+        """Wait, and raise an error if the call is over."""
+        self.check()
+        if self.timing.sleep is not None:
+            self.timing.sleep(seconds)
+        else:
+            until = self.timing.clock() + min(seconds, self.left())
+            while (rest := until - self.timing.clock()) > 0 and not self._is_cancelled():
+                self._over.wait(min(rest, _LOOK_SECONDS))
+        self.check()
+
+    def _is_cancelled(self) -> bool:
+        self._was_cancelled = self._was_cancelled or self._ask_whether_cancelled()
+        return self._was_cancelled
+
+    def _follow(self, request: Any) -> None:
+        request.extensions["trace"] = Connecting(self.take, request.url)
+        # here for every SDK alike: one of them would tell the provider to give up after as much
+        connect, silence = self.timing.connect, self.timing.silence
+        request.extensions["timeout"] = {"connect": connect, "pool": connect, "read": silence, "write": silence}
+        # nothing is unpacked: how much comes is known as it comes
+        request.headers["accept-encoding"] = "identity"
+
+    def take(self, opened: socket.socket) -> None:
+        """Add a socket, to shut down when the call is cut."""
+        with self._lock:
+            self._sockets.append(opened)
+            is_cut = self._is_cut
+        if is_cut:
+            _shut(opened)
+
+    def _watch(self) -> None:
+        while not self._over.wait(_LOOK_SECONDS):
+            if self._is_cancelled() or self.left() <= 0:
+                with self._lock:
+                    self._is_cut = True
+                    opened = tuple(self._sockets)
+                for one in opened:
+                    _shut(one)
+                return
+
+
+class Connecting:
+    """Trace of one request's connection, perhaps to a proxy, as httpcore reports it."""
+
+    __slots__ = ("_opened", "_spare", "_take", "_target", "proxy")
+
+    def __init__(self, take: Callable[[socket.socket], None], url: Any) -> None:
+        self._take = take
+        self._target = (url.raw_host.decode("ascii"), url.port or _PORTS.get(url.scheme))
+        self._opened: socket.socket | None = None
+        self._spare: socket.socket | None = None
+        self.proxy: str | None = None
+
+    def __call__(self, event: str, info: Mapping[str, Any]) -> None:
+        step = event.partition(".")[2]
+        if step == "connect_tcp.started" and (info["host"], info["port"]) != self._target:
+            self.proxy = f"{info['host']}:{info['port']}"
+        elif step == "connect_tcp.complete":
+            self._opened = info["return_value"].get_extra_info("socket")
+            self._take(self._opened)
+        elif step == "start_tls.started" and self._opened is not None:
+            # the socket gives up its number to the one that wraps it, which is not known before hands are shaken
+            self._spare = socket.fromfd(self._opened.fileno(), self._opened.family, self._opened.type)
+            self._take(self._spare)
+        elif step in {"start_tls.complete", "start_tls.failed"}:
+            if step == "start_tls.complete":
+                self._opened = info["return_value"].get_extra_info("socket")
+                self._take(self._opened)
+            if self._spare is not None:
+                self._spare.close()
+                self._spare = None
+
+
+def _shut(opened: socket.socket) -> None:
+    with suppress(OSError):
+        # a TLS socket's own shutdown would take its state from under the thread that reads
+        socket.socket.shutdown(opened, socket.SHUT_RDWR)

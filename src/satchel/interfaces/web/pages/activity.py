@@ -1,0 +1,104 @@
+"""What others have changed since the person last looked, grouped by agent and task."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from urllib.parse import urlencode
+
+from satchel.base.records import NamedTuple
+from satchel.brief.room.records import Changed
+from satchel.interfaces.web.pages.overview import new_count
+from satchel.interfaces.web.request import Page, PageRequest, View
+from satchel.keep.sessions.team import TeamSession
+
+_KINDS = {
+    "decision": ("Decision", "Decisions"),
+    "rule": ("Rule", "Rules"),
+    "fix": ("Error", "Errors"),
+    "files": ("Files", "Files"),
+    "correction": ("Correction", "Corrections"),
+    "action": ("Action", "Actions"),
+}
+_MOST_SHOWN = 6
+
+
+class Group(NamedTuple):
+    """The changes of one agent, with its session if that is still known."""
+
+    agent: str
+    session: TeamSession | None
+    began_at: int
+    ended_at: int
+    shown: tuple[Changed, ...]
+    folded: tuple[Changed, ...]
+
+
+def activity(request: PageRequest) -> Page:
+    """Return the changes that the person has not seen."""
+    room = request.satchel.room
+    since, team = room.since(), request.reader.room.where().team
+    kind, agent = request.values.get("kind", ""), request.values.get("agent", "")
+    by_time = request.values.get("by") == "time"
+    items = [one for one in since.items if kind in ("", one.kind) and agent in ("", one.agent or "")]
+    items.sort(key=lambda one: -one.changed_at)
+    sessions: dict[str, TeamSession] = {}
+    for session in team.sessions:
+        for name in session.agents[:1]:
+            sessions.setdefault(name, session)
+    groups: dict[str, list[Changed]] = {}
+    for one in items:
+        groups.setdefault("" if by_time else one.agent or "", []).append(one)
+
+    def at(**changes: str) -> str:
+        values = {"kind": kind, "agent": agent, "by": request.values.get("by", "")} | changes
+        query = urlencode({name: value for name, value in values.items() if value})
+        return f"{request.here}/activity" + (f"?{query}" if query else "")
+
+    totals = dict(since.totals)
+    context = {
+        "since": since,
+        "groups": [_group(name, some, sessions.get(name), by_time=by_time) for name, some in groups.items()],
+        "kinds": [("All", sum(totals.values()), at(kind=""), not kind)]
+        + [(_KINDS[name][1], count, at(kind=name), name == kind) for name, count in since.totals if count],
+        "names": {name: word for name, (word, _) in _KINDS.items()},
+        "sentence": _sentence(since.items, sum(totals.values()), has_looked=since.looked_at is not None),
+        "agents": sorted({one.agent or "" for one in since.items} - {""}),
+        "agent": agent,
+        "kind": kind,
+        "by_time": by_time,
+        "hidden": sum(totals.values()) - len(since.items),
+        "now": since.asked_at,
+    }
+    counts = (room.needs().total, new_count(since))
+    return Page(
+        f"Activity in {request.project.name}", "activity.html", context, since, request.project, "/activity", counts
+    )
+
+
+def _group(agent: str, items: list[Changed], session: TeamSession | None, *, by_time: bool) -> Group:
+    most = len(items) if by_time else _MOST_SHOWN
+    return Group(agent, session, items[-1].changed_at, items[0].changed_at, tuple(items[:most]), tuple(items[most:]))
+
+
+def _sentence(items: tuple[Changed, ...], total: int, *, has_looked: bool) -> str:
+    since = "since your last visit" if has_looked else "since the beginning"
+    if not total:
+        return f"No changes {since}."
+    counts = Counter((one.kind, one.action) for one in items)
+    parts = [
+        f"{count} {text if count == 1 else several}"
+        for key, text, several in (
+            (("decision", "changed"), "decision changed", "decisions changed"),
+            (("decision", "set"), "new decision", "new decisions"),
+            (("rule", "added"), "new rule", "new rules"),
+            (("fix", "solved"), "error solved", "errors solved"),
+            (("fix", "refuted"), "fix refuted", "fixes refuted"),
+        )
+        if (count := counts[key])
+    ]
+    changes = f"{total} {'change' if total == 1 else 'changes'} {since}"
+    return f"{changes}: {', '.join(parts)}." if parts else f"{changes}."
+
+
+PAGES: Mapping[str, View] = {"/activity": activity}

@@ -1,0 +1,250 @@
+"""The memory of a project as one list, with facets and one search."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from satchel.base.errors import InvalidInput
+from satchel.base.records import NamedTuple
+from satchel.base.text import shortened
+from satchel.brief.room.memory import Flags
+from satchel.find.snippets import Snippet
+from satchel.interfaces.web.request import Page, PageRequest, View, as_text, now, offset
+from satchel.keep.constraints import Constraint
+from satchel.keep.decisions.records import Decision
+from satchel.keep.entries.records import STRUCTURED_TYPES, Entry
+from satchel.keep.entries.structured import labelled
+from satchel.keep.finding import Found, FoundPage
+from satchel.keep.items import MAX_ITEMS, Item
+from satchel.keep.names import shown_name
+from satchel.keep.patterns.records import ErrorPattern
+
+NAMES = {
+    "constraint": ("Rule", "Rules"),
+    "decision": ("Decision", "Decisions"),
+    "error_pattern": ("Error", "Errors and fixes"),
+    "entry": ("Note", "Notes"),
+    "package": ("Package", "Packages"),
+    "strategy": ("Strategy", "Strategies"),
+    "message": ("Message", "Messages"),
+    "file_change": ("Edit", "Edits"),
+    "solution": ("Fix", "Fixes"),
+}
+"""The names of one and of several items of a kind."""
+
+KEPT = ("constraint", "decision", "error_pattern", "entry", "package", "strategy")
+_STATES = (("", "Current", "live"), ("superseded", "Replaced or retracted", "ended"), ("all", "All", ""))
+_MOST_LINKS = 8
+_FILTERS = ("q", "kind", "status", "author", "file", "run", "task", "loop", "progress")
+_PROGRESS = "scratchpad"
+_TITLE_CHARS, _READ_AT_ONCE = 160, 100
+_SENTENCE = re.compile(r".+?(?:[.!?](?=\s)|\n|$)", re.DOTALL)
+_OPERATORS = re.compile(r'\b(?:AND|OR|NOT)\b|\w\*|[()"]')
+
+
+class Link(NamedTuple):
+    """A link of a facet."""
+
+    text: str
+    address: str
+    is_current: bool
+    total: int | None = None
+
+
+class ItemRow(NamedTuple):
+    """An item as a row of the list.
+
+    Attributes:
+        chip: its class and word, or None.
+        facts: the texts of its grey line.
+        action: the label, the path below the item, and the fields of the first button; None without one.
+        snippet: where words of a search are found in it.
+    """
+
+    ref: str
+    kind: str
+    title: str
+    chip: tuple[str, str] | None
+    facts: tuple[str, ...]
+    file: str
+    at: int | None
+    action: tuple[str, str, Mapping[str, object]] | None
+    is_gone: bool
+    snippet: Snippet | None = None
+
+
+def memory(request: PageRequest) -> Page:
+    """Return the items of a project, the newest first, or those that match a search, the best first."""
+    values = {name: text for name in _FILTERS if (text := request.values.get(name, "").strip())}
+    first, query = offset(request), values.get("q")
+    kinds = [values["kind"]] if "kind" in values else [*KEPT, *(("message",) if query else ())]
+    chosen: dict[str, Any] = {
+        "kinds": kinds,
+        "status": values.get("status", "live"),
+        "author": values.get("author"),
+        "file": values.get("file"),
+        "run_id": values.get("run"),
+        "task_id": values.get("task"),
+        "loop_id": values.get("loop"),
+    }
+    # progress notes are shown if they are searched for, or asked for by what they have
+    hides = not {"q", "run", "task", "loop", "progress"} & values.keys()
+    results = _search(request, query, {**chosen, "limit": _READ_AT_ONCE if hides else MAX_ITEMS, "offset": first})
+    shown = [(number, one) for number, one in enumerate(results.results, 1) if not hides or one.type != _PROGRESS]
+    shown = shown[:MAX_ITEMS]
+    last = first + (shown[-1][0] if len(shown) == MAX_ITEMS else len(results.results))
+
+    def at(**changes: object) -> str:
+        merged = {name: value for name, value in (values | changes).items() if value not in ("", None, 0)}
+        return f"{request.here}/memory" + (f"?{urlencode(merged)}" if merged else "")
+
+    facets, own = request.reader.room.facets(), {name: values.get(name, "") for name in _FILTERS}
+    states = {one.name: one.count for one in facets.states}
+    kinds_of = {one.name: one.count for one in facets.kinds}
+
+    def links(name: str, options: Iterable[tuple[str, str, int | None]]) -> list[Link]:
+        chosen_one = [Link(own[name], "", True)] if own[name] and own[name] not in {one[0] for one in options} else []
+        some = [Link(word, at(**{name: value}), own[name] == value, count) for value, word, count in options if word]
+        return [one._replace(address=at(**{name: ""})) if one.is_current else one for one in [*chosen_one, *some]]
+
+    groups = [
+        (
+            "Kind",
+            links("kind", [("", "All", facets.total), *((kind, NAMES[kind][1], kinds_of.get(kind)) for kind in KEPT)]),
+        ),
+        ("State", links("status", [(state, word, states.get(name)) for state, word, name in _STATES])),
+        ("File", links("file", [(one.name, one.name, one.count) for one in facets.files[:_MOST_LINKS]])),
+        ("Author", links("author", [(one.name, one.name, one.count) for one in facets.authors[:_MOST_LINKS]])),
+        *((name.capitalize(), links(name, [])) for name in ("run", "task", "loop") if own[name]),
+    ]
+    context = {
+        "rows": _rows(request, [one for _, one in shown]),
+        "names": NAMES,
+        "results": results,
+        "facets": [group for group in groups if group[1]],
+        "total": facets.total,
+        "counts": states,
+        "progress": facets.progress,
+        "hides": hides,
+        "values": values,
+        "query": query or "",
+        "older": at(offset=last) if last < results.total else None,
+        "newer": at() if first else None,
+        "anywhere": at(kind="", author="", file="", status="all"),
+        "now": now(request),
+    }
+    return Page(f"Memory of {request.project.name}", "memory.html", context, results, request.project, "/memory")
+
+
+def title_of(record: Any) -> str:
+    """Return the title of an item: its first sentence, of a decision with its key."""
+    if isinstance(record, Decision):
+        return f"{record.key}: {_sentence(str(record.value))}"
+    if isinstance(record, ErrorPattern):
+        return _sentence(f"{record.error_type}: {record.message}")
+    if isinstance(record, Entry):
+        return _sentence(labelled(record.type, record.content) if record.type in STRUCTURED_TYPES else record.content)
+    for name in ("topic", "summary", "text", "message", "description", "path"):
+        text = getattr(record, name, None)
+        if isinstance(text, str) and text:
+            more = getattr(record, "insight", "") if name == "topic" else ""
+            return _sentence(f"{text}: {more}" if more else text)
+    package = getattr(record, "package", None)
+    return _sentence(as_text(record)) if package is None else title_of(package)
+
+
+def row_of(request: PageRequest, item: Item, flags: Flags | None = None, found: Found | None = None) -> ItemRow:
+    """Return the row of an item."""
+    record: Any = item.record
+    agent = getattr(record, "agent", None) or getattr(record, "sender", None)
+    heir = getattr(record, "superseded_by", None)
+    is_gone = heir is not None or not getattr(record, "active", True)
+    chip, action = None, None
+    facts = [agent or "", *getattr(record, "tags", ())[:3]]
+    if is_gone:
+        end = request.reader.corrections.ended(item.ref)
+        chip = ("plain", "Retracted" if end is None or end.heir is None else "Replaced")
+        if end is not None and end.number is not None:
+            action = ("Undo", "/undo", {"correction": end.number})
+    elif isinstance(record, Decision):
+        if record.status != "active":
+            chip = ("plain", record.status.capitalize())
+        if record.status == "draft":
+            action = ("Approve", f"/items/{item.ref}/approve", {})
+    elif isinstance(record, ErrorPattern):
+        times = "once" if record.occurrences == 1 else f"{record.occurrences} times"
+        facts = [f"met {times}"]
+        if not record.solutions:
+            chip, action = ("failed", "No fix"), ("Add fix", "", {})
+        else:
+            facts.append(f"fix: {shortened(record.solutions[0].text, _TITLE_CHARS)}")
+    elif isinstance(record, (Entry, Constraint)):
+        citation = getattr(record, "citation", None)
+        is_stale = (flags is not None and flags.is_stale) or (citation is not None and citation.is_stale)
+        if is_stale:
+            chip = ("stale", "May be stale")
+        if isinstance(record, Constraint):
+            facts.append(record.priority)
+            if record.unconfirmed:
+                chip = ("plain", "Unconfirmed")
+        is_own = agent == request.login.author
+        if not is_own:
+            action = ("Still true" if is_stale else "Confirm", f"/items/{item.ref}/confirm", {})
+    if flags is not None:
+        facts += [f"confirmed by {shown_name(flags.confirmed_by[0])}"] if flags.confirmed_by else []
+        facts += ["in every briefing"] if flags.is_pinned else []
+        facts += (
+            [f"used in {flags.sessions} {'session' if flags.sessions == 1 else 'sessions'}"] if flags.sessions else []
+        )
+        if request.login.author in flags.confirmed_by:
+            action = None
+    at = next((at for name in ("last_seen", "updated_at", "created_at") if (at := getattr(record, name, None))), None)
+    line = getattr(record, "line", None)
+    file = getattr(record, "file", None) or ""
+    return ItemRow(
+        item.ref,
+        item.kind,
+        title_of(record),
+        chip,
+        tuple(filter(None, facts)),
+        f"{file}:{line}" if file and line else file,
+        at,
+        None if request.project.read_only else action,
+        is_gone,
+        None if found is None or not found.score else found.snippet,
+    )
+
+
+def flags_of(request: PageRequest, refs: Sequence[str]) -> dict[str, Flags]:
+    """Return whether items are stale, confirmed, pinned and used, by short id."""
+    return {one.ref: one for one in request.reader.room.flags(refs).items}
+
+
+def _search(request: PageRequest, query: str | None, arguments: dict[str, Any]) -> FoundPage:
+    search = request.reader.finding.search
+    if query and _OPERATORS.search(query):
+        try:
+            return search(query, syntax="operators", **arguments)
+        except InvalidInput:  # what only looks like an operator is a word
+            pass
+    return search(query, **arguments)
+
+
+def _rows(request: PageRequest, results: Sequence[Found]) -> list[ItemRow]:
+    if not results:
+        return []
+    refs = [one.ref for one in results]
+    items = {one.ref: one for one in request.reader.items.read(refs).items}
+    flags = flags_of(request, refs)
+    return [row_of(request, items[one.ref], flags.get(one.ref), one) for one in results if one.ref in items]
+
+
+def _sentence(text: str) -> str:
+    first = _SENTENCE.match(text.strip())
+    return shortened(first[0].strip() if first else text, _TITLE_CHARS)
+
+
+PAGES: Mapping[str, View] = {"/memory": memory}

@@ -1,0 +1,210 @@
+"""Proposals for the memory: shared text, documents, rules that an agent recorded for a person, strategies of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlencode
+
+from satchel.base.errors import Conflict, NotFound, Refused
+from satchel.client import Satchel
+from satchel.interfaces.web.request import (
+    WITHDRAWN,
+    Action,
+    ActionResult,
+    Notice,
+    Page,
+    PageRequest,
+    View,
+    edit_conflict,
+    form_page,
+    now,
+)
+from satchel.keep.shared.records import WAITS
+
+_NO_FILES = (
+    "this login cannot read the files of the repository",
+    "Log in with `satchel open` on the machine with the repository, or run `satchel proposals` there",
+)
+_MOST_RULES = 200
+
+
+def proposals(request: PageRequest) -> Page:
+    """Return everything that waits for a person to accept or reject it, with its full text."""
+    run, satchel = request.values.get("run", ""), request.projects.beside_files(request.project, request.login)
+    try:
+        strategies = request.reader.learning.strategies(run or None)
+    except NotFound:
+        if run:
+            raise
+        strategies = ()  # no run has ended yet
+    rules = [one for one in request.reader.constraints.find(limit=_MOST_RULES) if one.unconfirmed]
+    standing = None if satchel is None else satchel.shared.standing()
+    shared = () if satchel is None or standing is None or not standing.waiting else satchel.shared.diff().items
+    review = None if satchel is None else satchel.documents.review()
+    documents = () if review is None else review.proposals
+    data = {"standing": standing, "shared": shared, "documents": review, "rules": rules, "strategies": strategies}
+    context = {
+        **data,
+        "documents": documents,
+        "others": () if standing is None else [one for one in standing.items if one.state != WAITS],
+        "has_files": satchel is not None,
+        "total": len(shared) + len(documents) + len(rules) + len(strategies),
+        "run": run,
+        "now": now(request),
+    }
+    return Page("Proposals", "proposals.html", context, data, request.project, "/memory")
+
+
+def share(request: PageRequest) -> ActionResult:
+    """Write the file of an item."""
+    result = _beside_files(request).shared.share([request.path["ref"]])
+    if result.refused:
+        raise Conflict(f"{result.refused[0][0]} cannot be shared: {result.refused[0][1]}", "Nothing was written")
+    return ActionResult("shared", request.path["ref"])
+
+
+def unshare(request: PageRequest) -> ActionResult:
+    """Mark the file of an item as no longer shared."""
+    _beside_files(request).shared.unshare([request.path["ref"]])
+    return ActionResult("unshared", request.path["ref"])
+
+
+def accept_shared(request: PageRequest) -> ActionResult:
+    """Accept a pending text, if it is the one on the page."""
+    return _settle(request, "accept")
+
+
+def reject_shared(request: PageRequest) -> ActionResult:
+    """Reject a pending text, if it is the one on the page."""
+    return _settle(request, "reject")
+
+
+def accept_document(request: PageRequest) -> ActionResult:
+    """Accept a text of a document, or all texts that need no look."""
+    return _decide(request, "accept")
+
+
+def reject_document(request: PageRequest) -> ActionResult:
+    """Reject a text of a document, until it changes."""
+    return _decide(request, "reject")
+
+
+def end_form(request: PageRequest) -> Page:
+    """Return the form that ends a run."""
+    run = request.reader.runs.get(request.text("run", "the address names no run", "Open it from the overview"))
+    if run is None:
+        raise NotFound("the run main has not been used yet", "It never ends")
+    is_over = run.status != "active"
+    explained = (
+        f"It is already {run.status}."
+        if is_over
+        else (
+            "An ended run cannot be started again: its agents write to the run main from then on. "
+            "The next page shows the strategies that it proposes."
+        )
+    )
+    return form_page(
+        request,
+        f"End the run {run.run_id}",
+        "" if is_over else "/runs/end",
+        "End run",
+        {"run_id": run.run_id, "status": "completed"},
+        place="/agents",
+        explained=(explained,),
+        labels={"status": "How it ended"},
+        choices={"status": ["completed", "failed"]},
+        data=run,
+    )
+
+
+def end(request: PageRequest) -> ActionResult:
+    """End a run permanently, and show its proposals."""
+    run = request.text("run_id", "the form names no run", "Reload the page and submit again")
+    request.satchel.runs.end(run, request.values.get("status") or "completed")
+    return ActionResult("run-ended", "", f"{request.here}/proposals?{urlencode({'run': run})}")
+
+
+def save_strategy(request: PageRequest) -> ActionResult:
+    """Save a strategy, edited or as a run proposes it."""
+    strategy = request.satchel.strategies.save(
+        request.values.get("topic", ""),
+        request.values.get("text", ""),
+        lang=request.values.get("lang") or None,
+        framework=request.values.get("framework") or None,
+    )
+    return ActionResult("strategy-saved", strategy.ref, None, WITHDRAWN)
+
+
+def accept_strategy(request: PageRequest) -> ActionResult:
+    """Save the strategy that a run proposes."""
+    strategy = request.satchel.room.accept_proposal(request.values.get("ref", ""))
+    return ActionResult("strategy-saved", strategy.ref, None, WITHDRAWN)
+
+
+def reject_strategy(request: PageRequest) -> ActionResult:
+    """Reject a strategy that a run proposes."""
+    request.satchel.room.reject_proposal(request.values.get("ref", ""))
+    return ActionResult("proposal-rejected")
+
+
+PAGES: Mapping[str, View] = {"/proposals": proposals, "/runs/end": end_form}
+ACTIONS: Mapping[str, Action] = {
+    "/items/{ref}/share": share,
+    "/items/{ref}/unshare": unshare,
+    "/shared/accept": accept_shared,
+    "/shared/reject": reject_shared,
+    "/documents/accept": accept_document,
+    "/documents/reject": reject_document,
+    "/runs/end": end,
+    "/strategies": save_strategy,
+    "/proposals/accept": accept_strategy,
+    "/proposals/reject": reject_strategy,
+}
+NOTICES: Mapping[str, Notice] = {
+    "shared": Notice("Its file was written; commit it", "/items/{ref}/unshare"),
+    "unshared": Notice("No longer shared; commit its file"),
+    "accepted": Notice("Accepted; retract or change it to undo that"),
+    "rejected": Notice("Rejected, until it changes"),
+    "run-ended": Notice("The run has ended"),
+    "strategy-saved": Notice("The strategy was saved", "/items/{ref}/retract"),
+    "proposal-rejected": Notice("Rejected, for all persons"),
+}
+
+
+def _beside_files(request: PageRequest) -> Satchel:
+    """Return the project with its files.
+
+    Raises:
+        Refused: the server has no files of it, or the login is by a token.
+    """
+    satchel = request.projects.beside_files(request.project, request.login)
+    if satchel is None:
+        raise Refused(*_NO_FILES)
+    return satchel
+
+
+def _settle(request: PageRequest, verb: str) -> ActionResult:
+    uid, digest = request.values.get("uid", ""), request.values.get("digest", "")
+    texts = _beside_files(request).shared
+    try:
+        result = getattr(texts, verb)([uid], seen=[digest])
+    except Conflict as error:
+        current = next((one for one in texts.diff([uid]).items), None)
+        if current is None or current.digest == digest:
+            raise
+        theirs, button = {"Current text": "\n".join(current.lines)}, f"{verb.capitalize()} this"
+        raise edit_conflict(request, error.problem, theirs, f"/shared/{verb}", button, digest=current.digest) from None
+    if result.failed:
+        raise Conflict(f"{result.failed[0][0]}: {result.failed[0][1]}", "It is still pending")
+    return ActionResult(f"{verb}ed", result.items[0].ref or "", f"{request.here}/proposals")
+
+
+def _decide(request: PageRequest, verb: str) -> ActionResult:
+    documents, refs = _beside_files(request).documents, request.values.get("refs", "").splitlines()
+    # what stands in the document now has to be what the page showed
+    digests = {one.ref: one.digest for one in documents.review().proposals}
+    seen = dict(one.rsplit(" ", 1) for one in refs if " " in one)
+    if not seen or any(digests.get(ref) != digest for ref, digest in seen.items()):
+        raise Conflict("the document has changed since the page was made", "Reload the page and read it again")
+    (documents.accept if verb == "accept" else documents.reject)(list(seen))
+    return ActionResult(f"{verb}ed", "", f"{request.here}/proposals")

@@ -1,0 +1,211 @@
+"""Writing of notes, rules and decisions: the forms, and the actions with their undoing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from satchel.base.errors import Conflict, NotFound
+from satchel.interfaces.web.request import (
+    WITHDRAWN,
+    Action,
+    ActionResult,
+    Notice,
+    Page,
+    PageRequest,
+    View,
+    edit_conflict,
+    form_page,
+)
+from satchel.keep.constraints import DEFAULT_CATEGORY, DEFAULT_PRIORITY
+from satchel.keep.decisions.records import Decision, Value
+from satchel.keep.messages.service import EVERYONE
+
+Result = TypeVar("Result")
+
+_KEY = ("the key is missing", "Enter a key, such as auth.method")
+
+
+def new(request: PageRequest) -> Page:
+    """Return the form for a new message, note, rule or decision."""
+    forms = {
+        "message": ("New message", "/messages", "Send", {"to": EVERYONE, "text": "", "message_type": "info"}),
+        "note": ("New note", "/notes", "Save note", {"text": "", "type": "discovery", "task_id": "", "file": ""}),
+        "rule": ("New rule", "/rules", "Add rule", {"text": "", "category": DEFAULT_CATEGORY, "priority": ""}),
+        "decision": ("New decision", "/decisions", "Decide", {"key": "", "value": "", "rationale": "", "status": ""}),
+    }
+    defaults = {"priority": DEFAULT_PRIORITY, "status": "active", "revision": 0}
+    kind = request.values.get("kind", "message")
+    title, path, button, fields = forms.get(kind, forms["message"])
+    fields = {name: value or str(defaults.get(name, "")) for name, value in fields.items()}
+    fields |= {name: request.values[name] for name in fields if request.values.get(name)}
+    if path == "/decisions":
+        fields["revision"] = "0"
+    if path == "/messages":
+        fields["priority"] = DEFAULT_PRIORITY
+    return form_page(request, title, path, button, fields, choices={"status": ["active", "draft"]})
+
+
+def write(request: PageRequest) -> ActionResult:
+    """Write a note, unless another has the same text."""
+    note = request.satchel.entries.write(
+        request.values.get("type") or "discovery",
+        request.values.get("text", ""),
+        task_id=request.optional("task_id"),
+        file=request.optional("file"),
+    )
+    page = request.item_page(note.ref)
+    if note.seen is not None:
+        return ActionResult("written-before", note.ref, page)
+    return ActionResult("written", note.ref, page, WITHDRAWN)
+
+
+def add_rule(request: PageRequest) -> ActionResult:
+    """Add a rule."""
+    rule = request.satchel.constraints.add(
+        request.values.get("text", ""),
+        category=request.optional("category") or DEFAULT_CATEGORY,
+        priority=request.values.get("priority") or DEFAULT_PRIORITY,
+    )
+    return ActionResult("rule-added", rule.ref, request.item_page(rule.ref), WITHDRAWN)
+
+
+def add_fix(request: PageRequest) -> ActionResult:
+    """Add a fix to an error."""
+    ref = request.path["ref"]
+    request.satchel.patterns.solve(ref, request.text("text", "the fix is missing", "Enter what solves the error"))
+    return ActionResult("solved", ref, request.item_page(ref))
+
+
+def decide(request: PageRequest) -> ActionResult:
+    """Set a decision, unless it has changed since the form was made."""
+    key = request.text("key", *_KEY)
+    before = _load(request, key)
+    decision = _set_unchanged(
+        request,
+        "/decisions",
+        lambda revision: request.satchel.decisions.set(
+            key,
+            _value(request, before),
+            status=request.values.get("status") or "active",
+            rationale=request.values.get("rationale", ""),
+            expected_revision=revision,
+        ),
+    )
+    return _decided(request, decision, before)
+
+
+def approve(request: PageRequest) -> ActionResult:
+    """Make a draft of a decision active."""
+    before = request.reader.items.read([request.path["ref"]]).items[0].record
+    if not isinstance(before, Decision):
+        raise NotFound(f"{request.path['ref']} is not a decision", "Approve a draft, such as d12")
+    decision = request.satchel.decisions.set(before.key, status="active", expected_revision=before.revision)
+    return _decided(request, decision, before)
+
+
+def promote(request: PageRequest) -> ActionResult:
+    """Replace a note by a decision."""
+    key, ref = request.text("key", *_KEY), request.path["ref"]
+    promotion = _set_unchanged(
+        request,
+        f"/items/{ref}/promote",
+        lambda revision: request.satchel.room.promote(
+            ref,
+            key,
+            request.values.get("value") or None,
+            rationale=request.values.get("rationale", ""),
+            expected_revision=revision,
+        ),
+    )
+    decision = promotion.decision
+    undo = {"revision": decision.revision, "correction": promotion.correction}
+    return ActionResult("promoted", decision.ref, request.item_page(decision.ref), undo)
+
+
+def take_back(request: PageRequest) -> ActionResult:
+    """Undo the person's change of a decision, unless someone else has changed it since."""
+    decision = request.satchel.decisions.take_back(request.path["ref"], request.number("revision"))
+    return ActionResult("restored", decision.ref, request.item_page(decision.ref))
+
+
+def take_back_promotion(request: PageRequest) -> ActionResult:
+    """Restore the note of a promotion, and undo the change of the decision."""
+    undone = request.satchel.room.take_back_promotion(
+        request.path["ref"], revision=request.number("revision"), correction=request.number("correction")
+    )
+    return ActionResult("note-restored", undone.note, request.item_page(undone.note))
+
+
+PAGES: Mapping[str, View] = {"/new": new}
+ACTIONS: Mapping[str, Action] = {
+    "/notes": write,
+    "/rules": add_rule,
+    "/decisions": decide,
+    "/items/{ref}/approve": approve,
+    "/items/{ref}/fix": add_fix,
+    "/items/{ref}/promote": promote,
+    "/items/{ref}/take-back": take_back,
+    "/items/{ref}/take-back-promotion": take_back_promotion,
+}
+NOTICES: Mapping[str, Notice] = {
+    "written": Notice("Saved", "/items/{ref}/retract"),
+    "written-before": Notice("This note exists already; nothing was written"),
+    "rule-added": Notice("The rule is in force", "/items/{ref}/retract"),
+    "solved": Notice("The fix was added"),
+    "decided": Notice("Decided", "/items/{ref}/take-back"),
+    "decided-before": Notice("Already decided like this; nothing was changed"),
+    "promoted": Notice("The note is now a decision", "/items/{ref}/take-back-promotion"),
+    "restored": Notice("Undone: the decision is as it was before, or deprecated if it was new"),
+    "note-restored": Notice("Undone: the note is valid again"),
+}
+
+
+def _decided(request: PageRequest, decision: Decision, before: Decision | None) -> ActionResult:
+    page = request.item_page(decision.ref)
+    if before is not None and decision.revision == before.revision:
+        return ActionResult("decided-before", decision.ref, page)
+    return ActionResult("decided", decision.ref, page, {"revision": decision.revision})
+
+
+def _set_unchanged(request: PageRequest, path: str, work: Callable[[int | None], Result]) -> Result:
+    """Do something with the revision in the form.
+
+    Raises:
+        EditConflict: the decision has another revision.
+    """
+    revision = request.number("revision") if request.values.get("revision") else None
+    try:
+        return work(revision)
+    except Conflict:
+        current = _load(request, request.values.get("key", "").strip())
+        number = 0 if current is None else current.revision
+        if revision is None or revision == number:
+            raise
+        title, theirs = "The decision was deleted", {}
+        if current is not None:
+            title = f"{current.key} was changed in the meantime"
+            theirs = {f"{current.agent or 'Someone without a name'} has set it to": str(current.value)}
+            if current.rationale:
+                theirs["Reason"] = current.rationale
+        raise edit_conflict(request, title, theirs, path, "Set it anyway", revision=str(number)) from None
+
+
+def _load(request: PageRequest, key: str) -> Decision | None:
+    try:
+        decision = request.reader.decisions.get(key, limit=0).decision
+    except NotFound:
+        return None
+    # a short id names a decision too, but a form has keys
+    return decision if decision.key == key else None
+
+
+def _value(request: PageRequest, before: Decision | None) -> Value:
+    """Return the value in the form, as a number where the decision has one."""
+    text = request.values.get("value", "")
+    if before is None or isinstance(before.value, str):
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        return text

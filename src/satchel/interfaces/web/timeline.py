@@ -1,0 +1,145 @@
+"""The timeline of agents: coordinates in per cent, so that shapes keep their form at any width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from satchel.base.records import NamedTuple
+from satchel.brief.room.records import ClaimBar, Mark, SessionDay, Where
+from satchel.interfaces.web.rendering import clock
+from satchel.interfaces.web.rows import in_order
+from satchel.keep.names import shown_name
+from satchel.keep.sessions.team import TeamSession
+
+_HOUR_MS = 3_600_000
+HOURS, _HOURS = (1, 8, 24), 8
+_MOST_LANES, _MOST_CLAIM_LANES = 12, 8
+_MOST_TICKS = 8
+_TICK_MINUTES = {1: 10, 8: 60, 24: 180}
+
+
+class Bar(NamedTuple):
+    """A time in one state, or of a claim; ``x`` and ``width`` in per cent."""
+
+    state: str
+    x: float
+    width: float
+    began_at: int
+    ended_at: int
+    title: str
+
+
+class Point(NamedTuple):
+    """A mark at ``x`` per cent, with the path of what it links to, if any."""
+
+    kind: str
+    x: float
+    at: int
+    title: str
+    ref: str | None
+
+
+class Lane(NamedTuple):
+    """A row of a timeline, with the session that its name links to."""
+
+    name: str
+    session: str | None
+    label: str
+    bars: tuple[Bar, ...]
+    points: tuple[Point, ...]
+    is_path: bool = False
+
+
+class Timeline(NamedTuple):
+    """Lanes, and the times of the lines between them, each with its ``x``."""
+
+    hours: int
+    lanes: tuple[Lane, ...]
+    ticks: tuple[tuple[float, int], ...]
+
+
+def chosen_hours(values: Mapping[str, str]) -> int:
+    """Return the number of hours in the address of a page."""
+    text = values.get("hours", "")
+    return int(text) if text in map(str, HOURS) else _HOURS
+
+
+def of_team(where: Where, hours: int) -> Timeline:
+    """Return a lane for each session, in the order of the table."""
+    window = _Window(where.team.asked_at, hours)
+    sessions = {one.uid: one for one in in_order(where.team.sessions)}
+    days = {day.uid: day for day in where.timeline}
+    drawn = [days[uid] for uid in sessions if uid in days][:_MOST_LANES]
+    lanes = (_lane(window, day, sessions[day.uid], "", window.points(day.marks)) for day in drawn)
+    return Timeline(hours, tuple(one for one in lanes if one.bars or one.points), window.ticks())
+
+
+def of_session(where: Where, session: TeamSession, hours: int) -> Timeline:
+    """Return lanes for the state of a session, what it did, and its claims."""
+    window = _Window(where.team.asked_at, hours)
+    day = next((day for day in where.timeline if day.uid == session.uid), None)
+    if day is None:
+        return Timeline(hours, (), window.ticks())
+    lanes = [_lane(window, day, session, "Session", ())]
+    lanes.append(Lane("Events", None, f"{len(day.marks)} events", (), window.points(day.marks)))
+    for path in list(dict.fromkeys(one.path for one in day.claims))[:_MOST_CLAIM_LANES]:
+        bars = window.claims(one for one in day.claims if one.path == path)
+        if bars:
+            lanes.append(Lane(path, None, f"Claims of {path}", bars, (), is_path=True))
+    return Timeline(hours, tuple(lanes), window.ticks())
+
+
+class _Window:
+    """The time that is drawn."""
+
+    def __init__(self, now: int, hours: int) -> None:
+        self.now, self.hours, self.began = now, hours, now - hours * _HOUR_MS
+
+    def x(self, at: int) -> float:
+        return round((max(at, self.began) - self.began) * 100 / (self.now - self.began), 2)
+
+    def bar(self, state: str, began: int, ended: int, title: str) -> Bar:
+        ended = min(ended, self.now)
+        x = self.x(began)
+        return Bar(state, x, round(max(self.x(ended) - x, 0.2), 2), began, ended, title)
+
+    def points(self, marks: Iterable[Mark]) -> tuple[Point, ...]:
+        return tuple(
+            Point(one.kind, self.x(one.at), one.at, f"{one.count} × {one.text}" if one.count > 1 else one.text, one.ref)
+            for one in marks
+            if one.at >= self.began
+        )
+
+    def claims(self, bars: Iterable[ClaimBar]) -> tuple[Bar, ...]:
+        ends = ((one, self.now if one.ended_at is None else one.ended_at) for one in bars)
+        return tuple(
+            self.bar("claim", one.began_at, ended, f"Claim, {one.end}") for one, ended in ends if ended > self.began
+        )
+
+    def ticks(self) -> tuple[tuple[float, int], ...]:
+        step = _TICK_MINUTES[self.hours] * 60_000
+        first = -(-self.began // step) * step
+        return tuple((self.x(at), at) for at in range(first, self.now - step // 4, step))
+
+
+def _lane(window: _Window, day: SessionDay, session: TeamSession, name: str, points: tuple[Point, ...]) -> Lane:
+    state = session.state
+    # a state that began in the time at work replaces the rest of it
+    until = state.since_at if state.name in ("stuck", "waiting") else window.now
+    last = min(until, session.seen_at if session.gone else window.now)
+    bars: list[Bar] = []
+    for span in day.spans:
+        began, ended = max(span.began_at, window.began), min(span.ended_at, last)
+        if ended <= began:
+            continue
+        if bars and bars[-1].ended_at < began:
+            bars.append(window.bar("silent", bars[-1].ended_at, began, "Silent"))
+        bars.append(window.bar("working", began, ended, "Working"))
+    if bars and bars[-1].ended_at < last:
+        bars.append(window.bar("silent", bars[-1].ended_at, last, "Silent"))
+    if until < window.now:
+        since = max(state.since_at, window.began)
+        bars.append(window.bar(state.name, since, window.now, state.name.capitalize()))
+    agent = shown_name(session.agents[0]) if session.agents else session.client or "no name yet"
+    label = f"{agent}: {state.name} since {clock(state.since_at)} UTC"
+    return Lane(name or agent, None if name else session.uid, label, tuple(bars), points)

@@ -1,0 +1,53 @@
+"""Facets of the memory, and the flags of its rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from satchel import InvalidInput, Satchel
+from satchel.brief.room.memory import Facet
+
+
+def counts(facets: tuple[Facet, ...]) -> dict[str, int]:
+    return {one.name: one.count for one in facets if one.count}
+
+
+def test_facets_count_what_holds_by_kind_type_state_tag_file_and_author(satchel: Satchel, project: Path) -> None:
+    (project / "cart.py").write_text("first\n")
+    note = satchel.entries.write("discovery", "It drops the coupon", file="cart.py", agent="dev")
+    (project / "cart.py").write_text("other\n")
+    satchel.entries.write("scratchpad", {"done": False}, agent="dev")
+    gone = satchel.entries.write("discovery", "No signature needed", agent="dev")
+    satchel.corrections.retract(gone.ref, "it is now", agent="dev")
+    satchel.decisions.set("port", 80, tags=["web"], agent="dev")
+    satchel.decisions.set("tool", "mdbook", status="draft", agent="ben")
+    satchel.constraints.add("Tests first", category="style", tags=["web"], agent="ben")
+    satchel.pins.pin(note.ref, agent="human:ann")
+    facets = satchel.room.facets()
+    assert (facets.total, facets.progress, facets.stale_of) == (4, 1, 1)
+    assert counts(facets.kinds) == {"entry": 1, "decision": 2, "constraint": 1}
+    assert counts(facets.types) == {"discovery": 1}
+    assert counts(facets.states) == {"live": 3, "draft": 1, "ended": 1, "stale": 1, "unconfirmed": 2, "pinned": 1}
+    assert (counts(facets.tags), counts(facets.files)) == ({"web": 2}, {"cart.py": 1})
+    assert counts(facets.authors) == {"dev": 2, "ben": 2}
+
+
+def test_flags_tell_who_confirmed_an_item_and_who_got_it(satchel: Satchel) -> None:
+    note = satchel.entries.write("discovery", "The gateway caches a 401", agent="dev")
+    rule = satchel.constraints.add("Tests first", category="style", agent="dev")
+    persons = satchel.entries.write("discovery", "The bank closes at 17:00", agent="human:ann")
+    satchel.corrections.confirm(note.ref, agent="ben")
+    satchel.brief(agent="cat", query="gateway")
+    flags = {one.ref: one for one in satchel.room.flags([note.ref, rule.ref, persons.ref]).items}
+    assert (flags[note.ref].confirmed_by, flags[note.ref].is_unconfirmed) == (("ben",), False)
+    assert (flags[rule.ref].confirmed_by, flags[rule.ref].is_unconfirmed) == ((), True)
+    assert not flags[persons.ref].is_unconfirmed
+    assert flags[rule.ref].used_at is not None
+
+
+def test_flags_are_of_one_to_a_hundred_items(satchel: Satchel) -> None:
+    for refs in ([], [f"e{number}" for number in range(101)]):
+        with pytest.raises(InvalidInput):
+            satchel.room.flags(refs)
