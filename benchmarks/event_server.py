@@ -17,6 +17,7 @@ from satchel.interfaces.http.access import AGENT, Access
 from satchel.interfaces.http.server import bind, run
 from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.http.stores import Stores
+from satchel.interfaces.http.tokens import Token
 
 TOKEN = "bench"
 
@@ -41,6 +42,10 @@ class _OneToken:
 
     def stores(self) -> list[Path]:
         """Return no store: it serves no pages."""
+        return []
+
+    def every(self) -> list[Token]:
+        """Return no token: it serves no pages."""
         return []
 
 

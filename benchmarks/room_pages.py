@@ -24,7 +24,7 @@ from benchmarks.search_speed import vocabulary
 from benchmarks.serving import PROJECT, ServedStore
 from benchmarks.start_up import clean_environment
 from satchel.base.clock import system_clock
-from satchel.brief.room.touched import TOUCHED_BY
+from satchel.brief.room.looking import TOUCHED_BY
 from satchel.interfaces.web.logins import Logins
 
 _MOST_MS, _MOST_KB, _SOON_MS, _PAINT_MS = 50, 150, 500, 500

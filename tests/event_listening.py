@@ -19,6 +19,7 @@ from satchel.interfaces.http.server import Server
 from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
+from satchel.interfaces.http.tokens import Token
 
 _PATIENCE_SECONDS = 60.0
 _WRITER = """
@@ -67,6 +68,10 @@ class Book:
     def stores(self) -> list[Path | str]:
         """Return the files of the stores that tokens lead to."""
         return list({one.store for one in self.known.values()})
+
+    def every(self) -> list[Token]:
+        """Return no token: nobody asks here."""
+        return []
 
 
 class EventServer(Server):

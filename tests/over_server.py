@@ -25,6 +25,7 @@ from satchel.interfaces.http.exchange import Exchange
 from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.http.stores import Stores
+from satchel.interfaces.http.tokens import Token
 from satchel.remote.calls import Calls, Standing
 from satchel.remote.connection import Connection, identify
 from satchel.remote.facts import Surroundings
@@ -79,6 +80,10 @@ class Hub:
 
     def stores(self) -> list[Path]:
         """Return no store: it serves no pages."""
+        return []
+
+    def every(self) -> list[Token]:
+        """Return no token: it serves no pages."""
         return []
 
     def token_for(self, satchel: Satchel, role: str = PERSON) -> str:

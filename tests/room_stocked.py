@@ -41,12 +41,9 @@ def stock(satchel: Satchel, text: str = "a plain text", *, number: int = 0) -> M
     key = ConversationKey("compatible:tiny", name)
     conversations = satchel.consulting.conversations
     take_turn(conversations, known("src/a.py"), key=key, question=text, prompt=text, answer=text)
-    talk = conversations.list(conversation=name).items[0]
     return {
-        f"decisions/{first.ref}": str(first.value),
-        f"errors/{error.pattern.ref}": error.recorded.text,
+        f"items/{error.recorded.ref}": error.recorded.text,
         f"messages/{asked.ref}": asked.message,
-        f"conversations/{talk.id}": name,
         f"items/{first.ref}": str(first.value),
         f"items/{rule.ref}": rule.text,
         f"items/{note.ref}": note.content,

@@ -22,8 +22,8 @@ def agent(world: World) -> Iterator[Client]:
 
 def write(page: Page, world: World, form: str, button: str, **fields: str) -> str:
     """Fill in a form of the page that writes, send it, and return the short id of what was made."""
-    page.goto(f"{world.room}new")
-    part = page.get_by_role("region", name=form, exact=True)
+    page.goto(f"{world.room}new?kind={form}")
+    part = page.get_by_role("region")
     for label, text in fields.items():
         part.get_by_label(label, exact=True).fill(text)
     part.get_by_role("button", name=button).click()
@@ -46,7 +46,7 @@ def test_a_note_is_written_corrected_confirmed_pinned_and_forgotten(
     chromium: Browser, world: World, agent: Client
 ) -> None:
     with looked_at(chromium, world, "status of 400") as page:
-        note = write(page, world, "Note", "Write note", Text="The cache is cold at night")
+        note = write(page, world, "note", "Save note", Text="The cache is cold at night")
         undo(page, "Retracted")
         theirs = agent.keep("write_context", type="discovery", content="The cache holds 300 entries")
         item = f"{world.room}items/{theirs}"
@@ -55,6 +55,7 @@ def test_a_note_is_written_corrected_confirmed_pinned_and_forgotten(
         says(page, "Confirmed")
         undo(page, "Undone")
         page.goto(item)
+        page.get_by_label("More:").click()
         page.get_by_role("button", name="Pin").click()
         says(page, "Pinned: every briefing has it")
         assert "The cache holds 300 entries" in agent.hook("SessionStart", source="clear")
@@ -62,14 +63,15 @@ def test_a_note_is_written_corrected_confirmed_pinned_and_forgotten(
         page.goto(item)
         page.get_by_role("link", name="Change", exact=True).click()
         page.get_by_label("Text").fill("The cache holds 500 entries")
-        page.get_by_role("button", name="Replace").click()
+        page.get_by_role("button", name="Save").click()
         says(page, "Changed")
         undo(page, "Undone")
         page.goto(f"{world.room}items/{note}")
+        page.get_by_label("More:").click()
         page.get_by_role("link", name="Delete permanently").click()
         page.get_by_label("to confirm").fill("e999")
         page.get_by_role("button", name="Delete").click()
-        expect(page.get_by_role("heading", name="Error")).to_be_visible()
+        expect(page.get_by_role("heading", name="That did not work")).to_be_visible()
         page.get_by_label("to confirm").fill(note)
         page.get_by_role("button", name="Send again").click()
         says(page, "Deleted")
@@ -81,16 +83,16 @@ def test_a_decision_and_a_rule_are_made_and_taken_back_and_a_note_becomes_one(
 ) -> None:
     with looked_at(chromium, world) as page:
         decided = {"Key": "cache_entries", "Value": "500"}
-        write(page, world, "Decision", "Decide", **decided)
+        write(page, world, "decision", "Decide", **decided)
         assert "500" in agent.call("get_items", ids=["decision:cache_entries"])
         undo(page, "Undone")
-        rule = write(page, world, "Rule", "Add rule", Text="Caches are never on a network disk")
+        rule = write(page, world, "rule", "Add rule", Text="Caches are never on a network disk")
         assert rule in agent.call("search", kinds=["constraint"])
         undo(page, "Retracted")
         assert rule not in agent.call("search", kinds=["constraint"])
         note = agent.keep("write_context", type="discovery", content="Two workers are enough")
         page.goto(f"{world.room}items/{note}")
-        page.get_by_text("Turn into a decision").click()
+        page.locator("summary", has_text="Turn into a decision").click()
         page.get_by_role("textbox", name="Key").fill("workers")
         page.get_by_role("button", name="Decide").click()
         says(page, "The note is now a decision")
@@ -102,12 +104,17 @@ def test_all_are_told_a_run_is_ended_and_a_claim_released(chromium: Browser, wor
     agent.call("start_run", run_id="login")
     agent.call("claim_files", paths=["src/login.py"], reason="the form")
     with looked_at(chromium, world) as page:
-        write(page, world, "Message", "Send", Text="We ship at noon")
+        write(page, world, "message", "Send", Text="We ship at noon")
         assert "We ship at noon" in agent.call("get_messages")
         page.goto(world.room)
-        page.get_by_role("button", name="End claim on src/login.py").click()
+        page.get_by_role("link", name="builder").first.click()
+        page.get_by_label("End claim on src/login.py").click()
+        expect(page.get_by_text("Nobody else wants it.")).to_be_visible()
+        page.get_by_role("button", name="End claim").click()
         says(page, "The claim has ended, and its holder got a message")
         assert "I released your claim on src/login.py" in agent.call("get_messages")
+        undo(page, "The claim is its holder's again")
+        assert "is yours again" in agent.call("get_messages")
         page.goto(f"{world.room}runs/end?run=login")
         page.get_by_role("button", name="End run").click()
         says(page, "The run has ended")

@@ -75,7 +75,7 @@ def test_no_action_is_done_without_the_key_of_the_login(ann: Browser) -> None:
 
 
 def test_a_note_is_written_and_withdrawn(ann: Browser, satchel: Satchel) -> None:
-    path, fields = _form(ann.get(f"{HERE}/new"), "Write note")
+    path, fields = _form(ann.get(f"{HERE}/new?kind=note"), "Save note")
     done = ann.post(path, fields | {"text": "The cache is cold\r\nafter a restart", "type": "discovery"})
     note = satchel.items.read([_ref(done)]).items[0].record
     assert (note.content, note.agent) == ("The cache is cold\nafter a restart", "human:ann")  # type: ignore[attr-defined]
@@ -87,7 +87,7 @@ def test_a_note_is_written_and_withdrawn(ann: Browser, satchel: Satchel) -> None
 
 
 def test_a_rule_is_added_and_withdrawn(ann: Browser, satchel: Satchel) -> None:
-    path, fields = _form(ann.get(f"{HERE}/new"), "Add rule")
+    path, fields = _form(ann.get(f"{HERE}/new?kind=rule"), "Add rule")
     done = ann.post(path, fields | {"text": "Never push on Friday", "priority": "critical"})
     found = satchel.constraints.find(query="Friday").constraints
     assert [(one.text, one.priority, one.agent) for one in found] == [("Never push on Friday", "critical", "human:ann")]
@@ -98,7 +98,7 @@ def test_a_rule_is_added_and_withdrawn(ann: Browser, satchel: Satchel) -> None:
 def test_a_message_goes_to_all_to_an_agent_or_is_kept_in_the_form(ann: Browser, satchel: Satchel) -> None:
     satchel.entries.write("discovery", "here I am", agent="listener")
     page = ann.get(f"{HERE}/new")
-    path, fields = _form(page, "Send (cannot be unsent)")
+    path, fields = _form(page, "Send")
     assert fields["to"] == "all"
     assert ann.post(path, fields | {"text": "We freeze at noon", "message_type": "warning"}).status == 303
     told = satchel.messages.inbox(agent="listener", unread=True)
@@ -111,7 +111,7 @@ def test_a_message_goes_to_all_to_an_agent_or_is_kept_in_the_form(ann: Browser, 
 
 
 def test_a_decision_is_set_changed_and_taken_back(ann: Browser, satchel: Satchel) -> None:
-    path, fields = _form(ann.get(f"{HERE}/new"), "Decide")
+    path, fields = _form(ann.get(f"{HERE}/new?kind=decision"), "Decide")
     done = ann.post(path, fields | {"key": "db", "value": "postgres", "rationale": "we know it", "status": "active"})
     ref = _ref(done)
     edit, seen = _form(ann.get(f"{HERE}/items/{ref}/edit"), "Decide")
@@ -156,7 +156,7 @@ def test_a_decision_that_another_has_set_meanwhile_is_shown_beside_ones_own(
 
 def test_a_note_is_corrected_and_that_is_taken_back(ann: Browser, satchel: Satchel) -> None:
     note = satchel.entries.write("discovery", "The limit is 10 MB", task_id="t9", agent="builder")
-    path, fields = _form(ann.get(f"{HERE}/items/{note.ref}/edit"), f"Replace {note.ref}")
+    path, fields = _form(ann.get(f"{HERE}/items/{note.ref}/edit"), "Save")
     done = ann.post(path, fields | {"text": "The limit is 16 MB"})
     made = satchel.items.read([_ref(done)]).items[0].record
     assert (made.content, made.task_id) == ("The limit is 16 MB", "t9")  # type: ignore[attr-defined]
@@ -244,15 +244,15 @@ def test_a_note_becomes_a_decision_and_a_note_again(ann: Browser, bob: Browser, 
 def test_what_was_set_aside_or_seen_is_shown_again(ann: Browser, satchel: Satchel) -> None:
     sent = satchel.messages.send("The build is red again", to="human", agent="teller")
     aside = ann.post(f"{HERE}/messages/{sent.ref}/read", {})
-    assert b"The build is red again" not in ann.get(f"{HERE}/sections/needs").body
+    assert b"The build is red again" not in ann.get(f"{HERE}/").body
     assert _undo(ann, aside).status == 303
-    assert b"The build is red again" in ann.get(f"{HERE}/sections/needs").body
+    assert b"The build is red again" in ann.get(f"{HERE}/").body
     satchel.files.record("src/weg.py", "modified", agent="painter: & co")
     seq = str(ann.get(f"{HERE}.json").json()["since"]["seq"])
     seen = ann.post(f"{HERE}/seen", {"seq": seq, "ref": "files:painter: & co"})
-    assert b"src/weg.py" not in ann.get(f"{HERE}/sections/since").body
+    assert b"src/weg.py" not in ann.get(f"{HERE}/activity").body
     assert _undo(ann, seen).status == 303
-    assert b"src/weg.py" in ann.get(f"{HERE}/sections/since").body
+    assert b"src/weg.py" in ann.get(f"{HERE}/activity").body
     assert ann.post(f"{HERE}/seen/undo", {"thing": "files:painter: & co"}).status == 409
 
 
@@ -336,14 +336,17 @@ def test_who_only_reads_sees_no_form_and_changes_nothing(by_token: Served, login
     for page in (
         f"{HERE}/",
         f"{HERE}/new",
-        f"{HERE}/shared",
+        f"{HERE}/proposals",
+        f"{HERE}/memory",
+        f"{HERE}/activity",
+        f"{HERE}/health",
         f"{HERE}/items/{note.ref}",
         f"{HERE}/items/{note.ref}/edit",
     ):
         answer = reader.get(page)
         assert answer.status == 200
         sent = [dict(given).get("action") for tag, given in Parsed(answer.body).elements if tag == "form"]
-        assert set(sent) <= {"/logout", f"{HERE}/search", None}, page
+        assert set(sent) <= {"/logout", f"{HERE}/memory", f"{HERE}/activity", None}, page
     for path in ("/notes", "/rules", "/messages", f"/items/{note.ref}/pin", f"/items/{note.ref}/retract"):
         refused = reader.post(HERE + path, {"text": "x y z", "to": "all", "reason": "no"})
         assert refused.status == 403, path
@@ -359,7 +362,7 @@ def test_a_login_for_a_token_forgets_nothing_and_has_no_files(
     refused = carl.post(f"{HERE}/items/{note.ref}/forget", {"confirm": note.ref})
     assert refused.status == 403
     assert "satchel open" in refused.body.decode()
-    assert "cannot read the files" in carl.get(f"{HERE}/shared").body.decode()
+    assert "cannot read the files" in carl.get(f"{HERE}/proposals").body.decode()
     assert carl.post(f"{HERE}/shared/accept", {"uid": "abcd", "digest": ""}).status == 403
 
 
@@ -370,7 +373,7 @@ def test_shared_text_is_accepted_as_it_was_read(ann: Browser, satchel: Satchel, 
     folder = Path(satchel.workplace.files_root or "") / ".satchel" / "shared"
     (file,) = [one for one in folder.rglob("*.md") if "share-what" in one.name]
     file.write_text(file.read_text().replace("Share what you learn", "Share all that you learn"))
-    page = ann.get(f"{HERE}/shared")
+    page = ann.get(f"{HERE}/proposals")
     assert "Share all that you learn" in unescape(page.body.decode())
     path, fields = _form(page, "Accept")
     file.write_text(file.read_text().replace("all that", "none that"))

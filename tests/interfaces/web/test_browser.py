@@ -21,50 +21,52 @@ def asker(busy: World) -> Client:
 
 
 NEEDS = {
-    "stuck": "week-numbers: mock the calendar",
-    "message": "Shall the release wait for the parser?",
-    "refusal": "src/parser.py is held by parser",
-    "overtaken": "first_weekday: parser had Monday, now Sunday",
-    "draft": "drop_python_3_10: yes",
-    "verdict": "week-numbers: no test of a leap year",
-    "error": "KeyError: 'week' in parser.py (met 2 times)",
+    "Stuck": "parser is stuck on week-numbers",
+    "Question": "Shall the release wait for the parser?",
+    "Refused": "tests wants src/parser.py",
+    "Changed": "first_weekday: parser had Monday, now Sunday",
 }
+FOLDED = {"Draft": "drop_python_3_10: yes", "No fix": "KeyError: 'week' in parser.py"}
 CHANGES = {
-    "decision": "first_weekday: Sunday",
-    "rule": "Dates are kept in UTC",
-    "fix": "LocaleError: install the package locales",
-    "files": "src/parser.py",
-    "correction": "The calendar has 52 weeks in every year",
+    "Decision": "first_weekday: Sunday",
+    "Rule": "Dates are kept in UTC",
+    "Error": "LocaleError: install the package locales",
+    "Files": "src/parser.py",
+    "Correction": "The calendar has 52 weeks in every year",
 }
 
 
 def items(page: Page, section: str) -> Locator:
-    return page.locator(f"#{section} .item")
+    return page.locator(f"#{section} [data-item]")
 
 
-def test_each_section_shows_what_agents_and_hooks_did(chromium: Browser, busy: World) -> None:
+def test_the_pages_show_what_agents_and_hooks_did(chromium: Browser, busy: World) -> None:
     with looked_at(chromium, busy, **WIDE) as page:
-        for section, shown in (("needs", NEEDS), ("since", CHANGES)):
-            for kind, text in shown.items():
-                heading = page.locator("b", has_text=kind)
-                expect(items(page, section).filter(has=heading).filter(has_text=text).first).to_be_visible()
-        where = items(page, "where").filter(has_text="release-2")
-        expect(where).to_contain_text("branch release-2")
-        expect(where).to_contain_text("task release")
-        expect(where).to_contain_text("next: push the tag")
-        expect(items(page, "where").filter(has_text="week numbers")).to_contain_text("min left")
-        expect(page.locator(".timeline dt").filter(has_text="parser")).to_be_visible()
-        collision = items(page, "conflicts").filter(has_text="src/parser.py").filter(has_text="release")
-        expect(collision).to_contain_text("in two worktrees")
+        expect(page.get_by_role("heading", level=1)).to_contain_text("1 stuck")
+        for word, text in NEEDS.items():
+            row = items(page, "needs").filter(has=page.locator(".chip", has_text=word)).filter(has_text=text)
+            expect(row.first).to_be_visible()
+        expect(items(page, "needs").filter(has_text="review failed: no test of a leap year")).to_be_visible()
+        page.locator("#rest summary").first.click()
+        for word, text in FOLDED.items():
+            expect(items(page, "rest").filter(has_text=word).filter(has_text=text)).to_be_visible()
+        release = items(page, "agents").filter(has_text="release-2")
+        expect(release).to_contain_text("push the tag")
+        expect(items(page, "agents").filter(has_text="src/parser.py").first).to_contain_text("min left")
+        expect(page.locator("#timeline .lanes").get_by_role("link", name="parser")).to_be_visible()
+        conflict = items(page, "conflicts").filter(has_text="src/parser.py").filter(has_text="release")
+        expect(conflict).to_contain_text("still wants it")
+        page.get_by_role("link", name="Activity").click()
+        for word, text in CHANGES.items():
+            expect(page.locator("[data-item]").filter(has_text=word).filter(has_text=text).first).to_be_visible()
 
 
-def test_what_needs_a_person_is_on_one_screen_with_the_heads_of_all(chromium: Browser, busy: World) -> None:
+def test_needs_conflicts_and_agents_are_on_one_screen(chromium: Browser, busy: World) -> None:
     with looked_at(chromium, busy, **WIDE) as page:
-        shown = [items(page, "needs").nth(number) for number in range(len(NEEDS))]
-        for one in [*shown, *page.locator("section h2").all()]:
-            box = one.bounding_box()
+        for name in ("needs", "conflicts", "agents"):
+            box = page.locator(f"#{name}").bounding_box()
             assert box is not None
-            assert box["y"] + box["height"] <= WIDE["viewport"]["height"]
+            assert box["y"] + min(box["height"], 300) <= WIDE["viewport"]["height"], name
 
 
 @pytest.mark.parametrize("kind", [WIDE, PHONE, DARK], ids=["wide", "phone", "dark"])
@@ -73,13 +75,14 @@ def test_an_agent_asks_and_reads_the_answer_of_a_person(
 ) -> None:
     question = f"May I <b>drop</b> the table of {request.node.name}?"
     with looked_at(chromium, busy, **kind) as page:
-        before = int(page.locator("#needs .count").inner_text())
+        before = int(page.locator("#needs h2 .n").inner_text())
         asker.call("send_message", message=question, to="human")
         asked = items(page, "needs").filter(has_text=question)
         expect(asked).to_be_visible()
         expect(page).to_have_title(f"({before + 1}) project – Satchel")
         assert str(page.locator("link[rel=icon]").get_attribute("href")).startswith("data:image/svg+xml,")
         assert fits(page)
+        asked.locator("summary", has_text="Reply").click()
         asked.get_by_label("Reply to").fill("No, keep it")
         asked.get_by_role("button", name="Send").click()
         expect(page.get_by_text("Your answer was sent")).to_be_visible()
@@ -97,11 +100,12 @@ def test_what_is_being_written_and_where_one_is_stay_when_something_new_comes(
     asker.call("send_message", message="The first?", to="human")
     with looked_at(chromium, busy) as page:
         first = items(page, "needs").filter(has_text="The first?")
-        release = items(page, "where").get_by_role("button", name="End claim on src/parser.py").first
-        release.focus()
+        more = items(page, "agents").get_by_label("More: release")
+        more.focus()
         asker.call("send_message", message="The second?", to="human")
         expect(page.get_by_text("The second?")).to_be_visible()
-        expect(release).to_be_focused()
+        expect(more).to_be_focused()
+        first.locator("summary", has_text="Reply").click()
         first.get_by_label("Reply to").fill("I am thinking")
         asker.call("send_message", message="The third?", to="human")
         expect(page.get_by_text("The third?")).to_be_visible()
@@ -113,13 +117,11 @@ def test_the_keyboard_alone_leads_everywhere(chromium: Browser, busy: World, ask
     asker.call("send_message", message="Are you there?", to="human")
     with looked_at(chromium, busy) as page:
         focused: Callable[[], str] = lambda: str(page.evaluate("document.activeElement.id"))  # noqa: E731
-        page.keyboard.press("1")
-        assert focused() == "needs-title"
-        page.keyboard.press("3")
-        assert focused() == "where-title"
-        page.keyboard.press("1")
         page.keyboard.press("j")
         assert focused().startswith("need-")
+        page.keyboard.press("r")
+        expect(page.locator("#needs details.act[open]")).to_have_count(1)
+        page.keyboard.press("Escape")
         page.keyboard.press("?")
         expect(page.get_by_role("dialog")).to_be_visible()
         page.keyboard.press("Escape")
@@ -127,7 +129,7 @@ def test_the_keyboard_alone_leads_everywhere(chromium: Browser, busy: World, ask
         assert focused() == "q"
         page.keyboard.type("Are you there")
         page.keyboard.press("Enter")
-        expect(page.get_by_role("heading", name="Search")).to_be_visible()
+        expect(page.get_by_role("heading", name="Are you there")).to_be_visible()
         page.keyboard.press("j")
         page.keyboard.press("Enter")
         expect(page).to_have_url(re.compile(r"/(items|messages)/m\d+$"))

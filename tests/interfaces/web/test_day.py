@@ -56,7 +56,7 @@ def test_a_day(chromium: Browser, world: World) -> None:
     assert WRONG in briefed(third)
     wrong.call("claim_files", paths=["src/parser.py"], reason="weeks")
     with looked_at(chromium, world) as page:
-        expect(page.get_by_text("Nothing needs you")).to_be_visible()
+        expect(page.locator("#needs .empty")).to_contain_text("Nothing needs you")
 
         # an agent is stuck and asks; the title says so, and the person answers by keyboard
         for number, attempt in enumerate(("write the grammar anew", "count from Sunday", "mock the calendar"), 1):
@@ -65,8 +65,9 @@ def test_a_day(chromium: Browser, world: World) -> None:
         expect(page).to_have_title("(1) project – Satchel")
         question = stuck.keep("send_message", message="On which day do weeks begin?", to="human", type="request")
         expect(page).to_have_title("(2) project – Satchel")
-        page.keyboard.press("1")
-        tab_to(page, f"Reply to {question}", "textarea")
+        page.locator(f"#need-message-{question}").focus()
+        tab_to(page, "Reply", "summary")
+        page.keyboard.press("Enter")
         page.keyboard.type("On Monday")
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")
@@ -83,7 +84,7 @@ def test_a_day(chromium: Browser, world: World) -> None:
         page.keyboard.press("/")
         page.keyboard.type("52 weeks")
         page.keyboard.press("Enter")
-        page.get_by_role("link", name=note).click()
+        page.locator(f"#{note} a").first.click()
         page.locator("summary", has_text="Retract").click()
         page.get_by_label(f"Why {note} is no longer true").fill("2026 has 53")
         page.get_by_role("button", name="Retract").click()
@@ -94,14 +95,18 @@ def test_a_day(chromium: Browser, world: World) -> None:
 
         # a claim is released, and its holder is told
         page.goto(world.room)
-        page.get_by_role("button", name="End claim on src/parser.py").click()
+        page.locator("#agents").get_by_role("link", name="wrong").click()
+        page.get_by_label("End claim on src/parser.py").click()
+        page.get_by_role("button", name="End claim").click()
         expect(page.get_by_text("The claim has ended")).to_be_visible()
         assert "released your claim on src/parser.py" in wrong.call("get_messages", unread=True)
         third.call("claim_files", paths=["src/parser.py"])
 
         # what changed is looked at, and marked as seen
-        expect(page.locator("#since .item").filter(has_text="first_weekday: Monday")).to_be_visible()
-        page.get_by_role("button", name="Mark all as seen").click()
-        expect(page.get_by_text("Marked as seen", exact=True)).to_be_visible()
-        expect(page.locator("#since .item")).to_have_count(0)
-        expect(page.get_by_text("Nothing needs you since")).to_be_visible()
+        page.get_by_role("link", name="Activity").click()
+        expect(page.locator("[data-item]").filter(has_text="first_weekday: Monday")).to_be_visible()
+        page.get_by_role("button", name="Mark all as read").click()
+        expect(page.get_by_text("Marked as read", exact=True)).to_be_visible()
+        expect(page.locator("main [data-item]")).to_have_count(0)
+        page.get_by_role("link", name="Overview").click()
+        expect(page.locator("#needs .empty")).to_contain_text("Nothing needs you since")

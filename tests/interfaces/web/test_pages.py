@@ -13,14 +13,15 @@ from http_serving import Answer, Served
 from room_browsing import Browser, Parsed
 from satchel import Satchel, open_satchel
 from satchel.interfaces.http.failing import SAFETY_HEADERS
+from satchel.interfaces.web import pages
 from satchel.interfaces.web.rendering import SHORT, visible
 from satchel.keep.sessions.caller import Caller
 
-PAGES = ("/", "/p/project/", "/p/project/search", "/p/project/search?q=sessions", "/p/project/items/e1")
-PARTS = tuple(f"/p/project/sections/{name}" for name in ("needs", "since", "where", "conflicts"))
+PLACES = tuple(f"/p/project{path}" for path, _, _ in pages.PLACES)
+PAGES = ("/", *PLACES, "/p/project/memory?q=sessions", "/p/project/items/e1", "/p/project/new", "/p/project/proposals")
 
 
-@pytest.mark.parametrize("path", [*PAGES, *PARTS, "/login", "/login?key=wrong", "/p/none/", "/p/project/items/e999"])
+@pytest.mark.parametrize("path", [*PAGES, "/login", "/login?key=wrong", "/p/none/", "/p/project/items/e999"])
 def test_every_page_loads_from_this_server_alone_and_is_not_kept(ann: Browser, path: str) -> None:
     answer = ann.get(path)
     assert answer.headers["content-security-policy"] == SAFETY_HEADERS["Content-Security-Policy"]
@@ -34,7 +35,7 @@ def test_every_page_loads_from_this_server_alone_and_is_not_kept(ann: Browser, p
             assert not name.startswith("on")
             assert name != "style"
             if name in {"href", "src", "action"}:
-                assert (value or "").startswith(("/", "#main"))
+                assert (value or "").startswith(("/", "#"))
                 assert not (value or "").startswith("//")
 
 
@@ -63,8 +64,11 @@ def test_what_is_not_there_says_so_as_a_page(ann: Browser) -> None:
     gone = ann.get("/p/project/items/e999")
     assert gone.status == 404
     assert b"the project has no" in gone.body
-    assert ann.get("/p/project/search?q=%22a%20AND&syntax=operators").status == 400
-    assert ann.get("/p/project/search?offset=x").status == 400
+    assert ann.get("/p/project/memory?offset=x").status == 400
+    nowhere = ann.get("/p/project/no/such/page")
+    assert nowhere.status == 404
+    assert b"This page does not exist" in nowhere.body
+    assert b'role="search"' in nowhere.body
     assert ann.get("/p/project").headers["location"] == "/p/project/"
 
 
@@ -107,7 +111,7 @@ def test_an_answer_that_another_has_given_meanwhile_is_said_first(ann: Browser, 
 def test_a_message_is_set_aside(ann: Browser, satchel: Satchel) -> None:
     sent = satchel.messages.send("For your information", to="human", agent="teller")
     assert ann.post(f"/p/project/messages/{sent.ref}/read", {}).status == 303
-    assert b"For your information" not in ann.get("/p/project/sections/needs").body
+    assert b"For your information" not in ann.get("/p/project/").body
 
 
 def test_a_note_is_retracted_once_and_the_second_is_told_by_whom(ann: Browser, satchel: Satchel) -> None:
@@ -130,7 +134,7 @@ def test_a_claim_is_released_and_its_holder_told(ann: Browser, satchel: Satchel)
         claim = {"claim": f"{team.uid} {team.claims[0].expires_at} src/a.py"}
         assert ann.post("/p/project/claims/release", {"claim": f"{team.uid} 5 src/a.py"}).status == 409
         assert ann.post("/p/project/claims/release", {"claim": "src/a.py"}).status == 400
-        assert b"src/a.py" in ann.get("/p/project/sections/where").body
+        assert b"src/a.py" in ann.get("/p/project/").body
         assert ann.post("/p/project/claims/release", claim).status == 303
         assert session.sessions.team().sessions[0].claims == ()
         told = session.messages.inbox(agent="holder")
@@ -145,10 +149,17 @@ def test_changes_are_marked_as_seen_up_to_what_was_shown(ann: Browser, satchel: 
     seq = ann.get("/p/project.json").json()["since"]["seq"]
     satchel.decisions.set("shape", "round", agent="builder")
     assert ann.post("/p/project/seen", {"seq": str(seq)}).status == 303
-    page = ann.get("/p/project/sections/since").body
+    page = ann.get("/p/project/activity").body
     assert b"shape" in page
     assert b"colour" not in page
 
+
+TAGS = set(
+    "html head meta title link script body a header div nav span form input kbd details summary ul ol li button main "
+    "h1 h2 section p b bdi time textarea label dl dt dd dialog svg defs pattern path g circle use rect line text code "
+    "table thead tbody tr th td pre".split()
+)
+"""The elements of pages, whatever they show."""
 
 NASTY = (
     "<script>alert(1)</script><img src=x onerror=alert(1)>",
@@ -167,31 +178,13 @@ NASTY = (
 def test_whatever_text_is_stored_pages_show_it_as_text(ann: Browser, satchel: Satchel, text: str) -> None:
     plain = satchel.entries.write("discovery", "a plain text")
     note = satchel.entries.write("discovery", f"x{text}")
-    pages = [Parsed(ann.get(f"/p/project/items/{ref}").body) for ref in (plain.ref, note.ref)]
-    assert not pages[1].others
-    # a long text has a link to what follows, and a note may have more facts
-    assert {one for one in pages[1].shape if one[0] not in {"p", "a"}} <= set(pages[0].shape) | {("span", ("class",))}
-    assert visible(note.content)[:1_000].replace("\r", "\n") in pages[1].text
+    shown = [Parsed(ann.get(f"/p/project/items/{ref}").body) for ref in (plain.ref, note.ref)]
+    assert not shown[1].others
+    assert {tag for tag, _ in shown[1].elements} <= TAGS
+    assert visible(note.content)[:1_000].replace("\r", "\n") in shown[1].text
     sent = satchel.messages.send(f"x{text}", to="human", agent="nasty")
-    part = Parsed(ann.get("/p/project/sections/needs").body)
-    tags = {
-        "div",
-        "section",
-        "h2",
-        "span",
-        "ul",
-        "li",
-        "p",
-        "b",
-        "bdi",
-        "a",
-        "time",
-        "form",
-        "input",
-        "label",
-        "textarea",
-    }
-    assert {tag for tag, _ in part.elements} <= tags | {"button", "code"}
+    part = Parsed(ann.get("/p/project/").body)
+    assert {tag for tag, _ in part.elements} <= TAGS
     assert not part.others
     assert ann.post(f"/p/project/messages/{sent.ref}/read", {}).status == 303
 
@@ -215,6 +208,16 @@ def test_a_long_text_is_read_in_parts(ann: Browser, satchel: Satchel) -> None:
         path = after
     assert read == text
     assert len(text) > SHORT
+
+
+@pytest.mark.parametrize("former", pages.MOVED)
+def test_addresses_of_former_pages_lead_to_what_replaces_them(ann: Browser, satchel: Satchel, former: str) -> None:
+    one = satchel.decisions.set("former", "address", agent="builder")
+    path = former.replace("{ref}", one.ref).replace("{number}", "1").replace("{name}", "needs")
+    for ending in ("", ".json"):
+        moved = ann.get(f"/p/project{path}{ending}?q=address")
+        assert moved.status == 308
+        assert ann.get(moved.headers["location"]).status == 200
 
 
 def _link(page: Answer, rel: str) -> str | None:

@@ -1,4 +1,4 @@
-"""The page of the tokens added to context: a chart, with a text and a table that say the same."""
+"""The chart of the tokens added to context, with a text and a table that say the same."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from html import unescape
 
 from room_browsing import Browser, Parsed
 from satchel import Satchel
-from satchel.interfaces.web.pages.tokens import Series, chart
+from satchel.interfaces.web.pages.health import Series, chart
 
 NASTY = "<script>alert(1)</script>\u202e\"'><img src=x>"
 
@@ -14,15 +14,15 @@ NASTY = "<script>alert(1)</script>\u202e\"'><img src=x>"
 def test_chart_table_and_twin_show_the_same_tokens(ann: Browser, satchel: Satchel) -> None:
     briefing = satchel.brief(agent="reader")
     assert briefing.is_recorded
-    twin = ann.get("/p/project/tokens.json").json()
-    answer = ann.get("/p/project/tokens")
+    twin = ann.get("/p/project/health.json").json()["spending"]
+    answer = ann.get("/p/project/health")
     svg = next(
         dict(attributes) for _, attributes in Parsed(answer.body).elements if dict(attributes).get("role") == "img"
     )
     assert f"{twin['tokens']:,} in all" in (svg["aria-label"] or "")
     assert twin["tokens"] == sum(one["tokens"] for one in twin["moments"]) >= briefing.tokens
-    assert f"<td>{twin['tokens']:,}</td>" in answer.body.decode()
-    assert ann.get("/p/project/tokens?days=91").status == 400
+    assert f"{twin['tokens']:,} tokens in" in answer.body.decode()
+    assert ann.get("/p/project/health?days=91").status == 400
 
 
 def test_charts_have_a_description_and_escape_it() -> None:

@@ -30,12 +30,13 @@ SHORT, WHOLE, ROOM = 1_200, 40_000, 80_000
 """Characters of a text in a section, on the page of an item, and the most that those may become on the page."""
 
 _LIMITS = {
-    "MOST_SESSIONS": 20,
+    "MOST_SESSIONS": 12,
+    "MOST_FOLDED": 12,
     "MOST_CONFLICTS": 6,
     "LINE": 120,
 }
-"""Limits of the overview, so that a full one has less than 120 KB with all that it loads: sessions, conflicts, and
-characters of a line. The JSON has everything."""
+"""Limits of the overview, so that a full one has less than 120 KB with all that it loads: sessions, less urgent needs,
+conflicts, and characters of a line. The JSON has everything."""
 
 _CLIENTS = {
     "claude": "Claude Code",

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Final
 
-from satchel.base.grouping import grouped
 from satchel.base.paging import KeptPage, Page
 from satchel.base.records import dataclass, field
 from satchel.base.vocabulary import number_of
 from satchel.find.kind import Kind
 from satchel.keep.paths import globs_in
-from satchel.store.transaction import Row, Transaction, set_of
+from satchel.store.transaction import Row, Transaction, grouped, set_of
 
 STATUSES = ("active", "deprecated", "draft")  # the statuses of a decision, stored by their position, from 1
 
@@ -177,7 +176,7 @@ class DecisionHistory:
 
 @dataclass(frozen=True, slots=True)
 class ChangedDecision:
-    """A change of another agent's decision; see ``satchel.brief.decision_change_notice``.
+    """A change of another agent's decision; see ``satchel.brief.announcements``.
 
     Attributes:
         agent_id: the author of the replaced state.

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from markupsafe import Markup
 
 from satchel.base.records import NamedTuple
-from satchel.brief.room.spending import Spending
+from satchel.brief.room.memory import Spending
 from satchel.interfaces.web.rendering import date, visible
 from satchel.interfaces.web.request import Page, PageRequest, View
 from satchel.keep.sessions.team import TeamSession

@@ -12,6 +12,7 @@ from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.brief.room.memory import Flags
 from satchel.find.snippets import Snippet
+from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.web.request import Page, PageRequest, View, as_text, now, offset
 from satchel.keep.constraints import Constraint
 from satchel.keep.decisions.records import Decision
@@ -136,7 +137,8 @@ def memory(request: PageRequest) -> Page:
         "anywhere": at(kind="", author="", file="", status="all"),
         "now": now(request),
     }
-    return Page(f"Memory of {request.project.name}", "memory.html", context, results, request.project, "/memory")
+    data = {"facets": facets, **fields_of(results, "results")}
+    return Page(f"Memory of {request.project.name}", "memory.html", context, data, request.project, "/memory")
 
 
 def title_of(record: Any) -> str:

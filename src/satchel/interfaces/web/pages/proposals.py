@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from satchel.base.errors import Conflict, NotFound, Refused
+from satchel.base.errors import Conflict, NotFound, Refused, SatchelError
 from satchel.client import Satchel
 from satchel.interfaces.web.request import (
     WITHDRAWN,
@@ -40,7 +40,12 @@ def proposals(request: PageRequest) -> Page:
     rules = [one for one in request.reader.constraints.find(limit=_MOST_RULES) if one.unconfirmed]
     standing = None if satchel is None else satchel.shared.standing()
     shared = () if satchel is None or standing is None or not standing.waiting else satchel.shared.diff().items
-    review = None if satchel is None else satchel.documents.review()
+    review, problem = None, ""
+    if satchel is not None:
+        try:
+            review = satchel.documents.review()
+        except SatchelError as error:  # no documents, or none that git tracks
+            problem = f"{error.problem}. {error.remedy or ''}".strip()
     documents = () if review is None else review.proposals
     data = {"standing": standing, "shared": shared, "documents": review, "rules": rules, "strategies": strategies}
     context = {
@@ -48,6 +53,7 @@ def proposals(request: PageRequest) -> Page:
         "documents": documents,
         "others": () if standing is None else [one for one in standing.items if one.state != WAITS],
         "has_files": satchel is not None,
+        "problem": problem,
         "total": len(shared) + len(documents) + len(rules) + len(strategies),
         "run": run,
         "now": now(request),

@@ -57,7 +57,8 @@
     if (old.isEqualNode(now)) return;
     if (old.nodeType !== now.nodeType || old.nodeName !== now.nodeName) { old.replaceWith(now); return; }
     if (old.nodeType !== 1) { old.nodeValue = now.nodeValue; return; }
-    if (isWritten(old)) return;
+    // a form keeps what it knew when the person began to write
+    if (isWritten(old) || (old.matches("form") && isBusy(old))) return;
     for (const { name } of [...old.attributes]) if (!now.hasAttribute(name) && name !== "open" && name !== "tabindex") old.removeAttribute(name);
     for (const { name, value } of now.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
     if (old.matches("time, [data-at]")) return;
