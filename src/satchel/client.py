@@ -359,7 +359,7 @@ def open_satchel(
 
 
 def _person_here(config: Config, environ: Mapping[str, str]) -> str:
-    from satchel.keep.persons import person_here  # agents never need it
+    from satchel.keep.names import person_here  # agents never need it
 
     return person_here(config.person_name, environ)
 

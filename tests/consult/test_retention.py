@@ -16,7 +16,7 @@ from satchel.base.retention import Retention
 from satchel.consult.conversations import Conversations
 from satchel.consult.records import ConversationKey, ConversationState
 from satchel.consult.vector_stores import VectorStores
-from satchel.keep import expiry, past_conversations, projects
+from satchel.keep import expiry, projects
 from satchel.store.sqlite_transaction import SqliteTransaction
 from satchel.store.transaction import Parameters, Row
 
@@ -177,11 +177,11 @@ class TestSweeping:
     def test_those_that_ended_first_go_first_and_few_at_a_time(
         self, conversations: Conversations, satchel: Satchel, clock: ManualClock
     ) -> None:
-        names = [str(number) for number in range(past_conversations.MOST + 1)]
+        names = [str(number) for number in range(expiry.MOST_CONVERSATIONS + 1)]
         for name in names:
             take_turn(conversations, key=ConversationKey("gpt", name))
             clock.advance(1)
-        assert sweep(satchel, clock.now + LIFE) == past_conversations.MOST
+        assert sweep(satchel, clock.now + LIFE) == expiry.MOST_CONVERSATIONS
         assert sessions(conversations) == names[-1:]
 
     def test_the_project_that_is_written_to_is_swept_and_no_other(

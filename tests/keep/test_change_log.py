@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from conftest import ManualClock
 from satchel import Satchel
-from satchel.keep import change_log
-from satchel.keep.change_log import Change
+from satchel.keep import following
+from satchel.keep.following import Change
 from satchel.keep.kinds import KINDS
 
 
 def after(satchel: Satchel, seq: int = 0, limit: int = 100, kinds: list[str] | None = None) -> list[Change]:
     """The changes of the store's first project."""
     with satchel.workplace.engine.read() as transaction:
-        return change_log.after(transaction, 1, seq, limit, kinds)
+        return following.changes_after(transaction, 1, seq, limit, kinds)
 
 
 def write_one_of_each(satchel: Satchel) -> None:
@@ -31,7 +31,7 @@ def write_one_of_each(satchel: Satchel) -> None:
 
 
 def test_every_kind_is_listed_under_its_own_name() -> None:
-    assert set(change_log.KINDS) == {kind.name for kind in KINDS.values()} | {"claim", "run"}
+    assert set(following.CHANGE_KINDS) == {kind.name for kind in KINDS.values()} | {"claim", "run"}
 
 
 def test_items_of_every_kind_come_in_the_order_of_their_changes(satchel: Satchel, clock: ManualClock) -> None:
@@ -86,7 +86,7 @@ def test_what_is_after_a_number_is_counted_up_to_a_limit(satchel: Satchel) -> No
     write_one_of_each(satchel)
     with satchel.workplace.engine.read() as transaction:
         counts = [
-            change_log.count_after(transaction, 1, seq, limit, kinds)
+            following.count_changes(transaction, 1, seq, limit, kinds)
             for seq, limit, kinds in ((0, 100, None), (0, 3, None), (0, 9, ["message", "entry"]), (0, 9, []))
         ]
     assert counts == [12, 3, 3, 0]

@@ -16,8 +16,7 @@ from examples import examples
 from satchel import InvalidInput, Satchel
 from satchel.base.clock import DAY_MS
 from satchel.keep import following, projects
-from satchel.keep.change_log import Change
-from satchel.keep.following import START, Cursor, Page, StreamItem
+from satchel.keep.following import START, Change, Cursor, Page, StreamItem
 
 
 def read(satchel: Satchel, cursor: Cursor = START, limit: int = 1_000, kinds: frozenset[str] | None = None) -> Page:

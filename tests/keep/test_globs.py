@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from satchel import InvalidInput, Satchel
-from satchel.keep import globs
+from satchel.keep import paths
 
 MATCHES = [
     ("src/api/**", "src/api/a.py src/api/v1/a.py", "src/api src/apix/a.py lib/src/api/a.py"),
@@ -31,16 +31,16 @@ def test_a_glob_matches_as_in_rule_files_of_clients() -> None:
     wrong = [
         (glob, path)
         for glob, matching, other in MATCHES
-        for paths, expected in ((matching, True), (other, False))
-        for path in paths.split()
-        if globs.matches(glob, path) is not expected
+        for listed, expected in ((matching, True), (other, False))
+        for path in listed.split()
+        if paths.matches(glob, path) is not expected
     ]
     assert wrong == []
 
 
 def test_many_stars_do_not_take_forever() -> None:
     # a matcher that tries every way would not end
-    assert not globs.matches("**/a/" * 30 + "x", "a/" * 300 + "b")
+    assert not paths.matches("**/a/" * 30 + "x", "a/" * 300 + "b")
 
 
 @pytest.mark.parametrize(

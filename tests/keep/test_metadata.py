@@ -7,8 +7,8 @@ import pytest
 from keep.moving.stores import dump, take
 from satchel import Satchel
 from satchel.base.errors import InvalidInput, TooLarge
-from satchel.keep.metadata import parts_with
 from satchel.keep.shared import items, markdown
+from satchel.keep.texts import metadata_parts
 
 FIELDS: dict[str, str | float] = {"ticket": "OPS-7", "risk": 3, "signed": True, "note": 'say "risk":4, then'}
 
@@ -63,7 +63,7 @@ def test_a_secret_in_it_is_redacted(satchel: Satchel) -> None:
 
 def test_a_filter_that_names_no_key_is_refused() -> None:
     with pytest.raises(InvalidInput, match="is no key"):
-        parts_with("a b=1")
+        metadata_parts("a b=1")
 
 
 def test_lines_of_an_export_and_shared_texts_hold_it(satchel: Satchel) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from satchel import InvalidInput, Satchel
-from satchel.keep.persons import person_here, person_named, shown_name
+from satchel.keep.names import person_here, person_named, shown_name
 from satchel.keep.sessions.caller import COMMAND
 
 

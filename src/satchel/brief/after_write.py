@@ -42,10 +42,10 @@ from satchel.keep.entries.records import (
     Writer,
 )
 from satchel.keep.loop_scope import OF_LOOPS, LoopScope
-from satchel.keep.patterns import loops, meeting, preparing
+from satchel.keep.patterns import reports, updates
 from satchel.keep.patterns import updates as patterns
-from satchel.keep.patterns.loops import Waiting
 from satchel.keep.patterns.records import SOLUTION_LETTER
+from satchel.keep.patterns.updates import Waiting
 from satchel.keep.texts import Storable, storable
 from satchel.store.transaction import Transaction, grouped, set_of
 
@@ -156,19 +156,19 @@ def _names(attempt: Attempt, error: Waiting) -> bool:
 
 
 def _errors(transaction: Transaction, loop: LoopScope, past: History, now: int, max_bytes: int) -> list[Waiting]:
-    hashes = loops.met_since(transaction, loop, past.since) if past.errors else set()
+    hashes = updates.met_since(transaction, loop, past.since) if past.errors else set()
     for noted in reversed(past.errors):
         new = error_of(noted.content, max_bytes)
         if new is not None and new.hash not in hashes:
             hashes.add(new.hash)
-            recorded = meeting.record(transaction, loop.project_id, new, now)
+            recorded = reports.record(transaction, loop.project_id, new, now)
             if recorded.is_new:
                 patterns.index(transaction, recorded.number, is_new=True)
-            loops.note(transaction, noted.place, recorded.number, noted.met_at)
-    return loops.waiting(transaction, loop, past.since, now)
+            updates.note(transaction, noted.place, recorded.number, noted.met_at)
+    return updates.waiting(transaction, loop, past.since, now)
 
 
-def error_of(content: str, max_bytes: int) -> preparing.Prepared | None:
+def error_of(content: str, max_bytes: int) -> reports.Prepared | None:
     """Return the error in a note if its first line reads ``SomethingError: message``, else None."""
     first, _, rest = content.strip().partition("\n")
     match = _TYPED.match(first[:_MAX_FIRST_LINE])
@@ -176,7 +176,7 @@ def error_of(content: str, max_bytes: int) -> preparing.Prepared | None:
         return None
     message = first[match.start("message") :]
     try:
-        return preparing.prepare(match["type"], message, rest.strip() or None, None, None, None, None, max_bytes)
+        return reports.prepare(match["type"], message, rest.strip() or None, None, None, None, None, max_bytes)
     except (InvalidInput, TooLarge):
         return None  # an invalid type, or a text stored under a larger limit
 
@@ -189,7 +189,7 @@ def _solve(
     )
     if is_new:
         patterns.index(transaction, error.pattern, is_new=False)
-    loops.settle(transaction, loop, error.pattern, solution)
+    updates.settle(transaction, loop, error.pattern, solution)
     name = f"{Kind.ERROR_PATTERN.ref(error.pattern)} {error.error_type}"
     if not is_new:
         return f"{name}: {'; '.join(notes)}"

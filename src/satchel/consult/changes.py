@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from satchel.base.records import dataclass
 from satchel.consult.records import FoundFile, KnownFile, digest_of_text
-from satchel.keep.past_conversations import remove_contents
+from satchel.keep.expiry import remove_contents
 from satchel.redaction import finds_secret
 from satchel.store.transaction import Transaction
 

@@ -30,7 +30,7 @@ from satchel.consult.records import (
     TurnResult,
     list_placements,
 )
-from satchel.keep import expiry, names, past_conversations, projects
+from satchel.keep import expiry, names, projects
 from satchel.keep.projects import Project, Workplace
 from satchel.keep.texts import storable
 from satchel.redaction import redact
@@ -46,7 +46,7 @@ _COLUMNS = f"""
     created_at, updated_at, {conversation_tables.LEASE_COLUMNS}
 """
 _OF_KEY = "project_id = :project AND owner = :owner AND assistant = :assistant AND session_id = :session"
-HAS_TURNS = f"turns > 0 AND {past_conversations.GOES_ON}"
+HAS_TURNS = f"turns > 0 AND {expiry.GOES_ON}"
 """Condition of the conversations that readers see."""
 
 
@@ -73,7 +73,7 @@ class Conversations:
             if held is not None:
                 raise conversation_tables.refused_lease(key, held)
             if row and row[1] is not None and row[1] <= now:
-                past_conversations.remove(transaction, [row[0]], project.id)
+                expiry.remove_conversations(transaction, [row[0]], project.id)
                 row = None
             number = int(row[0]) if row else _begin(transaction, work, project, key, now)
             lease = conversation_tables.grant_lease(transaction, number, holder, now, lease_ms)
@@ -303,7 +303,7 @@ class Conversations:
                 raise conversation_tables.refused_lease(key, held)
             files = conversation_tables.count_files(transaction, number)
             transaction.run("DELETE FROM conversations WHERE id = :id", {"id": number})
-            contents = past_conversations.remove_contents(transaction, project.id)
+            contents = expiry.remove_contents(transaction, project.id)
         return ForgottenConversation(key, turns, files, contents)
 
     def _number(self, transaction: Transaction, key: ConversationKey) -> int | None:

@@ -74,7 +74,7 @@ def _count(environ: Mapping[str, str]) -> AtWork | None:
 
 
 def _person(environ: Mapping[str, str]) -> str:
-    from satchel.keep.persons import local_person
+    from satchel.keep.names import local_person
 
     return local_person(environ)
 

@@ -13,18 +13,42 @@ from contextlib import suppress
 from functools import cache, partial
 from itertools import accumulate
 
-from satchel.base.records import NamedTuple
+from satchel.base.paging import Page, check_page
+from satchel.base.records import NamedTuple, dataclass
+from satchel.base.vocabulary import PRIORITIES
 from satchel.find.kind import Kind
-from satchel.keep import globs
-from satchel.keep.preferences import binding_caller
+from satchel.keep import paths, projects
+from satchel.keep.names import find_agent
+from satchel.keep.paths import check_place
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Row, Transaction
 
-_AT_ONCE = 200
-"""So many items are compared before the next ones are."""
+UNCONFIRMED = "unconfirmed"  # the mark of a rule that a person stated and no person has confirmed
 
+BIND_ALL = "unconfirmed = 0 AND for_person IS NULL"  # the condition that a rule binds everybody's sessions
+
+
+def author_of(alias: str) -> str:
+    """Return SQL for the author of a rule."""
+    return Kind.CONSTRAINT.author.replace("i.", f"{alias}.")
+
+
+def binding_caller(transaction: Transaction, workplace: Workplace, project_id: int, alias: str = "c") -> str:
+    """Return the condition that a rule binds the caller's sessions, after ``AND``; empty if all rules do."""
+    restricted = "SELECT 1 FROM constraints WHERE project_id = :project AND (unconfirmed = 1 OR for_person IS NOT NULL)"
+    if transaction.one(f"{restricted} LIMIT 1", {"project": project_id}) is None:
+        return ""  # the usual case does not look up who the person is
+    person = find_agent(transaction, project_id, workplace.person())
+    return (
+        f" AND ({alias}.unconfirmed = 0 OR {alias}.stated_by = {person}) "
+        f"AND COALESCE({alias}.for_person, {person}) = {person}"
+    )
+
+
+_AT_ONCE = 200  # so many items are compared before the next ones are
+
+# of rules and of decisions without paths, the texts of so many are compared with the names of files
 MOST_UNBOUND = 1_000
-"""Of rules and of decisions without paths, the texts of so many are compared with the names of files."""
 
 _MOST_IDENTIFIERS = 200
 _LEAST_IDENTIFIER = 5
@@ -36,11 +60,11 @@ _IDENTIFIER = rf"{_WORD}(?:\.{_WORD})*"
 _MARKED = r"`([^`\n]{2,100})`"
 _GLOB = r"[\w./*{},?\-]+"
 _PACKAGE_FILES = frozenset({"__init__", "index", "mod", "lib"})
+# what makes a file's name of an identifier and a dot; other words are attributes
 _SUFFIXES = frozenset(
     "c cc cfg cpp cs css go h html ini java js json jsx kt lock md mjs php py pyi rb rs sh sql swift toml ts tsx txt"
     " xml yaml yml".split()
 )
-"""What makes a file's name of an identifier and a dot; other words are attributes."""
 
 
 @cache
@@ -52,15 +76,9 @@ class Binding(NamedTuple):
     """A rule or decision that binds files.
 
     Attributes:
-        seq: the number of its last change.
-        key: of a decision; empty for a rule.
-        text: the rule, or the decision's value.
-        reason: why it was decided, or None.
         priority: 1 to 4 for a rule; 0 for a decision.
         by: the glob, file, folder, module or identifier by which it binds.
-        file: the first of the files that it binds.
         is_wide: whether only an identifier in the text does.
-        is_unconfirmed: whether it is a person's rule that no person has confirmed.
     """
 
     kind: Kind
@@ -108,11 +126,7 @@ def find(
     text: str = "",
     is_over: Callable[[], bool] = lambda: False,
 ) -> Bindings:
-    """Return the caller's rules in force and active decisions that bind any of some files.
-
-    ``files`` are canonical paths, those of folders with a slash at the end; ``text`` is code that is written there.
-    Critical rules are compared first, then what is newest; ``is_over`` is called all along and ends the comparison.
-    """
+    """Return the caller's rules in force and active decisions that bind some files; ``text`` is code written there."""
     values = {"project": project_id}
     rules = _rules(f"active = 1{binding_caller(transaction, work, project_id, 'constraints')}")
     rows = [*transaction.all(rules, values), *transaction.all(_DECISIONS, values)]
@@ -141,14 +155,14 @@ def matching_paths(transaction: Transaction, project_id: int, path: str) -> dict
     folder = path.removesuffix("**")
 
     def is_of(glob: str) -> bool:
-        return globs.matches(glob, folder) or (folder != path and glob.startswith(folder))
+        return paths.matches(glob, folder) or (folder != path and glob.startswith(folder))
 
     numbers: dict[Kind, list[int]] = {}
     for kind in (Kind.CONSTRAINT, Kind.DECISION):
         rows = transaction.all(
             f"SELECT id, paths FROM {kind.table} WHERE project_id = :project AND paths <> '[]'", {"project": project_id}
         )
-        numbers[kind] = [number for number, column in rows if any(map(is_of, globs.globs_in(column)))]
+        numbers[kind] = [number for number, column in rows if any(map(is_of, paths.globs_in(column)))]
     return numbers
 
 
@@ -157,9 +171,9 @@ def _comparisons(
 ) -> Iterator[tuple[int, tuple[str, str, bool]]]:
     for place, row in enumerate(rows):
         check()
-        for glob in globs.globs_in(row[-1]) if row[-1] != "[]" else ():
+        for glob in paths.globs_in(row[-1]) if row[-1] != "[]" else ():
             for file in files:
-                if globs.matches(glob, file):
+                if paths.matches(glob, file):
                     yield place, (glob, file, False)
     texts = _Texts([row[2] if _is_rule(row) else f"{row[2]} {row[3]} {row[5] or ''}" for row in rows], check)
     for file in files:
@@ -202,8 +216,6 @@ def _binding(row: Row, by: str, file: str, is_wide: bool) -> Binding:
 
 
 class _Texts:
-    """Texts searched together: most names occur in none of them."""
-
     def __init__(self, texts: Sequence[str], check: Callable[[], None]) -> None:
         # no text holds the separator, and two signs follow the last one
         self._text = "\0".join([*texts, "\0"])
@@ -270,7 +282,7 @@ class _Texts:
         end -= name.endswith("/")
         if text[end] == "/" and text[end + 1] in "*{":
             match = _regex(_GLOB).match(text, start)
-            return match is not None and globs.matches(match[0].rstrip(".,"), file)
+            return match is not None and paths.matches(match[0].rstrip(".,"), file)
         return not self._goes_on(end + (text[end] == "/"), "-/")
 
     def _is_apart(self, start: int, name: str) -> bool:
@@ -319,3 +331,51 @@ def _is_telling(name: str) -> bool:
     if len(name) < _LEAST_IDENTIFIER:
         return False
     return "_" in name.strip("_") or not (name[1:].islower() or name.isupper() or name[1:].isdigit())
+
+
+@dataclass(frozen=True, slots=True)
+class BoundItem:
+    """A rule or decision that binds a file, for its reader.
+
+    Attributes:
+        by: the glob, or the name in its text, by which it binds.
+        unconfirmed: whether it is a person's rule that no person has confirmed.
+    """
+
+    ref: str
+    kind: str
+    key: str | None
+    text: str
+    reason: str | None
+    priority: str | None
+    by: str
+    unconfirmed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileBinding:
+    """A file with the items that bind it."""
+
+    file: str
+    bindings: Page[BoundItem]
+
+
+def binding_of(workplace: Workplace, file: object, limit: int, offset: int) -> FileBinding:
+    check_page(limit, offset)
+    path = check_place(file, workplace.files_root)[0].removesuffix("**")
+    with projects.reading(workplace) as (transaction, project):
+        bound = find(transaction, workplace, project.id, [path]).items
+    items = tuple(
+        BoundItem(
+            one.ref,
+            "decision" if one.kind is Kind.DECISION else "rule",
+            one.key or None,
+            one.text,
+            one.reason,
+            PRIORITIES[one.priority - 1] if one.priority else None,
+            one.by,
+            one.is_unconfirmed,
+        )
+        for one in bound[offset : offset + limit]
+    )
+    return FileBinding(path, Page(items, len(bound), offset, limit))

@@ -36,9 +36,7 @@ class Cited(NamedTuple):
     """The recorded citation of an entry.
 
     Attributes:
-        standing: the file's state in git's index, or None if unknown.
         blob: git's hash if the file matched the index.
-        branch, commit: the checkout, or None.
     """
 
     digest: Digest
@@ -72,7 +70,6 @@ class Citation:
 
     @property
     def is_stale(self) -> bool:
-        """Return whether the cited content is no longer there."""
         return self.state in {CHANGED, GONE}
 
     @property
@@ -97,7 +94,6 @@ class Citation:
 
     @property
     def is_uncommitted(self) -> bool:
-        """Return whether the cited content was in no commit when written."""
         return self.worktree in {_STANDINGS[DIRTY], _STANDINGS[UNTRACKED]}
 
 
@@ -117,10 +113,7 @@ class Citing:
         self._head: tuple[str | None, tuple[str | None, str | None]] | None = None
 
     def cite(self, path: str, line: int | None, last: int | None) -> Cited | None:
-        """Return the citation of a file or of some lines.
-
-        Files whose name suggests secrets are not cited: a digest of a short line could be guessed.
-        """
+        """Return a citation; none of secret files, since a digest of a short line could be guessed."""
         root = self._root
         if root is None or is_secret_path(path):
             return None
@@ -153,12 +146,10 @@ class Citing:
 
 @seen_by_caller(0, unknown=None)
 def cited_in(root: str, path: str, line: int | None, last: int | None) -> Cited | None:
-    """Return the citation of a file, as :meth:`Citing.cite` does."""
     return Citing(root).cite(path, line, last)
 
 
 def record(transaction: Transaction, entry: int, cited: Cited) -> None:
-    """Record an entry's citation."""
     transaction.run(
         """
         INSERT INTO citations (entry_id, digest, size, places, standing, blob, branch, commit_id)
@@ -178,8 +169,6 @@ def record(transaction: Transaction, entry: int, cited: Cited) -> None:
 
 
 class Place(NamedTuple):
-    """A recorded citation with its file."""
-
     path: str
     cited: Cited
 
@@ -192,7 +181,6 @@ _SELECTED = """
 
 
 def load(transaction: Transaction, entries: Collection[int]) -> dict[int, Place]:
-    """Return the citations of entries by number."""
     if not entries:
         return {}
     by_entry = _places(transaction.all(f"{_SELECTED} WHERE t.entry_id IN {set_of(entries)}"))
@@ -200,7 +188,6 @@ def load(transaction: Transaction, entries: Collection[int]) -> dict[int, Place]
 
 
 def load_newest(transaction: Transaction, project_id: int, most: int) -> dict[int, Place]:
-    """Return the citations of a project's newest live entries by number."""
     return _places(
         transaction.all(
             f"""
@@ -220,11 +207,7 @@ def _places(rows: Iterable[Row]) -> dict[int, Place]:
 
 
 class Sinking:
-    """Ranks search results lower if their file no longer has the cited content.
-
-    Attributes:
-        citations: the state of the files among the best 200, by document number.
-    """
+    """Function that ranks search results lower if their file no longer has the cited content."""
 
     def __init__(self, transaction: Transaction, root: str | None) -> None:
         self._transaction = transaction
@@ -246,18 +229,17 @@ class Sinking:
         return [document for document, citation in self.citations.items() if citation.is_stale]
 
 
+# maximum number of files, and of uncached bytes, compared at once; others are not marked
 _MAX_FILES, _MAX_READ = 200, 16 * MAX_BYTES
-"""Maximum number of files, and of uncached bytes, compared at once; others are not marked."""
 
+# a file changed less than 50 ms ago may change again with the same time: file systems count in 4 to 10 ms
 _SETTLED_NS = 50_000_000
-"""A file changed less than 50 ms ago may change again with the same time: file systems count in 4 to 10 ms."""
 
 _MAX_KNOWN = 4_096
 _comparisons: dict[tuple[object, ...], Comparison] = {}
 
 
-COMPARED = "compared"
-"""The fact of how a citation compares with the tree of a caller elsewhere."""
+COMPARED = "compared"  # the fact of how a citation compares with the tree of a caller elsewhere
 
 
 def compared_as(number: int, place: Place) -> tuple[int, str]:
@@ -266,11 +248,7 @@ def compared_as(number: int, place: Place) -> tuple[int, str]:
 
 
 class Comparing:
-    """Comparison of citations with one tree, within bounds.
-
-    ``is_over`` is called before each file and ends the comparison; ``is_apart`` marks entries that may come from other
-    clones, as over a server.
-    """
+    """Comparison of citations with one tree; ``is_apart`` marks entries that may be of other clones."""
 
     def __init__(
         self, root: str | None, is_over: Callable[[], bool] = lambda: False, *, is_apart: bool = False

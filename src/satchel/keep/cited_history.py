@@ -17,8 +17,7 @@ from satchel.keep.paths import check_path
 if TYPE_CHECKING:
     from satchel.keep.citations import Citation, Place
 
-Compare = Callable[[str, Digest], Comparison | None]
-"""Compares a file of the tree with its citation."""
+Compare = Callable[[str, Digest], Comparison | None]  # compares a file of the tree with its citation
 
 
 def explain(
@@ -29,11 +28,7 @@ def explain(
     *,
     is_apart: bool = False,
 ) -> dict[int, Citation]:
-    """Return citations, with new names of renamed files and marks for unmerged branches.
-
-    Git runs at most once: for renames missing from its index, else for branches; before that, for commits missing in
-    this clone if entries may come from others. Answers are cached, so that the next call asks the remaining questions.
-    """
+    """Return citations with new names of renamed files and marks of unmerged branches; git runs at most once."""
     result = dict(citations)
     top = top_of(root)
     branch, head = read_head(top)
@@ -70,15 +65,12 @@ def explain(
 
 
 class _Tree:
-    """The reader's tree in git."""
-
     def __init__(self, root: str, top: str, head: str, compare: Compare) -> None:
         self._root, self._top, self._head = root, top, head
         self._compare = compare
         self._prefix = "" if root == top else f"{os.path.relpath(root, top)}/"
 
     def in_git(self, path: str) -> str:
-        """Return the path of a project's file in git."""
         return f"{self._prefix}{path}"
 
     def renamed(self, citation: Citation, place: Place, path: str | None) -> Citation:

@@ -41,12 +41,7 @@ class CommonFilter(NamedTuple):
     """A filter of every list, with the parameter for tools and commands.
 
     Attributes:
-        name: the parameter's name.
-        type: the parameter's type.
         about: description for agents, if the name does not suffice.
-        help: description of its option for people.
-        metavar: the option's value in help texts.
-        check: converts an argument, given the current time, or refuses it.
         condition: returns SQL for the expressions of an item's times; the checked argument has the filter's name.
         keeps: returns whether an item with these times passes, for lists that are not read by SQL.
         in_scope: whether a search's scope has a field of this name, for items with a single time.
@@ -63,6 +58,7 @@ class CommonFilter(NamedTuple):
     in_scope: bool = False
 
 
+# the filters of every list
 COMMON = (
     CommonFilter(
         *("since", str, "As 2d, 3h or ISO 8601", "ISO 8601, or an age such as 90m or 2d.", "TIME"),
@@ -72,7 +68,6 @@ COMMON = (
         in_scope=True,
     ),
 )
-"""The filters of every list."""
 
 
 class Chosen(NamedTuple):
@@ -85,7 +80,6 @@ class Chosen(NamedTuple):
         return "".join(f" AND {one.condition(times)}" for one in COMMON if one.name in self.values)
 
     def keeps(self, *times: int | None) -> bool:
-        """Return whether an item with these times passes."""
         return all(one.keeps(times, self.values[one.name]) for one in COMMON if one.name in self.values)
 
 

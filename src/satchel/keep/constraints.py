@@ -12,7 +12,7 @@ from satchel.base.records import dataclass, field
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find import documents, near
 from satchel.find.kind import LIVE, SUPERSEDED, Kind
-from satchel.keep import fields, kept, preferences
+from satchel.keep import binding, fields, kept
 from satchel.keep import listing as filters
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.corrections.log import Corrector
@@ -26,13 +26,11 @@ from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction, set_of
 
 if TYPE_CHECKING:
-    from satchel.keep.bound_items import FileBinding
+    from satchel.keep.binding import FileBinding
 
-USER = "user"
-"""The value of ``stated_by``: the person of the session."""
+USER = "user"  # the value of `stated_by`: the person of the session
 
-STATUSES = ("active", "inactive")
-"""The statuses of a constraint, stored by their position, from 1."""
+STATUSES = ("active", "inactive")  # the statuses of a constraint, stored by their position, from 1
 
 DEFAULT_CATEGORY = "architecture"
 DEFAULT_PRIORITY = "medium"
@@ -146,8 +144,7 @@ CONSTRAINT = ItemKind(
 )
 
 
-SHOWN = (*STATUSES, "all")
-"""The statuses to filter by."""
+SHOWN = (*STATUSES, "all")  # the statuses to filter by
 
 
 class ConstraintFilters(ListFilters, total=False):
@@ -180,9 +177,9 @@ def _of_status(view: View, status: str) -> None:
 
 
 def _add_binding(view: View) -> None:
-    binding = preferences.binding_caller(view.transaction, view.workplace, view.project_id, "i")
-    if binding:
-        view.where(binding.removeprefix(" AND "))
+    condition = binding.binding_caller(view.transaction, view.workplace, view.project_id, "i")
+    if condition:
+        view.where(condition.removeprefix(" AND "))
 
 
 LISTING = kept.listing(
@@ -232,7 +229,6 @@ def _replace(transaction: Transaction, project_id: int, old: int, heir: int, by:
 def end(
     transaction: Transaction, project_id: int, number: int, reason: str | None, agent: int | None, now: int
 ) -> None:
-    """Deactivate a constraint."""
     seq = transaction.next_seq(project_id)
     transaction.run(
         """
@@ -246,7 +242,6 @@ def end(
 
 
 def revive(transaction: Transaction, project_id: int, number: int) -> None:
-    """Activate a constraint again."""
     seq = transaction.next_seq(project_id)
     transaction.run(
         """
@@ -271,7 +266,7 @@ def _of_person(
     is_personal: bool,
 ) -> tuple[dict[str, object], tuple[str, ...]]:
     # the columns of a rule that a person stated or prefers, and notes
-    from satchel.keep.persons import shown_name  # imported here: most rules are neither
+    from satchel.keep.names import shown_name  # imported here: most rules are neither
     from satchel.keep.sessions.updates import has_heard
 
     notes: tuple[str, ...] = ()
@@ -280,7 +275,7 @@ def _of_person(
     if not is_stated and not is_personal:
         return {}, notes
     number, name = ensure_agent(transaction, project_id, work.person(), now)
-    person, of_old = shown_name(name), f"SELECT {preferences.BIND_ALL} FROM constraints WHERE id = :id"
+    person, of_old = shown_name(name), f"SELECT {binding.BIND_ALL} FROM constraints WHERE id = :id"
     if old is not None and (row := transaction.one(of_old, {"id": old})) is not None and row[0]:
         raise Refused(
             f"{Kind.CONSTRAINT.ref(old)} binds everybody, and this rule would bind {person} only",
@@ -386,9 +381,9 @@ class Constraints(Service):
         Raises:
             InvalidInput: the path is invalid or outside of the project.
         """
-        from satchel.keep import bound_items  # imported here: writers do not need it
+        from satchel.keep import binding  # imported here: writers do not need it
 
-        return bound_items.binding_of(self._workplace, file, limit, offset)
+        return binding.binding_of(self._workplace, file, limit, offset)
 
     def find(self, **filters: Unpack[ConstraintFilters]) -> ConstraintPage:
         """List constraints, most urgent first.

@@ -8,21 +8,86 @@ from weakref import WeakKeyDictionary
 from satchel.base.clock import DAY_MS
 from satchel.find import documents
 from satchel.find.kind import Kind
-from satchel.keep import deliveries, events, jumps, past_conversations
+from satchel.keep import deliveries, events, jumps
 from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction, set_of
 
-PAUSE_MS = 60_000
-"""Minimum time between sweeps of a project, per process."""
+MOST_CONVERSATIONS = 5  # maximum number of conversations deleted by one sweep
 
-BACKLOG_PAUSE_MS = 1_000
-"""The same after an incomplete sweep."""
+# condition for unexpired conversations; one held by a call does not expire
+GOES_ON = "(expires_at > :now OR lease_until > :now)"
 
-MOST = 200
-"""Maximum number of items, and of claims, deleted by one sweep; fewer conversations."""
+FREE = "(lease_until IS NULL OR lease_until <= :now)"  # condition for conversations that no call holds
 
-REFUSAL_MS = DAY_MS
-"""How long an agent is notified that a refused file is free."""
+_OVER = f"expires_at <= :now AND {FREE}"
+
+
+def sweep_conversations(transaction: Transaction, project_id: int, by: int, now: int) -> int:
+    """Delete conversations of a project that had expired by a time and that no call holds; return their number."""
+    rows = transaction.all(
+        f"SELECT id FROM conversations WHERE project_id = :project AND expires_at <= :by AND {FREE} "
+        "ORDER BY expires_at, id LIMIT :most",
+        {"project": project_id, "by": by, "now": now, "most": MOST_CONVERSATIONS},
+    )
+    return remove_conversations(transaction, [row[0] for row in rows], project_id)
+
+
+def count_old_conversations(transaction: Transaction, project_id: int, before: int | None, now: int) -> int:
+    row = transaction.one(f"SELECT count(*) FROM conversations WHERE {_old(before)}", _values(project_id, before, now))
+    return int(row[0]) if row else 0
+
+
+def remove_old_conversations(transaction: Transaction, project_id: int, before: int | None, now: int) -> int:
+    """Delete some of the conversations that :func:`count_old_conversations` counts, and return their number."""
+    rows = transaction.all(
+        f"SELECT id FROM conversations WHERE {_old(before)} ORDER BY id LIMIT {MOST_CONVERSATIONS}",
+        _values(project_id, before, now),
+    )
+    return remove_conversations(transaction, [row[0] for row in rows], project_id)
+
+
+def remove_conversations(transaction: Transaction, numbers: Sequence[int], project_id: int) -> int:
+    """Delete conversations with their turns, files and unshared contents."""
+    if not numbers:
+        return 0
+    deleted = transaction.execute(f"DELETE FROM conversations WHERE id IN {set_of(numbers)}")
+    remove_contents(transaction, project_id)
+    return deleted
+
+
+def remove_contents(transaction: Transaction, project_id: int | None = None) -> int:
+    """Delete contents that no conversation of their project refers to; None covers all projects."""
+    # NOT IN over pairs would be much slower
+    return transaction.execute(
+        """
+        DELETE FROM blobs WHERE id IN (
+            SELECT id FROM blobs WHERE CAST(:project AS BIGINT) IS NULL OR project_id = :project
+            EXCEPT
+            SELECT b.id FROM conversation_files f
+            JOIN conversation_folders d ON d.id = f.folder_id JOIN conversations c ON c.id = d.conversation_id
+            JOIN blobs b ON b.project_id = c.project_id AND b.digest = f.digest
+        )
+        """,
+        {"project": project_id},
+    )
+
+
+def _old(before: int | None) -> str:
+    aged = _OVER if before is None else f"turns > 0 AND updated_at <= :before AND {FREE}"
+    return f"project_id = :project AND {aged}"
+
+
+def _values(project_id: int, before: int | None, now: int) -> dict[str, object]:
+    return {"project": project_id, "before": before, "now": now}
+
+
+PAUSE_MS = 60_000  # minimum time between sweeps of a project, per process
+
+BACKLOG_PAUSE_MS = 1_000  # the same after an incomplete sweep
+
+MOST = 200  # maximum number of items, and of claims, deleted by one sweep; fewer conversations
+
+REFUSAL_MS = DAY_MS  # how long an agent is notified that a refused file is free
 
 _EXPIRING = (Kind.MESSAGE, Kind.FILE_CHANGE, Kind.ERROR_PATTERN)
 _due: WeakKeyDictionary[Engine, dict[int, tuple[int, int]]] = WeakKeyDictionary()
@@ -40,9 +105,7 @@ def sweep_now_and_then(engine: Engine, transaction: Transaction, project_id: int
 
 
 def sweep(transaction: Transaction, project_id: int, now: int, *, most: int = MOST) -> int:
-    """Delete what had expired by the last vouched day of a project: messages, file changes, error patterns, claims and
-    conversations, up to ``most`` items and claims; and end the claims that have expired since.
-    """
+    """End expired claims, and delete up to ``most`` items and claims that had expired by the last vouched day."""
     end_expired(transaction, project_id, now)
     day = jumps.vouched(transaction, project_id)
     if not day.at:
@@ -75,7 +138,7 @@ def sweep(transaction: Transaction, project_id: int, now: int, *, most: int = MO
     )
     old = events.sweep(transaction, project_id, day.at, most)
     deliveries.sweep(transaction, project_id, day.at)
-    return len(expired) + claims + old + past_conversations.sweep(transaction, project_id, day.at, now)
+    return len(expired) + claims + old + sweep_conversations(transaction, project_id, day.at, now)
 
 
 def end_expired(transaction: Transaction, project_id: int, now: int) -> None:
@@ -100,16 +163,13 @@ def end_claims(
     by: str | None = None,
     with_session: bool = False,
 ) -> None:
-    """Delete claims and log the reason.
-
-    ``by`` is the person who ends them; None means their holder, or expiry. ``with_session`` tells whether their session
-    ends too, which a resumed session takes back.
-    """
+    """Delete claims and log the reason; ``by`` is the person who ends them, if it is neither the holder nor expiry."""
     if numbers:
         _log_ends(transaction, numbers, kind, now, by=by, with_session=with_session)
         transaction.many("DELETE FROM file_claims WHERE id = :id", [{"id": number} for number in numbers])
 
 
+# the expressions whose values the record of a claim's end has, if they are set, and their names there
 _ENDED = {
     "path": "path",
     "worktree": "worktree",
@@ -121,7 +181,6 @@ _ENDED = {
     "is_key": "is_key",
     "reason": "reason",
 }
-"""The expressions whose values the record of a claim's end has, if they are set, and their names there."""
 
 
 def _log_ends(

@@ -10,7 +10,7 @@ from satchel.base.errors import InvalidInput, SatchelError, unknown_name
 from satchel.base.paging import check_whole
 from satchel.base.records import dataclass
 from satchel.base.text import fold
-from satchel.keep import globs, names
+from satchel.keep import names, paths
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content, check_short
 from satchel.store.transaction import Transaction
@@ -25,8 +25,6 @@ _TIME_CHARS = len("2026-11-21T09:00:00.000Z")
 
 
 class Checking(Protocol):
-    """Context of a check: the workplace, and notes for the writer."""
-
     workplace: Workplace
     notes: list[str]
 
@@ -34,8 +32,8 @@ class Checking(Protocol):
 Show = Callable[[Any], Any]
 Read = Callable[[Any, "Reading", str], Any]
 Check = Callable[[Any, Checking, str], Any]
+# returns the number of a checked name of a project, which may be new now
 Store = Callable[[Transaction, Workplace, int, str, int], int]
-"""Returns the number of a checked name of a project, which may be new now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,15 +158,13 @@ def _file(value: Any, reading: Reading, name: str) -> str | None:
 
 
 def _paths(value: Any, reading: Checking, name: str) -> str:
-    return globs.text_of(globs.check_globs(value, reading.workplace, name))
+    return paths.text_of(paths.check_globs(value, reading.workplace, name))
 
 
-EMPTY = "{}"
-"""The column of metadata without any."""
+EMPTY = "{}"  # the column of metadata without any
 
 
 def metadata_in(text: str) -> dict[str, str | float]:
-    """Return the metadata of a column."""
     if text == EMPTY:
         return {}
     import json
@@ -181,7 +177,7 @@ def metadata_in(text: str) -> dict[str, str | float]:
 
 
 def _metadata(value: Any, reading: Checking, name: str) -> str:
-    from satchel.keep.metadata import check_metadata  # imported here: readers do not check
+    from satchel.keep.texts import check_metadata  # imported here: readers do not check
 
     text, notes = check_metadata(value, name)
     reading.notes += notes
@@ -213,16 +209,16 @@ LAYER = Codec(
     is_number=True,
     is_minor=True,
     check=_name,
-    store=lambda *given: names.ensure_layer(*given)[0],
+    store=lambda *arguments: names.ensure_layer(*arguments)[0],
 )
 FILE = Codec("a path inside the project", None, _file)
 FILE_NUMBER = Codec("a path inside the project", None, _file_number, is_number=True)
 PATHS = Codec(
     "a list of globs relative to the project",
-    lambda text: list(globs.globs_in(text)) or None,
+    lambda text: list(paths.globs_in(text)) or None,
     _paths,
     check=_paths,
-    decode=globs.globs_in,
+    decode=paths.globs_in,
 )
 HEX = Codec("hexadecimal digits", bytes.hex, _hex)
 
@@ -237,8 +233,6 @@ METADATA = Codec(
 
 
 def short(most: int, *, one_line: bool = False) -> Codec:
-    """Return the codec of a text that is shortened to a maximum length."""
-
     def read(value: Any, reading: Checking, name: str) -> str:
         content = check_short(value, name, most, reading.workplace.max_content_bytes, one_line=one_line)
         reading.notes += content.notes
@@ -248,7 +242,6 @@ def short(most: int, *, one_line: bool = False) -> Codec:
 
 
 def of_table(table: str, what: str) -> Codec:
-    """Return the codec of a name stored in a table of names."""
     return Codec(
         what,
         None,
@@ -266,8 +259,6 @@ CATEGORY, TAG, SCOPE = (
 
 
 def one_of(choices: Sequence[str], what: str | None = None) -> Codec:
-    """Return the codec of an enumeration numbered from 1; ``what`` names it in errors instead of the field."""
-
     def read(value: Any, _: Checking, name: str) -> int:
         if value not in choices:
             raise unknown_name(what or name, value, choices)
@@ -280,7 +271,7 @@ def one_of(choices: Sequence[str], what: str | None = None) -> Codec:
 
 
 def choice(values: Mapping[str, Any], decode: Show | None = None) -> Codec:
-    """Return the codec of names that stand for values."""
+    """Return the codec of named values."""
     names_of = {value: name for name, value in values.items()}
     listed = ", ".join(values)
 
@@ -305,9 +296,9 @@ def link(table: str) -> Codec:
     return Codec("the uid of another item", bytes.hex, read, is_number=True)
 
 
+# how differing fields are merged: counters take the larger, start times the smaller, authors the known one, and soft
+# fields the value of the side that changed last
 MAX, MIN, FILL, SOFT = "max", "min", "fill", "soft"
-"""How differing fields are merged: counters take the larger, start times the smaller, authors the known one, and soft
-fields the value of the side that changed last."""
 
 
 @dataclass(frozen=True, slots=True)

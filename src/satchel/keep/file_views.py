@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from satchel.base.records import dataclass
-from satchel.keep.bound_items import BoundItem, binding_of
+from satchel.keep.binding import BoundItem, binding_of
 from satchel.keep.entries.records import Entry
 from satchel.keep.entries.service import Entries
 from satchel.keep.files.checking import check
@@ -21,8 +21,6 @@ class FileView:
     """A file or folder with what the store knows about it.
 
     Attributes:
-        file: its canonical path; a folder has a slash at its end.
-        checked: who holds it, and who changed it within a day.
         bindings: the first rules and decisions that bind it, the most urgent first, of ``bound`` in all.
         entries: the newest live notes on it, of ``noted`` in all.
     """

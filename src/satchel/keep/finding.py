@@ -19,9 +19,8 @@ from satchel.find.search import SHORTENED, Ranking, SearchTime
 from satchel.find.snippets import Snipper, Snippet
 from satchel.keep import binding, citations, kept, names, projects, runs
 from satchel.keep.citations import Citation
-from satchel.keep.kinds import KINDS, read_ref, texts_of
+from satchel.keep.kinds import KINDS, meaning_for, read_ref, texts_of
 from satchel.keep.listing import hidden_note
-from satchel.keep.meanings import meaning_for
 from satchel.keep.paths import check_place, inside, is_folder, meant_note
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import ME, UNKNOWN, find_authors
@@ -32,14 +31,11 @@ if TYPE_CHECKING:
 
     from satchel.keep.common_filters import CommonFilters
 
-JOINT = " | "
-"""Separator of an item's parts in its snippet."""
+JOINT = " | "  # separator of an item's parts in its snippet
 
-_CHARS_IN_HASTE = 2_000
-"""How much of each text is searched for an excerpt when the time is over."""
+_CHARS_IN_HASTE = 2_000  # how much of each text is searched for an excerpt when the time is over
 
-_ONE_TEXT = frozenset({Kind.ENTRY, Kind.MESSAGE})
-"""Kinds whose lines are one text instead of parts."""
+_ONE_TEXT = frozenset({Kind.ENTRY, Kind.MESSAGE})  # kinds whose lines are one text instead of parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +53,6 @@ class Explanation:
     """Explanation of a score.
 
     Attributes:
-        shares: one per term.
         segment: the bonus for the best matches of the item's loop or task.
         author: the bonus for naming the author, or penalty for naming another.
         meaning: the gain or loss by the meaning of the text, if the extra ``meaning`` is installed.
@@ -118,7 +113,6 @@ class FoundPage:
 
     @property
     def next_offset(self) -> int | None:
-        """Return the offset of the next page, or None at the end."""
         return next_offset(self.offset, len(self.results), self.total)
 
     @property
@@ -189,7 +183,7 @@ class Finding(Service):
         file = None if file is None else check_place(file, work.files_root)[0]
         task_id = None if task_id is None else check_name(task_id, "task_id")
         loop_id = None if loop_id is None else check_name(loop_id, "loop_id")
-        chosen = check_common(common, work.clock())
+        common_filters = check_common(common, work.clock())
         query = parse(text, syntax) if text is not None else None
         with projects.reading(work) as (transaction, project):
             run = None
@@ -219,8 +213,8 @@ class Finding(Service):
                 # the index has the run where an entry was first written, and is faster
                 where += [in_run] * is_seen
                 run = None if is_seen else run
-            where.append(chosen.where("d.created_at").removeprefix(" AND "))
-            values |= chosen.values
+            where.append(common_filters.where("d.created_at").removeprefix(" AND "))
+            values |= common_filters.values
             scope = Scope(
                 project.id,
                 run,
@@ -240,12 +234,7 @@ class Finding(Service):
             else:
                 reach = offset + limit + (itself is not None)
                 ranking = time.rank(
-                    query,
-                    scope,
-                    sink=sinking,
-                    texts=texts_of,
-                    reach=reach,
-                    meaning=meaning_for(work, query),
+                    query, scope, sink=sinking, texts=texts_of, reach=reach, meaning=meaning_for(work, query)
                 )
                 hits = _others(transaction, ranking.hits, itself)
                 page, total = hits[offset : offset + limit], ranking.total - len(ranking.hits) + len(hits)
@@ -373,8 +362,7 @@ def _others(
     if itself is None:
         return hits
     own = transaction.one(
-        "SELECT id FROM documents WHERE kind = :kind AND item_id = :item",
-        {"kind": itself[0].number, "item": itself[1]},
+        "SELECT id FROM documents WHERE kind = :kind AND item_id = :item", {"kind": itself[0].number, "item": itself[1]}
     )
     return tuple(hit for hit in hits if own is None or hit.document != own[0])
 

@@ -7,17 +7,108 @@ from collections.abc import Collection, Mapping, Sequence
 
 from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.records import NamedTuple, dataclass
-from satchel.find.kind import KIND_OF
-from satchel.keep import change_log, events
-from satchel.keep.change_log import Change
+from satchel.find.kind import KIND_OF, Kind
+from satchel.keep import events
 from satchel.keep.projects import Project
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import NO_LIMIT, Transaction, set_of
 
-KINDS = (*change_log.KINDS, *events.KINDS)
-"""The kinds of changes and events that can be followed."""
 
-MOST_MISSED = 5_000
-"""Maximum number of missed items before a client must reload."""
+@dataclass(frozen=True, slots=True)
+class Change:
+    """An item's latest change.
+
+    Attributes:
+        item: its short id, or a run's name; None for a claim.
+        at: when it changed, or was written if its kind records nothing later, in milliseconds UTC.
+    """
+
+    seq: int
+    kind: str
+    item: str | None
+    agent: str | None
+    at: int
+
+
+class _Source(NamedTuple):
+    table: str
+    agent: str
+    at: str
+    letter: str = ""
+    name: str = "NULL"
+
+
+_SOURCES = {
+    **{kind.name.lower(): _Source(kind.table, kind.changed_by, kind.changed_at, kind.letter) for kind in Kind},
+    "claim": _Source("file_claims", "i.agent_id", "i.created_at"),
+    "run": _Source("runs", "CAST(NULL AS BIGINT)", "COALESCE(i.ended_at, i.created_at)", name="i.run_id"),
+}
+CHANGE_KINDS = tuple(_SOURCES)  # the kinds with listed changes
+
+
+def changes_after(
+    transaction: Transaction, project_id: int, seq: int, limit: int, kinds: Collection[str] | None = None
+) -> list[Change]:
+    """Return the items changed after a number, in order; those that share a number exceed ``limit`` together."""
+    values = {"project": project_id, "seq": seq, "limit": limit + 1}
+    rows = _read_changes(transaction, _union(kinds), values)
+    if len(rows) > limit:
+        rows = [row for row in rows if row.seq != rows[-1].seq] or _read_changes(
+            transaction, _union(kinds, until=True), {**values, "until": rows[-1].seq, "limit": NO_LIMIT}
+        )
+    return rows
+
+
+def count_changes(
+    transaction: Transaction, project_id: int, seq: int, limit: int, kinds: Collection[str] | None = None
+) -> int:
+    union = _union(kinds)
+    if not union:
+        return 0
+    row = transaction.one(
+        f"SELECT count(*) FROM (SELECT 1 FROM ({union}) AS every LIMIT :limit) AS counted",
+        {"project": project_id, "seq": seq, "limit": limit},
+    )
+    return 0 if row is None else int(row[0])
+
+
+def _read_changes(transaction: Transaction, union: str, values: dict[str, int]) -> list[Change]:
+    if not union:
+        return []
+    rows = transaction.all(
+        f"""
+        SELECT c.seq, c.kind, CASE c.letter WHEN '' THEN c.name ELSE c.letter || c.id END, a.name, c.at
+        FROM ({union}) c LEFT JOIN agents a ON a.id = c.agent ORDER BY c.seq, c.kind, c.id LIMIT :limit
+        """,
+        values,
+    )
+    return [Change(*row) for row in rows]
+
+
+def _union(kinds: Collection[str] | None, *, until: bool = False) -> str:
+    parts = []
+    for kind, source in _SOURCES.items():
+        if kinds is not None and kind not in kinds:
+            continue
+        columns = (
+            f"i.seq AS seq, '{kind}' AS kind, i.id AS id, '{source.letter}' AS letter, {source.name} AS name, "
+            f"{source.agent} AS agent, {source.at} AS at"
+        )
+        where = "i.project_id = :project AND i.seq > :seq" + (" AND i.seq <= :until" if until else "")
+        rows = f"SELECT {columns} FROM {source.table} i WHERE {where}"
+        if source.table == Kind.MESSAGE.table:
+            # messages are indexed by receiver and seq, not by seq alone
+            rows = (
+                f"SELECT {columns} FROM agents t CROSS JOIN {source.table} i "
+                f"WHERE t.project_id = :project AND {where} AND i.to_agent_id = t.id "
+                f"UNION ALL {rows} AND i.to_agent_id IS NULL"
+            )
+        parts.append(f"SELECT * FROM ({rows} ORDER BY seq LIMIT :limit) AS of_kind")
+    return " UNION ALL ".join(parts)
+
+
+KINDS = (*CHANGE_KINDS, *events.KINDS)  # the kinds of changes and events that can be followed
+
+MOST_MISSED = 5_000  # maximum number of missed items before a client must reload
 
 _REMEDY = "Reload, then follow without a cursor; each message and page has the cursor to continue from"
 _MAX_DIGITS = 18
@@ -28,13 +119,8 @@ class Happening:
     """An event.
 
     Attributes:
-        seq: its number, increasing over the whole store.
-        kind: a name of :data:`satchel.keep.events.KINDS`.
         item: the short id of the item concerned.
-        agent: the agent's name.
         session, client: the session's uid in hexadecimal, and its client.
-        details: plain values.
-        created_at: milliseconds UTC.
     """
 
     seq: int
@@ -48,8 +134,6 @@ class Happening:
 
 
 class Cursor(NamedTuple):
-    """Position in a project: its change counter and an event's number."""
-
     changes: int
     events: int
 
@@ -65,7 +149,6 @@ class StreamItem:
     """A change or event with its cursor.
 
     Attributes:
-        of: the change or event.
         cursor: the cursor after it.
     """
 
@@ -75,13 +158,7 @@ class StreamItem:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Changes and events after a cursor.
-
-    Attributes:
-        items: in cursor order.
-        cursor: the next cursor.
-        is_last: whether there is nothing after it yet.
-    """
+    """Changes and events after a cursor."""
 
     items: tuple[StreamItem, ...]
     cursor: Cursor
@@ -89,7 +166,6 @@ class Page:
 
 
 def read_cursor(text: str) -> Cursor:
-    """Parse a cursor."""
     parts = text.split(".")
     if len(parts) != 2 or not all(part.isascii() and part.isdigit() and len(part) <= _MAX_DIGITS for part in parts):
         raise InvalidInput(f"{text[:80]!r} is not a cursor", _REMEDY)
@@ -106,7 +182,6 @@ def read_kinds(text: str) -> frozenset[str]:
 
 
 def now(transaction: Transaction, project: Project) -> Cursor:
-    """Return the current cursor."""
     swept = swept_until(transaction, project.id)
     return Cursor(project.seq, max(swept, _last_event(transaction, project.id)))
 
@@ -125,21 +200,18 @@ def missed_too_much(
     if cursor.events < swept_until(transaction, project.id):
         return True
     most = MOST_MISSED + 1
-    changed = change_log.count_after(transaction, project.id, cursor.changes, most, kinds)
+    changed = count_changes(transaction, project.id, cursor.changes, most, kinds)
     return changed + _count_events(transaction, project.id, cursor.events, most, kinds) > MOST_MISSED
 
 
 def read(
     transaction: Transaction, project: Project, cursor: Cursor, limit: int, kinds: Collection[str] | None = None
 ) -> Page:
-    """Return the items after a cursor: changes, then events.
-
-    Items that share a change number may exceed ``limit``; ``kinds`` None takes all.
-    """
-    changed = change_log.after(transaction, project.id, cursor.changes, limit, kinds)
+    """Return the items after a cursor: changes, which may exceed ``limit`` together, then events."""
+    changed = changes_after(transaction, project.id, cursor.changes, limit, kinds)
     items = list(_stream_changes(changed, cursor))
     reached = items[-1].cursor if items else cursor
-    if len(items) >= limit and change_log.count_after(transaction, project.id, reached.changes, 1, kinds):
+    if len(items) >= limit and count_changes(transaction, project.id, reached.changes, 1, kinds):
         return Page(tuple(items), reached, is_last=False)
     reached = Cursor(max(reached.changes, project.seq), reached.events)
     room = max(limit - len(items), 0)
@@ -205,7 +277,6 @@ def _last_event(transaction: Transaction, project_id: int) -> int:
 
 
 def swept_until(transaction: Transaction, project_id: int) -> int:
-    """Return the number up to which events may have been deleted."""
     row = transaction.one("SELECT events_swept FROM projects WHERE id = :project", {"project": project_id})
     return 0 if row is None else int(row[0])
 

@@ -28,8 +28,7 @@ from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import reader_name
 from satchel.store.transaction import Transaction
 
-MAX_ITEMS = 20
-"""Maximum number of items opened by one call."""
+MAX_ITEMS = 20  # maximum number of items opened by one call
 
 _MAX_OFFSET = 2**53
 _SOLUTION, _HISTORY, _FILE = "solution", "decision_history", "file"
@@ -42,7 +41,6 @@ class Item:
     """An item.
 
     Attributes:
-        ref: its short id.
         kind: its kind as in search, solution, decision_history or file.
         record: its record; of a package its content, of a file a :class:`satchel.keep.file_views.FileView`.
         notes: who replaced, retracted or confirmed it.
@@ -62,7 +60,6 @@ class OpenedItems:
 
     Attributes:
         reader: the agent whose messages are included; None is nobody.
-        offset: number of characters of their text already read.
         notes: unknown ids.
     """
 
@@ -73,8 +70,6 @@ class OpenedItems:
 
 
 class _Wanted(NamedTuple):
-    """A requested id: short id, kind and number; of a decision's key or a file the request itself, without a number."""
-
     ref: str
     kind: str
     number: int = 0

@@ -14,14 +14,12 @@ from satchel.find.kind import Kind
 from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction
 
+# minimum time between looks of a process at the clock, and how long a clock that was set back must stay so
 PAUSE_MS = 60_000
-"""Minimum time between looks of a process at the clock, and how long a clock that was set back must stay so."""
 
-SLACK_MS = 5 * 60_000
-"""How far the clocks of those who share a store may differ."""
+SLACK_MS = 5 * 60_000  # how far the clocks of those who share a store may differ
 
-LEAP_MS = 30 * DAY_MS
-"""A clock that moves further at once vouches for nothing."""
+LEAP_MS = 30 * DAY_MS  # a clock that moves further at once vouches for nothing
 
 _looks: WeakKeyDictionary[Engine, dict[int, int]] = WeakKeyDictionary()
 
@@ -38,7 +36,6 @@ class _Days(NamedTuple):
 
     Attributes:
         latest_at: the latest time of a write, to the minute.
-        day_at, day_seq: the first write of the day.
         vouched_at, vouched_seq: that of the last vouched day.
         back_at: since when the clock is behind ``latest_at``; 0 if it is not.
     """
@@ -53,6 +50,7 @@ class _Days(NamedTuple):
 
 _COLUMNS = ", ".join(_Days._fields)
 
+# times of a project's rows: the table, the time of an action, and the times that were counted from it
 _TIMES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("agent_messages", "created_at", ("expires_at", "read_expires_at")),
     ("file_changes", "created_at", ("expires_at",)),
@@ -92,8 +90,8 @@ _TIMES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         for column in columns
     ),
 )
-"""Times of a project's rows: the table, the time of an action, and the times that were counted from it."""
 
+# times of rows that belong to a project's rows: table, column and whose they are
 _DEPENDENT = (
     ("decision_tags", "created_at", "decision_id IN (SELECT id FROM decisions WHERE project_id = :project)"),
     ("decision_scopes", "created_at", "decision_id IN (SELECT id FROM decisions WHERE project_id = :project)"),
@@ -106,8 +104,8 @@ _DEPENDENT = (
     ("failed_commands", "created_at", "session_id IN (SELECT id FROM sessions WHERE project_id = :project)"),
     ("failed_commands", "acted_at", "session_id IN (SELECT id FROM sessions WHERE project_id = :project)"),
 )
-"""Times of rows that belong to a project's rows: table, column and whose they are."""
 
+# statements that renew copies of times in other tables
 _COPIES = (
     """
     UPDATE message_reads SET expires_at = (SELECT m.expires_at FROM agent_messages m WHERE m.id = message_id)
@@ -120,15 +118,10 @@ _COPIES = (
     )
     """,
 )
-"""Statements that renew copies of times in other tables."""
 
 
 def look(engine: Engine, transaction: Transaction, project_id: int, now: int) -> None:
-    """Record the day of use, and date back what a clock that was ahead has written.
-
-    A process does so once a minute, and whenever its clock was set back. A clock that is behind a vouched day is wrong
-    itself: then nothing is changed.
-    """
+    """Record the day of use once a minute, and date back what a clock that was ahead has written."""
     looks = _looks.setdefault(engine, {})
     last = looks.get(project_id, 0)
     if last <= now < last + PAUSE_MS:

@@ -1,4 +1,4 @@
-"""What follows from the declaration of a kind: checks, records, inserts, deletions, search documents and lists."""
+"""Functions derived from the declaration of a kind: checks, records, inserts, deletions, search documents and lists."""
 
 from __future__ import annotations
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 
 class Checked(NamedTuple):
-    """Checked arguments for a new item, by field, with notes for its writer."""
-
     values: dict[str, Any]
     notes: tuple[str, ...]
 
@@ -106,11 +104,7 @@ def add(
     end: Callable[[Transaction, int, int, int, log.Corrector], None],
     own: Callable[[Transaction, int, Actor, int | None, int], tuple[dict[str, object], tuple[str, ...]]] | None = None,
 ) -> Record:
-    """Add an item of a kind with corrections, and replace another with it.
-
-    ``similar`` returns notes on similar items besides the replaced one, and ``end`` replaces an item by another.
-    ``own`` returns further columns and notes.
-    """
+    """Add an item of a kind with corrections, and replace another; ``own`` returns further columns and notes."""
     old = None if supersedes is None else kind.kind.number_of(supersedes)
     agent = names.check_agent(workplace, agent)
     similar_notes = projects.looked_up(workplace, lambda transaction, project: similar(transaction, project, old))
@@ -133,11 +127,7 @@ def add(
 def load(
     kind: ItemKind[Record], transaction: Transaction, project_id: int, number: int, notes: tuple[str, ...] = ()
 ) -> Record | None:
-    """Return an item of a project, or None."""
-    row = transaction.one(
-        _plan(kind).select,
-        {"project": project_id, "id": number},
-    )
+    row = transaction.one(_plan(kind).select, {"project": project_id, "id": number})
     return None if row is None else records(kind, transaction, [row], notes=notes)[0]
 
 
@@ -176,8 +166,6 @@ def _lists(transaction: Transaction, part: Part, numbers: Sequence[int]) -> dict
 
 
 class _Write(NamedTuple):
-    """How an argument for a field is checked and stored."""
-
     check: Check
     store: Store | None
     column: str
@@ -185,25 +173,18 @@ class _Write(NamedTuple):
 
 
 class _ListWrite(NamedTuple):
-    """How the names of a list are checked and stored."""
-
     check: Check
     store: Store | None
     insert: str
 
 
 class _Plan(NamedTuple):
-    """What is computed once for a kind.
+    """Cached plan of a kind.
 
     Attributes:
         columns: the SELECT list of its records, in their order, with NULL for lists.
-        select: the statement that loads one.
-        width: the number of those columns.
         decoders: places of columns with what decodes them.
-        places: places of lists.
         times: the columns of times that every item has, which a new one begins with.
-        writes, lists: the fields and lists that a service's arguments give, by name.
-        source: the columns of its search documents.
     """
 
     columns: str
@@ -300,7 +281,6 @@ def texts(kind: ItemKind[Any], transaction: Transaction, numbers: Sequence[int])
 
 
 def shown_texts(kind: ItemKind[Any], transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    """Return the texts that a search shows of items, by number."""
     return texts(kind, transaction, numbers) if kind.shown is None else kind.shown(transaction, numbers)
 
 
@@ -310,17 +290,13 @@ def load_documents(kind: ItemKind[Any], transaction: Transaction, after: int, mo
 
 
 def open_item(kind: ItemKind[Any], transaction: Transaction, reader: Reader, number: int) -> object:
-    """Return a whole item for its reader, or None."""
     if kind.open is not None:
         return kind.open(transaction, reader, number)
     return load(kind, transaction, reader.project_id, number)
 
 
 def delete(kind: ItemKind[Any], transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Delete items with their lists, corrections and documents.
-
-    Items that a deleted one replaced become replaced by its replacement, or live again.
-    """
+    """Delete items with their lists, corrections and documents; what they replaced goes to their replacement."""
     if kind.delete is not None:
         kind.delete(transaction, project_id, numbers)
         return
@@ -350,7 +326,6 @@ def listing(
     begin: Callable[[View], None] | None = None,
     finish: Callable[[View, str], None] | None = None,
 ) -> Listing[Record]:
-    """Return the list of a kind with its filters and usual order."""
     return Listing(
         kind=kind.kind,
         table=f"{kind.table} i",

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 
 class Numbered(Protocol):
-    """A record of an item."""
-
     @property
     def id(self) -> int: ...
 
@@ -29,12 +27,10 @@ class Numbered(Protocol):
 Record = TypeVar("Record", bound=Numbered)
 
 
-Line = dict[str, Any]
-"""A JSON line."""
+Line = dict[str, Any]  # a JSON line
 
 
 def called(line: Line) -> str:
-    """Return a short title of a line's item, for reports."""
     for name in ("key", "text", "content", "summary", "insight", "message", "name", "run", "file"):
         if isinstance(line.get(name), str):
             return shortened(line[name], 80)
@@ -49,8 +45,6 @@ class Part:
     """A list in the lines of a kind, stored as rows of another table.
 
     Attributes:
-        name: its JSON name.
-        table: the table of its rows.
         owner: the column with the item's id.
         fields: the fields of each row; a single one makes a list of values instead of objects.
         is_own: whether it is content, replaced with the item; otherwise it is history, merged from both sides.
@@ -58,7 +52,6 @@ class Part:
         order: SQL for the order of rows.
         is_single: whether there is at most one row, written as an object.
         add: inserts rows where a plain INSERT is not enough; receives the item's id and row.
-        parts: lists inside the rows.
     """
 
     name: str
@@ -85,15 +78,9 @@ class LineKind:
     """A kind of lines.
 
     Attributes:
-        about: description for readers of the schema.
-        fields, parts: the content of its lines.
         documents: its kind in the search index, if it is searchable; its name, table and letter follow.
-        name: its name in lines.
-        table: the table of its items.
-        letter: the letter of its short ids, or empty.
         key: the column that identifies an item besides its uid, and the name of that field in lines.
         predefined: names that exist in every project and are not exported.
-        expires: whether its items have an ``expires_at``.
         finish: completes a line made from its fields.
         derive: sets a row's derived columns.
         prepare: makes room for a new item.
@@ -143,8 +130,7 @@ class LineKind:
         return next(one for one in self.fields if one.name == name)
 
 
-Texts = Callable[[Transaction, Sequence[int]], dict[int, str]]
-"""Returns texts of items by number."""
+Texts = Callable[[Transaction, Sequence[int]], dict[int, str]]  # returns texts of items by number
 
 
 @dataclass(frozen=True, slots=True)

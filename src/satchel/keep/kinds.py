@@ -1,6 +1,6 @@
 """Registry of the kinds of searchable items.
 
-A new kind is declared in a module of its own, registered here, and numbered in :class:`satchel.find.kind.Kind`.
+A new kind is declared in one module, registered here, and numbered in :class:`satchel.find.kind.Kind`.
 """
 
 from __future__ import annotations
@@ -8,13 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import InvalidInput
 from satchel.find.kind import Kind
 from satchel.keep import kept
 from satchel.keep.kind import ItemKind
+from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction, set_of
+
+if TYPE_CHECKING:
+    from satchel.find.meaning import Meaning
+    from satchel.find.query import Query
+
 
 _MODULES = {
     Kind.ENTRY: "entries.kind",
@@ -48,8 +54,7 @@ class _Registry(Mapping[Kind, ItemKind[Any]]):
         return len(_MODULES)
 
 
-KINDS = _Registry()
-"""All kinds in the order in which they are listed."""
+KINDS = _Registry()  # all kinds in the order in which they are listed
 
 IN_EXPORT_ORDER = (
     *(Kind.DECISION, Kind.CONSTRAINT, Kind.ENTRY, Kind.MESSAGE, Kind.FILE_CHANGE, Kind.PACKAGE),
@@ -69,7 +74,6 @@ def read_ref(ref: str) -> tuple[Kind, int]:
 
 
 def texts_of(transaction: Transaction, documents: Sequence[int]) -> dict[int, str]:
-    """Return the searchable texts of documents by number."""
     rows = transaction.all(f"SELECT id, kind, item_id FROM documents WHERE id IN {set_of(documents)}")
     texts: dict[int, str] = {}
     for kind in KINDS:
@@ -77,3 +81,13 @@ def texts_of(transaction: Transaction, documents: Sequence[int]) -> dict[int, st
         if items:
             texts |= {items[item]: text for item, text in kept.texts(KINDS[kind], transaction, list(items)).items()}
     return texts
+
+
+def meaning_for(workplace: Workplace, query: Query) -> Meaning | None:
+    """Return what ranks the matches of a query by their meaning, or None where that is off or of no use."""
+    if workplace.meaning == "off" or not query.text:
+        return None
+    # imported here: hooks search without
+    from satchel.find import meaning
+
+    return meaning.of_store(workplace.meaning, workplace.engine.location, texts_of)

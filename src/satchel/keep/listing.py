@@ -18,8 +18,7 @@ from satchel.store.transaction import Row, Transaction, of_these, set_of
 
 Item = TypeVar("Item")
 
-_MAX_KNOWN = 2_000
-"""Maximum number of names searched for the nearest to an unknown one."""
+_MAX_KNOWN = 2_000  # maximum number of names searched for the nearest to an unknown one
 
 
 class RunFilters(ListFilters, total=False):
@@ -37,7 +36,6 @@ class Filter:
     """A filter of a kind's list.
 
     Attributes:
-        name: the parameter's name.
         check: converts an argument or refuses it.
         apply: adds conditions for the result of ``check``; None if other filters use it.
         default: the value without an argument; None is no filter.
@@ -56,8 +54,6 @@ class Filter:
 
 
 class Order(NamedTuple):
-    """An order of a list: name and SQL."""
-
     name: str
     sql: str
 
@@ -69,19 +65,12 @@ class Listing(Generic[Item]):
     Attributes:
         table: the kind's table with its alias, as in ``constraints c``; the alias is neither d nor documents.
         columns: the columns for ``make``, the number first.
-        source: the table with its joins.
         make: builds records from rows of ``columns``, in order.
-        filters: the kind's filters, in the order they are checked and applied.
         usual: the order without a search; None is newest first.
-        changed: the columns with the times of creation and changes.
-        expires: whether items expire.
-        in_run: whether items belong to runs, selected by ``run_id``.
         begin: looks up what the conditions need, and may add conditions and fields of the page.
         plan: a special way to list: returns the numbers of the page and the total, or None to list as usual.
         sink: returns the function that ranks some results of a search lower.
         finish: adds fields to the page; receives the condition of all pages.
-        alias: of the kind's table.
-        taken: the names of all filters.
     """
 
     kind: Kind
@@ -108,7 +97,6 @@ class Listing(Generic[Item]):
         object.__setattr__(self, "taken", frozenset(common.__annotations__) | {one.name for one in self.filters})
 
     def order(self, request: ListRequest) -> Order:
-        """Return the requested order; its SQL is empty for relevance."""
         alias = self.alias
         if request.after_seq is not None:
             return Order("seq", f"{alias}.seq")
@@ -122,13 +110,7 @@ class Listing(Generic[Item]):
 
 @dataclass(frozen=True, slots=True)
 class ListRequest:
-    """A checked request for a list.
-
-    Attributes:
-        common: common filters with their values.
-        chosen: the kind's filters with their values, given or default.
-        now: milliseconds UTC.
-    """
+    """A checked request for a list."""
 
     query: str | None
     after_seq: int | None
@@ -146,22 +128,14 @@ class View:
     """A list's conditions within one snapshot, collected filter by filter.
 
     Attributes:
-        project_id: None before the project's first write.
-        seq: the project's change counter.
-        alias: of the kind's table.
         base: the condition that finds the list's items; a filter may narrow it.
-        conditions: further conditions on the kind's own table.
         seen: conditions that an item or one of its repetitions meets, as SQL for item numbers.
         unsearchable: conditions that the search documents do not know.
         scope: conditions that they know, as arguments of :class:`satchel.find.scopes.Scope`.
-        values: the parameters of all conditions.
-        notes: remarks for the reader.
         numbers: the numbers of compared names, by filter.
         begun: the result of the kind's ``begin``.
         me: the number of the calling agent, if ``begin`` determined it.
-        is_empty: whether nothing can match.
         fields: further fields of the page.
-        scores: scores of a search, by item number.
     """
 
     transaction: Transaction
@@ -248,13 +222,10 @@ Sightings = Callable[[View, str, Sequence[object]], str]
 
 
 def name_check(field: str) -> Check:
-    """Return a check for names."""
     return lambda value, _: check_name(value, field)
 
 
 def choice_check(field: str, choices: Sequence[str]) -> Check:
-    """Return a check for one of some names."""
-
     def check(value: object, _: Workplace) -> object:
         if value not in choices:
             raise unknown_name(field, value, choices)
@@ -264,11 +235,7 @@ def choice_check(field: str, choices: Sequence[str]) -> Check:
 
 
 def compared(field: str, condition: str, check: Check | None = None, *, scope: str | None = None) -> Filter:
-    """Return a filter that compares one value.
-
-    ``condition`` is SQL with ``{}`` for the value; ``check`` None checks a name; ``scope`` is the equivalent field of a
-    search's scope.
-    """
+    """Return a filter that compares one value; ``scope`` is the equivalent field of a search's scope."""
 
     def apply(view: View, value: object) -> None:
         view.where(condition, value, **({} if scope is None else {scope: value}))
@@ -277,12 +244,10 @@ def compared(field: str, condition: str, check: Check | None = None, *, scope: s
 
 
 def metadata(column: str) -> Filter:
-    """Return the filter by a key of the metadata, or by ``key=value``."""
-
     def check(value: object, _: Workplace) -> tuple[str, ...]:
-        from satchel.keep.metadata import parts_with
+        from satchel.keep.texts import metadata_parts
 
-        return parts_with(check_name(value, "metadata"))
+        return metadata_parts(check_name(value, "metadata"))
 
     def apply(view: View, parts: tuple[str, ...]) -> None:
         # LIKE ignores case in SQLite, and only there
@@ -314,10 +279,7 @@ def file(column: str) -> Filter:
 
 
 def author(column: str, field: str = "author", said_as: str = "", sightings: Sightings | None = None) -> Filter:
-    """Return the filter by an agent, all agents of a client, or the caller.
-
-    ``said_as`` is the filter's name for agents; ``sightings`` returns SQL for items such agents wrote again.
-    """
+    """Return the filter by an agent, a client, or the caller; ``sightings`` selects items written again."""
 
     def apply(view: View, name: str) -> None:
         from satchel.keep.sessions.actors import ME, find_authors
@@ -340,8 +302,6 @@ def author(column: str, field: str = "author", said_as: str = "", sightings: Sig
 
 
 def by_name(field: str, table: str, column: str) -> Filter:
-    """Return a filter by a registered name, such as a category."""
-
     def apply(view: View, name: str) -> None:
         number = view.number(table, field, name)
         if number is not None:
@@ -351,8 +311,6 @@ def by_name(field: str, table: str, column: str) -> Filter:
 
 
 def layer(column: str) -> Filter:
-    """Return the filter by layer; an unknown one is an error, since layers are fixed."""
-
     def apply(view: View, name: str) -> None:
         number = names.find_layer(view.transaction, view.project_id, name)
         assert number is not None
@@ -363,10 +321,7 @@ def layer(column: str) -> Filter:
 
 
 def types(column: str, kind: Kind, what: str, example: str, number: Callable[[object], int]) -> Filter:
-    """Return the filter by several types of a kind.
-
-    ``what`` and ``example`` are for errors; ``number`` maps a type's name to its number.
-    """
+    """Return the filter by several types of a kind; ``number`` maps a type's name to its number."""
 
     def check(value: Sequence[str], _: Workplace) -> tuple[int, ...]:
         if isinstance(value, str) or not value:
@@ -383,13 +338,10 @@ def types(column: str, kind: Kind, what: str, example: str, number: Callable[[ob
 
 
 def least_priority(column: str) -> Filter:
-    """Return the filter by a minimum priority."""
     return compared("priority", f"{column} >= {{}}", lambda value, _: priority_number(value))
 
 
 def liveness(column: str) -> Filter:
-    """Return the filter by live or superseded items, given the column with the replacement."""
-
     def apply(view: View, status: str) -> None:
         if status != "all":
             view.where(f"{column} IS {'NULL' if status == 'live' else 'NOT NULL'}", status=status)
@@ -414,7 +366,7 @@ def several(field: str, of_item: str, link: str) -> Filter:
     def apply(view: View, wanted: tuple[str, ...]) -> None:
         needs_all = view.request.chosen["match"] == "all"
         was_empty = view.is_empty
-        groups = [_tags(view, name) if field == "tags" else _named(view, field, name) for name in wanted]
+        groups = [_tags(view, name) if field == "tags" else _numbers_of(view, field, name) for name in wanted]
         every = set().union(*groups)
         view.is_empty = was_empty or not every or (needs_all and not all(groups))
         for numbers in groups if needs_all else [every]:
@@ -424,13 +376,12 @@ def several(field: str, of_item: str, link: str) -> Filter:
     return Filter(field, check, apply)
 
 
-def _named(view: View, table: str, name: str) -> set[int]:
+def _numbers_of(view: View, table: str, name: str) -> set[int]:
     number = view.number(table, table[:-1], name)
     return set() if number is None else {number}
 
 
 def _tags(view: View, name: str) -> set[int]:
-    """Return the numbers of a tag and of those below it."""
     folded = fold(name)
     rows = view.transaction.all(
         "SELECT id FROM tags WHERE project_id = :project AND (folded = :name OR folded > :first AND folded < :end)",
@@ -438,11 +389,11 @@ def _tags(view: View, name: str) -> set[int]:
         {"project": view.project_id, "name": folded, "first": f"{folded}/", "end": f"{folded}0"},
     )
     if not rows:
-        return _named(view, "tags", name)
+        return _numbers_of(view, "tags", name)
     numbers = {number for (number,) in rows}
     view.numbers["tag"] = (*view.numbers.get("tag", ()), *numbers)
     return numbers
 
 
+# whether an item needs any or all of the tags, and of the scopes; used by their filters
 MATCH = Filter("match", choice_check("match", MATCHES), None, "any", hides=False)
-"""Whether an item needs any or all of the tags, and of the scopes; used by their filters."""

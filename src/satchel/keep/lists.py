@@ -27,10 +27,7 @@ _MAX_SEQ = 2**53
 def find(
     workplace: Workplace, listing: Listing[Item], page: type[PageT], arguments: Mapping[str, object], **fields: object
 ) -> PageT:
-    """Return a page of a list, with the total of the same snapshot.
-
-    ``page`` is the page's record, ``fields`` its further fields; a filter of None is not applied.
-    """
+    """Return a page of a list with the total of the same snapshot; ``fields`` are further fields of the page."""
     request = _check(workplace, listing, arguments)
     alias = listing.alias
     items: tuple[Item, ...] = ()
@@ -216,7 +213,7 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
     from satchel.find.query import parse
     from satchel.find.scopes import Scope
     from satchel.find.search import SearchTime
-    from satchel.keep.meanings import meaning_for
+    from satchel.keep.kinds import meaning_for
 
     query = parse(text)
     if not query.terms:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from satchel.base.records import dataclass
 from satchel.store.transaction import set_of
 
+# errors, verdicts and scratchpads: exactly the condition of the indexes context_loops and context_session
 OF_LOOPS = "type IN (2, 5, 6)"
-"""Errors, verdicts and scratchpads: exactly the condition of the indexes context_loops and context_session."""
 
+# condition for scratchpads that count, with a prefix for columns, such as `c.`
 OF_ATTEMPTS = f"{{0}}{OF_LOOPS} AND {{0}}type = 6 AND {{0}}superseded_by IS NULL"
-"""Condition for scratchpads that count, with a prefix for columns, such as ``c.``."""
 
-ATTEMPTS = 3
-"""Number of consecutive iterations without progress that make a loop stuck."""
+ATTEMPTS = 3  # number of consecutive iterations without progress that make a loop stuck
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +23,8 @@ class LoopScope:
     written in it, or without a session by the caller, that name neither.
 
     Attributes:
-        run: the run's number.
-        task_id, loop_id: as named by the call, or None.
         author: the caller's agent number; None for all anonymous agents, who count as one; an unused number for an
             unknown name.
-        session: the number of the caller's session.
         before: the numbers of the sessions it continues.
     """
 
@@ -42,12 +38,10 @@ class LoopScope:
 
     @property
     def is_shared(self) -> bool:
-        """Return whether everything with its loop and task belongs to it."""
         return self.loop_id is not None and self.task_id is not None
 
     @property
     def values(self) -> dict[str, object]:
-        """Return the parameters of :meth:`holds`."""
         return {
             "project": self.project_id,
             "run": self.run,
@@ -58,9 +52,7 @@ class LoopScope:
         }
 
     def holds(self, table: str, alias: str | None = None) -> str:
-        """Return the SQL condition that a row of ``context`` or ``error_reports`` belongs to the loop; ``alias`` None
-        uses the table's name.
-        """
+        """Return the SQL condition that a row of ``context`` or ``error_reports`` belongs to the loop."""
         name = alias or table
         ways = [f"{{0}}project_id = :project AND {{0}}run_id = :run AND {way}" for way in self._ways(table)]
         if len(ways) == 1:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from satchel.base.errors import InvalidInput, nearest, unknown_name
 from satchel.base.records import dataclass
-from satchel.base.text import check_name, fold
+from satchel.base.text import check_name, fold, nameable
 from satchel.base.vocabulary import AGENT_MARK, HUMAN, IMPORTED_MARK, LAYERS
 from satchel.keep import projects
 from satchel.keep.agent_rows import find_agent_row
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions import standing
+from satchel.keep.sessions.standing import PERSON_VARIABLE
 from satchel.redaction import finds_secret
 from satchel.store.transaction import Row, Transaction
 
-_MAX_AUTHORS = 10
-"""Maximum number of agents listed for an unknown name."""
+_MAX_AUTHORS = 10  # maximum number of agents listed for an unknown name
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +83,7 @@ def _agent(row: Row) -> Agent:
 def ensure_agent(
     transaction: Transaction, project_id: int, name: str, now: int, *, acts: bool = True, is_checked: bool = True
 ) -> tuple[int, str]:
-    """Return an agent's number and its name as first written; register it on first use.
-
-    ``acts`` is False for the receiver of a message, and ``is_checked`` for a name that another store has stored. A new
-    agent that looks like a person who acts here, as people see the name, is marked: ``ann (agent)`` beside ``ann``.
-    """
+    """Return an agent's number and name, registered on first use; ``acts`` is False for the receiver of a message."""
     key = ("agent", project_id, name) if acts else ("addressee", project_id, name)
     cached: tuple[int, str] | None = transaction.memo.get(key)
     if cached is not None:
@@ -155,10 +151,10 @@ def find_agent(transaction: Transaction, project_id: int, name: str | None) -> i
     return -1 if row is None else int(row[0])
 
 
+# SQL for the numbers of a project's persons; in the alphabet a semicolon follows the colon
 PERSONS = """(
     SELECT id FROM agents WHERE project_id = :project AND (folded = 'human' OR folded >= 'human:' AND folded < 'human;')
 )"""
-"""SQL for the numbers of a project's persons; in the alphabet a semicolon follows the colon."""
 
 
 def is_persons(name: str | None) -> bool:
@@ -172,10 +168,7 @@ _ALIKE = str.maketrans("i1|0", "lllo")
 
 
 def check_author_name(name: str, field: str = "agent") -> None:
-    """Refuse a name that could pass for a person, the program or the user, or that mixes scripts.
-
-    Only new names are checked, so that those already stored stay readable.
-    """
+    """Refuse a new name that could pass for a person, the program or the user, or that mixes scripts."""
     bare = name.partition(":")[2] if is_persons(name) else name
     if not name.isascii():
         from satchel.base.confusables import mixed_scripts, odd_sign  # most names are ASCII
@@ -211,7 +204,6 @@ def _look(name: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text with one letter for those of ASCII that look alike."""
     return text.replace("rn", "m").translate(_ALIKE)
 
 
@@ -219,7 +211,6 @@ _RESERVED_PLAIN = frozenset(map(_plain, _RESERVED))
 
 
 def check_person(name: object) -> str:
-    """Return a person's name, or refuse any other value."""
     checked = check_identifier(name, "person")
     if not is_persons(checked) or not fold(checked).removeprefix(f"{HUMAN}:").strip():
         raise InvalidInput(f"{checked!r} is not a person", f"Give {HUMAN}:NAME, or {HUMAN}")
@@ -227,7 +218,6 @@ def check_person(name: object) -> str:
 
 
 def check_agent(workplace: Workplace, agent: str | None) -> str | None:
-    """Return the agent's name, else the default, which may be None; only persons can use a person's name."""
     agent = workplace.agent if agent is None else agent
     return None if agent is None else _check_speaker(workplace, agent)
 
@@ -241,10 +231,7 @@ def _check_speaker(workplace: Workplace, agent: str) -> str:
 
 
 def needed_agent(workplace: Workplace, agent: str | None, doing: str) -> str | None:
-    """Return the agent's name, else the default; None if the caller's session has one, refused without a session.
-
-    ``doing`` is for the error, as in "claiming files".
-    """
+    """Return the agent's name, else the default; None if the caller's session has one, refused without a session."""
     name = check_agent(workplace, agent)
     if name is None and workplace.caller is None:
         raise no_agent(doing)
@@ -252,7 +239,6 @@ def needed_agent(workplace: Workplace, agent: str | None, doing: str) -> str | N
 
 
 def no_agent(doing: str) -> InvalidInput:
-    """Return the error for a call that needs an agent."""
     return InvalidInput(f"{doing} needs an agent", "Name it with agent, or set a default with --agent or SATCHEL_AGENT")
 
 
@@ -272,19 +258,14 @@ def _check_text(value: str, field: str) -> str:
 
 
 def check_file(value: object, root: str | None, field: str = "file") -> str:
-    """Return the canonical path of a file inside the project; refuse one with a secret.
-
-    ``root`` is the base of relative paths; ``field`` names the argument in errors.
-    """
+    """Return the canonical path of a file inside the project; refuse one with a secret."""
     from satchel.base.project_paths import canonical_path  # imported here: many commands name no file
 
     return check_identifier(canonical_path(value, root, field), field)
 
 
 def check_names(values: object, field: str, most: int = 50) -> tuple[str, ...]:
-    """Return checked names, without those that differ only in letter case, in order; ``field`` names the argument in
-    errors.
-    """
+    """Return checked names in order, without those that differ only in letter case."""
     if isinstance(values, str) or not isinstance(values, (list, tuple, set, frozenset)):
         raise InvalidInput(f"{field} is no list of names", f'Give {field} as ["...", "..."]')
     if len(values) > most:
@@ -308,10 +289,7 @@ def _check_each(names: Sequence[object], field: str) -> tuple[str, ...]:
 
 
 def ensure_name(transaction: Transaction, table: str, project_id: int, name: str, now: int) -> tuple[int, str]:
-    """Return the number and first spelling of a checked tag, scope, category or layer; register it on first use.
-
-    ``table`` is tags, scopes, categories or layers.
-    """
+    """Return the number and first spelling of a tag, scope, category or layer, registered on first use."""
     cached: tuple[int, str] | None = transaction.memo.get((table, project_id, name))
     if cached is not None:
         return cached
@@ -351,7 +329,6 @@ def find_layer(transaction: Transaction, project_id: int, name: str | None) -> i
 
 
 def find_name(transaction: Transaction, table: str, project_id: int, name: str) -> int | None:
-    """Return the number of a tag, scope, category, layer or agent of exactly this name, or None."""
     row = transaction.one(
         f"SELECT id FROM {table} WHERE project_id = :project AND folded = :folded",
         {"project": project_id, "folded": fold(name)},
@@ -360,13 +337,11 @@ def find_name(transaction: Transaction, table: str, project_id: int, name: str) 
 
 
 def unknown_note(what: str, name: str, known: Sequence[str]) -> str:
-    """Return a note on an unknown name, with the nearest known one."""
     close = nearest(name, known)
     return f"there is no {what} {name!r} yet" + (f"; did you mean {close!r}?" if close else "")
 
 
 def unknown_agent(transaction: Transaction, project_id: int, name: str) -> str:
-    """Return a note on an unknown agent, with the nearest name, then the newest."""
     rows = transaction.all(
         "SELECT name FROM agents WHERE project_id = :project AND has_acted = 1 ORDER BY id DESC",
         {"project": project_id},
@@ -381,7 +356,6 @@ def unknown_agent(transaction: Transaction, project_id: int, name: str) -> str:
 
 
 def ensure_file(transaction: Transaction, project_id: int, path: str, now: int) -> int:
-    """Return the number of a file by its canonical path; register it on first use."""
     row = transaction.one(
         "SELECT id FROM files WHERE project_id = :project AND path = :path", {"project": project_id, "path": path}
     )
@@ -397,3 +371,64 @@ def ensure_file(transaction: Transaction, project_id: int, path: str, now: int) 
             "created_at": now,
         },
     )
+
+
+_MOST_PERSON_CHARS = 60
+
+
+def person_named(name: str) -> str | None:
+    """Return the stored name of a person, ``human:ann`` for ``ann``; None if nothing of it is valid."""
+    bare = nameable(name).strip()
+    bare = bare[len(HUMAN) + 1 :] if fold(bare).startswith(f"{HUMAN}:") else bare
+    printable = "".join(one if one.isprintable() and one != ":" else " " for one in bare)
+    if not printable.isascii():
+        from satchel.base.confusables import odd_sign
+
+        printable = "".join(" " if odd_sign(one) else one for one in printable)
+    bare = " ".join(printable.split())[:_MOST_PERSON_CHARS].rstrip()
+    if fold(bare) == HUMAN:
+        return HUMAN
+    try:
+        if not bare:
+            return None
+        check_author_name(f"{HUMAN}:{bare}", "person")
+        return check_identifier(f"{HUMAN}:{bare}", "person")
+    except InvalidInput:
+        return None
+
+
+def person_here(configured: str | None, environ: Mapping[str, str]) -> str:
+    """Return the stored name of the local person: from ``SATCHEL_PERSON``, ``person.name``, git's user or the login."""
+    in_variable = environ.get(PERSON_VARIABLE)
+    for source, name in ((PERSON_VARIABLE, in_variable or None), ("person.name in your config.toml", configured)):
+        if name is not None:
+            person = person_named(name)
+            if person is None:
+                raise InvalidInput(f"{source} is not a name: {name!r}", "Set it to your name")
+            return person
+    from satchel.base.git_files import user_name
+
+    candidates = (user_name(environ), *(environ.get(name) for name in ("LOGNAME", "USER", "USERNAME")), _login())
+    return next((person for one in candidates if one and (person := person_named(one)) is not None), HUMAN)
+
+
+def local_person(environ: Mapping[str, str]) -> str:
+    from satchel.base.config import FILE_NAME, load_config
+    from satchel.base.folders import config_folder
+
+    config = load_config(None, environ, user_file=config_folder() / FILE_NAME)
+    return person_here(config.person_name, environ)
+
+
+def _login() -> str | None:
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError):
+        return None
+
+
+def shown_name(name: str) -> str:
+    """Return a name as people see it: ``ann`` for ``human:ann``."""
+    return name.partition(":")[2] if is_persons(name) and ":" in name else name

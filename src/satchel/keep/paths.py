@@ -6,33 +6,31 @@ content is one range. No pattern is matched, so ``%`` and ``_`` have no special 
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from satchel.base.errors import InvalidInput
 from satchel.base.machine import seen_by_caller
 from satchel.base.text import check_name
-from satchel.keep.names import check_file
+from satchel.keep.names import check_file, check_identifier
+from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 
-_MAX_MEANT = 3
-"""Maximum number of suggested files."""
+_MAX_MEANT = 3  # maximum number of suggested files
 
-FILE_REF = "file:"
-"""The beginning of a request for what is known of a file, as in ``file:src/a.py``."""
+FILE_REF = "file:"  # the beginning of a request for what is known of a file, as in `file:src/a.py`
 
 EVERYTHING = "**"
 _IN_FOLDER = "/**"
+# the pattern of a place in a file, compiled on use: hooks need none
 PLACE = r"(?P<file>.*?[^/:]):(?P<line>[1-9]\d{0,8})(?:-(?P<last>[1-9]\d{0,8})|:\d+)?"
-"""The pattern of a place in a file, compiled on use: hooks need none."""
 
 
 def check_path(value: object, root: str | None, field: str = "path") -> str:
-    """Return the canonical path of a file (``src/app.py``) or folder (``src/auth/``, ``src/auth/**``) inside the
-    project; ``.`` or ``**`` is the whole project.
-    """
+    """Return the canonical path of a file, or of a folder's content (``src/auth/**``), inside the project."""
     text = check_name(value, field)
     if text in {".", EVERYTHING} or text.endswith(("/", _IN_FOLDER)):
         text = text if text.endswith(EVERYTHING) else f"{text.rstrip('/')}{_IN_FOLDER}"
@@ -45,7 +43,6 @@ def check_path(value: object, root: str | None, field: str = "path") -> str:
 
 
 def is_folder(path: str) -> bool:
-    """Return whether a canonical path is a folder's content."""
     return path == EVERYTHING or path.endswith(_IN_FOLDER)
 
 
@@ -57,16 +54,11 @@ def covers(path: str, other: str) -> bool:
 
 
 def overlap(path: str, other: str) -> bool:
-    """Return whether two paths have a file in common."""
     return covers(path, other) or covers(other, path)
 
 
 def overlapping(paths: Iterable[str], column: str) -> tuple[list[str], dict[str, object]]:
-    """Return the conditions, with parameters, that a stored path overlaps one of some paths.
-
-    Each is one search of an index that starts with the column; a path matches if it meets any. The column must compare
-    by bytes.
-    """
+    """Return conditions, each one search of an index by bytes, that a stored path overlaps one of some paths."""
     exact: dict[str, None] = {}
     folders: list[str] = []
     for path in paths:
@@ -96,7 +88,6 @@ def inside(folder: str, column: str, prefix: str = "folder") -> tuple[str, dict[
 
 
 def meant_note(transaction: Transaction, project_id: int, path: str) -> tuple[str, ...]:
-    """Return a note on the files that an unknown path may mean: those that end with it."""
     if is_folder(path):
         return ()
     rows = transaction.all(
@@ -119,10 +110,7 @@ def check_place(value: object, root: str | None, field: str = "file") -> tuple[s
 
 @seen_by_caller(1)
 def check_lines(value: object, root: str | None, field: str) -> tuple[str, int | None, int | None]:
-    """Return the canonical path of a file or folder, and the lines named after it: ``app.py:12``, ``app.py:12-20``.
-
-    A column after the line is ignored. A file with such a name takes precedence.
-    """
+    """Return the canonical path of a file or folder, and the lines named after it, as in ``app.py:12-20``."""
     match = re.fullmatch(PLACE, value) if isinstance(value, str) else None
     if match is None or (root is not None and os.path.lexists(Path(root, match[0]))):
         return check_path(value, root, field), None, None
@@ -132,3 +120,140 @@ def check_lines(value: object, root: str | None, field: str) -> tuple[str, int |
             f"{field} {match[0]!r} ends before it begins", f"Name the lines as {match['file']}:{last}-{line}"
         )
     return check_path(match["file"], root, field), line, last if last > line else None
+
+
+MOST_GLOBS = 20
+_MOST_ALTERNATIVES = 32
+# of all globs of an item: alternatives, and more for signs that take long; a hook matches thousands before an edit
+_MOST_EFFORT = 100
+
+# paths that have nothing in common: a glob that matches them all matches every file
+_UNLIKE = ("a/Z9", "Q-0/b", ".\u00e9/_")
+
+
+def check_globs(values: object, workplace: Workplace, field: str = "paths") -> tuple[str, ...]:
+    """Return globs in canonical form, each once, in order; refuse those that leave the project or exclude files."""
+    if isinstance(values, str) or not isinstance(values, (list, tuple, set, frozenset)):
+        raise InvalidInput(f"{field} is no list of globs", f'Give {field} as ["src/api/**", "*.py"]')
+    if len(values) > MOST_GLOBS:
+        raise InvalidInput(f"{field} has {len(values)} globs", f"At most {MOST_GLOBS} are allowed")
+    checked = tuple(
+        dict.fromkeys(_check_glob(value, workplace, f"{field}[{place}]") for place, value in enumerate(values))
+    )
+    if sum(len(_alternatives(one)) * (1 + sum(map(one.count, ("[", "?", "**")))) for one in checked) > _MOST_EFFORT:
+        raise InvalidInput(f"{field} would take too long to match", "Give fewer globs, or simpler ones")
+    return checked
+
+
+def _check_glob(value: object, workplace: Workplace, field: str) -> str:
+    text = check_identifier(value, field).replace("\\", "/")
+    for root in (workplace.files_root, workplace.root):
+        if root is not None and os.path.isabs(root):  # noqa: PTH117 -- a caller elsewhere has none that is
+            text = text.removeprefix(f"{root.rstrip('/')}/")
+    is_absolute = text.startswith(("/", "~")) or text[1:3] == ":/"
+    steps = [step for step in text.split("/") if step not in {"", "."}]
+    if is_absolute or ".." in steps:
+        raise InvalidInput(
+            f"{field} {value!r} is outside of the project", "Give paths relative to the project, such as src/api/**"
+        )
+    if text.startswith("!") or '"' in text:
+        raise InvalidInput(f"{field} {value!r} is no glob", "Name files to bind, such as src/api/** or *.py")
+    glob = "/".join(steps) + ("/" if text.endswith("/") else "")
+    if len(_alternatives(glob)) > _MOST_ALTERNATIVES:
+        raise InvalidInput(f"{field} {value!r} has too many alternatives", "Give several globs instead")
+    if not steps or all(matches(glob, path) for path in _UNLIKE):
+        raise InvalidInput(f"{field} {value!r} matches every file", "Leave paths out: what has none binds everywhere")
+    return f"./{glob}" if text.startswith("./") and "/" not in glob else glob
+
+
+def globs_in(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(json.loads(text))
+    except ValueError:  # damaged
+        return (text,)
+
+
+def text_of(globs: Sequence[str]) -> str:
+    return json.dumps(list(globs), ensure_ascii=False)
+
+
+def matches(glob: str, path: str) -> bool:
+    wildcard = min((at for sign in "*?[{" if (at := glob.find(sign)) >= 0), default=-1)
+    if wildcard < 0:
+        folder = glob.rstrip("/")
+        if "/" in glob:
+            folder = folder.removeprefix("./")
+            return path.startswith(f"{folder}/") or (path == folder and not glob.endswith("/"))
+        return f"/{folder}/" in f"/{path}/"
+    # most globs start in another folder
+    start = glob.rfind("/", 0, wildcard) + 1
+    if start and not path.startswith(glob[:start].removeprefix("./")):
+        return False
+    return any(_matches_steps(_steps(one), path.split("/")) for one in _alternatives(glob))
+
+
+def _steps(glob: str) -> list[str]:
+    steps = glob.removesuffix("/").split("/")
+    if "/" not in glob:
+        return ["**", *steps]
+    return [*steps[steps[0] == "." :], *(["**"] if glob.endswith("/") and steps[-1] != "**" else [])]
+
+
+def _matches_steps(globs: Sequence[str], steps: Sequence[str]) -> bool:
+    states = _with_skipped(globs, {0})
+    for step in steps:
+        states = _with_skipped(globs, {end for at in states for end in _ends(globs, at, step)})
+        if len(globs) in states:
+            return True  # a folder includes all of its files
+    return False
+
+
+def _ends(globs: Sequence[str], at: int, step: str) -> tuple[int, ...]:
+    if globs[at] == "**":
+        return (at if at + 1 < len(globs) else at + 1,)
+    return (at + 1,) if _matches_name(globs[at], step) else ()
+
+
+def _with_skipped(globs: Sequence[str], states: set[int]) -> set[int]:
+    for at in range(len(globs) - 1):
+        if at in states and globs[at] == "**":
+            states.add(at + 1)
+    return states
+
+
+def _matches_name(glob: str, name: str) -> bool:
+    if "[" in glob or "?" in glob:
+        from fnmatch import fnmatchcase
+
+        return fnmatchcase(name, glob)
+    first, *rest = glob.split("*")
+    if not rest:
+        return name == glob
+    if not name.startswith(first) or len(name) < len(glob) - len(rest):
+        return False
+    at, end = len(first), len(name) - len(rest[-1])
+    for part in rest[:-1]:
+        at = name.find(part, at, end)
+        if at < 0:
+            return False
+        at += len(part)
+    return at <= end and name.endswith(rest[-1])
+
+
+def _alternatives(glob: str) -> list[str]:
+    expanded = [glob]
+    for _ in range(_MOST_ALTERNATIVES):
+        if len(expanded) > _MOST_ALTERNATIVES or not any("{" in one and "}" in one for one in expanded):
+            break
+        expanded = [other for one in expanded for other in _split(one)]
+    return expanded
+
+
+def _split(glob: str) -> Iterator[str]:
+    end = glob.find("}")
+    start = glob.rfind("{", 0, end)
+    if start < 0 or end < 0:
+        yield glob.replace("{", "").replace("}", "")
+        return
+    for part in glob[start + 1 : end].split(","):
+        yield f"{glob[:start]}{part}{glob[end + 1 :]}"

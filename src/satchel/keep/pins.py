@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 _STRUCTURED = ", ".join(str(ENTRY_TYPES.index(name) + 1) for name in STRUCTURED_TYPES)
 
-PINNED = frozenset(kind.name.lower() for kind in Kind if kind.live)
-"""The names of the kinds that can be pinned."""
+PINNED = frozenset(kind.name.lower() for kind in Kind if kind.live)  # the names of the kinds that can be pinned
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +31,6 @@ class Pin:
     """A pinned or unpinned item.
 
     Attributes:
-        ref: its short id.
-        kind: its kind.
-        text: the start of its text.
-        by: who pinned it, or None.
         pinned_at: milliseconds UTC; None if it is not pinned any more.
         already: whether nothing had to be changed.
     """
@@ -88,8 +83,8 @@ class Pins(Service):
                 {"project": project.id},
             )
             pinned = load_pinned(transaction, project.id)
-            chosen = check_common(filters, self._workplace.clock())
-            rows = [row for row in rows if row[1] in pinned.get(row[0], ()) and chosen.keeps(row[3])]
+            common = check_common(filters, self._workplace.clock())
+            rows = [row for row in rows if row[1] in pinned.get(row[0], ()) and common.keeps(row[3])]
             pins = tuple(
                 Pin(KIND_OF[kind].ref(number), *_kind_and_text(transaction, KIND_OF[kind], number), by, at)
                 for kind, number, by, at in rows[offset : offset + limit]
@@ -159,7 +154,6 @@ load_pinned = answering(ask_pinned)
 
 
 def notes_of(transaction: Transaction, project_id: int, kind: Kind, number: int) -> tuple[str, ...]:
-    """Return a note on who pinned an item, if it is pinned."""
     row = transaction.one(
         "SELECT a.name FROM pins p LEFT JOIN agents a ON a.id = p.agent_id "
         "WHERE p.project_id = :project AND p.kind = :kind AND p.item_id = :item",
@@ -169,7 +163,6 @@ def notes_of(transaction: Transaction, project_id: int, kind: Kind, number: int)
 
 
 def forget(transaction: Transaction, project_id: int, kind: Kind, number: int) -> None:
-    """Delete an item's pin."""
     transaction.run(
         "DELETE FROM pins WHERE project_id = :project AND kind = :kind AND item_id = :item",
         {"project": project_id, "kind": kind.number, "item": number},

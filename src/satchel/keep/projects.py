@@ -24,12 +24,10 @@ if TYPE_CHECKING:
 
 Looked = TypeVar("Looked")
 
-NOTHING_YET = "nothing was written for this project yet"
-"""Problem reported to readers of an empty project."""
+NOTHING_YET = "nothing was written for this project yet"  # problem reported to readers of an empty project
 
 
-LOCAL = "local"
-"""The owner of conversations without a token: of commands and clients on this machine."""
+LOCAL = "local"  # the owner of conversations without a token: of commands and clients on this machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +35,12 @@ class Workplace:
     """Context of an opened Satchel's services: store, project and default identity.
 
     Attributes:
-        engine: the store.
-        clock: the time.
-        project_name: the configured project name, if any.
         suggested_name: its name otherwise.
         root: the project's root folder, which distinguishes unnamed projects.
         files_root: the base of relative file names: the worktree's, else the root.
-        run_id: the default run.
-        agent: the default agent.
-        max_content_bytes: the largest content accepted.
         max_per_loop: how many entries of a run, type and loop are kept; None keeps all.
         worktree: the absolute path of the linked worktree; None is the main one.
         caller: the caller and its session; None for a program without one.
-        open_layers: whether new layers are registered on first use.
-        claim_minutes: the default duration of a claim.
-        retention: how long messages, file changes and conversations are kept.
-        person: returns the stored name of the local person.
         owner: whose conversations with other models it sees: a token's person or agent, or :data:`LOCAL`.
         is_confined: whether nothing outside this project is revealed, as for the holder of a token for it alone.
         meaning: the value of ``search.meaning``; off for hooks.
@@ -90,10 +78,7 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project of the store.
-
-    A project that nothing was written for has the id 0, so that queries find nothing of it.
-    """
+    """A project of the store; one that nothing was written for has the id 0."""
 
     id: int
     name: str
@@ -138,7 +123,6 @@ def _new(workplace: Workplace) -> Project:
 
 
 def with_name(transaction: Transaction, name: str) -> Project | None:
-    """Return the project with a name, or None."""
     row = transaction.one(_BY_NAME, {"name": name})
     return Project(*row) if row else None
 
@@ -167,8 +151,8 @@ def looked_up(workplace: Workplace, look: Callable[[Transaction, int], tuple[Loo
 
 def known_id(transaction: Transaction, workplace: Workplace) -> int:
     """Return the id of the workplace's project as an earlier write knew it, else as :func:`find` does."""
-    known: Project | None = transaction.memo.get(_memo_key(workplace))
-    return (known or find(transaction, workplace)).id
+    project: Project | None = transaction.memo.get(_memo_key(workplace))
+    return (project or find(transaction, workplace)).id
 
 
 def _memo_key(workplace: Workplace) -> tuple[str | None, ...]:
@@ -178,10 +162,10 @@ def _memo_key(workplace: Workplace) -> tuple[str | None, ...]:
 def ensure(transaction: Transaction, workplace: Workplace, now: int) -> Project:
     """Return the workplace's project, creating it on its first write."""
     key = _memo_key(workplace)
-    known: Project | None = transaction.memo.get(key)
-    if known is not None:
-        jumps.look(workplace.engine, transaction, known.id, now)
-        return known
+    project: Project | None = transaction.memo.get(key)
+    if project is not None:
+        jumps.look(workplace.engine, transaction, project.id, now)
+        return project
     project = find(transaction, workplace)
     if project.id:
         jumps.look(workplace.engine, transaction, project.id, now)

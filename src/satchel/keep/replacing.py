@@ -17,10 +17,7 @@ def mark(
     by: int | None,
     now: int | None = None,
 ) -> None:
-    """Record that items were superseded, or with None that they live again; each is a separate change.
-
-    ``now`` is the time for packages; None keeps the previous time.
-    """
+    """Record that items were superseded, or with None that they live again; ``now`` is the time for packages."""
     first = transaction.next_seq(project_id, len(numbers))
     changes = list(zip(numbers, range(first, first + len(numbers)), strict=True))
     transaction.many(
@@ -42,10 +39,7 @@ def step_aside(transaction: Transaction, kind: Kind, number: int) -> None:
 
 
 def hand_on(transaction: Transaction, project_id: int, kind: Kind, number: int) -> None:
-    """Relink the items that one about to be deleted had superseded: to its replacement, or back to live.
-
-    Items replaced by a retracted one are retracted.
-    """
+    """Relink what an item about to be deleted had superseded: to its replacement, or back to live."""
     values = {"project": project_id, "id": number}
     row = transaction.one(f"SELECT superseded_by FROM {kind.table} WHERE project_id = :project AND id = :id", values)
     of_project = f"SELECT id FROM {kind.table} WHERE project_id = :project"

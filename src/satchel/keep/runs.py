@@ -27,11 +27,9 @@ if TYPE_CHECKING:
 
     from satchel.keep.common_filters import Chosen, CommonFilters
 
-STATUSES = ("active", "completed", "failed")
-"""The statuses of a run, stored by their position, from 1."""
+STATUSES = ("active", "completed", "failed")  # the statuses of a run, stored by their position, from 1
 
-_NOT_MADE = 0
-"""The number of an unused ``main``; no run has it."""
+_NOT_MADE = 0  # the number of an unused `main`; no run has it
 
 MAX_TITLE_CHARS = 300
 _COLUMNS = "id, run_id, title, spec_path, effort, status, created_at, ended_at"
@@ -190,8 +188,8 @@ class Runs(Service):
         number = None if status is None else number_of("status", status, STATUSES)
         check_page(limit, offset)
         with projects.reading(self._workplace) as (transaction, project):
-            chosen = check_common(filters, self._workplace.clock())
-            return page_of(transaction, project, number, limit, offset, chosen)
+            common = check_common(filters, self._workplace.clock())
+            return page_of(transaction, project, number, limit, offset, common)
 
     def get(self, run_id: str | None = None) -> Run | None:
         """Return a run; None takes the default, else ``main``, which is None before its first use.
@@ -217,10 +215,7 @@ def check_run_id(run_id: object) -> str:
 def choosing(
     transaction: Transaction, workplace: Workplace, project_id: int, run_id: str | None
 ) -> Asking[RunChoice | None]:
-    """Return the run chosen for reading: the named one, else the default, else that of the caller's session.
-
-    None reads the whole project, as :data:`ALL_RUNS` does.
-    """
+    """Return the run chosen for reading: the named one, the default, or the session's; None reads the whole project."""
     run_name = run_id if run_id is not None else workplace.run_id
     if run_name is None:
         bound = _bound(transaction, workplace, project_id)
@@ -247,10 +242,7 @@ def choose_one(transaction: Transaction, workplace: Workplace, project_id: int, 
 def choose_for_writing(
     transaction: Transaction, workplace: Workplace, project_id: int, run_id: str | None, now: int
 ) -> RunChoice:
-    """Return the run of a write, as :func:`choose_one` does; ``main`` is created on first use.
-
-    A session bound to an ended run is unbound, with a note.
-    """
+    """Return the run of a write; ``main`` is created on first use, and a session leaves a run that ended."""
     run_name = run_id if run_id is not None else workplace.run_id
     bound = None if run_name is not None else _bound(transaction, workplace, project_id)
     if bound is not None and bound.status == STATUSES[0]:
@@ -282,12 +274,10 @@ def _bound(transaction: Transaction, workplace: Workplace, project_id: int) -> R
 
 
 def find_main(transaction: Transaction, project_id: int) -> RunChoice:
-    """Return the run ``main`` of a project, which may not exist yet."""
     return _find(transaction, project_id, MAIN_RUN) or _MAIN_NOT_MADE
 
 
 def make_main(transaction: Transaction, project_id: int, now: int) -> RunChoice:
-    """Create the run ``main`` of a project if missing."""
     transaction.forget()
     choice = find_main(transaction, project_id)
     if choice.is_made:
@@ -296,7 +286,6 @@ def make_main(transaction: Transaction, project_id: int, now: int) -> RunChoice:
 
 
 def make_past(transaction: Transaction, project_id: int, name: str, at: int) -> int:
-    """Store a run known only by name as ended, and return its number."""
     transaction.forget()
     return _insert(transaction, project_id, name, at, {"status": STATUSES.index("completed") + 1, "ended_at": at})
 
@@ -339,7 +328,6 @@ def page_of(
 
 
 def latest_ended(transaction: Transaction, project_id: int) -> Run | None:
-    """Return the project's run that ended last, or None."""
     row = transaction.one(
         f"SELECT {_COLUMNS} FROM runs WHERE project_id = :project AND status <> 1 "
         "ORDER BY ended_at DESC NULLS LAST, id DESC LIMIT 1",
@@ -349,7 +337,6 @@ def latest_ended(transaction: Transaction, project_id: int) -> Run | None:
 
 
 def load(transaction: Transaction, number: int) -> Run:
-    """Return the run with a number."""
     row = transaction.one(f"SELECT {_COLUMNS} FROM runs WHERE id = :id", {"id": number})
     assert row is not None
     return _run(row)
@@ -372,8 +359,7 @@ def _unknown_run(transaction: Transaction, project_id: int, name: str) -> NotFou
     names = [
         row[0]
         for row in transaction.all(
-            "SELECT run_id FROM runs WHERE project_id = :project ORDER BY id DESC LIMIT 200",
-            {"project": project_id},
+            "SELECT run_id FROM runs WHERE project_id = :project ORDER BY id DESC LIMIT 200", {"project": project_id}
         )
     ]
     close = nearest(name, names)

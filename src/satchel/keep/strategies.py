@@ -85,7 +85,6 @@ class StrategyPage(KeptPage[Strategy]):
 
 
 def check_topic(topic: object) -> str:
-    """Return a topic in lower case, its words joined by hyphens."""
     name = names.check_identifier(topic, "topic")
     words = _BETWEEN_WORDS.sub("-", fold(name)).strip("-.")
     if not any(character.isalnum() for character in words):
@@ -94,13 +93,11 @@ def check_topic(topic: object) -> str:
 
 
 def enter(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Record the bands of strategies after their rows were written."""
     for number, insight in _of_numbers(transaction, numbers):
         likeness.remember(transaction, project_id, Kind.STRATEGY, number, _bands_of(project_id, insight).recorded)
 
 
 def withdraw(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Remove the bands of strategies before their rows change."""
     for number, insight in _of_numbers(transaction, numbers):
         likeness.forget(transaction, project_id, Kind.STRATEGY, number, _bands_of(project_id, insight).recorded)
 
@@ -111,7 +108,6 @@ def _of_numbers(transaction: Transaction, numbers: Sequence[int]) -> list[tuple[
 
 
 def _bands_of(project_id: int, insight: str) -> likeness.Bands:
-    """Return the bands of a short insight, which is compared like a key; longer ones are found by a search."""
     words = likeness.words_of(insight)
     return likeness.key_bands(project_id, words) if len(words) < likeness.MIN_WORDS else likeness.NO_BANDS
 
@@ -156,7 +152,6 @@ def _count_outcome(transaction: Transaction, project_id: int, number: int, now: 
 
 
 def _is_news(transaction: Transaction, project_id: int, number: int, actor: Actor, now: int, *, helped: bool) -> bool:
-    """Record a verdict as an event, unless the agent or its session has given the same before."""
     earlier = transaction.all(
         """
         SELECT details FROM events
@@ -180,7 +175,6 @@ def _is_news(transaction: Transaction, project_id: int, number: int, actor: Acto
 
 
 def touch(transaction: Transaction, numbers: Sequence[int], now: int) -> None:
-    """Record that strategies were shown to an agent."""
     transaction.run(f"UPDATE strategies SET last_seen = :now WHERE id IN {set_of(numbers)}", {"now": now})
 
 
@@ -260,11 +254,7 @@ LISTING = kept.listing(
             known="SELECT DISTINCT topic FROM strategies WHERE project_id = :project",
         ),
         filters.compared("lang", "(i.lang = {} OR i.lang IS NULL)", _folded_check("lang")),
-        filters.compared(
-            "framework",
-            "(i.framework = {} OR i.framework IS NULL)",
-            _folded_check("framework"),
-        ),
+        filters.compared("framework", "(i.framework = {} OR i.framework IS NULL)", _folded_check("framework")),
         filters.author("i.agent_id"),
         filters.liveness("i.superseded_by"),
     ),

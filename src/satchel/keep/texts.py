@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -22,14 +23,11 @@ _MAX_BITS = 4_096  # Python refuses to write numbers of more than 4,300 digits
 
 @dataclass(frozen=True, slots=True)
 class Storable:
-    """A text ready to be stored, with notes on its changes."""
-
     text: str
     notes: tuple[str, ...]
 
 
 def storable(text: str) -> Storable:
-    """Clean and redact a text."""
     cleaned = clean_content(text)
     public = without_private(cleaned.text)
     redacted = redact(public)
@@ -50,10 +48,7 @@ def named_secret(name: str, text: str) -> str | None:
 
 
 def check_content(text: object, field: str, limit: int) -> Storable:
-    """Return content as it can be stored, or refuse it.
-
-    ``field`` names the argument in errors; ``limit`` is the maximum size in bytes of UTF-8.
-    """
+    """Return content as it can be stored; refuse what is empty or has more than ``limit`` bytes of UTF-8."""
     if not isinstance(text, str):
         raise InvalidInput(f"{field} must be text, not {type(text).__name__}", f'Give {field} as "..."')
     check_size(text, limit, field)
@@ -66,10 +61,7 @@ def check_content(text: object, field: str, limit: int) -> Storable:
 
 
 def check_short(text: object, field: str, most: int, limit: int, *, one_line: bool = False) -> Storable:
-    """Return a short text as it can be stored: one over ``most`` characters is shortened, with a note.
-
-    ``limit`` is the maximum size in bytes before that; ``one_line`` joins lines by spaces.
-    """
+    """Return a short text as it can be stored; one over ``most`` characters is shortened, with a note."""
     notes: list[str] = []
     if isinstance(text, str):
         text = text.strip()
@@ -85,7 +77,6 @@ def check_short(text: object, field: str, most: int, limit: int, *, one_line: bo
 
 
 def check_size(text: str, limit: int, field: str = "the content") -> None:
-    """Refuse a text of more than ``limit`` bytes of UTF-8."""
     # a character has at least one byte, so most texts need not be encoded to be measured
     if len(text) * 4 > limit:
         size = len(text) if len(text) > limit else len(text.encode("utf-8", "surrogatepass"))
@@ -97,7 +88,6 @@ def check_size(text: str, limit: int, field: str = "the content") -> None:
 
 
 def parse_json(text: str) -> object:
-    """Parse JSON, refusing the NaN and infinities that Python accepts."""
     import json  # imported here: plain notes do not need it
 
     return json.loads(text, parse_constant=_refuse_constant)
@@ -108,7 +98,6 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def check_json(value: object, field: str, depth: int = _MAX_DEPTH) -> None:
-    """Refuse values that JSON cannot hold, or of more than ``depth`` levels."""
     if depth == 0:
         raise InvalidInput(f"{field} is nested too deeply", f"At most {_MAX_DEPTH} levels")
     if isinstance(value, float) and not math.isfinite(value):
@@ -143,7 +132,6 @@ def map_texts(value: object, change: Callable[[str], str]) -> object:
 
 
 def to_json(value: object) -> str:
-    """Return a checked value as compact JSON."""
     import json
 
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
@@ -162,10 +150,7 @@ def json_texts(value: object) -> Iterator[str]:
 
 
 def storable_json(value: object) -> tuple[object, tuple[str, ...]]:
-    """Clean and redact a checked JSON value string by string: redacting JSON text can break it.
-
-    An object's text is judged with its name, as in ``{"password": ...}``.
-    """
+    """Clean and redact a JSON value string by string, each with its name, as in ``{"password": ...}``."""
     notes: list[str] = []
 
     def clean(text: str) -> str:
@@ -189,3 +174,39 @@ def _without_named_secrets(value: object, notes: list[str]) -> object:
             notes.append(f"a secret was redacted ({secret})")
         fields[name] = _without_named_secrets(item, notes) if secret is None else f"[redacted:{secret}]"
     return fields
+
+
+_MAX_METADATA_BYTES = 2_048
+_METADATA_KEY = re.compile(r"[\w.:/-]{1,64}")
+_METADATA_EXAMPLE = 'Give a flat object, such as {"ticket": "OPS-7", "risk": 3}'
+
+
+def check_metadata(value: object, field: str = "metadata") -> tuple[str, tuple[str, ...]]:
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"{field} is no object", _METADATA_EXAMPLE)
+    for key, one in value.items():
+        if not (isinstance(key, str) and _METADATA_KEY.fullmatch(key)):
+            raise InvalidInput(f"{field} has the key {str(key)[:80]!r}", "Keys are letters, digits and . : / _ -")
+        if not isinstance(one, str | int | float) or one in (float("inf"), float("-inf")) or one != one:  # noqa: PLR0124
+            raise InvalidInput(f"{field}.{key} is neither text, a finite number nor true or false", _METADATA_EXAMPLE)
+    cleaned, notes = storable_json(dict(sorted(value.items())))
+    text = to_json(cleaned)
+    if len(text.encode()) > _MAX_METADATA_BYTES:
+        raise TooLarge(f"{field} has more than {_MAX_METADATA_BYTES:,} bytes of JSON", "Keep only what is filtered by")
+    return text, notes
+
+
+def metadata_parts(wanted: str) -> tuple[str, ...]:
+    """Return the parts of a column that hold a key, or ``key=value``; one of them is enough."""
+    key, is_pair, value = wanted.partition("=")
+    if not _METADATA_KEY.fullmatch(key):
+        raise InvalidInput(f"metadata {wanted[:80]!r} is no key", "Give key, or key=value")
+    if not is_pair:
+        return (f'"{key}":',)
+    forms = {to_json(value)}
+    try:
+        plain = json.loads(value)
+        forms |= {to_json(plain)} if isinstance(plain, int | float) else set()
+    except ValueError:
+        pass
+    return tuple(f'"{key}":{form}{end}' for form in sorted(forms) for end in ",}")

@@ -102,7 +102,7 @@ _PATHS = (
 )
 
 _DAYS = (
-    # plain values by key: see satchel.keep.metadata
+    # plain values by key: see satchel.keep.texts
     *(
         f"ALTER TABLE {table} ADD COLUMN metadata TEXT NOT NULL DEFAULT '{{}}'"
         for table in ("constraints", "decisions", "decision_history")

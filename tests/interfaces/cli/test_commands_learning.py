@@ -13,7 +13,7 @@ import pytest
 from cli_asking import Cli, asked
 from satchel.base.errors import InvalidInput
 from satchel.interfaces.cli.common import given_or_read
-from satchel.keep.patterns.queries import SHOWN, STATES_FOUND
+from satchel.keep.patterns.kind import SHOWN, STATES_FOUND
 
 KNOWN = ("error report", "ModuleNotFoundError", "No module named 'requests'")
 SECRET = "password=hunter2hunter2"

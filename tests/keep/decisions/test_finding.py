@@ -9,7 +9,7 @@ import pytest
 
 from satchel import Decision, InvalidInput, Satchel
 from satchel.base.clock import iso
-from satchel.keep.decisions import DecisionPage, Decisions, NewDecision, queries
+from satchel.keep.decisions import DecisionPage, Decisions, NewDecision, kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -328,7 +328,7 @@ def test_before_the_first_write_there_is_nothing_and_reading_makes_nothing(
 def test_pages_by_two_tags_that_must_both_be_there_put_together_are_the_whole_list(
     decisions: Decisions, order: str, merged: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queries, "_MERGED", merged)
+    monkeypatch.setattr(kind, "_MERGED", merged)
     for number in range(30):
         tags = [name for name, every in (("two", 2), ("three", 3), ("five", 5)) if number % every == 0]
         decisions.set(f"n {number}", number, tags=tags, status="draft" if number % 4 == 0 else "active")

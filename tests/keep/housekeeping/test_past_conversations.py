@@ -15,7 +15,7 @@ from satchel.consult import changes
 from satchel.consult.conversations import Conversations
 from satchel.consult.records import ConversationKey
 from satchel.consult.vector_stores import VectorStores
-from satchel.keep import past_conversations
+from satchel.keep import expiry
 from satchel.keep.housekeeping import Cleared
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class TestClearing:
     def test_many_go_in_several_steps_and_the_progress_is_told(
         self, conversations: Conversations, satchel: Satchel, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(past_conversations, "MOST", 2)
+        monkeypatch.setattr(expiry, "MOST_CONVERSATIONS", 2)
         satchel.messages.send("x", agent="ann")
         for number in range(3):
             take_turn(conversations, key=ConversationKey("gpt", str(number)))

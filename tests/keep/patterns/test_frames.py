@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from satchel.keep.patterns import signature
-from satchel.keep.patterns.frames import innermost_frame
+from satchel.keep.patterns.stacks import innermost_frame
 
 PYTHON = """Traceback (most recent call last):
   File "/srv/shop/main.py", line 12, in <module>

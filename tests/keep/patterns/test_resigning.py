@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from satchel import NotFound, Satchel
-from satchel.keep.patterns import resigning, signature
+from satchel.keep.patterns import reports, signature
 from satchel.keep.patterns.signing import VERSION
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def test_an_error_of_older_rules_is_met_again(satchel: Satchel) -> None:
 
 
 def test_a_report_signs_a_bounded_number_anew(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resigning, "AT_ONCE", 2)
+    monkeypatch.setattr(reports, "AT_ONCE", 2)
     make_old(satchel, [f"no such plan: {name}" for name in "abcde"])
     assert versions(satchel).count(1) == 5
     for left in (3, 1, 0):
@@ -57,7 +57,7 @@ def test_a_report_signs_a_bounded_number_anew(satchel: Satchel, monkeypatch: pyt
 def test_those_of_its_type_are_signed_before_an_error_is_taken_for_new(
     satchel: Satchel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(resigning, "AT_ONCE", 1)
+    monkeypatch.setattr(reports, "AT_ONCE", 1)
     make_old(satchel, ["one", "two"])
     with satchel.workplace.engine.write() as transaction:
         transaction.run("UPDATE error_patterns SET error_type = 'a.b.KeyError' WHERE id = 2")

@@ -11,7 +11,7 @@ import pytest
 
 from keep.sessions.conftest import Running
 from keep.sessions.kept import Kept
-from satchel.keep.persons import person_here
+from satchel.keep.names import person_here
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from satchel.find import search
 from satchel.find.kind import Kind
 from satchel.find.query import Query, parse
 from satchel.find.scopes import SMALL, Scope
-from satchel.keep.meanings import meaning_for
+from satchel.keep.kinds import meaning_for
 from satchel.store.transaction import Transaction, answer, set_of
 
 if TYPE_CHECKING:

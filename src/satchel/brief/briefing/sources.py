@@ -13,11 +13,10 @@ from satchel.brief.briefing.ranking import MEDIUM
 from satchel.brief.briefing.records import COUNTED, CRITICAL, Candidate
 from satchel.brief.fields import joined, name_text, value_text
 from satchel.find.kind import Kind
-from satchel.keep.decisions.records import STATUSES
-from satchel.keep.decisions.state import DEPRECATED, value_of
+from satchel.keep.binding import UNCONFIRMED, author_of, binding_caller
+from satchel.keep.decisions.records import DEPRECATED, STATUSES, value_of
 from satchel.keep.loop_scope import LoopScope
 from satchel.keep.names import is_persons
-from satchel.keep.preferences import UNCONFIRMED, author_of, binding_caller
 from satchel.keep.projects import Workplace
 from satchel.keep.runs import RunChoice
 from satchel.store.transaction import Asking, Row, Rows, Transaction, of_these, set_of

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from satchel.base.records import NamedTuple
 from satchel.base.text import fold
 from satchel.base.vocabulary import HUMAN, MAIN_RUN
-from satchel.keep.decisions.state import value_of
+from satchel.keep.decisions.records import value_of
 from satchel.keep.names import PERSONS, find_agent
 from satchel.store.transaction import Transaction
 

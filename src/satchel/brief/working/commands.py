@@ -15,7 +15,7 @@ from satchel.brief.working.hook_context import HookContext, ItemVersion, fitting
 from satchel.find.kind import Kind
 from satchel.keep import deliveries, events
 from satchel.keep.loop_scope import LoopScope
-from satchel.keep.patterns import loops, meeting, preparing, updates
+from satchel.keep.patterns import reports, updates
 from satchel.keep.patterns.records import KNOWN, TENTATIVE, ErrorPattern, Solution
 
 # How much of the end of an output is read.
@@ -115,15 +115,15 @@ def fail(
     transaction = context.transaction
     kind, text = command_error(command, status, output)
     try:
-        new = preparing.prepare(kind, text, None, None, None, None, None, context.work.max_content_bytes)
+        new = reports.prepare(kind, text, None, None, None, None, None, context.work.max_content_bytes)
     except (InvalidInput, TooLarge):
         return [], []
-    recorded = meeting.record(
+    recorded = reports.record(
         transaction, context.project_id, new, context.now, agent=context.actor.number, session=context.actor.session
     )
     if recorded.is_new:
         updates.index(transaction, recorded.number, is_new=True)
-    loops.note(transaction, _loop(context), recorded.number, context.now)
+    updates.note(transaction, _loop(context), recorded.number, context.now)
     loaded = updates.load_with_tried(transaction, context.project_id, recorded.number, context.now)
     assert loaded is not None
     pattern, tried = loaded
@@ -165,7 +165,7 @@ def find_error(
         return [], []
     kind, text = command_error(command, None, output)
     with suppress(InvalidInput, TooLarge):
-        new = preparing.prepare(kind, text, None, None, None, None, None, context.work.max_content_bytes)
+        new = reports.prepare(kind, text, None, None, None, None, None, context.work.max_content_bytes)
         pattern = updates.load(context.transaction, context.project_id, new.hash, context.now)
         if pattern is not None and _advised(pattern):
             return _render(context, pattern, budget)
@@ -267,7 +267,7 @@ def succeed(context: HookContext, cwd: str, command: str) -> None:
                 session=session,
                 helped=True,
             )
-            loops.settle(transaction, _loop(context), pattern, solution)
+            updates.settle(transaction, _loop(context), pattern, solution)
 
 
 def _mark_acted(context: HookContext, fixes: list[tuple[str, str]], command: str) -> None:
@@ -324,7 +324,7 @@ def _render(
     budget: int,
     *,
     tried: Sequence[Solution] = (),
-    recorded: meeting.Recorded | None = None,
+    recorded: reports.Recorded | None = None,
 ) -> tuple[list[str], list[ItemVersion]]:
     delivered = deliveries.delivered(context.transaction, context.window)
     got, fixes = delivered.get(Kind.ERROR_PATTERN.number, {}), delivered.get(deliveries.SOLUTION, {})

@@ -18,11 +18,10 @@ from satchel.brief.working.hook_context import RELATED, REMINDERS, Contents, Hoo
 from satchel.find.kind import Kind
 from satchel.find.words import STOP_WORDS, WORD
 from satchel.keep import binding, deliveries, names
-from satchel.keep.binding import Binding
+from satchel.keep.binding import UNCONFIRMED, Binding
 from satchel.keep.documents.states import loaded_items
 from satchel.keep.entries.records import BUG, COMPARED_TYPES, ENTRY_TYPES, ERROR, REVIEW_ISSUE
 from satchel.keep.paths import FILE_REF
-from satchel.keep.preferences import UNCONFIRMED
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 

@@ -18,10 +18,9 @@ from satchel.find.scopes import Scope
 from satchel.find.search import SUNK
 from satchel.find.words import WORD, unspaced_runs
 from satchel.keep import deliveries
-from satchel.keep.decisions.records import STATUSES
-from satchel.keep.decisions.state import value_of
+from satchel.keep.binding import UNCONFIRMED, author_of, binding_caller
+from satchel.keep.decisions.records import STATUSES, value_of
 from satchel.keep.names import is_persons
-from satchel.keep.preferences import UNCONFIRMED, author_of, binding_caller
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Row, Transaction, set_of
 

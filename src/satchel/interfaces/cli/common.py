@@ -50,7 +50,7 @@ def require_person_here(action: str) -> None:
     """Refuse an action that belongs to no store, as in "make a token", to agents."""
     import os
 
-    from satchel.keep.persons import local_person
+    from satchel.keep.names import local_person
     from satchel.keep.sessions.caller import Caller
     from satchel.keep.sessions.standing import require_person
 

@@ -9,8 +9,7 @@ from contextlib import suppress
 from satchel.base.errors import InvalidInput
 from satchel.base.vocabulary import HUMAN
 from satchel.interfaces.http.access import PERSON, Access
-from satchel.keep.names import is_persons
-from satchel.keep.persons import person_named
+from satchel.keep.names import is_persons, person_named
 from satchel.keep.sessions.caller import Caller
 
 SESSION_HEADER = "satchel-session"

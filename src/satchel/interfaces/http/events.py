@@ -19,8 +19,7 @@ from satchel.base.errors import Busy, InvalidInput, Refused, SatchelError
 from satchel.interfaces.http.access import Access
 from satchel.interfaces.http.followers import Listener
 from satchel.keep import following, projects
-from satchel.keep.change_log import Change
-from satchel.keep.following import Cursor, Page, StreamItem
+from satchel.keep.following import Change, Cursor, Page, StreamItem
 from satchel.keep.projects import Workplace
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ GROUP = Group(
 
 
 def _person(name: str | None) -> str:
-    from satchel.keep.persons import shown_name
+    from satchel.keep.names import shown_name
 
     return "" if name is None else shown_name(name)
 

@@ -19,7 +19,7 @@ from satchel.interfaces.text.packages import content_fields, content_notes, pack
 from satchel.interfaces.text.parts import MAX_CHARS, counted, json_line, quoted, times_text, value_text
 from satchel.interfaces.text.rules import binding_text, constraint_line
 from satchel.interfaces.text.strategies import strategy_line
-from satchel.keep.bound_items import FileBinding
+from satchel.keep.binding import FileBinding
 from satchel.keep.corrections.log import Confirmed, Retracted, Undone
 from satchel.keep.file_views import FileView
 from satchel.keep.items import Item, OpenedItems

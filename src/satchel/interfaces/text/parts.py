@@ -156,7 +156,7 @@ def with_shown_names(answer: Any) -> Any:
 
 def _with_shown_name(value: Any) -> Any:
     if isinstance(value, str):
-        from satchel.keep.persons import shown_name  # only people see persons so
+        from satchel.keep.names import shown_name  # only people see persons so
 
         return shown_name(value)
     return tuple(map(_with_shown_name, value)) if type(value) is tuple else value

@@ -10,10 +10,10 @@ from __future__ import annotations
 from satchel.base.vocabulary import CATEGORIES
 from satchel.interfaces.text import lists
 from satchel.interfaces.text.parts import content_lines, json_line, place_in_list, quoted, shown_of, value_text
-from satchel.keep.bound_items import FileBinding
+from satchel.keep.binding import FileBinding
 from satchel.keep.constraints import Constraint, ConstraintPage
 from satchel.keep.decisions.records import Decision
-from satchel.keep.persons import shown_name
+from satchel.keep.names import shown_name
 
 _BLANKS = (None, None, lists.NO_LAYER, lists.NO_AGENT)
 

@@ -10,7 +10,7 @@ from satchel.base.invisible import revealed
 from satchel.base.records import NamedTuple
 from satchel.brief.room.records import Changed, FileConflict, Need, Party, Status
 from satchel.interfaces.text.parts import counted
-from satchel.keep.persons import shown_name
+from satchel.keep.names import shown_name
 from satchel.keep.sessions.team import TeamSession
 
 Style = Callable[[str, str], str]

@@ -18,7 +18,7 @@ from satchel.interfaces.http.failing import Refusal
 from satchel.interfaces.web.guard import PageGuard
 from satchel.interfaces.web.logins import LOGIN_MS, Login, Logins
 from satchel.interfaces.web.rendering import html
-from satchel.keep.persons import shown_name
+from satchel.keep.names import shown_name
 
 if TYPE_CHECKING:
     from satchel.interfaces.http.serving import Serving

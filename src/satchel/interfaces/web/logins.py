@@ -15,8 +15,7 @@ from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.private_file import PrivateFile, from_fields, to_fields
 from satchel.base.records import dataclass, replace
 from satchel.base.vocabulary import HUMAN
-from satchel.keep.names import check_identifier
-from satchel.keep.persons import person_named
+from satchel.keep.names import check_identifier, person_named
 
 LINK_MS = 60_000
 """Lifetime of a link."""

@@ -19,7 +19,7 @@ from satchel.find.snippets import Snippet
 from satchel.interfaces.http.failing import SAFETY_HEADERS, not_found
 from satchel.interfaces.text.parts import total_text
 from satchel.keep.documents.proposals import Proposal
-from satchel.keep.persons import shown_name
+from satchel.keep.names import shown_name
 
 PAGE_HEADERS = SAFETY_HEADERS | {"Cache-Control": "no-store"}
 _STATIC_HEADERS = SAFETY_HEADERS | {"Cache-Control": "public, max-age=31536000, immutable"}

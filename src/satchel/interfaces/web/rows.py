@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from satchel.base.records import NamedTuple
 from satchel.brief.room.records import FileConflict, Need, Needs
-from satchel.keep.persons import shown_name
+from satchel.keep.names import shown_name
 from satchel.keep.sessions.team import STATES, Team, TeamSession
 
 _CHIPS = {

@@ -8,7 +8,7 @@ from satchel.base.records import NamedTuple
 from satchel.brief.room.records import ClaimBar, Mark, SessionDay, Where
 from satchel.interfaces.web.rendering import clock
 from satchel.interfaces.web.rows import in_order
-from satchel.keep.persons import shown_name
+from satchel.keep.names import shown_name
 from satchel.keep.sessions.team import TeamSession
 
 _HOUR_MS = 3_600_000

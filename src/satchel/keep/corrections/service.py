@@ -24,7 +24,7 @@ from satchel.keep.corrections.log import (
     Retracted,
     Undone,
 )
-from satchel.keep.decisions import state as decisions
+from satchel.keep.decisions import records as decisions
 from satchel.keep.decisions.records import Decision
 from satchel.keep.decisions.service import Decisions
 from satchel.keep.decisions.updates import decision
@@ -32,9 +32,8 @@ from satchel.keep.entries import updates as entries
 from satchel.keep.entries.records import ENTRY_TYPES
 from satchel.keep.kinds import KINDS, read_ref
 from satchel.keep.messages import updates as messages
-from satchel.keep.names import check_agent, ensure_agent, is_persons
+from satchel.keep.names import check_agent, ensure_agent, is_persons, shown_name
 from satchel.keep.patterns.records import SOLUTION_LETTER
-from satchel.keep.persons import shown_name
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import acting, acting_named, is_by_person, persons_gate
 from satchel.keep.sessions.records import Actor

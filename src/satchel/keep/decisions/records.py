@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Final
 
 from satchel.base.paging import KeptPage, Page
 from satchel.base.records import dataclass, field
+from satchel.base.vocabulary import number_of
 from satchel.find.kind import Kind
+from satchel.keep.paths import globs_in
+from satchel.store.transaction import Row, Transaction, grouped, set_of
 
-STATUSES = ("active", "deprecated", "draft")
-"""The statuses of a decision, stored by their position, from 1."""
+STATUSES = ("active", "deprecated", "draft")  # the statuses of a decision, stored by their position, from 1
 
 DEFAULT_VERSION = "1.0.0"
 
-Value = str | int | float
-"""The value of a decision: text or a number."""
+Value = str | int | float  # the value of a decision: text or a number
 
 
 Metadata = Mapping[str, str | float]
@@ -31,8 +32,7 @@ class Keep(Enum):
 KEEP: Final = Keep.KEEP
 
 
-UNCHANGED = "nothing was changed"
-"""The note on a decision that was set as it was."""
+UNCHANGED = "nothing was changed"  # the note on a decision that was set as it was
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,3 +190,116 @@ class ChangedDecision:
     before: DecisionState
     decision: Decision
     kept: str | None = None
+
+
+ACTIVE, DEPRECATED, DRAFT = 1, 2, 3
+
+LARGEST_WHOLE = 2**53  # whole numbers up to this one are stored exactly
+
+NumberedName = tuple[int, str]  # the id of a name, and the name
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A state of a decision with resolved names.
+
+    Attributes:
+        tags: sorted by name, as are ``scopes``.
+    """
+
+    value: Value
+    status: int = ACTIVE
+    version: str = DEFAULT_VERSION
+    layer: NumberedName | None = None
+    tags: tuple[NumberedName, ...] = ()
+    scopes: tuple[NumberedName, ...] = ()
+    paths: tuple[str, ...] = ()
+    rationale: str | None = None
+    metadata: str = "{}"
+
+
+@dataclass(frozen=True, slots=True)
+class Current:
+    """A decision's current state in the tables."""
+
+    id: int
+    uid: bytes
+    seq: int
+    key: str
+    revision: int
+    state: State
+    agent: NumberedName | None
+    created_at: int
+    updated_at: int
+    session: int | None = None
+
+
+# columns for currents
+COLUMNS = """
+    c.id, c.uid, c.seq, c.key, c.revision, c.value_text, c.value_number, c.status, c.version, c.rationale, c.paths,
+    c.metadata,
+    c.layer_id, l.name, c.agent_id, a.name, c.created_at, c.updated_at,
+    c.session_id
+"""
+
+SOURCE = "decisions c LEFT JOIN agents a ON a.id = c.agent_id LEFT JOIN layers l ON l.id = c.layer_id"
+
+
+def currents(transaction: Transaction, rows: Sequence[Row]) -> dict[int, Current]:
+    """Build decisions from rows of :data:`COLUMNS`, by number, with their tags and scopes."""
+    tags, scopes = (names_of(transaction, name, [row[0] for row in rows]) for name in ("tag", "scope"))
+    decisions = {}
+    for number, uid, seq, key, revision, *state, layer, layer_name, agent, agent_name, created, updated, by in rows:
+        text, amount, status, version, rationale, paths, metadata = state
+        names = (
+            None if layer is None else (layer, layer_name),
+            tags.get(number, ()),
+            scopes.get(number, ()),
+            globs_in(paths),
+        )
+        current = State(value_of(text, amount), status, version, *names, rationale, metadata)
+        author = None if agent is None else (agent, agent_name)
+        decisions[number] = Current(number, uid, seq, key, revision, current, author, created, updated, by)
+    return decisions
+
+
+def load(transaction: Transaction, project_id: int, key: str) -> Current | None:
+    """Return the decision with a key, or None."""
+    row = transaction.one(
+        "SELECT id FROM decisions WHERE project_id = :project AND key = :key", {"project": project_id, "key": key}
+    )
+    return None if row is None else load_number(transaction, project_id, row[0])
+
+
+def load_number(transaction: Transaction, project_id: int, number: int) -> Current | None:
+    rows = transaction.all(
+        f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.project_id = :project AND c.id = :id",
+        {"project": project_id, "id": number},
+    )
+    return currents(transaction, rows)[number] if rows else None
+
+
+def value_of(text: str | None, number: float | None) -> Value:
+    """Return a decision's value; whole numbers are ints."""
+    if number is None:
+        return text or ""
+    return int(number) if number.is_integer() and abs(number) <= LARGEST_WHOLE else number
+
+
+def sorted_names(names: Iterable[NumberedName]) -> tuple[NumberedName, ...]:
+    return tuple(sorted(names, key=lambda one: (one[1].casefold(), one[0])))
+
+
+def names_of(transaction: Transaction, name: str, numbers: Sequence[int]) -> dict[int, tuple[NumberedName, ...]]:
+    if not numbers:
+        return {}
+    rows = transaction.all(
+        f"SELECT j.decision_id, n.id, n.name FROM decision_{name}s j JOIN {name}s n ON n.id = j.{name}_id "
+        f"WHERE j.decision_id IN {set_of(numbers)}"
+    )
+    by_decision = grouped((decision, (number, text)) for decision, number, text in rows)
+    return {decision: sorted_names(names) for decision, names in by_decision.items()}
+
+
+def status_number(name: object) -> int:
+    return number_of("status", name, STATUSES)

@@ -12,11 +12,11 @@ from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
 from satchel.base.text import check_name
 from satchel.find.kind import Kind
 from satchel.keep import projects
-from satchel.keep.decisions import state as states
 from satchel.keep.decisions import updates
 from satchel.keep.decisions.records import (
     KEEP,
     ChangedDecision,
+    Current,
     Decision,
     DecisionHistory,
     DecisionPage,
@@ -24,11 +24,14 @@ from satchel.keep.decisions.records import (
     Keep,
     Metadata,
     NewDecision,
+    State,
     Value,
+    load,
+    load_number,
+    value_of,
 )
-from satchel.keep.decisions.state import Current, State
-from satchel.keep.globs import globs_in
 from satchel.keep.names import check_agent
+from satchel.keep.paths import globs_in
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import acting, persons_gate
 from satchel.store.transaction import Row, Transaction
@@ -36,14 +39,14 @@ from satchel.store.transaction import Row, Transaction
 MAX_BATCH = 200
 
 if TYPE_CHECKING:
-    from satchel.keep.decisions.queries import DecisionFilters
+    from satchel.keep.decisions.kind import DecisionFilters
 
 
+# called within the transaction when an agent changes another one's decision, or proposes to
 OnDecisionChanged = Callable[[Transaction, ChangedDecision], None]
-"""Called within the transaction when an agent changes another one's decision, or proposes to."""
 
+# called within the transaction when a decision is set, with its project
 OnDecisionSet = Callable[[Transaction, int, Decision], None]
-"""Called within the transaction when a decision is set, with its project."""
 
 
 class Decisions:
@@ -77,9 +80,9 @@ class Decisions:
     ) -> Decision:
         """Set one decision; it is durable when this returns, and what it replaces is in its history.
 
-        A field left out keeps what there is; None, or an empty list or text, clears it. A reason belongs to its value:
-        a new value without one has none. What a person decided only a person changes: an agent's change becomes a draft
-        beside it, and the person gets a message.
+        A field left out keeps what there is; None, or an empty list or text, clears it. A new value without a reason
+        has none. What a person decided only a person changes: an agent's change becomes a separate draft, and the
+        person gets a message.
         """
         fields = (key, value, tags, scopes, paths, layer, version, status, rationale, expected_revision, metadata)
         new = NewDecision(*fields)
@@ -171,7 +174,7 @@ class Decisions:
         """List decisions, newest first."""
         # imported here: writers do not need lists
         from satchel.keep import lists
-        from satchel.keep.decisions.queries import LISTING
+        from satchel.keep.decisions.kind import LISTING
 
         return lists.find(self._workplace, LISTING, DecisionPage, filters)
 
@@ -187,19 +190,19 @@ def _placed(place: int, several: bool) -> Iterator[None]:
 
 
 def _find(transaction: Transaction, project_id: int, key: str) -> Current | None:
-    current = states.load(transaction, project_id, key)
+    current = load(transaction, project_id, key)
     letter = Kind.DECISION.letter
     digits = key.removeprefix(letter)
     if current is not None or digits == key or not (digits.isascii() and digits.isdigit() and len(digits) < 19):
         return current
-    return states.load_number(transaction, project_id, Kind.DECISION.number_of(key))
+    return load_number(transaction, project_id, Kind.DECISION.number_of(key))
 
 
 def _past(row: Row) -> DecisionState:
     revision, text, number, status, version, layer_id, layer, agent_id, agent, rationale, *names, set_at, at = row
     tags, scopes, paths, metadata = names
     state = State(
-        value=states.value_of(text, number),
+        value=value_of(text, number),
         status=status,
         version=version,
         layer=None if layer_id is None else (layer_id, layer),

@@ -9,13 +9,21 @@ from collections.abc import Sequence
 from satchel.find import documents, likeness
 from satchel.find.documents import Document
 from satchel.find.kind import Kind
-from satchel.keep.decisions.records import Value
-from satchel.keep.decisions.state import COLUMNS, SOURCE, Current, NumberedName, State, currents, names_of, value_of
-from satchel.keep.globs import globs_in, text_of
+from satchel.keep.decisions.records import (
+    COLUMNS,
+    SOURCE,
+    Current,
+    NumberedName,
+    State,
+    Value,
+    currents,
+    names_of,
+    value_of,
+)
+from satchel.keep.paths import globs_in, text_of
 from satchel.store.transaction import Transaction, set_of
 
-_PROJECT, _LAYER, _TAG, _SCOPE = 0, 1, 2, 3
-"""The dimensions of ``decision_counts``."""
+_PROJECT, _LAYER, _TAG, _SCOPE = 0, 1, 2, 3  # the dimensions of `decision_counts`
 
 
 def create(
@@ -28,7 +36,6 @@ def create(
     bands: likeness.Bands,
     session: int | None = None,
 ) -> Current:
-    """Insert a decision with a new key."""
     uid = os.urandom(16)
     seq = transaction.next_seq(project_id, documents=1)
     number = transaction.add(
@@ -96,7 +103,7 @@ def change(
         {
             "id": before.id,
             "seq": seq,
-            "revision": after.revision,
+            "revision": revision,
             "agent": _number(agent),
             "at": at,
             "session": session,
@@ -117,7 +124,6 @@ def change(
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Delete decisions with their history."""
     for number in withdraw(transaction, project_id, numbers):
         transaction.run("DELETE FROM decisions WHERE id = :id", {"id": number})
         documents.remove(transaction, Kind.DECISION, [number])
@@ -183,8 +189,8 @@ def _searchable(
 def _names(transaction: Transaction, numbers: Sequence[int]) -> dict[int, list[str]]:
     names: dict[int, list[str]] = {}
     for table in ("tag", "scope"):
-        for number, named in names_of(transaction, table, numbers).items():
-            names.setdefault(number, []).extend(name for _, name in named)
+        for number, of_decision in names_of(transaction, table, numbers).items():
+            names.setdefault(number, []).extend(name for _, name in of_decision)
     return names
 
 
@@ -275,7 +281,6 @@ def _count(transaction: Transaction, project_id: int, changes: Sequence[tuple[St
 
 
 def bands_of(project_id: int, key: str, value: Value) -> likeness.Bands:
-    """Return the bands of a decision's key and value."""
     return likeness.key_bands(project_id, likeness.words_of(key)) + value_bands(project_id, value)
 
 

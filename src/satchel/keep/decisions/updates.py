@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from satchel.base.clock import moment_text, year_of
 from satchel.base.errors import Conflict, InvalidInput, nearest
@@ -14,19 +14,10 @@ from satchel.base.text import shortened
 from satchel.find import likeness, near
 from satchel.find.kind import Kind
 from satchel.keep.decisions import records, tables
-from satchel.keep.decisions import state as states
-from satchel.keep.decisions.state import ACTIVE, DEPRECATED, DRAFT, Current, NumberedName, State
+from satchel.keep.decisions.records import ACTIVE, DEPRECATED, DRAFT, Current, NumberedName, State
 from satchel.keep.fields import metadata_in
-from satchel.keep.globs import check_globs
-from satchel.keep.names import (
-    PERSONS,
-    alike_form,
-    check_identifier,
-    check_names,
-    ensure_layer,
-    ensure_name,
-    is_persons,
-)
+from satchel.keep.names import PERSONS, alike_form, check_identifier, check_names, ensure_layer, ensure_name, is_persons
+from satchel.keep.paths import check_globs
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content, named_secret
 from satchel.store.transaction import Transaction, set_of
@@ -56,7 +47,6 @@ class Prepared:
 
 
 def prepare(new: records.NewDecision, workplace: Workplace) -> Prepared:
-    """Check a decision and make its texts storable."""
     key = check_identifier(new.key, "key")
     limit = workplace.max_content_bytes
     notes: list[str] = []
@@ -90,7 +80,7 @@ def prepare(new: records.NewDecision, workplace: Workplace) -> Prepared:
         ]
     metadata: str | records.Keep = records.KEEP
     if not isinstance(new.metadata, records.Keep):
-        from satchel.keep.metadata import check_metadata  # imported here: few decisions have metadata
+        from satchel.keep.texts import check_metadata  # imported here: few decisions have metadata
 
         metadata, metadata_notes = check_metadata(new.metadata or {})
         notes += metadata_notes
@@ -104,7 +94,7 @@ def prepare(new: records.NewDecision, workplace: Workplace) -> Prepared:
         paths=new.paths if isinstance(new.paths, records.Keep) else check_globs(new.paths or (), workplace),
         layer=_check_label(new.layer, "layer"),
         version=_check_label(new.version, "version") or records.DEFAULT_VERSION,
-        status=new.status if isinstance(new.status, records.Keep) else states.status_number(new.status),
+        status=new.status if isinstance(new.status, records.Keep) else records.status_number(new.status),
         rationale=rationale,
         expected_revision=new.expected_revision,
         notes=tuple(dict.fromkeys(notes)),
@@ -122,9 +112,9 @@ def _check_number(value: object) -> records.Value:
         )
     if isinstance(value, float) and not math.isfinite(value):
         raise InvalidInput(f"value {value} is not a number that can be stored", "Give a finite number, or text")
-    if isinstance(value, int) and abs(value) > states.LARGEST_WHOLE:
+    if isinstance(value, int) and abs(value) > records.LARGEST_WHOLE:
         raise InvalidInput("value is a whole number beyond 2^53, which cannot be stored exactly", "Give it as text")
-    return states.value_of(None, float(value))
+    return records.value_of(None, float(value))
 
 
 def _check_list(values: Sequence[str] | records.Keep | None, field: str) -> tuple[str, ...] | records.Keep:
@@ -143,8 +133,6 @@ class Setter(NamedTuple):
     """The author of decisions, where and when.
 
     Attributes:
-        agent: number and name, or None.
-        now: milliseconds UTC.
         passes: tells whether it may change what a person wrote.
         session: its session's number, or None.
     """
@@ -170,11 +158,8 @@ class SetResult:
 
 
 def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequence[int] = ()) -> SetResult:
-    """Set a decision; one of a person only if the caller passes, else as a draft beside it.
-
-    ``similar`` are decisions with nearly the same value, from :func:`similar_values`.
-    """
-    before = states.load(transaction, by.project_id, new.key)
+    """Set a decision; one of a person only if the caller passes, else as a separate draft."""
+    before = records.load(transaction, by.project_id, new.key)
     _check_revision(new, before, by.now)
     if before is None and not by.is_person:
         before = _persons_alike(transaction, by.project_id, new.key)
@@ -208,14 +193,13 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
 
 
 def _persons_alike(transaction: Transaction, project_id: int, key: str) -> Current | None:
-    """Return a person's decision whose key looks like a new one."""
     rows = transaction.all(
         f"SELECT id, key FROM decisions WHERE project_id = :project AND agent_id IN {PERSONS} ORDER BY id",
         {"project": project_id},
     )
     alike = alike_form(key) if rows else ""
     number = next((number for number, other in rows if alike_form(other) == alike), None)
-    return None if number is None else states.load_number(transaction, project_id, number)
+    return None if number is None else records.load_number(transaction, project_id, number)
 
 
 def _propose(
@@ -325,7 +309,7 @@ def _resolve(transaction: Transaction, by: Setter, new: Prepared, before: State)
             return before
         cached: tuple[NumberedName, ...] | None = transaction.memo.get((table, project_id, names))
         if cached is None:
-            cached = states.sorted_names({ensure_name(transaction, table, project_id, name, now) for name in names})
+            cached = records.sorted_names({ensure_name(transaction, table, project_id, name, now) for name in names})
             transaction.memo[table, project_id, names] = cached
         return cached
 
@@ -380,7 +364,7 @@ def _similar(
         if scores:
             by, best = max(scores, key=lambda score: score[1])
             similar.append(
-                records.Similar(Kind.DECISION.ref(number), other_key, states.value_of(text, amount), by, best)
+                records.Similar(Kind.DECISION.ref(number), other_key, records.value_of(text, amount), by, best)
             )
     return tuple(sorted(similar, key=lambda one: (-one.likeness, one.key))[:_MAX_SIMILAR])
 
@@ -409,22 +393,7 @@ def _replaced(before: Current, now: int) -> records.DecisionState:
 def decision_state(
     state: State, revision: int, agent: NumberedName | None, set_at: int, replaced_at: int
 ) -> records.DecisionState:
-    """Build the record of a previous state."""
-    return records.DecisionState(
-        revision=revision,
-        value=state.value,
-        status=records.STATUSES[state.status - 1],
-        version=state.version,
-        layer=state.layer[1] if state.layer else None,
-        tags=tuple(name for _, name in state.tags),
-        scopes=tuple(name for _, name in state.scopes),
-        paths=state.paths,
-        metadata=metadata_in(state.metadata),
-        agent=agent[1] if agent else None,
-        rationale=state.rationale,
-        set_at=set_at,
-        replaced_at=replaced_at,
-    )
+    return records.DecisionState(revision=revision, set_at=set_at, replaced_at=replaced_at, **_fields(state, agent))
 
 
 def decision(
@@ -434,31 +403,35 @@ def decision(
     replaced: records.DecisionState | None = None,
     similar: tuple[records.Similar, ...] = (),
 ) -> records.Decision:
-    """Build the record of a current decision."""
-    state = current.state
     return records.Decision(
         id=current.id,
         uid=current.uid.hex(),
         seq=current.seq,
         key=current.key,
-        value=state.value,
-        status=records.STATUSES[state.status - 1],
-        version=state.version,
         revision=current.revision,
-        layer=state.layer[1] if state.layer else None,
-        tags=tuple(name for _, name in state.tags),
-        scopes=tuple(name for _, name in state.scopes),
-        paths=state.paths,
-        metadata=metadata_in(state.metadata),
-        agent=current.agent[1] if current.agent else None,
-        rationale=state.rationale,
         created_at=current.created_at,
         updated_at=current.updated_at,
         score=score,
         notes=notes,
         replaced=replaced,
         similar=similar,
+        **_fields(current.state, current.agent),
     )
+
+
+def _fields(state: State, agent: NumberedName | None) -> dict[str, Any]:
+    return {
+        "value": state.value,
+        "status": records.STATUSES[state.status - 1],
+        "version": state.version,
+        "layer": state.layer[1] if state.layer else None,
+        "tags": tuple(name for _, name in state.tags),
+        "scopes": tuple(name for _, name in state.scopes),
+        "paths": state.paths,
+        "metadata": metadata_in(state.metadata),
+        "agent": agent[1] if agent else None,
+        "rationale": state.rationale,
+    }
 
 
 def _quoted(value: records.Value) -> str:

@@ -13,14 +13,14 @@ from satchel.base.tokens import estimate
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find.kind import Kind
 from satchel.keep import projects
+from satchel.keep.binding import BIND_ALL
 from satchel.keep.corrections.log import CONFIRMED
-from satchel.keep.decisions.state import value_of
+from satchel.keep.decisions.records import value_of
 from satchel.keep.documents.splitting import BEGIN, CONFLICT, END, markers
 from satchel.keep.documents.states import INSTRUCTION_FILES
-from satchel.keep.globs import globs_in
 from satchel.keep.moving.lines import lines_of
 from satchel.keep.names import PERSONS
-from satchel.keep.preferences import BIND_ALL
+from satchel.keep.paths import globs_in
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import record_passage, require_person
 

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 from satchel.base.invisible import revealed
 from satchel.base.records import NamedTuple, dataclass
 from satchel.find.kind import Kind
+from satchel.keep.binding import BIND_ALL
 from satchel.keep.documents.reading import Document, Reading
 from satchel.keep.documents.splitting import DECISION, IS_RECORD, NOTE, RULE, Piece, read_record, split
 from satchel.keep.documents.states import TextState, clients_loading, digest_of, load_states
 from satchel.keep.kind import Line
 from satchel.keep.moving.lines import lines_of
-from satchel.keep.preferences import BIND_ALL
 from satchel.redaction import redact
 from satchel.store.transaction import Transaction
 

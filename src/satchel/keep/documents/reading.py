@@ -12,7 +12,7 @@ from satchel.base.git_commands import TreeFile
 from satchel.base.records import NamedTuple
 from satchel.keep.documents.splitting import IS_RECORD, ONLY_IMPORTS
 from satchel.keep.documents.states import INSTRUCTION_FILES
-from satchel.keep.globs import check_globs
+from satchel.keep.paths import check_globs
 from satchel.keep.projects import Workplace
 from satchel.keep.shared.folder import MAX_BYTES, place_of, size_problem
 from satchel.keep.shared.repository import tip_of

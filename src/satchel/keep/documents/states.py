@@ -81,7 +81,7 @@ def notes_of(transaction: Transaction, project_id: int, kind: Kind, number: int)
     )
     if not rows:
         return ()
-    from satchel.keep.persons import shown_name  # imported here: briefings do not need it
+    from satchel.keep.names import shown_name  # imported here: briefings do not need it
 
     places = " and ".join(f"{path}:{line}" for path, line, _ in rows)
     return (f"from {places}, accepted by {shown_name(rows[0][2] or 'somebody unnamed')}",)

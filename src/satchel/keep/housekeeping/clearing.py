@@ -14,7 +14,7 @@ from satchel.base.records import dataclass, replace
 from satchel.base.retention import DAY_HOURS
 from satchel.find.index import index_of
 from satchel.find.kind import Kind
-from satchel.keep import events, jumps, kept, past_conversations, pins, projects
+from satchel.keep import events, expiry, jumps, kept, pins, projects
 from satchel.keep.documents import states as documents
 from satchel.keep.housekeeping.checks import delete_deliveries, delete_sightings
 from satchel.keep.kind import ItemKind
@@ -104,7 +104,7 @@ def clear(
         changes = _old(Kind.FILE_CHANGE, _before(workplace, file_changes_hours, now), project.id, now)
         patterns = _old(Kind.ERROR_PATTERN, None, project.id, now)
         unused_since = _before(workplace, None if conversations_days is None else conversations_days * DAY_HOURS, now)
-        threads = past_conversations.count_old(transaction, project.id, unused_since, now)
+        threads = expiry.count_old_conversations(transaction, project.id, unused_since, now)
         olds = (messages, changes, patterns)
         counts = [old.count(transaction) for old in olds]
         claims = transaction.all(f"SELECT id {_CLAIMS}", values)
@@ -144,7 +144,7 @@ def _remove_conversations(
     deleted = 0
     while True:
         with workplace.engine.write() as transaction:
-            removed = past_conversations.remove_old(transaction, project_id, before, now)
+            removed = expiry.remove_old_conversations(transaction, project_id, before, now)
         if not removed:
             return deleted
         deleted += removed

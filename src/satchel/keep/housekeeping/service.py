@@ -9,7 +9,7 @@ from pathlib import Path
 from satchel.base.errors import NotFound, SatchelError
 from satchel.base.text import check_encodable
 from satchel.find.index import index_of
-from satchel.keep import past_conversations, projects
+from satchel.keep import expiry, projects
 from satchel.keep.housekeeping import checks, clearing, statistics, usage
 from satchel.keep.housekeeping.checks import BeyondRepair, Check, Examination
 from satchel.keep.housekeeping.clearing import Cleared, Forgotten
@@ -130,7 +130,7 @@ class Housekeeping:
         """Merge the search index, delete leftovers of deleted items and conversations, and reclaim the space."""
         with self._engine.without_deadline(), self._engine.write() as transaction:
             checks.delete_orphaned_deliveries(transaction)
-            past_conversations.remove_contents(transaction)
+            expiry.remove_contents(transaction)
             index_of(transaction).optimize()
         return self._engine.upkeep.reclaim()
 

@@ -8,9 +8,9 @@ from satchel.base.records import dataclass
 from satchel.base.retention import HOUR_MS
 from satchel.base.vocabulary import LAYERS, TAGS
 from satchel.find.kind import Kind
+from satchel.keep.expiry import GOES_ON
 from satchel.keep.kinds import KINDS
 from satchel.keep.names import PERSONS
-from satchel.keep.past_conversations import GOES_ON
 from satchel.keep.projects import Project
 from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction

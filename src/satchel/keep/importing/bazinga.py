@@ -40,11 +40,11 @@ from satchel.keep.importing.tables import (
     whole,
 )
 from satchel.keep.kind import Line
+from satchel.keep.moving.marks import line_of_window
 from satchel.keep.moving.records import Arriving
-from satchel.keep.moving.windows import line_of_window
 from satchel.keep.packages.records import DEFAULT_PRIORITY, DEFAULT_TYPE, TYPES
-from satchel.keep.patterns.preparing import MAX_TTL_DAYS, prepare
 from satchel.keep.patterns.records import ACTIVE, CONFIRMED, DEFAULT_TTL_DAYS, DEMOTED, FIRST, LEAST, MOST, STATES
+from satchel.keep.patterns.reports import MAX_TTL_DAYS, prepare
 from satchel.keep.texts import parse_json
 from satchel.store.foreign import ForeignDatabase, Value, open_foreign
 

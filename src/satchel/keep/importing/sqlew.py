@@ -12,8 +12,7 @@ from pathlib import Path
 
 from satchel.base.clock import iso
 from satchel.base.vocabulary import PRIORITIES
-from satchel.keep.decisions.records import DEFAULT_VERSION, STATUSES
-from satchel.keep.decisions.state import LARGEST_WHOLE, value_of
+from satchel.keep.decisions.records import DEFAULT_VERSION, LARGEST_WHOLE, STATUSES, value_of
 from satchel.keep.files.records import CHANGES
 from satchel.keep.importing.sqlew_tables import SqlewTables, optional_name, required_name, time
 from satchel.keep.importing.tables import (

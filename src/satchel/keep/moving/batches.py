@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from satchel.base.errors import SatchelError
-from satchel.base.records import dataclass, replace
+from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.base.text import fold
 from satchel.find import documents
 from satchel.keep import kept
@@ -15,32 +15,34 @@ from satchel.keep.fields import AGENT, FILL, MAX, MIN, read_uid
 from satchel.keep.kind import Line, LineKind, Rows
 from satchel.keep.kinds import KINDS
 from satchel.keep.moving import lines as moving
-from satchel.keep.moving import links as waiting
 from satchel.keep.moving import states
 from satchel.keep.moving.reading import Reading, claim_of
+from satchel.keep.moving.records import Outcome, Verdict
 from satchel.keep.moving.states import Judgement, Source, State
-from satchel.keep.moving.verdicts import Outcome, Verdict
 from satchel.keep.names import is_persons, marked_name
 from satchel.store.transaction import RuleBroken, set_of
 
 
 @dataclass(frozen=True, slots=True)
 class _Incoming:
-    """A line with a valid uid."""
-
     place: int
     line: Line
     uid: bytes
     key: object
 
 
-_New = tuple[_Incoming, dict[str, Any], list[tuple[Any, Rows]], list[tuple[str, bytes]], bool]
-"""A new item: line, columns, parts, links to missing items, and whether it is stored differently than it came."""
+class _New(NamedTuple):
+    """A new item; ``links`` are those to missing items, ``is_changed`` that it is stored differently than it came."""
+
+    one: _Incoming
+    columns: dict[str, Any]
+    parts: list[tuple[Any, Rows]]
+    links: list[tuple[str, bytes]]
+    is_changed: bool
+    notes: tuple[str, ...]
 
 
 class Batch:
-    """Importer for lines of one kind."""
-
     def __init__(self, kind: LineKind, reading: Reading, source: Source, *, decided: bool) -> None:
         self._decided = decided
         self._kind = kind
@@ -51,12 +53,10 @@ class Batch:
         self._source = source
         self._states: dict[bytes, list[State]] = {}
         self._new: list[_New] = []
-        self._new_notes: list[tuple[str, ...]] = []
         self._seen: list[tuple[bytes, bytes, bool]] = []
         self._verdicts: list[tuple[int, Verdict]] = []
 
     def take(self, batch: Sequence[tuple[int, Line]]) -> list[tuple[int, Verdict]]:
-        """Import lines, each with its place, and return a verdict for each place."""
         incoming = [one for place, line in batch if (one := self._checked(place, line)) is not None]
         self._states = states.states_of(self._transaction, self._reading.project, {one.uid for one in incoming})
         if self._kind.take is not None:
@@ -119,20 +119,16 @@ class Batch:
                 {"project": project},
             )
         )
-        if self._kind.expires and self._drop_expired(by_uid.values()):
-            return self._find(incoming)
-        if self._kind.key is None:
-            return by_uid
-        keys = {f"key{place}": one.key for place, one in enumerate(incoming)}
-        column = self._kind.key[0]
-        by_key: dict[object, int] = dict(
-            self._transaction.all(
+        by_key: dict[object, int] = {}
+        if self._kind.key is not None:
+            column, keys = self._kind.key[0], {f"key{place}": one.key for place, one in enumerate(incoming)}
+            rows = self._transaction.all(
                 f"SELECT {column}, id FROM {table} "
                 f"WHERE project_id = :project AND {column} IN ({', '.join(f':{name}' for name in keys)})",
                 {"project": project, **keys},
             )
-        )
-        if self._kind.expires and self._drop_expired(by_key.values()):
+            by_key = dict(rows)
+        if self._kind.expires and self._drop_expired((*by_uid.values(), *by_key.values())):
             return self._find(incoming)
         return by_uid | {one.uid: by_key[one.key] for one in incoming if one.key in by_key}
 
@@ -155,15 +151,12 @@ class Batch:
             with self._transaction.savepoint():
                 is_news = not is_seen and self._kind.take(self._reading, one.line)
         except (SatchelError, RuleBroken) as error:
-            self._leave_out(
-                one.place, one.line, error.problem if isinstance(error, SatchelError) else "it is here twice"
-            )
+            why = error.problem if isinstance(error, SatchelError) else "it is here twice"
+            self._leave_out(one.place, one.line, why)
             return
         if not is_seen and not self._kind.only_as_written:
             self._seen.append((one.uid, whole, False))
         self._say(one, None, Outcome.ADDED if is_news else Outcome.PRESENT, self._reading.notes)
-
-    # -- new items
 
     def _read(self, line: Line) -> tuple[dict[str, Any], list[tuple[Any, Rows]], list[tuple[str, bytes]]]:
         reading = self._reading
@@ -194,8 +187,8 @@ class Batch:
         except SatchelError as error:
             self._leave_out(one.place, one.line, error.problem)
             return False
-        self._new.append((one, row, parts, links, reading.changed or bool(reading.notes)))
-        self._new_notes.append(tuple(reading.notes))
+        notes = tuple(reading.notes)
+        self._new.append(_New(one, row, parts, links, reading.changed or bool(notes), notes))
         return True
 
     def _is_elsewhere(self, uid: bytes) -> bool:
@@ -206,15 +199,13 @@ class Batch:
         if not self._new:
             return
         new, self._new = self._new, []
-        notes, self._new_notes = self._new_notes, []
-        if self._try_write(lambda: self._write(new, notes)):
+        if self._try_write(partial(self._write, new)):
             return
         # one of them breaks a table constraint that no field checks: leave out only that one
-        for one, *_ in new:
-            row, parts, links = self._read(one.line)
-            line_notes = tuple(self._reading.notes)
-            if not self._try_write(partial(self._write, [(one, row, parts, links, True)], [line_notes])):
-                self._leave_out(one.place, one.line, _CONTRADICTS)
+        for item in new:
+            again = _New(item.one, *self._read(item.one.line), True, tuple(self._reading.notes))
+            if not self._try_write(partial(self._write, [again])):
+                self._leave_out(item.one.place, item.one.line, _CONTRADICTS)
 
     def _try_write(self, write: Callable[[], None]) -> bool:
         # all or nothing: a line that breaks a table's rule leaves no trace
@@ -228,25 +219,25 @@ class Batch:
             return False
         return True
 
-    def _write(self, new: Sequence[_New], notes: Sequence[tuple[str, ...]]) -> None:
+    def _write(self, new: Sequence[_New]) -> None:
         kind, transaction, project = self._kind, self._transaction, self._reading.project
         is_found = kind.documents is not None
         seq = transaction.next_seq(project, len(new), documents=len(new) if is_found else 0)
         numbers = transaction.reserve(kind.table, len(new))
         rows = []
         unresolved = []
-        for place, (number, (one, columns, _, links, _)) in enumerate(zip(numbers, new, strict=True)):
-            unresolved += waiting.unresolved(kind, number, one.uid, columns, links)
-            placed = {"id": number, "uid": one.uid, "project_id": project, **columns}
+        for place, (number, item) in enumerate(zip(numbers, new, strict=True)):
+            unresolved += moving.unresolved_links(kind, number, item.one.uid, item.columns, item.links)
+            placed = {"id": number, "uid": item.one.uid, "project_id": project, **item.columns}
             if kind.has_seq:
-                placed["seq"] = self._reading.seq(one.line.get("seq"), seq + place)
+                placed["seq"] = self._reading.seq(item.one.line.get("seq"), seq + place)
             rows.append(placed)
         transaction.insert_many(kind.table, rows)
-        for number, (_, columns, parts, _, _) in zip(numbers, new, strict=True):
-            for part, listed in parts:
-                self._reading.add_rows(part, number, columns, listed)
-        arrived = {one.uid: number for number, (one, *_) in zip(numbers, new, strict=True)}
-        waiting.record(transaction, project, kind, unresolved, arrived)
+        for number, item in zip(numbers, new, strict=True):
+            for part, listed in item.parts:
+                self._reading.add_rows(part, number, item.columns, listed)
+        arrived = {item.one.uid: number for number, item in zip(numbers, new, strict=True)}
+        moving.record_links(transaction, project, kind, unresolved, arrived)
         if kind.enter is not None:
             kind.enter(transaction, project, numbers)
         if kind.documents is not None:
@@ -257,13 +248,12 @@ class Batch:
         if kind.name in _REMEMBERED:
             transaction.forget()
         self._remember_new(new, numbers)
-        for number, (one, *_), line_notes in zip(numbers, new, notes, strict=True):
-            self._say(one, number, Outcome.ADDED, line_notes)
+        for number, item in zip(numbers, new, strict=True):
+            self._say(item.one, number, Outcome.ADDED, item.notes)
 
-    def _remember_new(self, new: Sequence[Any], numbers: Sequence[int]) -> None:
-        changed = [number for number, (*_, is_changed) in zip(numbers, new, strict=True) if is_changed]
-        ours = self._ours(changed)
-        for number, (one, *_, is_changed) in zip(numbers, new, strict=True):
+    def _remember_new(self, new: Sequence[_New], numbers: Sequence[int]) -> None:
+        ours = self._ours([number for number, item in zip(numbers, new, strict=True) if item.is_changed])
+        for number, (one, *_, is_changed, _notes) in zip(numbers, new, strict=True):
             incoming = moving.digest(one.line)
             stored = moving.digest(ours[number]) if is_changed else incoming
             self._seen.append((one.uid, stored, True))
@@ -275,8 +265,6 @@ class Batch:
         if not numbers:
             return {}
         return moving.lines_of(self._transaction, self._reading.project, self._kind.name, numbers)
-
-    # -- existing items
 
     def _meet(self, one: _Incoming, number: int) -> None:
         states_seen = self._states.get(one.uid, [])
@@ -373,7 +361,7 @@ class Batch:
             self._keep(number, ours, one.line, is_ours=True)
         if kind.withdraw is not None:
             kind.withdraw(transaction, project, [number])
-        unresolved = waiting.unresolved(kind, number, bytes.fromhex(ours["uid"]), row, links)
+        unresolved = moving.unresolved_links(kind, number, bytes.fromhex(ours["uid"]), row, links)
         merged = {field.column_name for field in kind.fields if field.merge in {MAX, MIN}}
         merged |= {field.column_name for field in kind.fields if field.merge == FILL and row[field.column_name] is None}
         if not is_other and is_persons(_author(ours)) and not self._reading.is_accepted:
@@ -382,18 +370,15 @@ class Batch:
         if kind.has_seq:
             columns["seq"] = transaction.next_seq(project)
         assigned = ", ".join(f'"{name}" = :{name}' for name in columns)
-        transaction.run(
-            f"UPDATE {kind.table} SET {assigned} WHERE id = :id",
-            {**columns, "id": number},
-        )
+        transaction.run(f"UPDATE {kind.table} SET {assigned} WHERE id = :id", {**columns, "id": number})
         for part in kind.parts:
             if part.is_own:
                 transaction.run(f"DELETE FROM {part.table} WHERE {part.owner} = :id", {"id": number})
         for part, listed in parts:
             if part.is_own:
                 self._reading.add_rows(part, number, row, listed)
-        waiting.forget(transaction, kind, number)
-        waiting.record(transaction, project, kind, unresolved, {})
+        moving.forget_links(transaction, kind, number)
+        moving.record_links(transaction, project, kind, unresolved, {})
         if kind.enter is not None:
             kind.enter(transaction, project, [number])
         self._index(number)
@@ -410,25 +395,19 @@ class Batch:
         row = self._reading.row
         changed = []
         for field in kind.fields:
-            if (
-                field.merge not in {MAX, MIN, FILL}
-                or row[field.column_name] is None
-                or one.line.get(field.name) is None
-            ):
+            name, value = field.column_name, row.get(field.column_name)
+            if field.merge not in _BETTER or value is None or one.line.get(field.name) is None:
                 continue
-            better = {MAX: f'OR :value > "{field.column_name}"', MIN: f'OR :value < "{field.column_name}"'}.get(
-                field.merge, ""
-            )
             if transaction.execute(
-                f'UPDATE {kind.table} SET "{field.column_name}" = :value '
-                f'WHERE id = :id AND ("{field.column_name}" IS NULL {better})',
-                {"value": row[field.column_name], "id": number},
+                f'UPDATE {kind.table} SET "{name}" = :value '
+                f'WHERE id = :id AND ("{name}" IS NULL {_BETTER[field.merge].format(name)})',
+                {"value": value, "id": number},
             ):
                 changed.append(field.name)
         may_differ = False
         for part, listed in parts:
             if not part.is_own and listed != [] and one.line.get(part.name) != ours.get(part.name):
-                self._reading.add_rows(part, number, self._current(number, row), listed)
+                self._reading.add_rows(part, number, self._current(number, [*row]), listed)
                 may_differ = True
         if "last_seen" in changed and kind.renew is not None:
             kind.renew(self._reading, number)
@@ -437,12 +416,10 @@ class Batch:
             return True
         return False
 
-    def _current(self, number: int, columns: Iterable[str]) -> dict[str, Any]:
-        names = list(columns)
-        read = ", ".join(f'"{name}"' for name in names)
+    def _current(self, number: int, columns: Sequence[str]) -> dict[str, Any]:
+        read = ", ".join(f'"{name}"' for name in columns)
         row = self._transaction.one(f"SELECT {read} FROM {self._kind.table} WHERE id = :id", {"id": number})
-        assert row is not None
-        return dict(zip(names, row, strict=True))
+        return dict(zip(columns, row or (), strict=True))
 
     def _index(self, number: int) -> None:
         if self._kind.documents is not None:
@@ -450,10 +427,10 @@ class Batch:
                 documents.renew(self._transaction, document)
 
     def _keep(self, number: int, old: Line, new: Line, *, is_ours: bool) -> None:
-        if self._kind.keep_old is not None:
-            self._kind.keep_old(self._reading, number, old, new)
-        else:
+        if self._kind.keep_old is None:
             self._store_losing_state((old if is_ours else new)["uid"], old, is_ours=is_ours)
+        else:
+            self._kind.keep_old(self._reading, number, old, new)
 
     def _store_losing_state(self, uid: str, line: Line, *, is_ours: bool) -> None:
         reading, digest = self._reading, moving.digest(line)
@@ -466,7 +443,8 @@ def _author(line: Line) -> str | None:
     return line.get("from") or line.get("agent")
 
 
-_REMEMBERED = frozenset({"agent", "layer", "run"})
-"""Kinds that write transactions cache."""
+_REMEMBERED = frozenset({"agent", "layer", "run"})  # kinds that write transactions cache
+
+_BETTER = {MAX: 'OR :value > "{}"', MIN: 'OR :value < "{}"', FILL: ""}  # conditions that replace a value
 
 _CONTRADICTS = "it contradicts itself or an existing item, so it cannot be stored"

@@ -17,7 +17,7 @@ from satchel.keep.corrections.log import CONFIRMED, SUPERSEDED
 from satchel.keep.fields import Codec, Field, read_uid
 from satchel.keep.kind import ItemKind, LineKind, Part
 from satchel.keep.kinds import IN_EXPORT_ORDER, KINDS
-from satchel.keep.moving import marks, windows
+from satchel.keep.moving import marks
 from satchel.keep.moving.reading import Reading
 from satchel.keep.names import check_author_name
 
@@ -147,11 +147,11 @@ _CORRECTION_KIND = LineKind(
 
 _DELIVERY_KIND = LineKind(
     "items delivered to an agent in one context window; its uid is derived from the window's fields",
-    windows.FIELDS,
-    (Part("items", "deliveries", "window_id", windows.ITEM_FIELDS),),
-    name=windows.NAME_OF_KIND,
+    marks.WINDOW_FIELDS,
+    (Part("items", "deliveries", "window_id", marks.DELIVERY_FIELDS),),
+    name=marks.DELIVERY,
     table="windows",
-    take=windows.take,
+    take=marks.take_window,
 )
 
 
@@ -159,6 +159,7 @@ def _with_pin(kind: ItemKind[Any]) -> LineKind:
     return replace(kind, parts=(*kind.parts, marks.pin_of(kind.kind))) if kind.kind.live else kind
 
 
+# all kinds in export order: an item comes after the items it refers to
 LINE_KINDS: dict[str, LineKind] = {
     kind.name: kind
     for kind in (
@@ -167,4 +168,3 @@ LINE_KINDS: dict[str, LineKind] = {
         *(_CORRECTION_KIND, _DELIVERY_KIND, marks.SEEN_KIND, marks.TEXT_KIND, marks.DOCUMENT_KIND),
     )
 }
-"""All kinds in export order: an item comes after the items it refers to."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -11,28 +11,22 @@ from satchel.base.errors import StoreDamaged
 from satchel.base.records import dataclass
 from satchel.keep.fields import FILL, MAX, MIN, SOFT, Field
 from satchel.keep.kind import Line, LineKind, Part
-from satchel.keep.moving import windows
+from satchel.keep.moving import marks
 from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.records import KindLines
 from satchel.store.damage import is_damaged
 from satchel.store.transaction import Row, Transaction, set_of
 
-SCHEMA = 1
-"""The schema version that this program writes, and the latest one it reads."""
+SCHEMA = 1  # the schema version that this program writes, and the latest one it reads
 
-HEADER = "satchel"
-"""The kind of a file's first line."""
+HEADER = "satchel"  # the kind of a file's first line
 
 DIGEST_BYTES = 16
 _PER_PAGE = 500
 
 
 def lines_of(transaction: Transaction, project_id: int, kind: str, numbers: Sequence[int]) -> dict[int, Line]:
-    """Return the lines of items by id, without those that no longer exist.
-
-    Raises:
-        StoreDamaged: an item holds damaged text.
-    """
+    """Return the lines of items by id, without those that no longer exist; refuse damaged ones."""
     plan = _plan(LINE_KINDS[kind])
     rows = transaction.all(
         f"{plan.select} WHERE i.project_id = :project AND i.id IN {set_of(numbers)} ORDER BY i.id",
@@ -56,13 +50,10 @@ def all_lines(
     *,
     damaged: list[str],
 ) -> Iterator[Line]:
-    """Yield a line for each item of a project that has not expired at ``now``, kind by kind, oldest first.
-
-    Items with damaged text are left out, and named in ``damaged``.
-    """
+    """Yield a line for each unexpired item of a project, oldest first; damaged items are named in ``damaged``."""
     for kind in kinds:
-        if kind == windows.NAME_OF_KIND:
-            yield from windows.all_lines(transaction, project_id)
+        if kind == marks.DELIVERY:
+            yield from marks.window_lines(transaction, project_id)
             continue
         plan = _plan(LINE_KINDS[kind])
         where, values = _condition(plan.kind, project_id, now)
@@ -95,10 +86,7 @@ def count(transaction: Transaction, project_id: int, now: int, kinds: Sequence[s
 
 
 def digest(line: Line) -> bytes:
-    """Return a digest of an item's content.
-
-    Ids are left out, and so is what is merged without a conflict: counters, reads, sightings, histories.
-    """
+    """Return a digest of an item's content, without ids and what is merged without a conflict, such as counters."""
     plan = _plan(LINE_KINDS[line["kind"]])
     return _hash(line, plan.apart, plan)
 
@@ -162,7 +150,6 @@ class _Plan:
     """Cached reading plan of a kind.
 
     Attributes:
-        shows: per field its name and its codec's ``show``.
         apart: the names that a digest leaves out; ``soft``: those a core digest also leaves out.
         sets: unordered lists of names.
         ignored: the names in ``apart`` that are not ids.
@@ -242,7 +229,6 @@ def _lines(transaction: Transaction, plan: _Plan, rows: Sequence[Row], damaged: 
 
 
 def _parts(transaction: Transaction, part: Part, owners: str, spoiled: set[int]) -> dict[int, list[Any]]:
-    """Return the parts of items by owner; owners of damaged ones go to ``spoiled``."""
     columns = ", ".join(field.expression for field in part.fields)
     own = "i.id" if part.parts else "NULL"
     order = "o" if part.order == "1" else part.order
@@ -270,3 +256,64 @@ def _parts(transaction: Transaction, part: Part, owners: str, spoiled: set[int])
                 by_number[number][inner.name] = listed
             spoiled |= {owner_of[number] for number in spoiled_parts}
     return by_owner
+
+
+Unresolved = tuple[int, str, bytes]  # a waiting link: the item's id, the field, and the uid of the target
+
+
+def unresolved_links(
+    kind: LineKind, number: int, uid: bytes, columns: dict[str, Any], links: Iterable[tuple[str, bytes]]
+) -> list[Unresolved]:
+    """Return the links of an item that wait; one marked ``is_own`` points at the item itself until then."""
+    own = [field for name, _ in links if (field := kind.field(name)).is_own]
+    columns.update({field.column_name: number for field in own})
+    return [(number, name, target) for name, target in links if target != uid]
+
+
+def record_links(
+    transaction: Transaction,
+    project_id: int,
+    kind: LineKind,
+    waiting: Sequence[Unresolved],
+    arrived: Mapping[bytes, int],
+) -> None:
+    """Record waiting links of items of a kind, and resolve those to items of the kind that arrived, by uid."""
+    transaction.many(
+        "INSERT INTO unresolved_links (project_id, kind, item_id, field, target) "
+        "VALUES (:project, :kind, :item, :field, :target) ON CONFLICT (kind, item_id, field) "
+        "DO UPDATE SET project_id = excluded.project_id, target = excluded.target",
+        [
+            {"project": project_id, "kind": kind.name, "item": number, "field": name, "target": target}
+            for number, name, target in waiting
+        ],
+    )
+    if transaction.one("SELECT 1 FROM unresolved_links WHERE project_id = :project LIMIT 1", {"project": project_id}):
+        _resolve(transaction, project_id, kind, arrived)
+
+
+def _resolve(transaction: Transaction, project_id: int, arrived_kind: LineKind, arrived: Mapping[bytes, int]) -> None:
+    waiting = transaction.all(
+        f"SELECT kind, item_id, field, target FROM unresolved_links "
+        f"WHERE project_id = :project AND target IN {set_of(arrived)}",
+        {"project": project_id},
+    )
+    for name, item, field_name, target in waiting:
+        kind = LINE_KINDS[name]
+        field = kind.field(field_name)
+        # skip fields of the same name that link to another table
+        if f"FROM {arrived_kind.table} n" not in field.expression:
+            continue
+        transaction.run(
+            f"UPDATE {kind.table} SET {field.column_name} = :number WHERE id = :item",
+            {"number": arrived[target], "item": item},
+        )
+        transaction.run(
+            "DELETE FROM unresolved_links WHERE kind = :kind AND item_id = :item AND field = :field",
+            {"kind": name, "item": item, "field": field_name},
+        )
+
+
+def forget_links(transaction: Transaction, kind: LineKind, number: int) -> None:
+    transaction.run(
+        "DELETE FROM unresolved_links WHERE kind = :kind AND item_id = :id", {"kind": kind.name, "id": number}
+    )

@@ -13,8 +13,7 @@ from satchel.keep.kind import Line, Part, Rows
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 
-_OF_PROJECT = frozenset({"sightings", "error_reports"})
-"""Tables of parts with a project_id column."""
+_OF_PROJECT = frozenset({"sightings", "error_reports"})  # tables of parts with a project_id column
 
 
 _Step = tuple[str, str, Codec, Read, bool, Show | None, bool, Any, bool]
@@ -52,17 +51,11 @@ class Reading:
     """State of reading one line.
 
     Attributes:
-        transaction: the batch's transaction.
-        project: the id of the local project.
-        workplace: the target workplace.
-        now: the time of the import, in milliseconds UTC.
         last_seq: of an import as written, the project's last change number where the lines come from.
         at: the age of the current item; names created for it get the same age.
-        notes: changes made to the line, for its reader.
         changed: whether the stored item differs from the line.
         is_by_agent: whether an agent imports: what persons wrote here stays.
         is_accepted: whether a person has accepted the lines; in others, authors that are persons are claims.
-        row: the columns read so far.
         links: fields that link to missing items, with their uids.
         new_layers: layers the project did not have; ``new_runs``: runs known only by name.
     """
@@ -85,7 +78,6 @@ class Reading:
         self.begin()
 
     def forget(self) -> None:
-        """Clear the caches after a rollback."""
         for cache in (self._runs, self._named, self._numbers):
             cache.clear()
 
@@ -100,7 +92,6 @@ class Reading:
         return int(written) if is_valid else new  # type: ignore[call-overload]
 
     def begin(self) -> None:
-        """Reset the state for the next line."""
         self.notes: list[str] = []
         self.changed = False
         self.row: dict[str, Any] = {}
@@ -108,7 +99,6 @@ class Reading:
         self.links: list[tuple[str, bytes]] = []
 
     def row_id(self, table: str, value: Any, field: str) -> int:
-        """Return the id of a tag, scope, category or layer, creating it on first use."""
         cached = self._named.get((table, value)) if isinstance(value, str) else None
         if cached is None:
             identifier = names.check_identifier(value, field)
@@ -118,14 +108,12 @@ class Reading:
         return cached[0]
 
     def file(self, value: Any, field: str) -> str:
-        """Return the canonical path of a file inside the project."""
         cached = self._files.get(value) if isinstance(value, str) else None
         if cached is None:
             cached = self._files[value] = names.check_file(value, self.workplace.files_root, field)
         return cached
 
     def agent(self, value: Any, field: str, *, acts: bool) -> int:
-        """Return the id of an agent, creating it on first use."""
         table = "agents" if acts else "addressees"
         cached = self._named.get((table, value)) if isinstance(value, str) else None
         if cached is None:
@@ -142,7 +130,6 @@ class Reading:
         return cached[0]
 
     def fields(self, fields: tuple[Field, ...], line: Line, row: dict[str, Any]) -> dict[str, Any]:
-        """Read the fields of a line into a row."""
         for name, column, codec, read, is_compared, show, required, default, says_default in _steps(fields):
             value = line.get(name)
             if value is None:
@@ -165,7 +152,6 @@ class Reading:
         return row
 
     def part_rows(self, part: Part, value: object) -> Rows:
-        """Read the rows of a part."""
         items = [value] if part.is_single else value
         if not isinstance(items, list):
             raise InvalidInput(f"its {part.name} is not a list", f"Give {part.name} as [...]")
@@ -195,7 +181,6 @@ class Reading:
         return list(once.values())
 
     def add_rows(self, part: Part, number: int, row: dict[str, Any], rows: Rows) -> None:
-        """Insert the rows of a part that are not stored yet."""
         if rows and part.same:
             columns = ", ".join(part.same)
             existing = set(
@@ -212,7 +197,6 @@ class Reading:
             self.transaction.add(part.table, {**one, part.owner: number, **of_project})
 
     def number_of(self, table: str, uid: str) -> int | None:
-        """Return the id of the item with a uid, or None."""
         cached = self._numbers.get((table, uid))
         if cached is None:
             row = self.transaction.one(
@@ -227,7 +211,6 @@ class Reading:
         return cached
 
     def run(self, name: str) -> int:
-        """Return the id of a run, creating a missing one as ended."""
         cached = self._runs.get(name)
         if cached is None:
             runs.check_run_id(name)

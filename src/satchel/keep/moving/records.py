@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import Enum
 from pathlib import Path
 
 from satchel.base.records import dataclass, field
@@ -14,8 +15,6 @@ class KindLines:
     """The lines of one kind.
 
     Attributes:
-        kind: such as ``decision``.
-        lines: their number.
         digest: of their content, the same in every store that holds the same.
     """
 
@@ -29,9 +28,7 @@ class Exported:
     """Result of an export.
 
     Attributes:
-        project: the project's name.
         lines: number of lines without header and end.
-        kinds: number and digest of the lines of each kind.
         damaged: the ids of items that were left out because their text is damaged.
     """
 
@@ -49,7 +46,6 @@ class Trouble:
         table: its kind of lines, or the other tool's table.
         row: its position, such as ``line 12`` or ``id 12``.
         reason: the problem, and what was done instead, if anything.
-        left_out: whether it was left out completely.
     """
 
     table: str
@@ -63,14 +59,8 @@ class Arriving:
     """Input of an import: lines, and the rows that could not be read.
 
     Attributes:
-        source: the file.
         name: the name of the source, whose states are the base of later merges.
-        format: its format.
-        project: the source's project, if it names one.
-        lines: each with the table and row it came from.
-        troubles, notes: findings while reading; complete once the lines are exhausted.
         not_taken: tables with rows that have no counterpart here, and how many rows.
-        total: number of lines, or 0 if unknown.
         written_at: when it was written, in milliseconds UTC; None if that says nothing about the age of its items.
         header, end: the first and the last line of an export; the end is None before it was read.
     """
@@ -95,8 +85,6 @@ class ImportConflict:
 
     Attributes:
         ref: its local short id, or its uid if its kind has none.
-        item: its title.
-        reason: which state won.
     """
 
     ref: str
@@ -109,13 +97,7 @@ class KindImported:
     """Import counts of one kind.
 
     Attributes:
-        kind: such as ``decision``.
-        rows: number read.
-        added: number of new items.
-        updated: number of existing items that changed.
         present: number of items that existed already or are newer here.
-        conflicts: number of items changed on both sides.
-        left_out: number that could not be imported.
     """
 
     kind: str
@@ -132,14 +114,7 @@ class Imported:
     """Result of an import or its preview.
 
     Attributes:
-        source: the file.
-        format: its format.
-        source_project: the source's project, if it names one.
-        kinds: the counts of each kind.
-        conflicts: the items changed on both sides.
         troubles: rows not imported completely, important kinds first; at most 10,000.
-        more_troubles: number of further troubles.
-        notes: other remarks.
         not_taken: tables with rows that have no counterpart here, and how many rows.
         done: False for a preview.
     """
@@ -157,7 +132,6 @@ class Imported:
 
     @property
     def is_incomplete(self) -> bool:
-        """Return whether anything was left out."""
         return any(kind.left_out for kind in self.kinds) or any(trouble.left_out for trouble in self.troubles)
 
 
@@ -166,13 +140,9 @@ class ImportedAsWritten:
     """Result of an import as written.
 
     Attributes:
-        source: the file.
-        source_project: the source's project, if it names one.
         kinds: number and digest of the lines of each kind that the project holds now.
         exported: the same of the source.
         differing: the kinds that are not the same on both sides.
-        troubles: lines not imported completely; at most 10,000.
-        more_troubles: number of further troubles.
     """
 
     source: Path
@@ -182,3 +152,29 @@ class ImportedAsWritten:
     differing: tuple[str, ...]
     troubles: tuple[Trouble, ...]
     more_troubles: int
+
+
+class Outcome(Enum):
+    ADDED = "added"
+    UPDATED = "updated"
+    PRESENT = "present"
+    KEPT = "kept"
+    CONFLICT = "conflict"
+    LEFT_OUT = "left_out"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Verdict on one line.
+
+    Attributes:
+        outcome: ``kept`` if the local state is newer, ``conflict`` if both sides changed; both states are then kept
+            and ``note`` names the winner.
+        note: a remark, or the reason it was left out.
+    """
+
+    kind: str
+    uid: str
+    ref: str | None
+    outcome: Outcome
+    note: str | None = None

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
-from satchel.base.clock import iso
-from satchel.base.errors import Conflict, InvalidInput, NotFound, StoreDamaged, unknown_name
+from satchel.base.clock import iso, parse_time
+from satchel.base.errors import (
+    Conflict,
+    InvalidInput,
+    NotFound,
+    SatchelError,
+    StoreDamaged,
+    StoreForeign,
+    StoreNewer,
+    unknown_name,
+)
 from satchel.base.records import replace
 from satchel.keep import projects
 from satchel.keep.kind import Line, called
 from satchel.keep.messages import updates as messages
 from satchel.keep.moving import lines as moving
-from satchel.keep.moving import windows
-from satchel.keep.moving.files import END, read_lines
+from satchel.keep.moving import marks
 from satchel.keep.moving.kinds import LINE_KINDS
+from satchel.keep.moving.lines import HEADER, SCHEMA
 from satchel.keep.moving.records import (
     Arriving,
     Exported,
@@ -30,21 +39,135 @@ from satchel.keep.moving.records import (
     KindLines,
     Trouble,
 )
-from satchel.keep.moving.taking import PER_TRANSACTION, Outcome, Taking, Verdict
+from satchel.keep.moving.taking import PER_TRANSACTION, Outcome, Taking
 from satchel.keep.projects import NOTHING_YET, Service, Workplace
 from satchel.keep.sessions import standing
 from satchel.keep.sessions.actors import record_action, record_passage, require_person
 from satchel.redaction import redact
 from satchel.store.transaction import Transaction
 
-Progress = Callable[[int, int], None]
-"""Called with the lines done and the total."""
+END = "end"  # the kind of a complete file's last line
 
+_REMEDY = "Name a file written by `satchel export`, or give the tool with --from"
+_MAX_LINE_BYTES = 64 << 20
+_MAX_HEADER_BYTES = 1 << 16
+STANDARD_INPUT = Path("standard input")
+
+
+def header_of(file: Path) -> Line | None:
+    try:
+        with file.open("rb") as stream:
+            return _header(stream)
+    except (FileNotFoundError, IsADirectoryError):
+        return None if file.is_dir() else _not_there(file)
+    except OSError as error:
+        raise SatchelError(f"{file} cannot be read: {error.strerror}", "Check its permissions") from error
+
+
+def _header(stream: BinaryIO) -> Line | None:
+    first = stream.readline(_MAX_HEADER_BYTES)
+    try:
+        line = json.loads(first.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return None
+    return line if isinstance(line, dict) and line.get("kind") == HEADER else None
+
+
+def _not_there(file: Path) -> NoReturn:
+    raise NotFound(f"there is no file {file}", _REMEDY)
+
+
+def read_lines(file: Path, stream: BinaryIO | None = None) -> Arriving:
+    """Read what ``satchel export`` wrote, line by line: from a file, or from a stream that ``file`` names."""
+    header = header_of(file) if stream is None else _header(stream)
+    if header is None:
+        raise StoreForeign(f"{file} is not an export: its first line is not of kind {HEADER!r}", _REMEDY)
+    schema = header.get("schema")
+    if not isinstance(schema, int) or schema < 1:
+        raise StoreForeign(f"{file} has no schema version", f"This program reads up to {SCHEMA}")
+    if schema > SCHEMA:
+        raise StoreNewer(
+            f"{file} has lines of schema {schema}, and this program reads up to {SCHEMA}",
+            "Nothing was imported; update Satchel",
+        )
+    header_project = header.get("project")
+    project = header_project if isinstance(header_project, dict) else {}
+    name, uid = project.get("name"), project.get("uid")
+    count, exported = header.get("lines"), header.get("exported_at")
+    try:
+        written = parse_time(exported, 0) if isinstance(exported, str) else None
+    except SatchelError:
+        written = None
+    arriving = Arriving(
+        source=file,
+        name=f"export of {uid}" if isinstance(uid, str) and len(uid) == 32 else "export",
+        format=f"lines of schema {schema}",
+        project=name if isinstance(name, str) else None,
+        lines=iter(()),
+        total=count if isinstance(count, int) else 0,
+        written_at=written,
+        header=header,
+    )
+    arriving.lines = _lines(file, stream, arriving)
+    return arriving
+
+
+def _lines(file: Path, source: BinaryIO | None, arriving: Arriving) -> Iterator[tuple[str, str, Line]]:
+    read = 0
+    with file.open("rb") if source is None else nullcontext(source) as stream:
+        if source is None:
+            stream.readline(_MAX_HEADER_BYTES)
+        number = 1
+        while raw := stream.readline(_MAX_LINE_BYTES):
+            number += 1
+            row = f"line {number}"
+            if not raw.endswith(b"\n") and len(raw) == _MAX_LINE_BYTES:
+                arriving.troubles.append(Trouble("line", row, f"it is longer than {_MAX_LINE_BYTES >> 20} MB"))
+                _skip_line(stream)
+                continue
+            if not raw.strip():
+                continue
+            try:
+                line = json.loads(raw.decode("utf-8"))
+                if not isinstance(line, dict):
+                    raise ValueError("it is not an object")
+            except (ValueError, RecursionError) as error:
+                is_cut = not raw.endswith(b"\n")
+                reason = "the file is truncated in this line" if is_cut else f"it cannot be read: {_reason(error)}"
+                arriving.troubles.append(Trouble("line", row, reason))
+                continue
+            kind = line.get("kind")
+            if kind == END:
+                arriving.end = line
+                continue
+            if kind == HEADER:
+                # concatenated files are read as one
+                continue
+            read += 1
+            yield str(kind)[:60], row, line
+    if arriving.end is None:
+        reason = f"the file is truncated: the end line is missing after {read:,} lines"
+        arriving.troubles.append(Trouble("file", "its end", reason))
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start + 1} is not UTF-8"
+    return str(error) if not isinstance(error, RecursionError) else "it is nested too deeply"
+
+
+def _skip_line(stream: BinaryIO) -> None:
+    while (rest := stream.readline(_MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
+        pass
+
+
+Progress = Callable[[int, int], None]  # called with the lines done and the total
+
+# substrings of kinds and tables whose troubles are listed first, in this order
 _IMPORTANT = ("decision", "constraint", "error", "entry", "orchestration", "strateg", "package", "message")
-"""Substrings of kinds and tables whose troubles are listed first, in this order."""
 
 _ONLY_AS_WRITTEN = frozenset(name for name, kind in LINE_KINDS.items() if kind.only_as_written)
-_AS_WRITTEN = tuple(name for name in LINE_KINDS if name != windows.NAME_OF_KIND)
+_AS_WRITTEN = tuple(name for name in LINE_KINDS if name != marks.DELIVERY)
 
 _MAX_SEQ = 2**53
 _MAX_TROUBLES = 10_000
@@ -60,12 +183,7 @@ class Moving(Service):
         """Write all items of the project as JSON lines.
 
         Everything is read in one snapshot. Expired items and machine-specific data are left out: claims, client
-        windows, processes and folders.
-
-        Args:
-            target: the stream to write to.
-            kinds: the kinds to export, of :data:`satchel.keep.moving.kinds.LINE_KINDS`; None exports all.
-            progress: called with the number of lines done.
+        windows, processes and folders. ``kinds`` are of :data:`satchel.keep.moving.kinds.LINE_KINDS`; None is all.
 
         Raises:
             InvalidInput: a kind is unknown.
@@ -120,14 +238,7 @@ class Moving(Service):
         Importing it again updates the same items, matched by uid. Authors that are persons are claims, as in
         "ann (imported)"; an agent's import changes nothing that persons wrote here.
 
-        Args:
-            file: the export file.
-            stream: read in its place; ``file`` then only names it.
-            dry_run: only report what would happen.
-            progress: called with the number of lines done.
-
-        Returns:
-            Counts per kind, conflicts and troubles.
+        ``stream`` is read in place of the file, which then only names it; ``dry_run`` only reports what would happen.
 
         Raises:
             NotFound, StoreForeign, StoreNewer: the file is missing, not an export, or written by a newer version;
@@ -142,11 +253,6 @@ class Moving(Service):
 
         Unlike :meth:`import_file` this takes what the lines say of persons as true: pins, what they have seen, and
         which shared texts they have accepted. Afterwards the lines of both sides are compared.
-
-        Args:
-            file: the export file.
-            stream: read in its place; `file` then only names it.
-            progress: called with the number of lines done.
 
         Raises:
             Conflict: the project is not empty.
@@ -163,9 +269,6 @@ class Moving(Service):
 
         If an item was changed on both sides since they were last in step, the later state wins, the other one is kept,
         and all agents get a message.
-
-        Raises:
-            The errors of the reader.
         """
         is_by_agent = not standing.standing_of(self._workplace.caller).may_pass
         if dry_run:
@@ -179,8 +282,6 @@ class Moving(Service):
 
 
 class _Import:
-    """A single import."""
-
     def __init__(self, workplace: Workplace, arriving: Arriving, is_by_agent: bool = False) -> None:
         self._workplace = workplace
         self._is_by_agent = is_by_agent
@@ -196,15 +297,9 @@ class _Import:
         taking = Taking(
             work, source=arriving.name, now=now, written_at=arriving.written_at, is_by_agent=self._is_by_agent
         )
-        done = 0
-        lines = (one for one in arriving.lines if one[2].get("kind") not in _ONLY_AS_WRITTEN)
-        while batch := list(islice(lines, PER_TRANSACTION)):
+        for batch in self._batches(_ONLY_AS_WRITTEN, progress):
             with work.engine.write() as transaction:
-                project = projects.ensure(transaction, work, now)
-                self._take(transaction, project.id, taking, batch)
-            done += len(batch)
-            if progress is not None:
-                progress(done, max(done, arriving.total))
+                self._take(transaction, projects.ensure(transaction, work, now).id, taking, batch)
         if self._conflicts:
             self._tell(now)
         for trouble in arriving.troubles:
@@ -218,7 +313,7 @@ class _Import:
             raise InvalidInput(
                 f"{arriving.source} is no export of a whole project", "Write it with `satchel export`, without --kinds"
             )
-        now, done = work.clock(), 0
+        now = work.clock()
         with work.engine.without_deadline(), work.engine.write() as transaction:
             project = projects.ensure(transaction, work, now)
             if moving.count(transaction, project.id, 0):
@@ -229,12 +324,8 @@ class _Import:
             last_seq = min(max(last_seq, 0), _MAX_SEQ)
             transaction.next_seq(project.id, last_seq)
             taking = Taking(work, source=arriving.name, now=now, written_at=arriving.written_at, last_seq=last_seq)
-            lines = (one for one in arriving.lines if one[2].get("kind") != windows.NAME_OF_KIND)
-            while batch := list(islice(lines, PER_TRANSACTION)):
+            for batch in self._batches({marks.DELIVERY}, progress):
                 self._take(transaction, project.id, taking, batch)
-                done += len(batch)
-                if progress is not None:
-                    progress(done, max(done, arriving.total))
             exported = _digests(arriving.end)
             if exported is None:
                 raise StoreDamaged(
@@ -257,20 +348,26 @@ class _Import:
             self._more,
         )
 
+    def _batches(self, left_out: Collection[str], progress: Progress | None) -> Iterator[list[tuple[str, str, Line]]]:
+        lines = (one for one in self._arriving.lines if one[2].get("kind") not in left_out)
+        done = 0
+        while batch := list(islice(lines, PER_TRANSACTION)):
+            yield batch
+            done += len(batch)
+            if progress is not None:
+                progress(done, max(done, self._arriving.total))
+
     def _take(
         self, transaction: Transaction, project_id: int, taking: Taking, batch: Sequence[tuple[str, str, Line]]
     ) -> None:
         verdicts = taking.take(transaction, project_id, [line for _, _, line in batch])
         for (table, row, line), verdict in zip(batch, verdicts, strict=True):
-            self._note(table, row, called(line), verdict)
-
-    def _note(self, table: str, row: str, called: str, verdict: Verdict) -> None:
-        self._outcomes.setdefault(verdict.kind, Counter())[verdict.outcome] += 1
-        if verdict.outcome is Outcome.CONFLICT:
-            if len(self._conflicts) < _MAX_TROUBLES:
-                self._conflicts.append(ImportConflict(verdict.ref or verdict.uid, called, verdict.note or ""))
-        elif verdict.note is not None:
-            self._trouble(Trouble(table, row, verdict.note, left_out=verdict.outcome is Outcome.LEFT_OUT))
+            self._outcomes.setdefault(verdict.kind, Counter())[verdict.outcome] += 1
+            if verdict.outcome is Outcome.CONFLICT:
+                if len(self._conflicts) < _MAX_TROUBLES:
+                    self._conflicts.append(ImportConflict(verdict.ref or verdict.uid, called(line), verdict.note or ""))
+            elif verdict.note is not None:
+                self._trouble(Trouble(table, row, verdict.note, left_out=verdict.outcome is Outcome.LEFT_OUT))
 
     def _trouble(self, trouble: Trouble) -> None:
         if len(self._troubles) >= _MAX_TROUBLES:
@@ -307,8 +404,7 @@ class _Import:
         if taking.new_layers:
             notes.append(f"new layers: {', '.join(taking.new_layers.values())}")
         if taking.new_runs:
-            run_names = ", ".join(taking.new_runs)
-            notes.append(f"runs known only by name, created as ended: {run_names}")
+            notes.append(f"runs known only by name, created as ended: {', '.join(taking.new_runs)}")
         return Imported(
             source=arriving.source,
             format=arriving.format,

@@ -12,13 +12,10 @@ from satchel.keep.kind import Line
 from satchel.keep.texts import storable_json
 from satchel.store.transaction import Transaction, set_of
 
-SHARED = "shared"
-"""The source name of the text in the repository."""
+SHARED = "shared"  # the source name of the text in the repository
 
 
 class Judgement(Enum):
-    """Verdict on an incoming state of an existing item."""
-
     PRESENT = "present"
     TAKE = "take"
     KEEP_OURS = "keep ours"
@@ -26,11 +23,7 @@ class Judgement(Enum):
 
 
 def judge(local: bytes, base: bytes | None, incoming: bytes, *, is_known: bool) -> Judgement:
-    """Decide between the local and an incoming state, given their digests.
-
-    ``base`` is the digest of the local state when it was last in step with the source; ``is_known`` marks a state seen
-    before, an old copy.
-    """
+    """Decide between two states by their digests; ``base`` is the one last in step, ``is_known`` marks an old copy."""
     if incoming == local or is_known:
         return Judgement.PRESENT
     if base is None:
@@ -41,10 +34,7 @@ def judge(local: bytes, base: bytes | None, incoming: bytes, *, is_known: bool) 
 
 
 class State(NamedTuple):
-    """A state seen before.
-
-    ``in_step`` tells whether it was the local state when last in step with the source; ``row`` is its row id.
-    """
+    """A state seen before; ``in_step`` tells whether it was the local state when last in step with the source."""
 
     digest: bytes
     source: int
@@ -58,8 +48,6 @@ class Source:
     """A source of states.
 
     Attributes:
-        id: its row id.
-        round: the number of this import from it.
         is_ordered: whether this import is later than the previous one; otherwise it may be an older copy.
     """
 
@@ -86,7 +74,6 @@ def open_source(transaction: Transaction, project_id: int, name: str, written_at
 
 
 def states_of(transaction: Transaction, project_id: int, uids: Iterable[bytes]) -> dict[bytes, list[State]]:
-    """Return the states seen of some items, by uid."""
     wanted = set(uids)
     rows = transaction.all(
         "SELECT uid, digest, source_id, in_step, round, id FROM moving_states "
@@ -155,8 +142,6 @@ class KeptState:
     Attributes:
         source: the source at that time, such as ``export of 0123...``; ``shared`` is the text in the repository.
         is_ours: whether it was the local state; otherwise it came from the source.
-        kept_at: when it lost, in milliseconds UTC.
-        line: its content as a line.
     """
 
     source: str
@@ -193,7 +178,6 @@ def store_losing(
 
 
 def forget_losing(transaction: Transaction, project_id: int, uid: str, kept_at: int) -> None:
-    """Delete the states of an item that lost at a time."""
     transaction.run(
         "DELETE FROM kept_states WHERE project_id = :project AND uid = :uid AND created_at = :at",
         {"project": project_id, "uid": bytes.fromhex(uid), "at": kept_at},
@@ -201,7 +185,6 @@ def forget_losing(transaction: Transaction, project_id: int, uid: str, kept_at: 
 
 
 def kept_of(transaction: Transaction, project_id: int, table: str, number: int) -> tuple[KeptState, ...]:
-    """Return the losing states of an item, latest first."""
     rows = transaction.all(
         f"""
         SELECT s.name, k.is_ours, k.created_at, k.line FROM kept_states k JOIN moving_sources s ON s.id = k.source_id
@@ -214,7 +197,6 @@ def kept_of(transaction: Transaction, project_id: int, table: str, number: int) 
 
 
 def forget(transaction: Transaction, project_id: int, uid: bytes) -> None:
-    """Delete the recorded states of a deleted item."""
     of_item = "project_id = :project AND uid = :uid"
     values = {"project": project_id, "uid": uid}
     transaction.run(f"DELETE FROM moving_states WHERE mark = {_mark(uid)} AND {of_item}", values)

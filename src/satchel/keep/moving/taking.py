@@ -11,22 +11,20 @@ from satchel.keep.moving import states
 from satchel.keep.moving.batches import Batch
 from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.reading import Reading
+from satchel.keep.moving.records import Outcome, Verdict
 from satchel.keep.moving.states import Source
-from satchel.keep.moving.verdicts import Outcome, Verdict
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 
+# number of lines per transaction: other writers wait for one such batch, and finished batches stay committed
 PER_TRANSACTION = 1_000
-"""Number of lines per transaction: other writers wait for one such batch, and finished batches stay committed."""
 
 
 class Taking:
     """An import of lines from one source.
 
     Args:
-        workplace: the target.
         source: name of the source; a merge is based on the state last in step with it.
-        now: the time of the import, in milliseconds UTC; None reads the clock.
         written_at: when the lines were written, in milliseconds UTC; None if unknown, so they may be older than others.
         is_ordered: whether lines are never older than earlier ones unless seen before; None decides by ``written_at``.
         decided: whether a person decided that the incoming state wins as it is; the replaced state is kept.
@@ -63,7 +61,6 @@ class Taking:
         self._source: Source | None = None
 
     def take(self, transaction: Transaction, project_id: int, lines: Sequence[Line]) -> list[Verdict]:
-        """Import lines within a write transaction and return a verdict for each, in order."""
         if self._source is None:
             opened = states.open_source(transaction, project_id, self._name, self._written_at)
             is_ordered = opened.is_ordered if self._is_ordered is None else self._is_ordered

@@ -6,9 +6,8 @@ from satchel.base.lazy import exported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from satchel.keep.patterns.masking import mask
-    from satchel.keep.patterns.signing import signature
+    from satchel.keep.patterns.signing import mask, signature
 
 __all__ = ["mask", "signature"]
 
-__getattr__ = exported(__name__, "masking", "signing")
+__getattr__ = exported(__name__, "signing")

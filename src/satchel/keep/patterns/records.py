@@ -9,22 +9,18 @@ from satchel.base.records import dataclass
 from satchel.find.kind import Kind, read_number
 from satchel.store.transaction import Row, Rows, Transaction, set_of
 
-STATES = ("active", "confirmed", "demoted")
-"""The states of a solution, stored by their position, from 1."""
+STATES = ("active", "confirmed", "demoted")  # the states of a solution, stored by their position, from 1
 
 ACTIVE, CONFIRMED, DEMOTED = 1, 2, 3
 
-STANDINGS = ("known", "tentative", "weak", "observed")
-"""Standings by confidence, best first."""
+STANDINGS = ("known", "tentative", "weak", "observed")  # standings by confidence, best first
 
+# the lowest confidence, in tenths, of each standing; below WEAK a solution is only observed
 KNOWN, TENTATIVE, WEAK = 7, 5, 3
-"""The lowest confidence, in tenths, of each standing; below WEAK a solution is only observed."""
 
-LEAST, FIRST, MOST = 1, TENTATIVE, 10
-"""The bounds of a confidence in tenths, and its initial value."""
+LEAST, FIRST, MOST = 1, TENTATIVE, 10  # the bounds of a confidence in tenths, and its initial value
 
-CONFIRMATION, FAILURE = 1, 2
-"""Tenths that a confirmation adds to the confidence, and that a failure subtracts."""
+CONFIRMATION, FAILURE = 1, 2  # tenths that a confirmation adds to the confidence, and that a failure subtracts
 
 DEFAULT_TTL_DAYS = 90
 
@@ -32,7 +28,6 @@ SOLUTION_LETTER = "y"
 
 
 def solution_number(ref: object) -> int:
-    """Return the number of a solution's short id, with or without its letter."""
     return read_number(ref, SOLUTION_LETTER, "a solution")
 
 
@@ -74,12 +69,10 @@ class Solution:
 
     @property
     def pattern(self) -> str:
-        """Return the short id of its error pattern."""
         return Kind.ERROR_PATTERN.ref(self.pattern_id)
 
     @property
     def standing(self) -> str:
-        """Return one of :data:`STANDINGS`."""
         reached = (self.confidence >= least for least in (KNOWN, TENTATIVE, WEAK))
         return next((name for name, is_so in zip(STANDINGS, reached, strict=False) if is_so), STANDINGS[-1])
 
@@ -184,30 +177,28 @@ class ErrorPatternPage(KeptPage[ErrorPattern]):
         return self.items
 
 
+# columns of `error_patterns p` for pattern_of
 COLUMNS = """
     p.id, p.uid, p.seq, p.pattern_hash, p.error_type, p.message, p.example, p.lang, p.occurrences, p.ttl_days,
     p.last_seen, p.expires_at, p.created_at
 """
-"""Columns of ``error_patterns p`` for :func:`pattern_of`."""
 
+# columns of SOLUTION_SOURCE for solution_of
 SOLUTION_COLUMNS = """
     s.id, s.uid, s.seq, s.pattern_id, s.solution, s.confidence, s.confirmed, s.failed, s.state, a.name, s.created_at,
     s.updated_at
 """
-"""Columns of :data:`SOLUTION_SOURCE` for :func:`solution_of`."""
 
 SOLUTION_SOURCE = "error_solutions s LEFT JOIN agents a ON a.id = s.agent_id"
 
 
 def pattern_of(row: Row, solutions: Sequence[Solution], *, score: float | None = None) -> ErrorPattern:
-    """Build a record from a row of :data:`COLUMNS`, which are in field order."""
     number, uid, *rest = row
     rest += [tuple(solutions), score]
     return ErrorPattern(number, uid.hex(), *rest)
 
 
 def solution_of(row: Row) -> Solution:
-    """Build a record from a row of :data:`SOLUTION_COLUMNS`, which are in field order."""
     number, uid, seq, pattern, text, confidence, confirmed, failed, state, *rest = row
     return Solution(number, uid.hex(), seq, pattern, text, confidence, confirmed, failed, STATES[state - 1], *rest)
 
@@ -215,7 +206,6 @@ def solution_of(row: Row) -> Solution:
 def solutions_of(
     transaction: Transaction, project_id: int, patterns: Sequence[int], least: int
 ) -> dict[int, list[Solution]]:
-    """Return the solutions of patterns by pattern number, best confirmed first."""
     return by_pattern(ask_solutions(transaction, project_id, patterns, least))
 
 
@@ -231,7 +221,6 @@ def ask_solutions(transaction: Transaction, project_id: int, patterns: Sequence[
 
 
 def by_pattern(solutions: Rows) -> dict[int, list[Solution]]:
-    """Group solutions by pattern number, best confirmed first."""
     groups: dict[int, list[Solution]] = {}
     for solution in sorted(map(solution_of, solutions.all()), key=lambda one: one.rank):
         groups.setdefault(solution.pattern_id, []).append(solution)

@@ -8,20 +8,17 @@ from itertools import takewhile
 
 from satchel.base.lazy import lazy_regex
 from satchel.base.records import dataclass, replace
-from satchel.keep.patterns.headlines import is_wrapping
-from satchel.keep.patterns.noise import is_noise, unwrapped, without_advice
+from satchel.keep.patterns.noise import is_noise, is_wrapping, unwrapped, without_advice
 from satchel.keep.patterns.stacks import without_stacks
 
+# generic words: a type made only of these does not distinguish errors
 _GENERAL = frozenset(
     "error exception panic fatal failure fail failed err unknown runtime uncaught unhandled throwable crash e".split()
 )
-"""Generic words: a type made only of these does not distinguish errors."""
 
+# Number of words that make a first line sufficient: lines at the same depth are then advice, notes and other output.
+# With 4, changed words of the cause were left out of pairs (precision .936 instead of .956).
 _TELLING = 6
-"""Number of words that make a first line sufficient: lines at the same depth are then advice, notes and other output.
-
-With 4, changed words of the cause were left out of pairs (precision .936 instead of .956).
-"""
 
 _CAUSED = "The above exception was the direct cause"
 
@@ -32,7 +29,6 @@ class OutputError:
 
     Attributes:
         error_type: unqualified; empty if the output names none or only a generic one.
-        message: the lines of the message.
         is_headed: whether the output names it an error; otherwise the message is everything that is not noise.
         is_panic: whether a program stopped itself; the place then says more than the message.
     """
@@ -56,11 +52,7 @@ def plain_type(error_type: str) -> str:
 
 
 def read(text: str) -> OutputError:
-    """Return the error that an output reports.
-
-    Of several errors it is the first one; of a chain of Python exceptions the one raised last; of a JVM chain the
-    innermost cause, unless that only repeats the error.
-    """
+    """Return the first error of an output; of a chain, the Python exception raised last or the innermost JVM cause."""
     lines = unwrapped(text)
     is_python = any("Traceback (most recent call last)" in line or _python_frame().match(line) for line in lines)
     is_pytest = any(line.startswith("E   ") for line in text.splitlines())

@@ -13,8 +13,7 @@ from satchel.find.kind import Kind
 from satchel.keep import expiry, projects, runs
 from satchel.keep.loop_scope import LoopScope
 from satchel.keep.names import check_agent, check_identifier
-from satchel.keep.patterns import loops, meeting, updates
-from satchel.keep.patterns.preparing import prepare
+from satchel.keep.patterns import reports, updates
 from satchel.keep.patterns.records import (
     KNOWN,
     ErrorPattern,
@@ -24,18 +23,18 @@ from satchel.keep.patterns.records import (
     Solution,
     solution_number,
 )
+from satchel.keep.patterns.reports import prepare
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import acting
 from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import check_content
 
 if TYPE_CHECKING:
-    from satchel.keep.patterns.queries import ErrorFilters
+    from satchel.keep.patterns.kind import ErrorFilters
     from satchel.store.transaction import Transaction
 
 
-_MAX_NAMED = 5
-"""Maximum number of solutions listed in an error."""
+_MAX_NAMED = 5  # maximum number of solutions listed in an error
 
 _BY_NAMES = "it was imported without the names in its message, so it may be about another name"
 
@@ -99,12 +98,12 @@ class Patterns(Service):
             project = projects.ensure(transaction, work, now)
             actor = acting(transaction, work, project.id, agent, now, task_id=task_id)
             author = actor.number
-            recorded_error = meeting.record(transaction, project.id, new, now, agent=author, session=actor.session)
+            recorded_error = reports.record(transaction, project.id, new, now, agent=author, session=actor.session)
             number, is_new = recorded_error.number, recorded_error.is_new
             recorded, is_changed = None, is_new
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
             loop = LoopScope(project.id, run.id, task_id, loop_id, author, actor.session)
-            loops.note(transaction, loop, number, now)
+            updates.note(transaction, loop, number, now)
             notes = (
                 *new.notes,
                 *run.notes,
@@ -115,8 +114,8 @@ class Patterns(Service):
                 fix, is_fix_new, more = updates.solve(
                     transaction, project.id, number, new.solution, author, now, session=actor.session
                 )
-                loops.settle(transaction, loop, number, fix)
-                loops.settle_of(transaction, project.id, number, fix, author)
+                updates.settle(transaction, loop, number, fix)
+                updates.settle_of(transaction, project.id, number, fix, author)
                 recorded = updates.load_solution(transaction, project.id, fix)
                 notes, is_changed = (*notes, *more), is_new or is_fix_new
             if is_changed:
@@ -163,7 +162,7 @@ class Patterns(Service):
             )
             if is_new:
                 updates.index(transaction, existing.id, is_new=False)
-            loops.settle_of(transaction, project.id, existing.id, number, author)
+            updates.settle_of(transaction, project.id, existing.id, number, author)
             return replace(updates.load_solution(transaction, project.id, number), notes=(*fix.notes, *notes))
 
     def outcome(self, solution: str | int, helped: bool, *, agent: str | None = None) -> Solution:
@@ -205,7 +204,7 @@ class Patterns(Service):
                 transaction, project.id, number, author, now, session=actor.session, helped=helped
             )
             if helped:
-                loops.settle_of(transaction, project.id, pattern, number, author)
+                updates.settle_of(transaction, project.id, pattern, number, author)
             stands = updates.load_solution(transaction, project.id, number)
             return stands if is_news else replace(stands, notes=(_counted_note(stands, actor, helped=helped),))
 
@@ -220,10 +219,10 @@ class Patterns(Service):
             InvalidInput: the id or the status is invalid.
             NotFound: the project has no such error, or it has expired.
         """
-        from satchel.keep.patterns import queries
+        from satchel.keep.patterns import kind
 
         work = self._workplace
-        key, least = _pattern_key(pattern), queries.least_shown(status)
+        key, least = _pattern_key(pattern), kind.least_shown(status)
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
             error = updates.load(transaction, project.id, key, work.clock(), least)
@@ -242,13 +241,13 @@ class Patterns(Service):
         """
         # imported here: writers do not need lists
         from satchel.keep import lists
-        from satchel.keep.patterns.queries import LISTING
+        from satchel.keep.patterns.kind import LISTING
 
         return lists.find(self._workplace, LISTING, ErrorPatternPage, filters)
 
 
 def _similar(
-    transaction: Transaction, project_id: int, pattern: ErrorPattern, now: int, recorded: meeting.Recorded
+    transaction: Transaction, project_id: int, pattern: ErrorPattern, now: int, recorded: reports.Recorded
 ) -> tuple[SimilarError, ...]:
     # imported here: a known error needs no search
     from satchel.keep.patterns.similar import similar_to

@@ -2,30 +2,163 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cache
 
-from satchel.base.records import NamedTuple
+from satchel.base.lazy import lazy_regex
+from satchel.base.records import NamedTuple, dataclass
 from satchel.find import search
 from satchel.find.kind import Kind
 from satchel.find.likeness import text_likeness, words_of
 from satchel.find.query import parse
 from satchel.find.scopes import Scope
-from satchel.find.words import STOP_WORDS, words_in
-from satchel.keep.patterns.containing import VAGUE, Wording, matching_words, names_of
+from satchel.find.words import STOP_WORDS, identifier_parts, words_in
 from satchel.keep.patterns.records import TENTATIVE, ErrorPattern, SimilarError, solutions_of
+from satchel.keep.patterns.saying import read
 from satchel.store.transaction import Transaction, set_of
 
-MOST = 3
-"""Maximum number of similar errors."""
+_MOST_LINES, _MOST_CHARS = 3, 300  # limits of a short report
 
-LEAST = 60
-"""Minimum percentage of common telling words."""
+_LEAST = 2  # minimum number of words that match
 
-_MOST_OWN = 15
-"""Maximum percentage of the words of the shorter message that the longer does not have."""
+_MANY = 4  # so many telling words suffice in a short output, whatever else it names
 
-_LOOKED_AT = 20
-"""Number of search results compared word by word."""
+_PREFIX = 4  # words of so many letters also match longer ones that begin with them: expect, expected
+
+# words that reports have in common: what went wrong in general, and the names of tools
+VAGUE = frozenset(
+    """
+    absent alias already argument bad both break breaks broken build builds call called class code command compile
+    conflict conflicts crash crashed crashes declined define defined delete different error errors exception exist
+    existing exists exit extension expect expected fail failed failing fails failure fatal file files find finds fix
+    found function get gets getting give gives given got import imported importing incompatible instead install
+    installed installing invalid issue lack lacking lacks library link links load loading make method miss missing
+    module modules name named need needed needs new nothing occurred one output package packages parameter problem
+    program project property raise raised raises receive received recognized refuse refused reject rejected report
+    request requested require required requires resolve resolved return returned returns run running script see set
+    show start started status stop stopped symbol system table test testing tests throw throws try trying two type
+    unable undefined uninitialized unknown unresolved unsupported use used user uses using value variable version
+    versions via want wants warning work works write wrong yet bash bundler bundle cargo clang cmake compose
+    composer conda curl deno docker dotnet elixir eslint flask gcc git go golang gradle gradlew helm java javac
+    javascript jest kubectl ld linker make maven mix mvn mypy node npm npx php pip pnpm poetry pytest python rails
+    rake ruby ruff rust rustc shell sqlalchemy sqlite terraform tox tsc typescript uv vite vitest webpack yarn
+    django numpy jinja
+    """.split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """An error as it was reported."""
+
+    error_type: str
+    text: str
+    message: str
+
+    @property
+    def is_short(self) -> bool:
+        text = self.text.strip()
+        return text.count("\n") < _MOST_LINES and len(text) <= _MOST_CHARS
+
+
+def matching_words(one: Wording, other: Wording) -> tuple[str, ...]:
+    """Return the words by which one of two reports is the other error, or nothing."""
+    for report, output in ((one, other), (other, one)):
+        if not report.is_short or not (matched := _words_in_output(report, output)):
+            continue
+        # where both name the error as programs do, their signatures decide
+        parsed = read(report.text)
+        is_whole = parsed.error_type or (parsed.is_headed and output.is_short)
+        if not is_whole and (not output.is_short or read(output.text).is_headed):
+            return matched
+    return ()
+
+
+def _words_in_output(report: Wording, output: Wording) -> tuple[str, ...]:
+    headline = _tokens(f"{output.error_type} {output.message}")
+    everything = _tokens(output.text) | headline
+    words, vague, numbers = _telling(report.text)
+    names = names_of(report.text)
+    if not (words or names) or not _all_in(words, everything) or not headline.issuperset(names):
+        return ()
+    if output.is_short and len(words) < _MANY and not _is_half(output, report):
+        return ()
+    kinds = [word for word in _telling(report.error_type)[0] if _is_in(word, everything)]
+    matching_numbers = [number for number in numbers if _is_in(number, everything)]
+    if 2 * len(matching_numbers) < len(numbers):
+        return ()
+    matched = dict.fromkeys(
+        (*words, *names, *matching_numbers, *kinds, *(word for word in vague if _is_in(word, headline)))
+    )
+    is_about = any(not word.isalnum() or _is_in(word, headline) for word in (*words, *names, *kinds))
+    return tuple(matched) if is_about and len(matched) >= _LEAST else ()
+
+
+def _is_half(output: Wording, report: Wording) -> bool:
+    words, names = _tokens(f"{report.error_type} {report.text}"), names_of(output.message)
+    if names:
+        return 2 * sum(_is_in(name, words) for name in names) >= len(names)
+    return len(_tokens(output.text)) >= 2 * len(words)
+
+
+@cache
+def _telling(text: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return the words of a report that tell it from others, its vague words, and its numbers."""
+    every_word = [word.lower() for word in _word().findall(text)]
+    terms = [word for word in dict.fromkeys(every_word) if not word[0].isdigit() and word not in STOP_WORDS]
+    files = [name.lower() for name in _file().findall(text)]
+    parts = {part for name in files for part in _word().findall(name)}
+    words = (*files, *(word for word in terms if len(word) > 1 and word not in VAGUE | parts))
+    numbers = dict.fromkeys(word for word in every_word if word[0].isdigit())
+    return tuple(dict.fromkeys(words)), tuple(word for word in terms if word in VAGUE), tuple(numbers)
+
+
+@cache
+def names_of(text: str) -> tuple[str, ...]:
+    words = (word for name in _quoted().findall(text) for word in _word().findall(name))
+    return tuple(word.lower() for word in words if not word[0].isdigit())
+
+
+@cache
+def _tokens(text: str) -> frozenset[str]:
+    tokens: set[str] = set()
+    for word in _word().findall("\n".join(line for line in text.splitlines() if not line.startswith("==="))):
+        tokens.add(word.lower())
+        if "_" in word:
+            tokens.update(word.lower().split("_"))
+        tokens.update(identifier_parts(word))
+    for name in _file().findall(text):
+        parts = name.lower().split("/")
+        tokens.update("/".join(parts[start:]) for start in range(len(parts)))
+    return frozenset(tokens)
+
+
+def _all_in(words: Iterable[str], tokens: frozenset[str]) -> bool:
+    return all(_is_in(word, tokens) for word in words)
+
+
+def _is_in(word: str, tokens: frozenset[str]) -> bool:
+    if word in tokens:
+        return True
+    if word[0].isdigit():
+        return any(token.startswith(f"{word}.") for token in tokens)
+    stem = word[:-1] if word.endswith("s") and len(word) > _PREFIX else word
+    return len(stem) >= _PREFIX and any(token.startswith(stem) for token in tokens)
+
+
+_word = lazy_regex(r"[^\W\d]\w*|\d[\w.]*\w|\d")
+# a file, or a path of at least two names
+_file = lazy_regex(r"(?<![\w/.@+-])(?:\.{0,2}/)?((?:[\w@+-]+/)+[\w.@+-]*\w|[\w-]+\.[a-z]{1,5})(?![\w/(])")
+_quoted = lazy_regex(r"(?<!\w)['\"`]([^'\"`\n]{1,100})['\"`]")
+
+
+MOST = 3  # maximum number of similar errors
+
+LEAST = 60  # minimum percentage of common telling words
+
+_MOST_OWN = 15  # maximum percentage of the words of the shorter message that the longer does not have
+
+_LOOKED_AT = 20  # number of search results compared word by word
 
 _MOST_WORDS = 24
 
@@ -73,11 +206,7 @@ def same_in_words(near: Sequence[Neighbour], wording: Wording) -> tuple[Neighbou
 
 
 def similar_to(
-    transaction: Transaction,
-    project_id: int,
-    pattern: ErrorPattern,
-    now: int,
-    near: Sequence[Neighbour] | None = None,
+    transaction: Transaction, project_id: int, pattern: ErrorPattern, now: int, near: Sequence[Neighbour] | None = None
 ) -> tuple[SimilarError, ...]:
     """Return the known errors most similar to one, best first; ``near`` are its neighbours if they are known."""
     if near is None:

@@ -6,11 +6,12 @@ import os
 from collections.abc import Sequence
 
 from satchel.base.errors import NotFound
-from satchel.base.records import replace
+from satchel.base.records import dataclass, replace
 from satchel.base.text import fold
 from satchel.find import documents
 from satchel.find.kind import Kind
 from satchel.keep import events
+from satchel.keep.loop_scope import LoopScope
 from satchel.keep.patterns.records import (
     COLUMNS,
     CONFIRMATION,
@@ -36,7 +37,6 @@ from satchel.store.transaction import Transaction, grouped, set_of
 
 
 def index(transaction: Transaction, number: int, *, is_new: bool) -> None:
-    """Update a pattern's search document."""
     if not is_new:
         documents.remove(transaction, Kind.ERROR_PATTERN, [number])
     for document in DOCUMENTS.load(transaction, number - 1, 1):
@@ -53,10 +53,7 @@ def solve(
     *,
     session: int | None = None,
 ) -> tuple[int, bool, tuple[str, ...]]:
-    """Record a solution; the same fix from another agent confirms it, once per agent.
-
-    Return its number, whether it is new, and notes for its author.
-    """
+    """Record a solution, or confirm the same one of another agent; return its number, whether it is new, and notes."""
     rows = transaction.all(
         "SELECT id, solution, agent_id FROM error_solutions WHERE project_id = :project AND pattern_id = :pattern",
         {"project": project_id, "pattern": pattern},
@@ -119,11 +116,7 @@ def record_outcome(
     session: int | None = None,
     helped: bool,
 ) -> tuple[int, bool]:
-    """Record whether a solution helped and update its confidence.
-
-    Each session, or agent without one, counts once, and an author's own confirmation does not count. Return the
-    pattern's number and whether the verdict was new.
-    """
+    """Record whether a solution helped, once per session; return its pattern, and whether the verdict is new."""
     values = {"id": number, "project": project_id, "now": now}
     solution = transaction.one(f"SELECT pattern_id, agent_id FROM error_solutions WHERE {_ALIVE}", values)
     if solution is None:
@@ -157,7 +150,6 @@ def record_outcome(
 
 
 def no_solution(number: int) -> NotFound:
-    """Return the error for a missing solution."""
     return NotFound(
         f"there is no solution {SOLUTION_LETTER}{number} in this project, or it has expired",
         "Reporting or listing errors shows the ids of their solutions",
@@ -208,7 +200,6 @@ def load_solution(transaction: Transaction, project_id: int, number: int) -> Sol
 
 
 def delete_solution(transaction: Transaction, project_id: int, solution: Solution) -> None:
-    """Delete a solution and update its pattern's document."""
     transaction.run(
         "DELETE FROM error_solutions WHERE id = :id AND project_id = :project",
         {"id": solution.id, "project": project_id},
@@ -218,10 +209,8 @@ def delete_solution(transaction: Transaction, project_id: int, solution: Solutio
 
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
-    """Delete patterns with their solutions and documents."""
     transaction.run(
-        f"DELETE FROM error_patterns WHERE project_id = :project AND id IN {set_of(numbers)}",
-        {"project": project_id},
+        f"DELETE FROM error_patterns WHERE project_id = :project AND id IN {set_of(numbers)}", {"project": project_id}
     )
     documents.remove(transaction, Kind.ERROR_PATTERN, numbers)
 
@@ -260,3 +249,85 @@ def _searchable(error_type: str, message: str, example: str, fixes: Sequence[tup
 DOCUMENTS = documents.Source(
     Kind.ERROR_PATTERN, "error_type, message, example", _searchable, also=_fixes, expires_at="expires_at"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """An error reported in a loop and not solved yet."""
+
+    pattern: int
+    error_type: str
+    met_at: int
+
+
+def note(transaction: Transaction, place: LoopScope, pattern: int, now: int) -> None:
+    """Record a report of an error; repeated reports by one author at one place keep only the latest time."""
+    values = {**place.values, "pattern": pattern, "now": now}
+    met_again = transaction.execute(
+        """
+        UPDATE error_reports SET created_at = :now
+        WHERE project_id = :project AND run_id = :run AND task_id IS NOT DISTINCT FROM :task
+            AND loop_id IS NOT DISTINCT FROM :loop AND agent_id IS NOT DISTINCT FROM :author
+            AND session_id IS NOT DISTINCT FROM :session AND pattern_id = :pattern AND solution_id IS NULL
+        """,
+        values,
+    )
+    if not met_again:
+        transaction.run(
+            """
+            INSERT INTO error_reports
+                (project_id, pattern_id, run_id, task_id, loop_id, agent_id, session_id, created_at)
+            VALUES (:project, :pattern, :run, :task, :loop, :author, :session, :now)
+            """,
+            values,
+        )
+
+
+def waiting(transaction: Transaction, loop: LoopScope, since: int, now: int) -> list[Waiting]:
+    """Return a loop's unsolved errors reported after ``since``, oldest first, except of commands that still fail."""
+    rows = transaction.all(
+        f"""
+        SELECT r.pattern_id, p.error_type, max(r.created_at)
+        FROM error_reports r JOIN error_patterns p ON p.id = r.pattern_id
+        WHERE {loop.holds("error_reports", "r")} AND r.solution_id IS NULL
+            AND r.created_at > :since AND p.expires_at > :now AND NOT EXISTS (
+                SELECT 1 FROM failed_commands f WHERE f.session_id = r.session_id AND f.pattern_id = r.pattern_id)
+        GROUP BY r.pattern_id, p.error_type
+        ORDER BY max(r.created_at), min(r.id)
+        """,
+        {**loop.values, "since": since, "now": now},
+    )
+    return [Waiting(*row) for row in rows]
+
+
+def met_since(transaction: Transaction, loop: LoopScope, since: int) -> set[str]:
+    rows = transaction.all(
+        f"""
+        SELECT p.pattern_hash FROM error_reports r JOIN error_patterns p ON p.id = r.pattern_id
+        WHERE {loop.holds("error_reports", "r")} AND r.created_at > :since
+        """,
+        {**loop.values, "since": since},
+    )
+    return {row[0] for row in rows}
+
+
+def settle(transaction: Transaction, loop: LoopScope, pattern: int, solution: int) -> None:
+    transaction.run(
+        f"""
+        UPDATE error_reports SET solution_id = :solution
+        WHERE {loop.holds("error_reports")} AND pattern_id = :pattern AND solution_id IS NULL
+        """,
+        {**loop.values, "pattern": pattern, "solution": solution},
+    )
+
+
+def settle_of(transaction: Transaction, project_id: int, pattern: int, solution: int, agent: int | None) -> None:
+    """Record the solution of an error in every loop where the agent reported it; None covers all anonymous agents."""
+    transaction.run(
+        """
+        UPDATE error_reports SET solution_id = :solution
+        WHERE project_id = :project AND pattern_id = :pattern AND agent_id IS NOT DISTINCT FROM :agent
+            AND solution_id IS NULL
+        """,
+        {"solution": solution, "project": project_id, "pattern": pattern, "agent": agent},
+    )

@@ -19,7 +19,6 @@ from satchel.keep.shared import views
 from satchel.keep.shared.folder import BELOW, Folder, Listing, Place, Reading, last_reading, place_of, record_reading
 from satchel.keep.shared.items import mask_of, secrets_in, text_of, why_not
 from satchel.keep.shared.markdown import SharedText, file_name, render
-from satchel.keep.shared.merging import resolve
 from satchel.keep.shared.records import (
     IN_STEP,
     UNSHARED,
@@ -31,7 +30,7 @@ from satchel.keep.shared.records import (
     Synced,
 )
 from satchel.keep.shared.repository import Repository, read_repository
-from satchel.keep.shared.states import BOTH, CHANGED, NEW, WHYS
+from satchel.keep.shared.states import BOTH, CHANGED, NEW, WHYS, resolve
 from satchel.keep.shared.survey import Survey
 
 if TYPE_CHECKING:
@@ -42,8 +41,6 @@ class Exchange:
     """The operations of :class:`satchel.keep.shared.service.SharedTexts`.
 
     Args:
-        root: the folder that contains ``.satchel/shared``.
-        branch: the configured default branch, or None.
         accepts: whether texts of the default branch are accepted automatically.
     """
 

@@ -22,29 +22,21 @@ from satchel.store.transaction import Transaction
 
 BELOW = f"{FOLDER_NAME}/{SHARED_FOLDER}"
 
-MAX_BYTES = 1024 * 1024
-"""Larger files are skipped; by default, content has at most 256 KiB."""
+MAX_BYTES = 1024 * 1024  # larger files are skipped; by default, content has at most 256 KiB
 
-MAX_FILES = 20_000
-"""Further files are skipped."""
+MAX_FILES = 20_000  # further files are skipped
 
 _MAX_LISTED = 200_000
 
 IS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}\.md").fullmatch
-IGNORED = frozenset(("README.md", ".gitattributes", ".gitkeep"))
-"""Other files that people keep in the folder."""
+IGNORED = frozenset(("README.md", ".gitattributes", ".gitkeep"))  # other files that people keep in the folder
 
 OLD_IGNORE = b"# what agents keep here is theirs, not the repository's\n*\n"
 _LINES_FOR_GIT = (b"!/shared/", b"!/shared/**")
 
 
 class Skipped(NamedTuple):
-    """A file that was not read.
-
-    Attributes:
-        path: relative to the project's folder.
-        line: the faulty line, or None.
-    """
+    """A file that was not read."""
 
     path: str
     problem: str
@@ -55,8 +47,6 @@ class Listing(NamedTuple):
     """Files of the folder.
 
     Attributes:
-        names: possible items, sorted.
-        skipped: other files.
         stamp: changes with any file's size, time or inode.
     """
 
@@ -78,7 +68,6 @@ class Folder:
         return f"{FOLDER_NAME}/{SHARED_FOLDER}/{plain}"
 
     def list(self) -> Listing:
-        """List the files without opening them."""
         skipped: list[Skipped] = []
         if (odd := self._odd()) is not None:
             return Listing((), (odd,) if odd.problem else (), b"")
@@ -106,7 +95,6 @@ class Folder:
         return Listing(tuple(name for name, _ in listed), tuple(sorted(skipped)), stamp)
 
     def read(self, name: str) -> bytes | None:
-        """Return a file's content, or None if its size or kind is not accepted."""
         flags = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
         try:
             descriptor = os.open(f"{self.path}/{name}", flags)
@@ -120,7 +108,6 @@ class Folder:
         return None if len(data) > MAX_BYTES else data
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file atomically."""
         self.prepare()
         target = f"{self.path}/{name}"
         with suppress(FileNotFoundError):
@@ -143,7 +130,6 @@ class Folder:
             ) from error
 
     def prepare(self) -> None:
-        """Create the folder if missing."""
         for path in (f"{self.root}/{FOLDER_NAME}", self.path):
             try:
                 with suppress(FileExistsError):
@@ -197,7 +183,6 @@ def _judge(entry: os.DirEntry[str]) -> tuple[str | None, os.stat_result | None]:
 
 
 def size_problem(size: int) -> str | None:
-    """Return the reason a file of this size is not read, or None."""
     return f"has {size / 1024**2:,.1f} MiB; more than 1 is not read" if size > MAX_BYTES else None
 
 
@@ -205,8 +190,6 @@ class Place(NamedTuple):
     """Location of a workplace's shared texts and the state of its repository, read from git's files.
 
     Attributes:
-        root: the folder that contains ``.satchel/shared``.
-        branch, head: the current checkout, or None.
         default: the branch that texts are taken from; None outside a repository.
         local, remote: its commit here, and that of ``origin``.
     """
@@ -231,10 +214,7 @@ class Place(NamedTuple):
 
 
 def place_of(root: str, configured: str | None) -> Place:
-    """Return the location of shared texts below a folder, without starting a process.
-
-    ``configured`` is the configured default branch.
-    """
+    """Return the location of shared texts below a folder, without starting a process."""
     top = git_files.top_of(root)
     branches = Branches(None, None, None, None, None) if top is None else git_files.read_branches(top, configured)
     return Place(root, *branches)
@@ -250,8 +230,6 @@ def _stat(path: str) -> tuple[int, ...]:
 
 
 class Reading(NamedTuple):
-    """Time and state of the last reading of the repository; see the table."""
-
     commit: str | None
     look: bytes
     stamp: bytes
@@ -266,7 +244,6 @@ def last_reading(transaction: Transaction, project_id: int) -> Reading | None:
 
 
 def record_reading(transaction: Transaction, project_id: int, reading: Reading) -> None:
-    """Record when the repository was read."""
     transaction.run(
         """
         INSERT INTO shared_readings (project_id, commit_id, look, stamp, seq)

@@ -14,8 +14,8 @@ Value = str | list[str]
 
 FENCE = "---"
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./@+-]*(?: [A-Za-z0-9_./@+-]+)*")
+# words that YAML does not read as text
 _WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))
-"""Words that YAML does not read as text."""
 
 _LITERAL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z|true")
 _UNQUOTED = re.compile(r"[^\s\"'\[\]{}&*!|>%@`#,?:-](?:[^#\n]|(?<=\S)#)*|-[0-9].*")
@@ -24,12 +24,7 @@ _ITEM = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,"'\[\]]+?)\s*(,|$
 
 
 class BrokenText(Exception):
-    """Raised when a shared text cannot be read.
-
-    Attributes:
-        line: where, from 1.
-        problem: why, in words.
-    """
+    """Raised when a shared text cannot be read."""
 
     def __init__(self, line: int, problem: str) -> None:
         super().__init__(f"line {line}: {problem}")
@@ -63,7 +58,6 @@ def _written(text: str) -> str:
 
 
 def read(text: str) -> tuple[dict[str, Value], dict[str, int], int]:
-    """Parse the front matter at the start of a text."""
     lines = text.split("\n")
     if lines[0].rstrip() != FENCE:
         raise BrokenText(1, f"the first line is not {FENCE}, with which front matter begins")

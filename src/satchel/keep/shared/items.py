@@ -23,15 +23,11 @@ _RULE_ACTIVE, _RULE_ENDED = "active", "inactive"
 _LIVE_SOLUTIONS = STATES[:CONFIRMED]
 _FIRST_VERSION = "1.0.0"
 
-Mask = Callable[[str], str]
-"""Replaces machine-specific paths in a text."""
+Mask = Callable[[str], str]  # replaces machine-specific paths in a text
 
 
 def mask_of(root: str | None) -> Mask:
-    """Return a function that makes the project's own paths relative and hides home folders.
-
-    ``root`` is the main worktree's folder.
-    """
+    """Return a function that makes the project's own paths relative and hides home folders."""
     parts = [] if root in {None, "/"} else [(re.escape(f"{root}/"), ""), (rf"{re.escape(str(root))}(?![\w.-])", ".")]
     home = home_path()
     if home not in {"/", "~", root}:
@@ -48,7 +44,6 @@ def mask_of(root: str | None) -> Mask:
 
 
 def why_not(line: Line) -> str | None:
-    """Return the reason an item cannot be shared, or None."""
     kind = line["kind"]
     if kind not in SHAPES:
         return "only decisions, rules, errors with a solution, strategies and notes are shared"
@@ -60,7 +55,6 @@ def why_not(line: Line) -> str | None:
 
 
 def text_of(line: Line, mask: Mask) -> SharedText:
-    """Return the shared text of an item, given as its export line."""
     return _TEXTS[line["kind"]](line, mask)
 
 
@@ -135,7 +129,6 @@ def _ms(moment: str) -> int:
 
 
 def secrets_in(text: SharedText) -> tuple[str, ...]:
-    """Return the kinds of secrets in a text."""
     texts = [text.body, *text.sections, *(value for value in text.fields.values() if isinstance(value, str))]
     return tuple(dict.fromkeys(kind for one in texts for kind in redact(one).kinds))
 
@@ -155,10 +148,7 @@ def cleaned(text: SharedText) -> tuple[SharedText, tuple[str, ...]]:
 
 
 def line_from(text: SharedText, ours: Line | None) -> Line:
-    """Return the import line of a shared text.
-
-    ``ours`` is the line of the existing item, which keeps its run, counters and history.
-    """
+    """Return the import line of a shared text; ``ours`` is the existing item, which keeps its run and counters."""
     line: Line = {"kind": text.kind, "uid": text.uid}
     if ours is not None:
         line |= {name: value for name, value in ours.items() if name not in {"id", *_RENAMED[text.kind]}}
@@ -168,6 +158,7 @@ def line_from(text: SharedText, ours: Line | None) -> Line:
     return line | ({"metadata": metadata_in(line["metadata"])} if "metadata" in text.fields else {})
 
 
+# fields that a text omits or renames
 _RENAMED: Mapping[str, tuple[str, ...]] = {
     "decision": ("value", "version", "layer", "tags", "scopes", "paths", "metadata", "rationale", "agent"),
     "constraint": (
@@ -185,7 +176,6 @@ _RENAMED: Mapping[str, tuple[str, ...]] = {
     "error_pattern": ("lang",),
     "strategy": ("lang", "framework", "agent"),
 }
-"""Fields that a text omits or renames."""
 
 
 def _decision_line(text: SharedText, line: Line) -> Line:

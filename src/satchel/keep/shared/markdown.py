@@ -16,12 +16,12 @@ from satchel.base.vocabulary import AGENT_MARK, PRIORITIES
 from satchel.keep.constraints import STATUSES as RULE_STATUSES
 from satchel.keep.decisions.records import STATUSES as DECISION_STATUSES
 from satchel.keep.entries.records import ENTRY_TYPES, STRUCTURED_TYPES
-from satchel.keep.metadata import check_metadata
 from satchel.keep.shared import front_matter
 from satchel.keep.shared.front_matter import BrokenText, Literal, Value
+from satchel.keep.texts import check_metadata
 
+# types of front matter values
 TEXT, NUMBER, NAMES, TIME, FLAG, UIDS, OBJECT = "text", "number", "names", "time", "flag", "uids", "object"
-"""Types of front matter values."""
 
 Sort = str | tuple[str, ...]
 
@@ -43,10 +43,8 @@ class Shape:
 
     Attributes:
         fields: the type of each front matter value, or its choices, in order.
-        required: mandatory fields.
         body: the name of the text below the front matter.
         section: the heading of the sections, and ``sections`` their name; empty without any.
-        repeats: whether there may be several sections.
         named_by: the field whose words name the file; empty uses the body.
     """
 
@@ -59,9 +57,10 @@ class Shape:
     named_by: str = ""
 
 
+# note types that can be shared; the others belong to one task
 NOTE_TYPES = tuple(name for name in ENTRY_TYPES if name not in STRUCTURED_TYPES)
-"""Note types that can be shared; the others belong to one task."""
 
+# the shared kinds, by their names in export lines
 SHAPES: Mapping[str, Shape] = {
     "decision": Shape(
         {
@@ -117,7 +116,6 @@ SHAPES: Mapping[str, Shape] = {
         named_by="topic",
     ),
 }
-"""The shared kinds, by their names in export lines."""
 
 _COMMON_FIRST, _COMMON_LAST = {"kind": TEXT, "uid": TEXT}, {"author": TEXT, "time": TIME, "unshared": FLAG}
 
@@ -127,10 +125,6 @@ class SharedText:
     """An item as the repository stores it.
 
     Attributes:
-        kind: a name of :data:`SHAPES`.
-        uid: 32 hexadecimal digits.
-        author: its author, or None.
-        time: when it was written, in milliseconds UTC.
         fields: other front matter fields that are not empty.
         body: its text; empty for a number.
         sections: the texts under headings.
@@ -170,7 +164,6 @@ def file_name(text: SharedText) -> str:
 
 
 def render(text: SharedText) -> bytes:
-    """Return the content of an item's file."""
     shape = SHAPES[text.kind]
     front: dict[str, Any] = {"kind": text.kind, "uid": text.uid}
     if not text.is_gone:
@@ -204,14 +197,12 @@ def _front_value(value: Any, sort: Sort) -> Any:
 
 
 def parse(data: bytes) -> SharedText:
-    """Parse an item's file."""
     text = _decoded(data)
     conflict = _CONFLICT.search(text)
     if conflict is not None:
         line = text.count("\n", 0, conflict.start()) + 1
         raise HasConflict(
-            line,
-            "unresolved merge conflict between <<<<<<< and >>>>>>>: satchel sync --resolve ours, theirs or both",
+            line, "unresolved merge conflict between <<<<<<< and >>>>>>>: satchel sync --resolve ours, theirs or both"
         )
     values, places, lines = front_matter.read(text)
     kind = values.get("kind")

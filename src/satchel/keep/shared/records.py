@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from satchel.base.records import dataclass
 
+# states of an item: item and file are equal; a text waits to be accepted; the item differs from the default branch;
+# another branch's file does; it is shared, and this worktree has no file of it
 IN_STEP, WAITS, AHEAD, ELSEWHERE, NO_FILE = "in step", "waits", "ahead", "elsewhere", "no file"
-"""States of an item: item and file are equal; a text waits to be accepted; the item differs from the
-default branch; another branch's file does; it is shared, and this worktree has no file of it."""
 
 UNSHARED = "no longer shared"
 
@@ -17,14 +17,8 @@ class SharedItem:
 
     Attributes:
         ref: its short id; None without a local item.
-        uid: 32 hexadecimal digits.
-        kind: its name in export lines.
-        file: its file, relative to the project.
         title: its key or first words; None if a stranger wrote them and the reader is an agent.
-        author: its author according to the file.
-        changed_at: when it was written, in milliseconds UTC.
         state: one of :data:`IN_STEP`, :data:`WAITS`, :data:`AHEAD`, :data:`ELSEWHERE`, :data:`NO_FILE`.
-        why: the reason for the state.
     """
 
     ref: str | None
@@ -40,11 +34,7 @@ class SharedItem:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem with a file.
-
-    Attributes:
-        line: its line, from 1; None for the whole file.
-    """
+    """A problem with a file."""
 
     file: str
     line: int | None
@@ -56,7 +46,6 @@ class Sharing:
     """Result of sharing or unsharing items.
 
     Attributes:
-        items: those whose files were written.
         refused: those not written, with the reason.
         done: False for a preview.
     """
@@ -72,13 +61,8 @@ class Synced:
     """Result of a sync.
 
     Attributes:
-        written: items whose files were written.
         taken: texts of the default branch accepted automatically, as configured.
-        waiting: texts waiting for a person to accept them.
         ended: ids of items no longer shared.
-        in_step: number of items in step.
-        problems: skipped files.
-        resolved: files whose conflict markers were resolved.
         done: False for a preview.
     """
 
@@ -98,10 +82,7 @@ class SharedList:
     """States of shared texts.
 
     Attributes:
-        items: the selected ones, waiting ones first.
-        in_step: number of items in step.
         branch: the branch that texts are taken from; None outside a repository.
-        problems: skipped files.
     """
 
     items: tuple[SharedItem, ...]
@@ -112,7 +93,6 @@ class SharedList:
 
     @property
     def waiting(self) -> int:
-        """Return the number of waiting texts."""
         return sum(one.state == WAITS for one in self.items)
 
 
@@ -122,7 +102,6 @@ class Accepted:
 
     Attributes:
         accepted: whether they were accepted; otherwise they were rejected.
-        items: the decided ones.
         failed: those that could not be stored, with the reason; they still wait.
     """
 
@@ -137,7 +116,6 @@ class Difference:
     """A waiting text with its difference to the local one.
 
     Attributes:
-        lines: a unified difference.
         digest: the waiting text's digest, in hexadecimal: it identifies the text that was read.
     """
 

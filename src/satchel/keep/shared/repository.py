@@ -38,14 +38,9 @@ class Repository:
     """State of a repository and its worktree.
 
     Attributes:
-        commit: the default branch's latest known commit, or None.
         is_behind: whether the commit is older than the last one read, so that it has no news.
-        committed: texts of the default branch by uid.
         changed: uids changed there since the last commit read; None if unknown.
-        here: texts of this worktree by uid.
-        problems: skipped files.
         conflicts: names of files here with conflict markers.
-        listing: the files of this worktree.
     """
 
     commit: str | None
@@ -59,7 +54,6 @@ class Repository:
 
 
 def read_repository(place: Place, read_last: str | None, listing: Listing | None = None) -> Repository:
-    """Read the repository, given the last commit read and the files if they were already listed."""
     folder = Folder(place.root)
     listing = folder.list() if listing is None else listing
     problems = [*listing.skipped]
@@ -88,7 +82,6 @@ def read_repository(place: Place, read_last: str | None, listing: Listing | None
 
 
 def tip_of(place: Place) -> str | None:
-    """Return the default branch's latest known commit, or None."""
     # the later of the local and origin's commits; the local one if they have diverged
     if place.local is None or place.remote is None or place.local == place.remote:
         return place.local or place.remote
@@ -165,7 +158,6 @@ def _blob_of(data: bytes, *, of_sha256: bool) -> str:
 
 
 def format_problems(folder: Folder, files: Listing) -> list[Skipped]:
-    """Return the files that are not as the program would write them."""
     problems = [*files.skipped]
     uids: dict[str, str] = {}
     keys: dict[tuple[str, str], str] = {}

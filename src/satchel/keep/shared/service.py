@@ -92,9 +92,7 @@ class SharedTexts:
         return self._exchange().sync(place, files, resolve, dry_run=dry_run)
 
     def read_news(self) -> None:
-        """Read the repository if folder or branches have changed: count waiting texts and accept those configured by
-        ``share.accept``; no file is written.
-        """
+        """Read the repository if it has changed: count waiting texts and accept those configured; write no file."""
         if may_be_news(self._workplace, self._branch):
             self._exchange().read_news()
 

@@ -16,18 +16,21 @@ from satchel.keep.projects import Workplace
 from satchel.keep.shared.folder import BELOW, Place, Skipped
 from satchel.keep.shared.items import cleaned, line_from, mask_of
 from satchel.keep.shared.markdown import SharedText
-from satchel.keep.shared.merging import Incoming, as_revision, find_news, may_write
 from satchel.keep.shared.repository import Repository
 from satchel.keep.shared.states import (
     NEW,
     SAME_KEY,
+    Incoming,
     LocalItem,
     TextState,
     add_sightings,
+    as_revision,
+    find_news,
     find_same_key,
     load_items,
     load_sightings,
     load_states,
+    may_write,
     save_states,
     text_at,
 )
@@ -47,11 +50,6 @@ class Survey:
 
     Attributes:
         is_person: whether the caller is a person; an agent gets no words of a stranger.
-        states: the state of each text, by uid.
-        sightings: uid and digest of every text seen.
-        ours: local items by uid.
-        incoming: news by uid.
-        problems: skipped files.
     """
 
     def __init__(
@@ -131,7 +129,6 @@ class Survey:
         self._new_sightings.clear()
 
     def update_states(self) -> list[str]:
-        """Update all states, and return the uids of the items no longer shared."""
         ended = []
         for uid in self.uids:
             committed, here = self.repository.committed.get(uid), self.repository.here.get(uid)
@@ -241,7 +238,6 @@ class Survey:
         self.incoming.pop(uid, None)
 
     def reload(self, uid: str) -> None:
-        """Load an item that was written."""
         local = load_items(self.transaction, self.project, {}, [uid], self._mask)
         self.ours |= local
         state = self.states.get(uid)
@@ -279,7 +275,6 @@ class Survey:
         ]
 
     def record_file(self, uid: str, text: SharedText, name: str) -> None:
-        """Record that an item and its file are in step."""
         one = self.states.get(uid) or TextState(uid, text.kind)
         digest = text.digest
         ours = self.ours[uid]
@@ -287,6 +282,5 @@ class Survey:
         self.put(replace(one, merged=False), (digest,))
 
     def record_tombstone(self, text: SharedText, name: str) -> None:
-        """Record that an item is no longer shared."""
         one = self.states.get(text.uid) or TextState(text.uid, text.kind)
         self.put(replace(one.at_rest(), file=name, in_step=None, taken=None, merged=False), (text.digest,))

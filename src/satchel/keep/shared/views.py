@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from satchel.base.errors import Conflict, InvalidInput, NotFound
 from satchel.base.records import replace
 from satchel.base.text import shortened
+from satchel.keep.binding import BIND_ALL
 from satchel.keep.kinds import read_ref
 from satchel.keep.patterns.records import DEMOTED, KNOWN
-from satchel.keep.preferences import BIND_ALL
 from satchel.keep.shared.folder import BELOW, Skipped
 from satchel.keep.shared.items import cleaned
 from satchel.keep.shared.markdown import SHAPES, SharedText, render
@@ -46,7 +46,6 @@ _RULES = {
 
 
 def select_items(survey: Survey, refs: Sequence[str], rules: Sequence[str]) -> dict[str, list[int]]:
-    """Return the numbers of the selected items, by kind."""
     by_kind: dict[str, dict[int, None]] = {}
     for ref in refs:
         kind, number = read_ref(ref)
@@ -70,7 +69,6 @@ def select_items(survey: Survey, refs: Sequence[str], rules: Sequence[str]) -> d
 
 
 def select(survey: Survey, refs: Sequence[str]) -> list[str]:
-    """Return the uids of the texts that references name."""
     by_ref = {survey.ref(uid): uid for uid in survey.ours}
     files = (*survey.repository.committed.items(), *survey.repository.here.items())
     by_file = {file.name: uid for uid, file in files}
@@ -91,7 +89,6 @@ def select(survey: Survey, refs: Sequence[str]) -> list[str]:
 
 
 def select_waiting(survey: Survey, refs: Sequence[str], *, is_all: bool) -> list[str]:
-    """Return the uids of the selected waiting texts, oldest first."""
     uids = [uid for uid, news in survey.incoming.items() if news.why]
     if not is_all:
         if not refs:
@@ -133,7 +130,6 @@ def waiting_item(survey: Survey, uid: str) -> SharedItem:
 
 
 def waiting_items(survey: Survey) -> tuple[SharedItem, ...]:
-    """Return the waiting texts, oldest first."""
     items = [waiting_item(survey, uid) for uid, news in survey.incoming.items() if news.why]
     return tuple(sorted(items, key=lambda one: (one.changed_at or 0, one.uid)))
 
@@ -188,7 +184,6 @@ def _state_of(
 
 
 def difference(survey: Survey, uid: str) -> Difference:
-    """Return a waiting text with its difference to the local one."""
     incoming_text = survey.incoming[uid].file.text
     text, _ = cleaned(incoming_text)
     ours = render(survey.text(uid)).decode() if uid in survey.ours else ""

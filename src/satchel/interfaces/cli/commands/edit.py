@@ -21,9 +21,9 @@ from satchel.find.likeness import words_of
 from satchel.find.near import THRESHOLD, are_distinct, are_opposed, share_of_shorter
 from satchel.interfaces.cli.common import is_terminal, store_options
 from satchel.interfaces.cli.opening import opened
+from satchel.keep.binding import UNCONFIRMED
 from satchel.keep.constraints import DEFAULT_CATEGORY, DEFAULT_PRIORITY, Constraint
 from satchel.keep.decisions.records import Decision
-from satchel.keep.preferences import UNCONFIRMED
 
 _FOR_ME, _PATHS, _BECAUSE, _NEW = "for me", "paths:", "Because: ", "new"
 _ESCAPED = re.compile(r"^(?=\\*(?:## |<!--))", re.MULTILINE)

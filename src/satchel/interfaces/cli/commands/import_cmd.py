@@ -101,7 +101,7 @@ def import_command(
       satchel import --from claude-mem ~/.claude-mem --source-project shop
     """
     from satchel.base.errors import ERROR_KINDS, Incomplete, InvalidInput
-    from satchel.keep.moving.files import STANDARD_INPUT
+    from satchel.keep.moving.service import STANDARD_INPUT
 
     if tool is None and source_project is not None:
         raise InvalidInput("--source-project goes with --from", "An export holds one project")

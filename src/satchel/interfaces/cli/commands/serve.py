@@ -25,7 +25,7 @@ from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.lists import local_time, show_table
 from satchel.interfaces.web import opening
 from satchel.interfaces.web.logins import LINK_MS, Logins
-from satchel.keep.persons import local_person, shown_name
+from satchel.keep.names import local_person, shown_name
 
 if TYPE_CHECKING:
     from satchel.interfaces.web.logins import Logins

@@ -9,7 +9,7 @@ from satchel.base.errors import NotFound
 from satchel.interfaces.web import rows, timeline
 from satchel.interfaces.web.pages.memory import title_of
 from satchel.interfaces.web.request import Page, PageRequest, View
-from satchel.keep.persons import shown_name
+from satchel.keep.names import shown_name
 from satchel.keep.sessions.team import TeamSession
 
 _ATTEMPTS, _MESSAGES, _BRIEFINGS = 8, 8, 8

@@ -20,8 +20,8 @@ from satchel.keep.entries.records import STRUCTURED_TYPES, Entry
 from satchel.keep.entries.structured import labelled
 from satchel.keep.finding import Found, FoundPage
 from satchel.keep.items import MAX_ITEMS, Item
+from satchel.keep.names import shown_name
 from satchel.keep.patterns.records import ErrorPattern
-from satchel.keep.persons import shown_name
 
 NAMES = {
     "constraint": ("Rule", "Rules"),

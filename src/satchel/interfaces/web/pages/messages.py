@@ -19,7 +19,7 @@ from satchel.interfaces.web.request import (
     now,
 )
 from satchel.keep.messages.records import Message
-from satchel.keep.persons import shown_name
+from satchel.keep.names import shown_name
 
 _THREADS, _CHARS = 20, 300
 _MESSAGES = 6
