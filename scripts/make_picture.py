@@ -1,4 +1,4 @@
-"""Write docs/picture.svg from a real session: two agents, a server for each, one store. A test runs it again.
+"""Write docs/picture.svg from a real session, and docs/tour.svg from `satchel tour`. A test runs both again.
 
 python scripts/make_picture.py
 """
@@ -20,9 +20,9 @@ from xml.sax.saxutils import escape
 
 from satchel.interfaces.cli.commands.tour import ToolClient
 
-TARGET = Path(__file__).parent.parent / "docs" / "picture.svg"
+DOCS = Path(__file__).parent.parent / "docs"
+TARGET, TOUR = DOCS / "picture.svg", DOCS / "tour.svg"
 
-TASK = "add up returned.csv with src/report.py"
 FILE = "src/report.py"
 HOOK = "satchel hook claude SessionStart"
 _PROGRAM = """\
@@ -35,7 +35,11 @@ _FIX = "Open the shop's exports with encoding='cp1252'"
 _RULE = "Every fix comes with a test that failed before it"
 _NOTE = "The shop's exports separate by semicolons"
 _TIME = r"\d\d-\d\d \d\d:\d\d(?: UTC)?"
-_MOMENT = re.compile(rf" \({_TIME}\)|(?: since| until)? {_TIME}| \(\d+ min left\)| \d+ s ago|, seen [^,\n]* ago")
+_MOMENT = re.compile(rf" \({_TIME}\)|(?:,? (?:since|until))? {_TIME}| \(\d+ min left\)| \d+ s ago|, seen [^,\n]* ago")
+
+_NAMES = {"claude": "claude-3f2b", "codex": "codex-5f45"}
+_MADE_NAME = re.compile(r"\b(claude|codex)-[0-9a-f]{4}\b")
+_SCENE = re.compile(r"^3\. .*?(?=^4\. )", re.MULTILINE | re.DOTALL)
 
 _WIDTH, _MARGIN = 880, 24
 _COLUMNS = 102
@@ -125,14 +129,14 @@ def _acts(builder: ToolClient, reviewer: ToolClient, project: Path, start: Calla
     done = _add_up(project, "sold.csv")
     if done.returncode:
         raise RuntimeError(done.stderr)
-    yield _act(builder, f"says what fixed it: {_FIX}", "report_outcome", {"id": "x1", "solution": _FIX})
+    yield _act(builder, f"records what fixed it: {_FIX}", "report_outcome", {"id": "x1", "solution": _FIX})
     rule = {"text": _RULE, "priority": "high"}
     yield _act(builder, f"adds a rule: {_RULE}", "add_constraint", rule)
     note = {"type": "discovery", "content": _NOTE, "file": f"{FILE}:3"}
-    yield _act(builder, f"keeps a note: {_NOTE}", "write_context", note)
+    yield _act(builder, f"saves a note: {_NOTE}", "write_context", note)
     yield _act(builder, "claims the file it rewrites", "claim_files", {"paths": [FILE], "reason": "other exports"})
-    yield Act(reviewer.name, f"begins a session, to {TASK}; its first request holds", HOOK, start())
-    yield _act(reviewer, "wants the same file, and is kept off it", "claim_files", {"paths": [FILE]}, refused=True)
+    yield Act(reviewer.name, "is asked to add up returned.csv; its first request contains", HOOK, start())
+    yield _act(reviewer, "claims the same file, and is refused", "claim_files", {"paths": [FILE]}, refused=True)
 
 
 def _act(agent: ToolClient, what: str, tool: str, arguments: Mapping[str, object], *, refused: bool = False) -> Act:
@@ -171,9 +175,56 @@ def draw(acts: tuple[Act, ...]) -> str:
             body.append(f'<text x="{_MARGIN + 10 + _indent(line)}" y="{y}">{escape(line.lstrip())}</text>')
         y += _GAP + 6
     height = y + _MARGIN - _GAP
+    return _page(
+        height, "Two agents share one store: one fails, the other is briefed before it fails the same way", body
+    )
+
+
+def tour() -> tuple[str, ...]:
+    """Run the tour, and return its third scene, with names and times that stay the same."""
+    with tempfile.TemporaryDirectory(prefix="satchel-picture-") as home:
+        kept = {name: value for name, value in os.environ.items() if name in {"PATH", "PYTHONPATH"}}
+        done = subprocess.run(
+            [sys.executable, "-m", "satchel", "tour"],
+            check=True,
+            cwd=home,
+            env=kept | {"HOME": home, "LANG": "C.UTF-8", "COLUMNS": "400", "SATCHEL_HOOKS_DEADLINE_MS": "60000"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+    scene = _SCENE.search(done.stdout)
+    if scene is None:
+        raise RuntimeError("the tour has no third scene")
+    scene_text = re.sub(r"\n {8}", " ", scene[0])  # joins what the tour has wrapped
+    scene_text = _MADE_NAME.sub(lambda match: _NAMES[match[1]], scene_text)
+    scene_text = re.sub(rf"(?:\d{{4}}-)?{_TIME}", "14:30", scene_text)
+    scene_text = re.sub(r"\d+ min left", "30 min left", scene_text)
+    return tuple(line for text in scene_text.splitlines() for line in _columns(text))
+
+
+def _columns(text: str) -> list[str]:
+    indent = " " * (len(text) - len(text.lstrip()))
+    wrapper = textwrap.TextWrapper(
+        _COLUMNS, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False
+    )
+    return wrapper.wrap(text.strip())
+
+
+def draw_tour(lines: tuple[str, ...]) -> str:
+    """Return the picture of a terminal with these lines below the command."""
+    height = (len(lines) + 2) * _LINE + 2 * _MARGIN
+    body = [f'<text x="{_MARGIN}" y="{_MARGIN + _LINE}">$ satchel tour</text>']
+    for number, line in enumerate(lines, 2):
+        y = _MARGIN + (number + 1) * _LINE
+        body.append(f'<text x="{_MARGIN + _indent(line)}" y="{y}">{escape(line.lstrip())}</text>')
+    return _page(height, "satchel tour: hooks let one client edit a file and stop the other", body)
+
+
+def _page(height: int, label: str, body: list[str]) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img" '
-        'aria-label="Two agents share one store: one fails, the other is briefed before it fails the same way">\n'
+        f'aria-label="{label}">\n'
         f"<style>\n{_STYLE}\n</style>\n"
         f'<rect class="page" x="0.5" y="0.5" width="{_WIDTH - 1}" height="{height - 1}" rx="10"/>\n'
         + "\n".join(body)
@@ -192,10 +243,10 @@ def _wrapped(text: str, most: int) -> list[str]:
 
 
 def main() -> None:
-    """Run the session and write its picture."""
-    picture = draw(session())
-    TARGET.write_text(picture, encoding="utf-8")
-    sys.stdout.write(f"{TARGET.name}: {len(picture.encode()):,} bytes\n")
+    """Run the session and the tour, and write their pictures."""
+    for target, picture in ((TARGET, draw(session())), (TOUR, draw_tour(tour()))):
+        target.write_text(picture, encoding="utf-8")
+        sys.stdout.write(f"{target.name}: {len(picture.encode()):,} bytes\n")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
-"""The picture of the README shows a session that took place, and the README quotes it."""
+"""The pictures of a session and of the tour show what took place, and the README quotes the briefing."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from make_picture import HOOK, TARGET, Act, draw, session
+from make_picture import HOOK, TARGET, TOUR, Act, draw, draw_tour, session, tour
 from satchel.base.tokens import token_counter
 from test_docs import ROOT
 
@@ -23,8 +24,14 @@ def test_the_picture_is_of_a_session(acts: tuple[Act, ...]) -> None:
     assert TARGET.read_text(encoding="utf-8") == draw(acts), "run: python scripts/make_picture.py"
 
 
-def test_the_picture_is_small_and_stands_alone() -> None:
-    text = TARGET.read_text(encoding="utf-8")
+@pytest.mark.slow
+def test_the_picture_of_the_tour_is_its_third_scene() -> None:
+    assert TOUR.read_text(encoding="utf-8") == draw_tour(tour()), "run: python scripts/make_picture.py"
+
+
+@pytest.mark.parametrize("picture", [TARGET, TOUR], ids=lambda path: path.name)
+def test_a_picture_is_small_and_stands_alone(picture: Path) -> None:
+    text = picture.read_text(encoding="utf-8")
     namespace = "{http://www.w3.org/2000/svg}"
     assert ElementTree.fromstring(text).tag == f"{namespace}svg"
     assert len(text.encode()) <= MOST_BYTES

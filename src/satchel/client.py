@@ -158,7 +158,7 @@ class Satchel:
 
     @cached_property
     def decisions(self) -> Decisions:
-        from satchel.brief.decision_change_notice import announcer
+        from satchel.brief.announcements import announcer
         from satchel.keep.decisions import Decisions
 
         return Decisions(self.workplace, announcer(self.workplace))
@@ -225,7 +225,7 @@ def _find_states(*arguments: Any) -> Mapping[int, AgentState]:
 
 
 def _close_bugs(*arguments: Any) -> tuple[str, ...]:
-    from satchel.brief.reviews import close_bugs  # few changes name one
+    from satchel.brief.announcements import close_bugs  # few changes name one
 
     return close_bugs(*arguments)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.brief.attempts import LoopStatus, fails, judge, new_attempts, succeeded
+from satchel.brief.loop_history import LoopStatus, fails, judge_pads, new_attempts, succeeded
 from satchel.keep.entries.structured import Scratchpad
 
 
@@ -137,7 +137,7 @@ STUCK, REPEATING, NEITHER = (True, False), (False, True), (False, False)
 )
 def test_how_a_loop_stands(pads: Sequence[Scratchpad], how: tuple[bool, bool], iterations: int) -> None:
     is_stuck, is_repeating = how
-    assert judge(pads) == LoopStatus(is_stuck=is_stuck, is_repeating=is_repeating, iterations=iterations)
+    assert judge_pads(pads) == LoopStatus(is_stuck=is_stuck, is_repeating=is_repeating, iterations=iterations)
 
 
 some_pads = st.builds(
@@ -151,11 +151,11 @@ some_pads = st.builds(
 
 @given(st.lists(some_pads, max_size=8))
 def test_no_loop_is_stuck_and_repeating_or_so_without_enough_attempts(pads: list[Scratchpad]) -> None:
-    found = judge(pads)
+    found = judge_pads(pads)
     assert not (found.is_stuck and found.is_repeating)
     assert found.iterations >= found.is_stuck + 2 * found.is_repeating
 
 
 @given(st.lists(some_pads, max_size=5), st.lists(some_pads, max_size=3))
 def test_a_success_ends_what_was_before(before: list[Scratchpad], after: list[Scratchpad]) -> None:
-    assert judge([*before, pad(done=True), *after]).iterations <= len(after)
+    assert judge_pads([*before, pad(done=True), *after]).iterations <= len(after)

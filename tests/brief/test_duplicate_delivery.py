@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from satchel import Entry, NewEntry, Satchel
-from satchel.brief import duplicate_delivery
+from satchel.brief import after_write
 from satchel.find.kind import Kind
 from satchel.keep import deliveries, names, projects, runs
 from satchel.keep.deliveries import Window
@@ -242,7 +242,7 @@ class TestWhatIsNotCompared:
 
     def test_what_was_delivered_long_ago(self, dev: Satchel, clock: ManualClock) -> None:
         clock.advance(1_000)
-        for number in range(duplicate_delivery.MAX_DELIVERED - 1):
+        for number in range(after_write.MAX_DELIVERED - 1):
             deliver(dev, Kind.PACKAGE, number + 1)
         assert (repeat(dev).ref, dev.entries.read().total) == ("e1", 1)
         deliver(dev, Kind.PACKAGE, 1_000)

@@ -130,7 +130,8 @@ def test_an_endpoint_without_an_address_is_refused() -> None:
 
 def test_who_could_be_asked_is_listed_with_what_is_missing() -> None:
     states = {state.provider: state.missing for state in providers({"OPENAI_API_KEY": "a"})}
-    assert set(states) == set(PROVIDER_NAMES)
+    clients = {"cli:claude", "cli:codex", "cli:gemini"}
+    assert set(states) == {*PROVIDER_NAMES, *clients} - {"cli"}
     assert {name for name, missing in states.items() if missing is None} == {"openai", "ollama", "lmstudio", "vllm"}
     assert states["groq"] == "GROQ_API_KEY"
     assert states["azure"] == "AZURE_OPENAI_API_KEY, AZURE_OPENAI_BASE_URL"

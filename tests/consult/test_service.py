@@ -372,7 +372,7 @@ class TestOneAtATime:
 
         class Thinker:
             name, address, window = "compatible:thinker", "http://127.0.0.1/v1", Window(8_000, 1_000)
-            keeps_history, sweeper = False, None
+            keeps_history, sweeper, unsupported = False, None, frozenset[str]()
 
             def ask(self, ask: Ask) -> Reply:
                 for _ in range(5):

@@ -17,7 +17,7 @@ from satchel.keep import constraints, listing, strategies
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.decisions import queries as decisions
 from satchel.keep.entries import queries as entries
-from satchel.keep.files import queries as files
+from satchel.keep.files import kind as files
 from satchel.keep.messages import queries as messages
 from satchel.keep.packages import kind as packages
 from satchel.keep.patterns import queries as patterns

@@ -35,9 +35,7 @@ class Digest(NamedTuple):
 
     Attributes:
         line: the first line, from 1; None for the whole file.
-        last: the last line; None for one line or the whole file.
         value: the digest of these lines without their last line end, with CRLF as LF.
-        size: their bytes.
         places: how often they occurred in the file, up to 100; None for the whole file.
     """
 

@@ -1,7 +1,7 @@
-"""Configuration from arguments, environment and files; invalid values are ignored with a warning.
+"""Configuration from arguments, environment and files; invalid values are ignored with a warning."""
 
-The user's file may set every key. A project's file may have come with a clone, so each key declares whether it counts.
-"""
+# The user's file may set every key. A project's file may have come with a clone, so each key declares whether it
+# counts.
 
 from __future__ import annotations
 

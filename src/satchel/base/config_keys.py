@@ -24,12 +24,7 @@ class Key:
     """A configuration key.
 
     Attributes:
-        name: table and key, such as ``store.durability``.
-        type: the type of its values; a list is a tuple.
-        default: the default value, or None.
         help: its description, in one or more sentences.
-        minimum: the smallest number allowed.
-        maximum: the largest number allowed.
         choices: the texts allowed; empty allows any name. If a project may only be stricter, the strictest is first.
         example: the value in the documented file if there is no default.
         is_zone: whether its values are names of time zones.
@@ -51,12 +46,10 @@ class Key:
 
     @property
     def attribute(self) -> str:
-        """Return the name of its attribute in :class:`Config`."""
         return self.name.replace(".", "_")
 
     @property
     def variable(self) -> str:
-        """Return its environment variable."""
         return self.named_variable or VARIABLE_PREFIX + self.attribute.upper()
 
     @property
@@ -128,7 +121,6 @@ class Config:
 
     Attributes:
         settings: every key's value with its source.
-        warnings: the problems of the sources, one sentence each.
     """
 
     store_durability: str = _key(
@@ -358,7 +350,6 @@ KEYS: tuple[Key, ...] = tuple(
 
 
 def key_named(name: str) -> Key:
-    """Return the key of this name, or refuse an unknown one."""
     for key in KEYS:
         if key.name == name:
             return key

@@ -1,8 +1,7 @@
-"""Characters of other scripts that look like ASCII letters or a colon.
+"""Characters of other scripts that look like ASCII letters or a colon."""
 
-The part of Unicode's ``confusables.txt`` (Unicode Technical Standard 39, as in confusable-homoglyphs 3.3.1, Unicode
-License v3) whose prototype is one of them, in NFKC with case folding.
-"""
+# The part of Unicode's `confusables.txt` (Unicode Technical Standard 39, as in confusable-homoglyphs 3.3.1, Unicode
+# License v3) whose prototype is one of them, in NFKC with case folding.
 # each letter has one line, however long
 # ruff: noqa: E501
 

@@ -1,8 +1,7 @@
-"""Every error Satchel raises on purpose, each with a stable code and a remedy.
+"""Every error Satchel raises on purpose, each with a stable code and a remedy."""
 
-One table, :data:`ERROR_KINDS`, says what a code means to each interface: the exit status of the command line and the
-HTTP status; MCP tools return the same code and text as an error result.
-"""
+# One table, `ERROR_KINDS`, says what a code means to each interface: the exit status of the command line and the HTTP
+# status; MCP tools return the same code and text as an error result.
 
 from __future__ import annotations
 
@@ -69,7 +68,6 @@ class SatchelError(Exception):
 
     @property
     def kind(self) -> ErrorKind:
-        """The row of :data:`ERROR_KINDS` for this error."""
         return ERROR_KINDS[self.code]
 
 

@@ -50,7 +50,6 @@ def home_path() -> str:
 
 
 def current_folder() -> Path:
-    """Return the folder that this process works in."""
     from pathlib import Path
 
     try:

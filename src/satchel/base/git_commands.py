@@ -64,10 +64,8 @@ class TreeFile(NamedTuple):
     """A file in a commit.
 
     Attributes:
-        path: relative to the folder of the request.
         mode: git's text for it, such as ``100644``, or ``120000`` for a link.
         blob: the hash of its contents.
-        size: in bytes.
     """
 
     path: str
@@ -241,7 +239,6 @@ def ask_merged(top: str, head: str, commits: Collection[str]) -> None:
 
 
 def known_here(top: str, head: str, commit: str) -> bool | None:
-    """Return whether a repository has a commit, if it is remembered."""
     return _here.get((top, head, commit))
 
 

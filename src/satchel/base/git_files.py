@@ -45,7 +45,6 @@ def top_of(folder: str | None) -> str | None:
 
 
 def git_folder(top: str | None) -> Path | None:
-    """Return the git folder of a worktree, or None without a top."""
     if top is None:
         return None
     folder = Path(top) / ".git"
@@ -64,7 +63,6 @@ class Branches(NamedTuple):
     """The state of a worktree and of the repository's default branch; None for what is unknown.
 
     Attributes:
-        branch, head: what the worktree has checked out.
         default: the configured branch, else that of the remote ``origin``, else ``main`` or ``master``, else the branch
             of the main worktree.
         local, remote: the commit of that branch here and in ``origin``.

@@ -1,7 +1,6 @@
-"""The state of a file according to git's index, read from its file: https://git-scm.com/docs/index-format.
+"""The state of a file according to git's index, read from its file: https://git-scm.com/docs/index-format."""
 
-Running git would take longer than a write may.
-"""
+# Running git would take longer than a write may.
 
 from __future__ import annotations
 

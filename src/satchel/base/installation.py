@@ -24,7 +24,6 @@ _EXTRAS = re.compile(r"\[([^\]]*)\]")
 
 
 def missing_extra(problem: str, extra: str) -> MissingExtra:
-    """Return the error for a package of an extra that is not installed."""
     return MissingExtra(problem, f"Run `{command_adding(extra)}`")
 
 

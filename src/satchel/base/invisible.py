@@ -1,10 +1,9 @@
-"""Invisible characters: removed from content, because a model reads what a person cannot see.
+"""Invisible characters: removed from content, because a model reads what a person cannot see."""
 
-They are Unicode's default ignorable code points (``Default_Ignorable_Code_Point`` in DerivedCoreProperties.txt) and the
-interlinear annotation marks. A few of them shape real text and are kept there, at most one after a visible character:
-joiners in scripts that need them and between emoji, variation selectors after characters with variants, and the tags of
-flags. A longer run, or one elsewhere, is hidden text.
-"""
+# They are Unicode's default ignorable code points (`Default_Ignorable_Code_Point` in DerivedCoreProperties.txt) and
+# the interlinear annotation marks. A few of them shape real text and are kept there, at most one after a visible
+# character: joiners in scripts that need them and between emoji, variation selectors after characters with variants,
+# and the tags of flags. A longer run, or one elsewhere, is hidden text.
 
 from __future__ import annotations
 

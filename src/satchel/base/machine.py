@@ -1,9 +1,8 @@
-"""The machine of a caller: this one, or another, whose program says with each call what it sees there.
+"""The machine of a caller: this one, or another, whose program says with each call what it sees there."""
 
-A server cannot see the files, repositories and processes of callers elsewhere, and must not read its own disk for them.
-A function that reads them is declared with :func:`seen_by_caller`: for a caller elsewhere it does not run, but returns
-the fact that the caller's program sent with the call. docs/decisions/0043.
-"""
+# A server cannot see the files, repositories and processes of callers elsewhere, and must not read its own disk for
+# them. A function that reads them is declared with `seen_by_caller`: for a caller elsewhere it does not run, but
+# returns the fact that the caller's program sent with the call. docs/decisions/0043.
 
 from __future__ import annotations
 

@@ -29,11 +29,8 @@ class Page(Generic[Item]):
     """Part of a list, counted in the same snapshot.
 
     Attributes:
-        items: the part.
         total: the size of the list. A total of one more than :data:`COUNTED`, or than the end of the page if that is
             higher, means that there are more; with ``limit=0`` the count is complete.
-        offset: how many items were skipped.
-        limit: the largest number of items.
     """
 
     items: tuple[Item, ...]

@@ -60,7 +60,6 @@ class StorePlace:
     Attributes:
         store_file: absolute path of the database file; None for a store in PostgreSQL, whose address is not repeated
             here.
-        exists: whether the file exists.
         root: the project's root folder, or None outside of any project.
         worktree: the linked worktree that the search started in, or None in the main one.
         suggested_name: the name of the project unless configured.

@@ -68,7 +68,6 @@ class PrivateFile(Generic[Content]):
         return self._empty() if last_read is None else last_read[1]
 
     def load(self) -> Content:
-        """Read the file and return its content."""
         reading = self._read()
         return self._empty() if reading is None else reading[1]
 
@@ -171,7 +170,6 @@ class PrivateFile(Generic[Content]):
 
 
 def to_fields(record: object) -> dict[str, Any]:
-    """Return the fields of a record, for JSON."""
     return {name: getattr(record, name) for name in field_names(record) or ()}
 
 

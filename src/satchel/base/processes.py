@@ -48,7 +48,6 @@ def find(pid: int) -> Process | None:
 
 @seen_by_caller(unknown=None)
 def own() -> Process | None:
-    """Return this process, or None if it is not visible."""
     return find(os.getpid())
 
 

@@ -1,8 +1,7 @@
-"""Paths of a project's files: one file has one spelling, whatever links and letter case lead to it.
+"""Paths of a project's files: one file has one spelling, whatever links and letter case lead to it."""
 
-Claims, file changes and entries compare this spelling. Nothing is opened; each existing part of a path costs one
-``lstat``, and on a disk that ignores case its folder is listed.
-"""
+# Claims, file changes and entries compare this spelling. Nothing is opened; each existing part of a path costs one
+# `lstat`, and on a disk that ignores case its folder is listed.
 
 from __future__ import annotations
 

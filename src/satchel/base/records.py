@@ -1,9 +1,8 @@
-"""Dataclasses and named tuples that compile their methods on first use, and import little.
+"""Dataclasses and named tuples that compile their methods on first use, and import little."""
 
-The standard library's ``dataclasses`` takes twenty times as long to define a class, and long to import. Type checkers
-see its names, and ``dataclasses.fields``, ``asdict``, ``replace`` and ``is_dataclass`` accept these classes:
-docs/decisions/0033.
-"""
+# The standard library's `dataclasses` takes twenty times as long to define a class, and long to import. Type checkers
+# see its names, and `dataclasses.fields`, `asdict`, `replace` and `is_dataclass` accept these classes:
+# docs/decisions/0033.
 
 from __future__ import annotations
 

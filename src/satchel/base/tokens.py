@@ -71,7 +71,6 @@ class TokenCounter:
         return replace(self, _count=lambda text, kind: math.ceil(count(text, kind) * factor))
 
     def measure(self, text: str, kind: str | None = None) -> TokenCount:
-        """Return the number of tokens with its label."""
         return TokenCount(self._count(text, kind), self.name, self.exact)
 
 
@@ -112,7 +111,6 @@ def token_counter(encoding: str | None = None) -> TokenCounter:
 
 
 def estimating(reason: str) -> TokenCounter:
-    """Return a counter that estimates."""
     return TokenCounter(ESTIMATE, False, reason, estimate)
 
 

@@ -38,11 +38,8 @@ class ConfigFile:
     """A configuration file as it was read.
 
     Attributes:
-        path: its absolute path, whether or not it exists.
         root: the folder below which no link is followed.
         text: its contents without a byte order mark; empty if there is no file.
-        existed: whether the file existed.
-        bom: whether it starts with a byte order mark.
         mode: its permissions; None if there is no file.
         digest: the SHA-256 of its bytes; None if there is no file.
     """
@@ -116,7 +113,6 @@ def overwrite(file: ConfigFile, content: bytes, *, is_program: bool = False, is_
 
 
 def delete(file: ConfigFile, folders: Sequence[str] = ()) -> None:
-    """Delete a configuration file."""
     with naming(file.path, "deleted"), _folder_of(file, make=False) as folder:
         if folder is not None:
             _refuse_read_only(file.path.parent, os.fstat(folder).st_mode)

@@ -1,9 +1,8 @@
-"""Records as JSON that keeps their types, for programs of the same version.
+"""Records as JSON that keeps their types, for programs of the same version."""
 
-JSON's own types are unchanged. Everything else is an object whose first member starts with ``$``: a record with its
-class and fields, a tuple, bytes, a set, a path, a member of an enumeration, or a mapping that is not a plain object.
-Only records and enumerations of Satchel are created when reading.
-"""
+# JSON's own types are unchanged. Everything else is an object whose first member starts with `$`: a record with its
+# class and fields, a tuple, bytes, a set, a path, a member of an enumeration, or a mapping that is not a plain
+# object. Only records and enumerations of Satchel are created when reading.
 
 from __future__ import annotations
 

@@ -46,7 +46,6 @@ def count(
 
 
 def _reader_id(rows: Rows, project_id: int, agent: str | None, session: str | None, person: Callable[[], str]) -> int:
-    """Return the id of the reader, -1 for an unknown agent."""
     if agent is None and session is not None:
         try:
             values = {"uid": bytes.fromhex(session), "project": project_id}

@@ -2,7 +2,7 @@
 
 A run is split by what its verdicts name: a task, else a loop, else the whole run. A task includes entries without a
 task in the loops that its verdicts name. A part suggests a strategy if its newest verdict passed, and earlier a verdict
-or the tests of a scratchpad failed (:func:`satchel.brief.attempts.fails`).
+or the tests of a scratchpad failed (:func:`satchel.brief.loop_history.fails`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import suppress
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.records import dataclass
 from satchel.base.text import fold, shortened
-from satchel.brief.attempts import fails, new_attempts, succeeded
+from satchel.brief.loop_history import fails, new_attempts, succeeded
 from satchel.find.kind import Kind
 from satchel.keep import projects, runs
 from satchel.keep.entries import structured
@@ -28,8 +28,8 @@ from satchel.store.transaction import Transaction
 MAX_EVIDENCE = 12
 """How many entries are named as evidence, newest first."""
 
+# How many entries of one part are read, newest first.
 _MOST_READ = 1_000
-"""How many entries of one part are read, newest first."""
 
 _MAX_TEXTS = 3
 _WORKED_CHARS = 280
@@ -44,15 +44,15 @@ _LANGS = """
 c c++ cpp=c++ c# csharp=c# clojure dart elixir erlang go golang=go haskell java javascript js=javascript kotlin lua perl
 php python py=python ruby rust scala swift typescript ts=typescript zig
 """
+# Names in a stack, each with the canonical name if that differs.
 _FRAMEWORKS = """
 angular astro django express express.js=express fastapi fastify flask flutter laravel nestjs nest.js=nestjs next=next.js
 nextjs=next.js next.js nuxt nuxt.js=nuxt phoenix quarkus rails react react.js=react react-native remix spring starlette
 svelte symfony vue vue.js=vue
 """
-"""Names in a stack, each with the canonical name if that differs."""
 
+# Technologies that imply another: a note that names both means the first.
 _CONTAINED = {"typescript": "javascript", "next.js": "react", "remix": "react", "react-native": "react", "nuxt": "vue"}
-"""Technologies that imply another: a note that names both means the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +111,6 @@ def propose(workplace: Workplace, run_id: str | None) -> tuple[StrategyProposal,
     """Return the strategies that a run suggests, in the order in which they passed review.
 
     ``run_id`` None takes the default run, else the run that ended last.
-
-    Raises:
-        NotFound: no such run, or none was named and none has ended.
     """
     with projects.reading(workplace) as (transaction, project):
         number, name = _choose(transaction, workplace, project.id, run_id)
@@ -219,7 +216,6 @@ _READERS: dict[int, Callable[[str], ReviewIssue | ReviewVerdict | Scratchpad]] =
 
 
 def _parts(events: Sequence[_Event]) -> list[tuple[_Part, list[_Event]]]:
-    """Return the parts whose newest verdict passed, each with its entries up to that verdict."""
     verdicts = [(place, event) for place, event in enumerate(events) if isinstance(event.content, ReviewVerdict)]
     parts: dict[_Part, list[_Event]] = {}
     for place, verdict in reversed(verdicts):
@@ -268,7 +264,6 @@ def _lesson(members: Sequence[_Event]) -> _Lesson | None:
 def _solution(
     old: Sequence[Scratchpad], new: Sequence[_Event], issues: Sequence[_Event], verdict: _Event
 ) -> str | None:
-    """Return what was done after the last failure: new attempts, else a summary, else a suggestion."""
     pads = [event.content for event in new if isinstance(event.content, Scratchpad)]
     if passed := next((place for place, pad in enumerate(pads) if succeeded(pad) and new_attempts(pad, old)), None):
         old, pads = [*old, *pads[:passed]], pads[passed:]
@@ -281,7 +276,6 @@ def _solution(
 
 
 def _failures(old: Sequence[Scratchpad], failed: Sequence[_Event], issues: Sequence[_Event]) -> list[str | None]:
-    """Return what was tried before, else what failed reviews say, else the issues."""
     passed = {attempt for place, pad in enumerate(old) if succeeded(pad) for attempt in new_attempts(pad, old[:place])}
     listed = dict.fromkeys(attempt for pad in old for attempt in pad.attempted)
     attempts: list[str | None] = [attempt for attempt in listed if attempt.strip() not in passed]

@@ -8,8 +8,8 @@ from satchel.base.text import shortened
 from satchel.keep.names import is_persons
 
 _MAX_CHARS = 80
+# A name that needs no quotes; one that begins like ``c1*`` could pass for an id with the mark of a person.
 _PLAIN = re.compile(r"(?![A-Za-z]{1,2}\d+\*)[^\s\"'<>:;,()\[\]{}|`…]+")
-"""A name that needs no quotes; one that begins like ``c1*`` could pass for an id with the mark of a person."""
 _QUOTED_OR_WORD = re.compile(r'"(?:[^"\\]|\\.)*"\S*|\S+')
 _ELLIPSIS = "…"
 _REASON = "(because:"
@@ -58,6 +58,10 @@ def by(agent: str | None) -> str | None:
         return None
     is_plain = is_persons(agent) and _PLAIN.fullmatch(agent.partition(":")[2] or agent)
     return f"by {agent if is_plain else name_text(agent)}"
+
+
+def joined(*parts: str | None) -> str:
+    return " ".join(filter(None, parts))
 
 
 def cut_head(head: str, most: int) -> str:

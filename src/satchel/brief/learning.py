@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from satchel.brief import loop_history
+from satchel.find.kind import Kind
+from satchel.keep.deliveries import windows_of
 from satchel.keep.entries.records import (
     ENTRY_TYPES,
     LEAST_CHARS,
@@ -50,20 +53,20 @@ class Learning(Service):
 def follower(workplace: Workplace) -> AfterWrite:
     """Return a function that runs after an entry, in its transaction.
 
-    A scratchpad or verdict that reports success records fixes (:mod:`satchel.brief.fixes`). A scratchpad that leaves
-    its loop stuck says so. A verdict that passed lowers the packages on failures and investigations of its task; one
-    that failed notifies the author of the change that it names.
+    A scratchpad or verdict that reports success records fixes. One that leaves its loop stuck tells its author. A
+    verdict that passed lowers the packages on failures and investigations of its task; one that failed notifies the
+    author of the change that it names.
     """
 
     def follow(transaction: Transaction, writer: Writer, number: int, entry: Prepared) -> tuple[str, ...]:
         if entry.type not in {SCRATCHPAD, REVIEW_VERDICT}:
             return ()
-        from satchel.brief import fixes
+        from satchel.brief import after_write
 
-        notes = fixes.learn(transaction, writer, number, entry, workplace.max_content_bytes)
+        notes = after_write.learn(transaction, writer, number, entry, workplace.max_content_bytes)
         if entry.type == SCRATCHPAD:
             return (*notes, *_stuck(transaction, writer, entry))
-        from satchel.brief.reviews import tell_author
+        from satchel.brief.announcements import tell_author
 
         notes = (*notes, *tell_author(transaction, workplace, writer, number, entry))
         return (*notes, *_lower_packages(transaction, writer, entry))
@@ -72,22 +75,20 @@ def follower(workplace: Workplace) -> AfterWrite:
 
 
 def _stuck(transaction: Transaction, writer: Writer, entry: Prepared) -> tuple[str, ...]:
-    from satchel.brief import attempts, loop_history
     from satchel.keep.loop_scope import LoopScope
     from satchel.keep.sessions.joining import sessions_before
 
     before = sessions_before(transaction, writer.session)
     loop = LoopScope(writer.project_id, writer.run, entry.task_id, entry.loop_id, writer.agent, writer.session, before)
     status = loop_history.judge(loop_history.load(transaction, loop, writer.now, (SCRATCHPAD, REVIEW_VERDICT)))
-    return (attempts.stuck_text(status),) if status.is_stuck else ()
+    return (loop_history.stuck_text(status),) if status.is_stuck else ()
 
 
+# The types of packages that lose importance once their task has passed review.
 _RESOLVED = ("failures", "investigation")
-"""The types of packages that lose importance once their task has passed review."""
 
 
 def _lower_packages(transaction: Transaction, writer: Writer, entry: Prepared) -> tuple[str, ...]:
-    from satchel.find.kind import Kind
     from satchel.keep.entries.structured import review_verdict
     from satchel.keep.packages.kind import react_for_task
 
@@ -107,16 +108,15 @@ def duplicate_finder() -> FindDuplicates:
         places = [place for place, entry in enumerate(entries) if _is_compared(entry)]
         if not places:
             return {}
-        from satchel.keep.deliveries import windows_of
 
         where, values = windows_of(writer.project_id, writer.session, writer.run, writer.agent)
         key = ("no window", *values.values())
         if key in transaction.memo or transaction.one(f"SELECT 1 FROM windows w WHERE {where}", values) is None:
             transaction.memo[key] = True
             return {}
-        from satchel.brief import duplicate_delivery
+        from satchel.brief import after_write
 
-        return duplicate_delivery.find(transaction, writer, {place: entries[place] for place in places})
+        return after_write.find_duplicates(transaction, writer, {place: entries[place] for place in places})
 
     return find
 

@@ -21,8 +21,8 @@ from satchel.keep.sessions.clients import only_looks
 from satchel.keep.sessions.records import CurrentSession
 from satchel.keep.sessions.service import Sessions
 
+# Keeps the largest budget, 2,200 tokens, within 8,800 characters: Claude Code shows only 2 KB of texts over 10,000.
 _MAX_CHARS_PER_TOKEN = 4
-"""Keeps the largest budget, 2,200 tokens, within 8,800 characters: Claude Code shows only 2 KB of texts over 10,000."""
 
 _PROMPT_CHARS = 1_000
 _LEAST_FOR_CLOSING = 300
@@ -38,11 +38,11 @@ _NAMES = {
     Kind.ERROR_PATTERN: "error",
     Kind.STRATEGY: "strategy",
 }
+# Moments at which the person sees a line about the briefing.
 _VISIBLE = frozenset({"start", "clear", "resume"})
-"""Moments at which the person sees a line about the briefing."""
 
+# Shown in a project without a rule, decision or note, as proof that hooks work.
 _EMPTY = "Satchel: nothing saved yet. satchel status"
-"""Shown in a project without a rule, decision or note, as proof that hooks work."""
 
 
 class Moment(NamedTuple):

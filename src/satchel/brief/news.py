@@ -14,8 +14,8 @@ from satchel.keep.files.records import CHANGES
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Row, Transaction
 
+# How many pieces of news of each kind one answer brings; the next has the others.
 _MOST = 10
-"""How many pieces of news of each kind one answer brings; the next has the others."""
 
 _CHARS = 300
 
@@ -49,6 +49,7 @@ _OWN_WINDOWS = """
     GROUP BY d.kind, d.item_id
 """
 
+# Decisions and rules that were changed or retracted by others after the agent was shown them.
 _DELIVERED = f"""
     SELECT {Kind.DECISION.number}, c.id, c.seq, c.key, c.value_text, c.value_number, c.status = 1, a.name, c.rationale
     FROM ({_OWN_WINDOWS.format(kind=Kind.DECISION.number)}) s JOIN decisions c ON c.id = s.item_id AND c.seq > s.seq
@@ -61,7 +62,6 @@ _DELIVERED = f"""
     WHERE COALESCE(c.deactivated_by, c.created_by) IS DISTINCT FROM :agent
     LIMIT {_MOST}
 """
-"""Decisions and rules that were changed or retracted by others after the agent was shown them."""
 
 _CLAIMED = """
     SELECT path, created_at FROM file_claims
@@ -75,6 +75,7 @@ _NEW = """
 """
 _OTHERS = "c.agent_id IS DISTINCT FROM :agent AND (:session = 0 OR c.session_id IS DISTINCT FROM :session)"
 
+# Others' changes of files that the agent holds, notes on them and claims of them, since it claimed them.
 _ON_FILES = f"""
     SELECT {Kind.FILE_CHANGE.number}, c.id, c.seq, h.path, c.change, a.name, c.description
     FROM ({_CLAIMED}) h JOIN files f ON f.project_id = :project AND f.path = h.path
@@ -94,7 +95,6 @@ _ON_FILES = f"""
     WHERE {_OTHERS} AND {_NEW.format(kind=deliveries.CLAIM, item="c.id")}
     LIMIT {_MOST}
 """
-"""Others' changes of files that the agent holds, notes on them and claims of them, since it claimed them."""
 
 
 def _changed(row: Row) -> News:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from satchel.base.clock import moment_text, span_in_words, year_of
 from satchel.base.errors import SatchelError
-from satchel.base.grouping import grouped
 from satchel.base.text import fold, quoted_line, shortened
 from satchel.brief.fields import by, name_text
 from satchel.find.kind import Kind
@@ -21,7 +20,7 @@ from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import UNKNOWN, reading
 from satchel.keep.sessions.records import Actor
 from satchel.store.engine import Engine
-from satchel.store.transaction import Row, Transaction, set_of
+from satchel.store.transaction import Row, Transaction, grouped, set_of
 
 if TYPE_CHECKING:
     from satchel.brief.news import News
@@ -34,8 +33,8 @@ _MAX_SENDERS = 3
 _MAX_MESSAGES = 100
 _MAX_NOTES, _MAX_NOTED, _NOTE_CHARS = 3, 20, 200
 _MAX_BOUND, _BOUND_CHARS = 10, 200
+# How many refusals one notice lists; the next answer has the others.
 _MAX_FREE = 5
-"""How many refusals one notice lists; the next answer has the others."""
 
 _WAIT_MS = 250
 
@@ -75,7 +74,7 @@ class Notices(Service):
         """
         work = self._workplace
         if work.notify_command is not None:
-            from satchel.brief.room.notifying import notify_quietly  # imported here: few have a command
+            from satchel.brief.room.needs import notify_quietly  # imported here: few have a command
 
             notify_quietly(work)
         agent = check_agent(work, agent)
@@ -207,22 +206,22 @@ def _claimed(
 def _noted(transaction: Transaction, project_id: int, actor: Actor, paths: Sequence[str]) -> list[str]:
     if not paths:
         return []
-    from satchel.brief.working import notes
+    from satchel.brief.working import on_files
     from satchel.keep.deliveries import was_delivered
 
     is_delivered, values = was_delivered(project_id, actor, Kind.ENTRY, "c.id")
     files = {f"file{number}": file for number, file in enumerate(paths)}
     rows = transaction.all(
         f"""
-        SELECT {notes.COLUMNS} FROM {notes.SOURCE}
+        SELECT {on_files.COLUMNS} FROM {on_files.SOURCE}
         WHERE c.project_id = :project AND c.file IN ({", ".join(f":{name}" for name in files)})
-            AND c.superseded_by IS NULL AND +c.type IN ({", ".join(map(str, notes.NOTE_TYPES))})
+            AND c.superseded_by IS NULL AND +c.type IN ({", ".join(map(str, on_files.NOTE_TYPES))})
             AND c.agent_id IS DISTINCT FROM :own AND NOT {is_delivered}
         ORDER BY c.created_at DESC, c.id DESC LIMIT {_MAX_NOTED}
         """,
         {**values, **files, "project": project_id, "own": actor.number},
     )
-    matches = [notes.Note(*row) for row in rows]
+    matches = [on_files.Note(*row) for row in rows]
     texts = [
         f"{Kind.ENTRY.ref(one.number)} on {name_text(one.file)} {quoted_line(shortened(one.text, _NOTE_CHARS))}"
         for one in matches[:_MAX_NOTES]

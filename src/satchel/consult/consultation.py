@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from satchel.base.errors import InvalidInput, SatchelError
+from satchel.base.errors import AssistantFailed, InvalidInput, SatchelError
 from satchel.base.records import dataclass
 from satchel.consult.models import Assistant, Reply
 from satchel.consult.records import (
@@ -54,6 +54,7 @@ class Consultation:
         cited: paths that the answer cites, where the provider says so.
         kept: what became of the answer, where it was to be kept.
         notes: what the caller should know.
+        mismatch: where the answer differs from the schema that was asked for.
     """
 
     assistant: str
@@ -76,10 +77,17 @@ class Consultation:
     cited: tuple[str, ...]
     kept: Kept | None
     notes: tuple[str, ...]
+    mismatch: str | None = None
 
     @property
     def failure(self) -> SatchelError | None:
-        """Reason why the answer was not stored."""
+        """Reason why the answer was not stored, or does not match its schema."""
+        if self.mismatch is not None:
+            return AssistantFailed(
+                f"the answer of {self.assistant} does not match the schema: {self.mismatch}",
+                "Nothing was kept; ask again, or ask another model",
+                reason="mismatch",
+            )
         return self.kept.failure if self.kept else None
 
     @property
@@ -164,7 +172,9 @@ class Panel:
     @property
     def failure(self) -> SatchelError | None:
         """The first reason why a model gave no answer, or why the comparison was not kept."""
-        return self.failures[0].error if self.failures else self.synthesis.failure if self.synthesis else None
+        if self.failures:
+            return self.failures[0].error
+        return next((one.failure for one in (*self.answers, self.synthesis) if one and one.failure), None)
 
     @property
     def notes(self) -> tuple[str, ...]:

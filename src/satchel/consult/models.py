@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from satchel.base.errors import AssistantFailed, InvalidInput, nearest, unknown_name
 from satchel.base.records import dataclass, field
 from satchel.base.text import check_name
-from satchel.consult.records import Content, HeldBack, IsCancelled, Window, never
+from satchel.consult.records import Content, HeldBack, IsCancelled, Settings, Window, never
 
 if TYPE_CHECKING:
     from satchel.consult.vector_stores import Sweeper, VectorStore
@@ -104,8 +104,6 @@ class Ask:
         on_sign: called, in the thread of the call, before each request and whenever the provider sends something, be
             it no word of the answer: a model may think for longer than a lease lasts.
         is_shown: whether ``on_text`` shows the text to anybody: what was shown is not asked for again.
-        effort: how much the model should think: ``low``, ``medium`` or ``high``; None leaves it to the provider.
-        temperature: of the sampling; None leaves it to the provider.
     """
 
     prompt: str
@@ -119,8 +117,7 @@ class Ask:
     stores: StoreLog | None = None
     on_sign: Callable[[], None] = noop
     is_shown: bool = True
-    effort: str | None = None
-    temperature: float | None = None
+    settings: Settings = Settings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +154,10 @@ class Assistant(Protocol):
         """Whether the provider keeps the thread, so that only new turns are sent."""
 
     @property
+    def unsupported(self) -> frozenset[str]:
+        """Names of the :class:`Settings` that it does not take."""
+
+    @property
     def sweeper(self) -> Sweeper | None:
         """Deleter of stores that earlier calls left; None where the provider has none."""
 
@@ -166,9 +167,9 @@ class Assistant(Protocol):
 
 PROVIDER_NAMES = (
     *("openai", "anthropic", "gemini", "openrouter", "grok", "azure", "mistral", "deepseek", "groq"),
-    *("ollama", "lmstudio", "vllm", "compatible"),
+    *("ollama", "lmstudio", "vllm", "compatible", "cli"),
 )
-"""Three vendors with protocols of their own, and endpoints that speak OpenAI's chat completions."""
+"""Three vendors with protocols of their own, endpoints that speak OpenAI's chat completions, and installed clients."""
 
 TOKEN_FACTORS = {"openai": 1.0, "azure": 1.0, "anthropic": 1.75}
 """How many tokens of a provider's models one of o200k_base stands for at most, as far as is known.
@@ -197,6 +198,13 @@ class Family:
     output: int
     token_factor: float | None = None
 
+
+# a client's own instructions and tools take a part of its model's window
+_CLIENTS = {
+    "claude": Family("cli", "claude", 180_000, 32_000, 1.75),
+    "codex": Family("cli", "codex", 250_000, 64_000, 1.0),
+    "gemini": Family("cli", "gemini", 1_000_000, 65_536),
+}
 
 FAMILIES: tuple[Family, ...] = (
     *(
@@ -269,6 +277,9 @@ def find_model(name: object, *, window: int | None = None, output: int | None = 
         provider = family.provider
     elif not provider:
         raise _unknown(model)
+    elif provider == "cli":
+        known = ", ".join(f"cli:{one}" for one in _CLIENTS)
+        raise InvalidInput(f"there is no client cli:{model[:80]}", f"Known: {known}")
     if window is None:
         if family is None:
             raise _without_window(provider, model)
@@ -293,6 +304,8 @@ def find_model(name: object, *, window: int | None = None, output: int | None = 
 
 
 def _family(provider: str | None, model: str) -> Family | None:
+    if provider == "cli":
+        return _CLIENTS.get(model)
     fitting = [
         family
         for family in FAMILIES

@@ -40,6 +40,11 @@ class OpenAICompatible(OwnHistoryAssistant[OpenAIClient]):
 
     own_url = ""
 
+    @property
+    def unsupported(self) -> frozenset[str]:
+        """Names of the settings that it does not take."""
+        return frozenset() if self.name.startswith("openrouter:") else frozenset({"web_search"})
+
     def _open(self, wire: Wire) -> OpenAIClient:
         return OpenAIClient(self.label, wire, base_url=self._base_url, key=self._key, variable=self._variable)
 
@@ -50,7 +55,14 @@ class OpenAICompatible(OwnHistoryAssistant[OpenAIClient]):
         self, client: OpenAIClient, messages: list[Any], may_search: bool | None, ask: Ask
     ) -> Generator[str, None, Round]:
         limit = "max_completion_tokens" if self.name.startswith("azure:") else "max_tokens"
-        options = without_nones(**{limit: self.window.output}, reasoning_effort=ask.effort, temperature=ask.temperature)
+        settings = ask.settings
+        options = without_nones(
+            **{limit: self.window.output},
+            reasoning_effort=settings.effort,
+            temperature=settings.temperature,
+            response_format=settings.schema and {"type": "json_schema", "json_schema": _shape(settings.schema)},
+            extra_body={"plugins": [{"id": "web"}]} if settings.web_search else None,
+        )
         if may_search is not None:
             options |= {"tools": [_SEARCH_TOOL], "tool_choice": "auto" if may_search else "none"}
         calls = _Calls(f"call_{len(messages)}")
@@ -105,6 +117,10 @@ class OpenAICompatible(OwnHistoryAssistant[OpenAIClient]):
                 for call, result in zip(one.calls, results, strict=True)
             ),
         ]
+
+
+def _shape(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": "answer", "schema": dict(schema)}
 
 
 class _Calls:
@@ -205,16 +221,21 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
         return OpenAIClient(self.label, wire, base_url=self._base_url, key=self._key, variable=self._variable)
 
     def _send(self, client: OpenAIClient, ask: Ask, filled: Filled | None) -> Generator[str, None, Round]:
+        settings = ask.settings
         options = without_nones(
             previous_response_id=ask.provider_ref,
-            reasoning=ask.effort and {"effort": ask.effort},
-            temperature=ask.temperature,
+            reasoning=settings.effort and {"effort": settings.effort},
+            temperature=settings.temperature,
+            text=settings.schema and {"format": {"type": "json_schema", **_shape(settings.schema)}},
         )
+        tools: list[Any] = [{"type": "web_search"}] if settings.web_search else []
         if filled is not None and filled.external_id is not None:
             room = self.window.tokens - self.window.output - ask.tokens
             results = max(1, min(_MAX_RESULTS, room // _RESULT_TOKENS))
-            tool = {"type": "file_search", "vector_store_ids": [filled.external_id], "max_num_results": results}
-            options["tools"] = [tool]
+            stores = [filled.external_id]
+            tools.append({"type": "file_search", "vector_store_ids": stores, "max_num_results": results})
+        if tools:
+            options["tools"] = tools
         has_text = False
         final: Any = None
         with (
@@ -257,11 +278,15 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
         for item in final.output:
             if item.type == "file_search_call":
                 queries.extend(item.queries)
+            elif item.type == "web_search_call":
+                queries.append(str(getattr(item.action, "query", None) or getattr(item.action, "url", None) or ""))
             elif item.type == "message":
                 for part in item.content:
                     for note in getattr(part, "annotations", None) or ():
                         if note.type == "file_citation" and note.file_id in paths:
                             cited[paths[note.file_id]] = None
+                        elif note.type == "url_citation":
+                            cited[note.url] = None
         reason = final.incomplete_details.reason if final.incomplete_details else None
         return Round(
             is_cut=reason == "max_output_tokens",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.base.errors import AssistantFailed, InvalidInput
 from satchel.base.records import dataclass
 from satchel.consult import failures, rounds
+from satchel.consult.command_line import CLIENTS, CommandLineAssistant, find_program
 from satchel.consult.failures import Patience
 from satchel.consult.models import Ask, Assistant, Timing, find_model
 from satchel.consult.openai import OpenAICompatible, OpenAIResponses
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 ANTHROPIC_EXTRA = "anthropic"
 ANTHROPIC_URL = "https://api.anthropic.com"
 
+_ANTHROPIC_WEB: Any = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
 _INPUT_COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _ANTHROPIC_TOOL = {"name": rounds.TOOL, "description": rounds.DESCRIPTION, "input_schema": rounds.SCHEMA}
 
@@ -58,6 +60,11 @@ class AnthropicMessages(OwnHistoryAssistant[AnthropicClient]):
 
     own_url = ANTHROPIC_URL
 
+    @property
+    def unsupported(self) -> frozenset[str]:
+        """Names of the settings that it does not take."""
+        return frozenset({"temperature"})
+
     def _open(self, wire: Wire) -> AnthropicClient:
         return AnthropicClient(self.label, wire, key=self._key, base_url=self._base_url, variable=self._variable)
 
@@ -69,11 +76,15 @@ class AnthropicMessages(OwnHistoryAssistant[AnthropicClient]):
     def _send(
         self, client: AnthropicClient, messages: list[Any], may_search: bool | None, ask: Ask
     ) -> Generator[str, None, Round]:
-        if ask.temperature is not None:
-            raise InvalidInput(f"{self.name} takes no temperature", "Leave it out")
-        options = without_nones(output_config=ask.effort and {"effort": ask.effort})
+        settings = ask.settings
+        shape = settings.schema and {"type": "json_schema", "schema": dict(settings.schema)}
+        options = without_nones(output_config=without_nones(effort=settings.effort, format=shape) or None)
+        tools = [_ANTHROPIC_WEB] if settings.web_search else []
         if may_search is not None:
-            options |= {"tools": [_ANTHROPIC_TOOL], "tool_choice": {"type": "auto" if may_search else "none"}}
+            tools.append(_ANTHROPIC_TOOL)
+            options["tool_choice"] = {"type": "auto" if may_search else "none"}
+        if tools:
+            options["tools"] = tools
         with (
             client.explained(),
             client.sdk.messages.stream(
@@ -104,7 +115,8 @@ class AnthropicMessages(OwnHistoryAssistant[AnthropicClient]):
             {"type": "tool_result", "tool_use_id": call.id, "content": result}
             for call, result in zip(one.calls, results, strict=True)
         ]
-        return [{"role": "assistant", "content": list(one.raw)}, {"role": "user", "content": answers}]
+        thread: list[Any] = [{"role": "assistant", "content": list(one.raw)}]
+        return [*thread, {"role": "user", "content": answers}] if answers else thread
 
 
 def _anthropic_round(final: Any) -> Round:
@@ -120,6 +132,16 @@ def _anthropic_round(final: Any) -> Round:
             if block.type != "text" or block.text.strip()
         ),
         is_cut=final.stop_reason in {"max_tokens", "model_context_window_exceeded"},
+        is_paused=final.stop_reason == "pause_turn",
+        queries=tuple(str(block.input.get("query", "")) for block in final.content if block.type == "server_tool_use"),
+        cited=tuple(
+            dict.fromkeys(
+                note.url
+                for block in final.content
+                for note in (getattr(block, "citations", None) or ())
+                if note.type == "web_search_result_location"
+            )
+        ),
         # what comes from the cache whole leaves nothing that is counted as input
         input_tokens=sum(count or 0 for count in counts) or None,
         output_tokens=count_of(final.usage, "output_tokens"),
@@ -196,20 +218,26 @@ class GeminiContents(OwnHistoryAssistant[GeminiClient]):
     def _send(
         self, client: GeminiClient, messages: list[Any], may_search: bool | None, ask: Ask
     ) -> Generator[str, None, Round]:
+        settings = ask.settings
         config: Any = without_nones(
             max_output_tokens=self.window.output,
             automatic_function_calling={"disable": True},
-            temperature=ask.temperature,
-            thinking_config=ask.effort and {"thinking_level": ask.effort.upper()},
+            temperature=settings.temperature,
+            thinking_config=settings.effort and {"thinking_level": settings.effort.upper()},
+            response_mime_type=settings.schema and "application/json",
+            response_json_schema=settings.schema and dict(settings.schema),
+            tools=[{"google_search": {}}] if settings.web_search else None,
         )
         if may_search is not None:
-            config["tools"] = [_GEMINI_TOOL]
+            config["tools"] = [*config.get("tools", ()), _GEMINI_TOOL]
             config["tool_config"] = {"function_calling_config": {"mode": "AUTO" if may_search else "NONE"}}
         parts: list[Any] = []
         calls: list[Call] = []
         reason: str | None = None
         usage: Any = None
         has_begun = False
+        queries: dict[str, None] = {}
+        cited: dict[str, None] = {}
         with client.explained():
             for chunk in client.sdk.models.generate_content_stream(model=self.model, contents=messages, config=config):
                 usage = chunk.usage_metadata or usage
@@ -222,6 +250,10 @@ class GeminiContents(OwnHistoryAssistant[GeminiClient]):
                 for candidate in chunk.candidates or ():
                     has_begun = True
                     reason = _value(candidate.finish_reason) or reason
+                    if (web := candidate.grounding_metadata) is not None:
+                        queries |= dict.fromkeys(web.web_search_queries or ())
+                        sources = [one.web.uri for one in web.grounding_chunks or () if one.web and one.web.uri]
+                        cited |= dict.fromkeys(sources)
                     for part in (candidate.content.parts if candidate.content else None) or ():
                         # thoughts' signatures go back as they came
                         parts.append(part)
@@ -239,6 +271,8 @@ class GeminiContents(OwnHistoryAssistant[GeminiClient]):
             calls=tuple(calls),
             raw=tuple(parts),
             is_cut=reason == "MAX_TOKENS",
+            queries=tuple(queries),
+            cited=tuple(cited),
             input_tokens=count_of(usage, "prompt_token_count"),
             output_tokens=_sum(count_of(usage, "candidates_token_count"), count_of(usage, "thoughts_token_count")),
             notes=() if reason in _WELL else (f"the provider ended the answer: {failures.shown(reason)}",),
@@ -333,6 +367,8 @@ def open_assistant(
     """Return the assistant of a model; nothing is sent and no SDK is imported yet."""
     settings = settings or AssistantSettings()
     model = find_model(name, window=settings.window, output=settings.output)
+    if model.provider == "cli":
+        return CommandLineAssistant(model, environ, timing)
     provider = PROVIDERS[model.provider]
     key, url = _read_key(environ, provider.key), _url(environ, provider, settings)
     if url is None and provider.adapter is OpenAICompatible:
@@ -366,4 +402,7 @@ def providers(environ: Mapping[str, str], settings: AssistantSettings | None = N
         if provider.adapter is OpenAICompatible and _url(environ, provider, settings) is None:
             missing.append(provider.url_variable or "consult.base_url")
         states.append(ProviderState(name, ", ".join(missing) or None))
-    return tuple(states)
+    clients = [
+        ProviderState(f"cli:{name}", None if find_program(name, environ) else "not installed") for name in CLIENTS
+    ]
+    return (*states, *clients)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, SatchelError, nearest, unknown_name
 from satchel.base.paging import MAX_LIMIT
@@ -21,7 +21,9 @@ from satchel.consult.records import (
     KnownFile,
     ListedConversation,
     PastTurn,
+    Settings,
 )
+from satchel.consult.schemas import check_schema
 from satchel.consult.window import NUMBERED
 from satchel.keep import projects
 from satchel.keep.names import check_identifier
@@ -108,6 +110,7 @@ class AnswerKeeper:
         return Kept(entry.ref, f"kept as {entry.ref} {entry.type} in run {entry.run_id}", entry.notes)
 
 
+_AS_JSON = "Answer with JSON alone, without a code fence, that matches this JSON Schema: "
 EFFORTS = ("low", "medium", "high")
 _HOTTEST = 2
 DEFAULT_CONVERSATION = "default"
@@ -139,6 +142,8 @@ class QuestionOptions(TypedDict, total=False):
         takes_over: begin with the files and the discussion of the conversation of that name with another assistant.
         effort: how much the model should think: ``low``, ``medium`` or ``high``.
         temperature: of the sampling, 0 to 2; a provider refuses what its model does not take.
+        schema: a JSON Schema of an object that the answer has to match.
+        web_search: let the provider search the web, which it may bill apart.
         reuse: return an earlier answer of this assistant to nearly the same question about the same files.
     """
 
@@ -157,6 +162,8 @@ class QuestionOptions(TypedDict, total=False):
     takes_over: bool
     effort: str | None
     temperature: float | None
+    schema: Mapping[str, Any] | None
+    web_search: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +184,7 @@ class Question:
     reuse: bool
     allow_roots: tuple[str, ...]
     takes_over: bool
-    effort: str | None
-    temperature: float | None
+    settings: Settings
 
 
 def check_question(
@@ -201,6 +207,8 @@ def check_question(
     takes_over: bool = False,
     effort: str | None = None,
     temperature: float | None = None,
+    schema: Mapping[str, Any] | None = None,
+    web_search: bool = False,
     dry_run: bool = False,
 ) -> Question:
     """Check what a call asks; for the other parameters see :class:`QuestionOptions`."""
@@ -220,6 +228,8 @@ def check_question(
     keeping = check_keeping(keep_as, dry_run=dry_run)
     if run_id is not None and not briefing and (keeping is None or keeping.entry_type is None):
         raise InvalidInput("run_id was given without briefing or a note to keep", "Leave it out, or say what it is for")
+    if schema is not None:
+        instructions = f"{instructions}\n\n{_AS_JSON}{check_schema(schema)}"
     asked = check_content(instructions, "instructions", max_bytes)
     return Question(
         key=ConversationKey("", check_identifier(conversation, "conversation")),
@@ -236,8 +246,7 @@ def check_question(
         reuse=reuse,
         allow_roots=tuple(allow_roots),
         takes_over=takes_over,
-        effort=effort,
-        temperature=temperature,
+        settings=Settings(effort, temperature, schema, web_search),
     )
 
 

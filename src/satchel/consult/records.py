@@ -175,6 +175,23 @@ class Window:
     token_factor: float = 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings of a model for one turn; None leaves one to the provider.
+
+    Attributes:
+        effort: how much to think: ``low``, ``medium`` or ``high``.
+        temperature: of the sampling.
+        schema: the JSON Schema of the answer.
+        web_search: whether the provider searches the web.
+    """
+
+    effort: str | None = None
+    temperature: float | None = None
+    schema: Mapping[str, Any] | None = None
+    web_search: bool = False
+
+
 INLINE_SHARE = 0.5
 """How much of the room may be filled when files are placed inline. The rest is for what a conversation grows by:
 answers, questions and changed files. A room filled to the brim by its first turn would have none for a second; with

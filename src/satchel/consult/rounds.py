@@ -253,6 +253,7 @@ class Round:
     calls: tuple[Call, ...] = ()
     raw: tuple[Any, ...] = ()
     is_cut: bool = False
+    is_paused: bool = False
     provider_ref: str | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -282,6 +283,8 @@ def converse(
     texts: list[str] = []
     output_tokens: int | None = None
     notes: list[str] = []
+    queries: list[str] = []
+    cited: list[str] = []
     for number in range(MAX_ROUNDS + 1):
         may_search = searches is not None and number < MAX_ROUNDS and searches.has_room
         one = _round(ask, wire, patience, send, may_search, _BETWEEN if texts else "")
@@ -294,6 +297,11 @@ def converse(
             texts.append(one.text)
         if one.output_tokens is not None:
             output_tokens = one.output_tokens + (output_tokens or 0)
+        queries += one.queries
+        cited += one.cited
+        if one.is_paused and remember is not None and number < MAX_ROUNDS:
+            remember(one, ())
+            continue
         if not one.calls:
             break
         if not may_search or searches is None or remember is None:
@@ -312,13 +320,15 @@ def converse(
         raise failures.empty(name, is_cut=one.is_cut, notes=one.notes)
     if one.is_cut:
         notes.append("the answer ends at the output limit and is not whole")
+    if one.is_paused:
+        notes.append("the provider stopped before the answer was whole")
     return Reply(
         text=text,
         provider_ref=one.provider_ref,
         input_tokens=one.input_tokens,
         output_tokens=output_tokens,
-        queries=one.queries if searches is None else tuple(searches.queries),
-        cited=one.cited,
+        queries=(*queries, *(searches.queries if searches else ())),
+        cited=tuple(dict.fromkeys(cited)),
         notes=(*notes, *one.notes),
     )
 

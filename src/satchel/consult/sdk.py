@@ -213,6 +213,11 @@ class SdkAssistant(ABC, Generic[ClientT]):
     own_url: ClassVar[str]
     keeps_history: ClassVar[bool]
 
+    @property
+    def unsupported(self) -> frozenset[str]:
+        """Names of the settings that it does not take."""
+        return frozenset()
+
     def __init__(
         self,
         model: Model,

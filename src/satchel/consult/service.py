@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from satchel.base.config_keys import Config
 from satchel.base.errors import (
@@ -19,6 +19,9 @@ from satchel.base.errors import (
 )
 from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter, token_counter
+from satchel.consult import background
+from satchel.consult.background import BackgroundConsultation
+from satchel.consult.command_line import check_not_consulted
 from satchel.consult.consultation import (
     Consultation,
     Failure,
@@ -54,6 +57,7 @@ from satchel.consult.records import (
     never,
     raise_if_cancelled,
 )
+from satchel.consult.schemas import find_mismatch, unfenced
 from satchel.consult.vector_stores import StoresOfConversation, VectorStores
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
@@ -70,6 +74,8 @@ _BRIEFING_PART = 4
 """Of the room of a small window, the part that a briefing may take."""
 
 _THREAD_LOST = "the provider had forgotten the thread: its files and discussion were sent again"
+_CLIENT_BILLED = "the client adds its own instructions, and counts against the account that it is signed in with"
+_WEB_BILLED = "the provider bills web searches, and the tokens of their results, on top"
 _MAX_QUERY_CHARS = 1_000
 """Of a question that a briefing is made for; what stands first in it tells most."""
 
@@ -181,7 +187,14 @@ class Consulting:
                 "the server does not see your files",
                 "Put what matters into instructions, or ask with the local program (satchel consult, satchel mcp)",
             )
+        check_not_consulted(self._environ)
         model = open_assistant(assistant, self._environ, self._settings, timing=self.timing)
+        if self._workplace.is_confined and model.name.startswith("cli:"):
+            raise Refused("the clients of this machine are not asked for others", "Ask one of yours: satchel consult")
+        for name in sorted(model.unsupported):
+            value = getattr(question.settings, name)
+            if value is not None and value is not False:
+                raise InvalidInput(f"{model.name} takes no {name}", f"Leave out {name}, or ask another model")
         question = replace(question, key=replace(question.key, assistant=model.name))
         if question.keeping is not None:
             self._keeper().check(question.keeping, question.run_id)
@@ -193,7 +206,9 @@ class Consulting:
             question, past = take_over(self.conversations, state, question, self._preparing.is_gone)
             plan = self._preparing.plan(state, question, known, model.window, listener, is_cancelled, shared, past)
             earlier = earlier_answer(self._workplace, question.key, question.instructions, plan.files)
-            return consultation_of(question, model, state, plan, notes=earlier_notes(earlier))
+            costs = ((question.settings.web_search, _WEB_BILLED), (model.name.startswith("cli:"), _CLIENT_BILLED))
+            billed = tuple(note for applies, note in costs if applies)
+            return consultation_of(question, model, state, plan, notes=(*earlier_notes(earlier), *billed))
         swept = self._sweep(model, is_cancelled)
         lease_ms = int((self.timing.silence + _LEASE_BEYOND_SILENCE_S) * 1_000)
         with self.conversations.acquire_lease(question.key, lease_ms) as thread:
@@ -222,8 +237,7 @@ class Consulting:
                 StoresOfConversation(VectorStores(self._workplace), thread.id),
                 renew,
                 shows_text,
-                question.effort,
-                question.temperature,
+                question.settings,
             )
             starts_over = False
             try:
@@ -239,6 +253,8 @@ class Consulting:
                 plan = self._preparing.plan(state, question, known, model.window, tell, is_cancelled, shared, past)
                 again = replace(ask, prompt=plan.prompt, provider_ref=None, history=(), searchable=plan.overflow)
                 reply = model.ask(replace(again, tokens=plan.tokens))
+            if question.settings.schema is not None:
+                reply = replace(reply, text=unfenced(reply.text))
             # of a thread that we keep only the text comes again, not what the model thought
             answered = reply.output_tokens if model.keeps_history else None
             if answered is None:
@@ -249,8 +265,11 @@ class Consulting:
             committed = self.conversations.commit(thread, result)
         lost = (_THREAD_LOST,) if starts_over else ()
         notes = (*earlier_notes(earlier), *swept, *lost, *committed.notes)
-        kept = self._keep(question, model, reply)
-        return consultation_of(question, model, committed.state, plan, reply, kept, notes)
+        schema = question.settings.schema
+        mismatch = None if schema is None else find_mismatch(reply.text, schema)
+        kept = None if mismatch else self._keep(question, model, reply)
+        whole = consultation_of(question, model, committed.state, plan, reply, kept, notes)
+        return replace(whole, mismatch=mismatch)
 
     def consult_many(
         self,
@@ -305,6 +324,44 @@ class Consulting:
             return replace(panel, synthesis=ask(synthesis, listener, is_cancelled))
         except SatchelError as error:
             return replace(panel, failures=(*panel.failures, Failure(synthesis, error)))
+
+    def start(
+        self, assistants: Sequence[str], instructions: str, *, synthesis: str | None = None, **options: Any
+    ) -> BackgroundConsultation:
+        """Ask one or several assistants in the background, as :meth:`consult` and :meth:`consult_many` do.
+
+        Raises:
+            Conflict: too many consultations are running.
+            SatchelError: the question cannot be asked.
+        """
+        if options.get("dry_run"):
+            raise InvalidInput("a dry run takes no time", "Leave out background, or dry_run")
+
+        def ask(tell: Callable[[str], None], is_cancelled: IsCancelled) -> Consultation | Panel:
+            more = {**options, "on_progress": tell, "is_cancelled": is_cancelled}
+            if len(assistants) > 1 or synthesis is not None:
+                return self.consult_many(assistants, instructions, synthesis=synthesis, **more)
+            return self.consult(assistants[0], instructions, shows_text=False, **more)
+
+        return background.start(self._owner, ask)
+
+    def get(self, handle: str, *, wait: float = 0, cancel: bool = False) -> BackgroundConsultation:
+        """Return the state of a consultation in the background, or its answer.
+
+        Args:
+            handle: from :meth:`start`.
+            wait: seconds to wait for the answer, up to 45.
+            cancel: whether to end it.
+
+        Raises:
+            NotFound: the caller has no consultation of the handle.
+        """
+        return background.get(self._owner, handle, wait=wait, cancel=cancel)
+
+    @property
+    def _owner(self) -> Hashable:
+        work = self._workplace
+        return work.engine.folder, work.project_name, work.suggested_name, work.root, work.owner
 
     def providers(self) -> tuple[ProviderState, ...]:
         """Return who could be asked here, and what is missing for the others."""

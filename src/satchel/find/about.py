@@ -125,7 +125,6 @@ class RelatedItem:
     """An item that a text is about.
 
     Attributes:
-        item: its number within its kind.
         strength: how much of the text's words it contains, by rarity, relative to chance: 1 is what the best of as many
             unrelated items would contain.
         words: the words of the text that it contains, the rarest first.
@@ -161,7 +160,6 @@ class Related:
     """The items that a text is about.
 
     Attributes:
-        items: the strongest first, those that are not sure included.
         telling: how many of the text's words are no everyday words, known or not.
     """
 

@@ -11,7 +11,6 @@ class Term:
 
     Attributes:
         words: letters and digits only; more than one make a phrase.
-        weight: 1 for an ordinary word of the query.
         prefix: whether the last word also matches longer words that start with it.
         in_text: whether to search the text only, not the parts of identifiers.
     """

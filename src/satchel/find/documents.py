@@ -24,7 +24,6 @@ class Document:
         item_id: its number in the table of its kind.
         text: the searchable text; it is indexed, not stored here.
         type: the number of its type within the kind, or None.
-        created_at: milliseconds UTC.
         expires_at: when it disappears from search, in milliseconds UTC, or None.
     """
 
@@ -109,7 +108,6 @@ def segment_of(task_id: str | None, loop_id: str | None) -> str | None:
 
 
 def remove(transaction: Transaction, kind: Kind, item_ids: Iterable[int]) -> None:
-    """Remove items from the documents and the index."""
     index = index_of(transaction)
     for item in item_ids:
         removed = transaction.all(

@@ -1,10 +1,9 @@
-"""Exact names in queries: identifiers, paths, versions, numbers, error codes, flags and quoted words.
+"""Exact names in queries: identifiers, paths, versions, numbers, error codes, flags and quoted words."""
 
-Each is searched for in stages, and the first stage with a match anywhere is used: the whole name, as typed or in
-another spelling of the same identifier; then, in a question, longer words that contain it, and its parts. A lookup of a
-name that is nowhere finds nothing and names the nearest. The index knows words only, so the texts that contain the
-words are checked for the whole: ``src/auth.py`` does not occur in ``src/auth.pyi``, nor in "src, auth and py".
-"""
+# Each is searched for in stages, and the first stage with a match anywhere is used: the whole name, as typed or in
+# another spelling of the same identifier; then, in a question, longer words that contain it, and its parts. A lookup
+# of a name that is nowhere finds nothing and names the nearest. The index knows words only, so the texts that contain
+# the words are checked for the whole: `src/auth.py` does not occur in `src/auth.pyi`, nor in "src, auth and py".
 
 from __future__ import annotations
 
@@ -79,7 +78,6 @@ class Reading:
 
     Attributes:
         names: the exact names, without repeats.
-        plain: the other words as they were typed, including stop words.
     """
 
     names: tuple[Name, ...]

@@ -78,7 +78,6 @@ class ScopedIndex(Protocol):
 
 
 def index_of(transaction: Transaction) -> Index:
-    """Return the index of the store that a transaction is on."""
     if transaction.database == "sqlite":
         return SqliteIndex(transaction)
     from satchel.find.index_postgres import PostgresIndex

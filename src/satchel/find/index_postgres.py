@@ -1,7 +1,6 @@
-"""The full-text index on PostgreSQL: the words of each document in order, behind a GIN index.
+"""The full-text index on PostgreSQL: the words of each document in order, behind a GIN index."""
 
-FTS5's tokenizer splits words in this process, so that both databases find the same.
-"""
+# FTS5's tokenizer splits words in this process, so that both databases find the same.
 
 from __future__ import annotations
 
@@ -64,7 +63,6 @@ _TOKENIZER = _Tokenizer()
 
 
 def stems(text: str) -> list[str]:
-    """Return the words of a text in the form of the index."""
     words: Any = _TOKENIZER.tokenizer(
         text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
     )
@@ -297,7 +295,7 @@ class ScopedPostgresIndex:
         holds = "(strpos(w.words, t.text) > 0 OR t.in_text = 0 AND strpos(w.parts, t.text) > 0)"
         rows = self._transaction.all(
             f"""
-            SELECT (SELECT count(*) FROM ({self._candidates("1", "t.lexemes", holds, "t.is_exact = 1")}) AS f)
+            SELECT (SELECT count(*) FROM ({self._candidates("1", "t.lexemes", holds, "t.is_exact = 1", order="")}) AS f)
             FROM unnest(
                 CAST(:of_lexemes AS text[]), CAST(:of_texts AS text[]), CAST(:of_text_only AS bigint[]),
                 CAST(:of_exact AS bigint[])
@@ -358,6 +356,8 @@ class ScopedPostgresIndex:
     ) -> str:
         # `lexemes` is SQL for the query of the GIN index, `holds` for the same condition on the words,
         # `is_exact` for whether the first alone suffices, empty for never, and `filters` over `documents d`
+        # sorting a bucket would read all of it, where a count ends at the limit
+        ordered = f"ORDER BY w.document {order}" if order else ""
         conditions, _ = self._conditions
         if filters:
             # IS TRUE keeps this from becoming a join, whose nested loop may be a hundred times as slow
@@ -367,7 +367,7 @@ class ScopedPostgresIndex:
             return f"""
                 SELECT {columns} FROM documents_words w
                 WHERE w.project_id = :of_project AND w.document BETWEEN :of_first AND :of_last AND {holds} {conditions}
-                ORDER BY w.document {order} LIMIT :of_most
+                {ordered} LIMIT :of_most
             """
         buckets = [f":of_last >> {BUCKET_BITS}", f":of_first >> {BUCKET_BITS}"]
         step = -1
@@ -382,7 +382,7 @@ class ScopedPostgresIndex:
                 SELECT {columns} FROM documents_words w
                 WHERE {LEXEMES} @@ CAST(replace({lexemes}, '?', :of_project || ':' || b.number || ':') AS tsquery)
                     {conditions}
-                ORDER BY w.document {order} LIMIT :of_most
+                {ordered} LIMIT :of_most
             ) AS f LIMIT :of_most
         """
 

@@ -1,9 +1,8 @@
-"""The full-text index on SQLite: a contentless FTS5 table with the scope as a column.
+"""The full-text index on SQLite: a contentless FTS5 table with the scope as a column."""
 
-The built-in bm25() reads the whole posting list of every term, including those of the scope. A function of our own,
-registered when a connection first searches, reports the length and term counts of each matched row; the scoring is
-done in Python (:mod:`satchel.find.scoring`). The schema does not depend on it.
-"""
+# The built-in bm25() reads the whole posting list of every term, including those of the scope. A function of our own,
+# registered when a connection first searches, reports the length and term counts of each matched row; the scoring is
+# done in Python (`satchel.find.scoring`). The schema does not depend on it.
 
 from __future__ import annotations
 

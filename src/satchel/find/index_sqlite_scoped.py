@@ -27,7 +27,6 @@ _LEAST_OF_PROJECT = 16
 
 
 def expression(condition: Condition) -> str:
-    """Return a condition as an FTS5 expression."""
     if isinstance(condition, Term):
         return f'{"text : " * condition.in_text}"{" ".join(condition.words)}"{"*" if condition.prefix else ""}'
     if isinstance(condition, Without):

@@ -25,7 +25,6 @@ class Kind(Enum):
     Attributes:
         number: its number in documents, pins, corrections and events.
         letter: the letter of its short ids.
-        table: the table of its items.
         author: SQL for the author of an item.
         changed_by, changed_at: SQL for the author and the time of its last change.
         live: the condition that it is neither replaced nor ended; None for kinds that are not pinned.

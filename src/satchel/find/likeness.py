@@ -1,14 +1,13 @@
-"""Near-duplicates: the same thing under another name, or the same statement in other words.
+"""Near-duplicates: the same thing under another name, or the same statement in other words."""
 
-Candidates share a band, so that one indexed statement finds them in a store of any size; then the words themselves are
-compared. A key has a band for all of its words and one for all but each single word, which a key of one word less looks
-up; a word is represented by two letters that its misspellings and abbreviations share. A text has six bands, each of
-two minima of hashes over its words (locality-sensitive hashing by MinHash: Broder 1997, "On the resemblance and
-containment of documents"): texts that share 60 % of all their words share a band with a probability of about 93 %, 80 %
-with one of 99.8 %, 5 % with one of 1.5 %. The minima are the first hashes from twelve places on, around the circle
-(Shrivastava and Li 2014, "Densifying One Permutation Hashing via Rotation"), so that each word is hashed once instead
-of twelve times.
-"""
+# Candidates share a band, so that one indexed statement finds them in a store of any size; then the words themselves
+# are compared. A key has a band for all of its words and one for all but each single word, which a key of one word
+# less looks up; a word is represented by two letters that its misspellings and abbreviations share. A text has six
+# bands, each of two minima of hashes over its words (locality-sensitive hashing by MinHash: Broder 1997, "On the
+# resemblance and containment of documents"): texts that share 60 % of all their words share a band with a probability
+# of about 93 %, 80 % with one of 99.8 %, 5 % with one of 1.5 %. The minima are the first hashes from twelve places
+# on, around the circle (Shrivastava and Li 2014, "Densifying One Permutation Hashing via Rotation"), so that each
+# word is hashed once instead of twelve times.
 
 from __future__ import annotations
 
@@ -136,7 +135,6 @@ def key_bands(project_id: int, words: Sequence[str]) -> Bands:
 
 
 def text_bands(project_id: int, words: Collection[str]) -> Bands:
-    """Return the bands of a text, or none for a text of few words."""
     if len(words) < MIN_WORDS:
         return NO_BANDS
     hashes = sorted(map(_hash, words))

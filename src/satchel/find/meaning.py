@@ -1,8 +1,7 @@
-"""Reranking by meaning: static word vectors of the extra ``meaning``, read from its wheel; nothing is downloaded.
+"""Reranking by meaning: static word vectors of the extra ``meaning``, read from its wheel; nothing is downloaded."""
 
-The best matches of a search are compared to the query by the cosine of their vectors: the sum of the vectors of their
-words' tokens, each weighted by how rare the token is in the project. Hooks never load the model.
-"""
+# The best matches of a search are compared to the query by the cosine of their vectors: the sum of the vectors of
+# their words' tokens, each weighted by how rare the token is in the project. Hooks never load the model.
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Near-duplicates of texts: both are stored, and the writer gets a note.
+"""Near-duplicates of texts: both are stored, and the writer gets a note."""
 
-Rarely written kinds (rules, decisions, strategies) use an ordinary search, and compare its first results by the share
-of the shorter text's words. Notes, which are written often, use bands that are recorded with them
-(:mod:`satchel.find.likeness`), and the share of all words.
-"""
+# Rarely written kinds (rules, decisions, strategies) use an ordinary search, and compare its first results by the
+# share of the shorter text's words. Notes, which are written often, use bands that are recorded with them
+# (`satchel.find.likeness`), and the share of all words.
 
 from __future__ import annotations
 
@@ -68,7 +67,6 @@ class Near:
     is_opposite: bool = False
 
     def note(self, kind: Kind, title: str | None = None) -> str:
-        """Return a note that names it."""
         says = "seems to say the opposite" if self.is_opposite else "says nearly the same"
         return f"{kind.ref(self.item)} {says} ({100 - self.distance} % alike): {shortened(title or self.text)}"
 

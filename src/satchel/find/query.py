@@ -1,8 +1,7 @@
-"""The query language: any text is a valid query, and operators apply only on request.
+"""The query language: any text is a valid query, and operators apply only on request."""
 
-A natural query is a set of words, any of which may match. Only words of letters and digits reach the full-text engine,
-each in quotes, so no text can inject syntax.
-"""
+# A natural query is a set of words, any of which may match. Only words of letters and digits reach the full-text
+# engine, each in quotes, so no text can inject syntax.
 
 from __future__ import annotations
 
@@ -53,11 +52,8 @@ class Query:
     """A parsed query.
 
     Attributes:
-        terms: what to search for and to score by.
         condition: what every match must meet; None accepts anything that matches a term.
         is_question: whether the neighbours of a match count too.
-        is_cut: whether it had more words than the limit.
-        names: exact names; the search decides from the index how to match each.
         other_terms: the terms that are not names.
         is_lookup: whether to return only matches that contain most of it.
         text: the query as it was typed, if matches may be ranked by its meaning too.

@@ -20,9 +20,7 @@ class Scope:
         types: item types, each as its kind and its number within the kind.
         since: the earliest creation time in milliseconds UTC.
         status: live (including drafts, which rank last), superseded, or all.
-        now: milliseconds UTC; items that expired by then are excluded.
         condition: more SQL over ``documents d``, or empty.
-        values: the parameters of the condition.
     """
 
     project_id: int

@@ -1,7 +1,7 @@
-"""Scoring: BM25 term weights, and evidence from the neighbours of an entry.
+"""Scoring: BM25 term weights, and evidence from the neighbours of an entry."""
 
-BM25: Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), with idf as ln(1 + (N - n + .5) / (n + .5)).
-"""
+# BM25: Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), with idf as ln(1 + (N - n + .5) / (n +
+# .5)).
 
 from __future__ import annotations
 

@@ -44,7 +44,6 @@ class Hit:
     """One result; a higher score is better.
 
     Attributes:
-        document: its number in the documents.
         by_surroundings: whether only its neighbours contain a term.
     """
 
@@ -61,7 +60,6 @@ class Ranking:
         hits: live items, then superseded ones; those that were not scored have a score of 0.
         total: the number of results, including those that no requested page reaches; one more than
             :data:`satchel.base.paging.COUNTED` (or than the end of the page) means that there are more.
-        terms: the searched terms, in the order of ``idf``.
         own: the score of each term in a document itself.
         evidence: the same including the neighbours, where they were considered, and the share of its loop or task last.
         bonus: what a document gains if the question names its author, or loses if it names another.

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from satchel.client import Satchel
 
 SECONDS = 0.4
-"""So long it takes at most; then there is no line."""
 
 
 def environment(arguments: Sequence[str], environ: Mapping[str, str]) -> Mapping[str, str] | None:

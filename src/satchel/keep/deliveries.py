@@ -23,8 +23,8 @@ position, from 1."""
 SESSION_TOKENS = 4_000
 """The most tokens that all texts of hooks take in one window of a session; critical items come in any case."""
 
+# What a window gets after a compaction, however much the one before has taken, and what of the rest is not used.
 _LEAST_AGAIN, _FOR_PROMPTS = 1_400, 150
-"""What a window gets after a compaction, however much the one before has taken, and what of the rest is not used."""
 
 (
     FILE,
@@ -49,11 +49,11 @@ that first asked in the window, by its checksum.
 """
 
 _BY_HOOKS = 0
+# How many items of a delivery its event lists.
 _MOST_HELD = 60
-"""How many items of a delivery its event lists."""
 
+# Stored for a missing task, role, run, session or agent: nulls would be distinct in the key.
 _NONE, _NOBODY = "", 0
-"""Stored for a missing task, role, run, session or agent: nulls would be distinct in the key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,6 @@ def deliver(
 
 
 def _held(items: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Return the items of a delivery as its event lists them: kind, number and seq, without pseudo-kinds."""
     return [item for item in items if item[0] > 0][:_MOST_HELD]
 
 
@@ -310,8 +309,8 @@ def record(
     return number
 
 
+# Maximum number of windows, newest first, searched for an item's deliveries.
 _MOST_WINDOWS = 2_000
-"""Maximum number of windows, newest first, searched for an item's deliveries."""
 
 
 def of_item(transaction: Transaction, project_id: int, kind: Kind, number: int, most: int) -> list[Row]:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from satchel.base.grouping import grouped
 from satchel.base.records import NamedTuple, field_names
 from satchel.base.text import fold
 from satchel.find import documents
@@ -21,7 +20,7 @@ from satchel.keep.listing import Filter, Listing, Order, View
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import acting, persons_gate
 from satchel.keep.sessions.records import Actor
-from satchel.store.transaction import Row, Transaction, set_of
+from satchel.store.transaction import Row, Transaction, grouped, set_of
 
 if TYPE_CHECKING:
     from satchel.keep.messages.visibility import Reader

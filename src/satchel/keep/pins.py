@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound
-from satchel.base.grouping import grouped
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
@@ -15,7 +14,7 @@ from satchel.keep.entries.records import ENTRY_TYPES, STRUCTURED_TYPES
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import acting, record_passage, require_person
-from satchel.store.transaction import Asking, Transaction, answering, set_of
+from satchel.store.transaction import Asking, Transaction, answering, grouped, set_of
 
 if TYPE_CHECKING:
     from typing import Unpack

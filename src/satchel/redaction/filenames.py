@@ -41,7 +41,6 @@ def is_secret_name(name: str) -> bool:
 
 
 def is_secret_folder(name: str) -> bool:
-    """Return whether files in a folder of this name are secret."""
     return name.lower() in _FOLDERS
 
 

@@ -141,7 +141,6 @@ def _places_in(words: str) -> set[int]:
 
 @cache
 def compiled(entry: TokenFormat) -> re.Pattern[str]:
-    """Return the pattern of a format, compiled on first use."""
     start = "" if entry.anywhere else _START
     rest = "" if re.compile(entry.pattern).groups else _REST
     return re.compile(f"{start}(?:{entry.pattern}){rest}", re.ASCII)

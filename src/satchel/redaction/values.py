@@ -1,8 +1,7 @@
-"""Classification of values: random secret, password, placeholder, digest, word or code.
+"""Classification of values: random secret, password, placeholder, digest, word or code."""
 
-The thresholds were tuned on Python's standard library, JavaScript bundles, notes and commit messages. Every check reads
-a bounded number of characters.
-"""
+# The thresholds were tuned on Python's standard library, JavaScript bundles, notes and commit messages. Every check
+# reads a bounded number of characters.
 
 from __future__ import annotations
 

@@ -53,7 +53,6 @@ RECORDED = "sessions.recorded"
 """What a program asks for as a session starts, to send what holds of it here."""
 
 _PAUSES = (0.1, 0.3, 1.0, 2.0, 4.0, 8.0)
-"""Seconds before a call whose answer was lost is sent again."""
 
 _OF_EDITS = (".before_edit", ".after_edit", ".after_read", ".unchecked_edit")
 """How the calls end that say which files a client's tool edits."""
@@ -64,15 +63,7 @@ _VARIABLES = (VARIABLE, *{name for one in CLIENTS for name in (one.id_variable, 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The context of a program's calls.
-
-    Attributes:
-        project: the project to work in, or None for that of the token.
-        run, agent: the run and agent of calls that name none.
-        read_only: refuse every write.
-        settings: the local settings for context in sessions, by key.
-        seconds: the time limit of a call; None is :data:`SECONDS`.
-    """
+    """The context of a program's calls."""
 
     here: Surroundings
     project: str | None

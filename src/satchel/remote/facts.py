@@ -28,7 +28,6 @@ _KEPT_SECONDS = 5.0
 """How long processes are not looked up again, which takes a tenth of a call."""
 
 _MOST = 500
-"""Maximum number of things that a call names; operations take fewer."""
 
 
 class Surroundings(NamedTuple):

@@ -39,13 +39,7 @@ _BY_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server, and the token for it.
-
-    Attributes:
-        url: its address, without a slash at the end.
-        token: the token, which is never printed.
-        source: a description of where the address was found.
-    """
+    """A server, and the token for it, which is never printed."""
 
     url: str
     token: str = field(repr=False)
@@ -54,14 +48,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """The server settings in the user's file for one folder.
-
-    Attributes:
-        url: the address as written, or None.
-        token_file: the file with its token.
-        insecure: whether plain http is allowed.
-        source: a description of where the address was found.
-    """
+    """The server settings in the user's file for one folder."""
 
     url: str | None = None
     token_file: str | None = None

@@ -31,12 +31,8 @@ class Accepted:
     """A store that was added to the list.
 
     Attributes:
-        store: its present entry in the list.
         was_listed: whether it was on the list before.
         copy_of: the store that it is a copy of, so that it got a new uid; None if it is no copy.
-        projects: number of projects in it.
-        items: number of items that agents can find.
-        agents: number of agents that have written to it.
     """
 
     store: KnownStore

@@ -1,8 +1,7 @@
-"""Texts that are not valid UTF-8, or BLOBs in text columns, left by damage or other tools: shown, never written back.
+"""Texts that are not valid UTF-8, or BLOBs in text columns, left by damage: shown, never written back."""
 
-SQLite stores any value in any column, and apsw decodes text while it fetches, so that a statement that meets such a
-text is run again with its texts as bytes. Valid rows cost one type check per text column.
-"""
+# SQLite stores any value in any column, and apsw decodes text while it fetches, so that a statement that meets such a
+# text is run again with its texts as bytes. Valid rows cost one type check per text column.
 
 from __future__ import annotations
 
@@ -41,7 +40,6 @@ class DamagedText(str):
 
 
 def is_damaged(values: Iterable[object]) -> bool:
-    """Return whether a row holds a damaged text."""
     return DamagedText in map(type, values)
 
 

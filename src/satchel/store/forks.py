@@ -1,11 +1,10 @@
-"""Handling of forks: a child gives up its parent's connections and opens new ones.
+"""Handling of forks: a child gives up its parent's connections and opens new ones."""
 
-SQLite keeps one table of locks per process. A connection left open in a child would make it believe that it holds
-the parent's locks, and the parent would delete the WAL under the child, whose writes were lost. So idle connections
-are closed, without the checkpoint that could delete the WAL under the parent. A connection inside a transaction
-cannot be closed; then the file is refused in the child. An open lock file would keep a killed parent's lock, so it
-is closed.
-"""
+# SQLite keeps one table of locks per process. A connection left open in a child would make it believe that it holds
+# the parent's locks, and the parent would delete the WAL under the child, whose writes were lost. So idle connections
+# are closed, without the checkpoint that could delete the WAL under the parent. A connection inside a transaction
+# cannot be closed; then the file is refused in the child. An open lock file would keep a killed parent's lock, so it
+# is closed.
 
 from __future__ import annotations
 
@@ -36,12 +35,10 @@ _LEFT_TO_THE_PARENT: list[apsw.Connection] = []
 
 
 def register(owner: Owner) -> None:
-    """Register an owner to be reset in a forked child."""
     _OWNERS.add(owner)
 
 
 def owners() -> list[Owner]:
-    """Return the owners of connections in this process."""
     return list(_OWNERS)
 
 

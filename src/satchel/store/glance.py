@@ -1,9 +1,8 @@
-"""Fast path to a store, for programs that start often: a prompt, a hook of git.
+"""Fast path to a store, for programs that start often: a prompt, a hook of git."""
 
-It handles the usual case only: a store in the folder's own place, listed under this path and file, not writable by
-others, and no configuration that changes any of it. It loads little, creates and migrates nothing and waits for
-nobody. In any other case it raises, and the caller opens the store fully.
-"""
+# It handles the usual case only: a store in the folder's own place, listed under this path and file, not writable by
+# others, and no configuration that changes any of it. It loads little, creates and migrates nothing and waits for
+# nobody. In any other case it raises, and the caller opens the store fully.
 
 from __future__ import annotations
 
@@ -49,7 +48,6 @@ class Glance:
     """One snapshot of a store.
 
     Attributes:
-        connection: a connection that only reads.
         project: the number of the folder's project.
     """
 
@@ -68,7 +66,6 @@ class Glance:
         return self.connection.execute(sql, parameters).fetchall()
 
     def transaction(self) -> Transaction:
-        """Return the snapshot as a transaction for services."""
         from satchel.store.sqlite_transaction import SqliteTransaction
 
         return SqliteTransaction(self.connection)

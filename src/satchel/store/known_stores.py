@@ -43,11 +43,8 @@ class KnownStore:
     """A store that this user has created or trusts.
 
     Attributes:
-        uid: the store's own.
-        file: its last known absolute path.
         identity: device and inode of that file when it was listed.
         how: ``made`` here, or ``trusted`` by the user.
-        listed_at: when, in milliseconds UTC.
         complete: whether its creation was finished; an unfinished one is no loss if its file is empty.
         tree: whether projects below its folder use it too.
         owner: the number of another user who owns the file, accepted by name; None is this user.
@@ -74,15 +71,12 @@ class KnownStores:
         self._file = folder / LIST_NAME
 
     def at(self, file: Path) -> KnownStore | None:
-        """Return the store that is listed under a path."""
         return next(iter(self._select("WHERE path = ?", str(file))), None)
 
     def of(self, uid: bytes) -> KnownStore | None:
-        """Return the store that has a uid."""
         return next(iter(self._select("WHERE uid = ?", uid)), None)
 
     def every(self) -> list[KnownStore]:
-        """Return all stores, by path."""
         return self._select("ORDER BY path")
 
     def put(self, store: KnownStore) -> None:
@@ -98,7 +92,6 @@ class KnownStores:
             )
 
     def remove(self, file: Path) -> bool:
-        """Remove a path from the list; return whether it was listed."""
         if self.at(file) is None:
             return False
         with self._changing(None) as connection:

@@ -31,7 +31,6 @@ class Access:
     """The file of a store and the settings to open it with.
 
     Attributes:
-        file: absolute path of the database file.
         durability: ``full`` syncs every commit; ``relaxed`` may lose the last commits at power failure.
         wait_ms: how long a statement waits for a lock, in milliseconds.
         vfs: name of a SQLite VFS, for simulated faults; None is the system's own.
@@ -80,7 +79,6 @@ def sync_folder(folder: Path) -> None:
 
 
 def identity_of(file: Path) -> tuple[int, int]:
-    """Return the device and inode of a file."""
     status = file.stat()
     return status.st_dev, status.st_ino
 

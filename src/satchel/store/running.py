@@ -30,11 +30,7 @@ Some = TypeVar("Some", bound=Interruptible)
 
 
 class Running(Generic[Some]):
-    """The open transaction of each thread of one engine.
-
-    Attributes:
-        transactions: by thread id.
-    """
+    """The open transaction of each thread of one engine."""
 
     def __init__(self, location: str) -> None:
         self.location = location
@@ -76,7 +72,6 @@ class Running(Generic[Some]):
         return bool(self._without_deadline.get(thread))
 
     def leave(self, thread: int, transaction: Some, outer: Some | None) -> None:
-        """Restore the enclosing transaction of a thread."""
         with self._lock:
             if outer is None:
                 self.transactions.pop(thread, None)  # removed already in a forked child

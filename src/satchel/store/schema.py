@@ -18,7 +18,6 @@ class Migration:
     """One step of the schema; it never changes after its release.
 
     Attributes:
-        name: what it changes, for people.
         statements: the SQL, run in one transaction together with the record of the step.
         min_reader: the lowest schema version whose programs can still read a store after this step.
         min_writer: the lowest schema version whose programs can still write to it.

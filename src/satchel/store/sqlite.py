@@ -233,7 +233,6 @@ class SqliteEngine:
             self._memo_version = None
 
     def in_use(self) -> list[apsw.Connection]:
-        """Return the connections in a transaction."""
         return self._running.connections()
 
     def _give_up(self, connection: apsw.Connection) -> None:

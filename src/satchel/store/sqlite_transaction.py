@@ -156,7 +156,6 @@ class SqliteRunning(Running[SqliteTransaction]):
     """The open transactions of an engine on SQLite."""
 
     def connections(self) -> list[apsw.Connection]:
-        """Return the connections of all open transactions."""
         return [transaction.connection for transaction in self.transactions.values()]
 
     def with_deadline(self, connection: apsw.Connection) -> apsw.Connection:

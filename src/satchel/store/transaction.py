@@ -42,7 +42,6 @@ def of_these(condition: str, alias: str, numbers: str) -> str:
 
 @lru_cache(maxsize=64)
 def insertion(table: str, columns: tuple[str, ...]) -> str:
-    """Return the statement that inserts a row of some columns."""
     names = ", ".join(f'"{column}"' for column in columns)
     return f"INSERT INTO {table} ({names}) VALUES ({', '.join(f':{column}' for column in columns)})"
 
@@ -179,3 +178,14 @@ def both(one: Asking[Result], other: Asking[OtherResult]) -> tuple[Result, Other
 
     together((keep(first, one), keep(second, other)))
     return first[0], second[0]
+
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    groups: dict[Key, list[Value]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups

@@ -59,7 +59,6 @@ class Trust:
 
     @property
     def vouches_for_place(self) -> bool:
-        """Return whether the user has vouched for the whole place."""
         return self._everywhere or self._folder is not None
 
     @property
@@ -210,7 +209,6 @@ class Trust:
         self.new_wanted, self.new_uid = False, None
 
     def reason(self) -> str:
-        """Return why the store is trusted."""
         if not self.is_listed:
             return "its path was given"
         from satchel.base.clock import iso

@@ -1,10 +1,9 @@
-"""Fair turns for the writers of one store, across processes.
+"""Fair turns for the writers of one store, across processes."""
 
-SQLite's busy handler lets the process that polls luckiest write again and again. Two lock files make a queue of
-depth one: a writer holds ``-turn`` while it waits for ``-lock``, so the process that just wrote cannot overtake the
-one that waits.
-Correctness never depends on this: a process that gets no turn in time continues without one, and SQLite decides.
-"""
+# SQLite's busy handler lets the process that polls luckiest write again and again. Two lock files make a queue of
+# depth one: a writer holds `-turn` while it waits for `-lock`, so the process that just wrote cannot overtake the one
+# that waits. Correctness never depends on this: a process that gets no turn in time continues without one, and SQLite
+# decides.
 
 from __future__ import annotations
 

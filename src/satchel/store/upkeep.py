@@ -23,7 +23,6 @@ class Finding(NamedTuple):
     """Result of one check of a store.
 
     Attributes:
-        name: what was checked.
         status: ok, warning or failed.
         detail: the result; unless it is ok, with the remedy.
     """
@@ -56,7 +55,6 @@ class Restored:
     """Result of restoring a backup.
 
     Attributes:
-        source: the backup.
         previous: where the state before it was saved, or None if there was none.
         previous_was_damaged: whether that is the damaged file itself, set aside.
     """
@@ -141,7 +139,6 @@ class Upkeep(ABC):
         return backups.in_order(self._backup_folders())
 
     def newest_backup(self) -> Backup | None:
-        """Return the newest backup that passes its check, or None."""
         for backup in reversed(self.backups()):
             try:
                 backups.verify(backup.file)

@@ -9,7 +9,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.base.errors import Interrupted
-from satchel.brief.briefing import answering, collecting, packages, rules, run, sources
+from satchel.brief.briefing import answering, collecting, packages, run, sources
 from satchel.brief.briefing.answering import Relevance
 from satchel.brief.briefing.sources import BriefingContext, Source
 from satchel.find.query import Query
@@ -147,7 +147,7 @@ class TestADeadline:
             context.transaction.one(ENDLESS)
             return run.attempts(context)
 
-        monkeypatch.setattr(collecting, "_SOURCES", (attempts, rules.constraints))
+        monkeypatch.setattr(collecting, "_SOURCES", (attempts, sources.constraints))
         hurried = open_in(filled.place.file.parent.parent, settings={"brief.deadline_ms": 5})
         assert hurried.brief(budget=5_000).notes == ("the store was slow: attempts, constraints were not read",)
 

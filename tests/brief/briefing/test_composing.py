@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from briefing_parts import KIND_OF, NOW, candidate, collected, words
-from satchel.brief.attempts import LoopStatus
 from satchel.brief.briefing.collecting import Collected
 from satchel.brief.briefing.composing import BIND, NOR_NOTES, PERSONS, REPORTS, Composed, compose
 from satchel.brief.briefing.page import OPENING
-from satchel.brief.briefing.records import Candidate
-from satchel.brief.briefing.zones import EMERGENCY, NORMAL, ZONES, Zone, zone_of
+from satchel.brief.briefing.records import EMERGENCY, NORMAL, ZONES, Candidate, Zone, zone_of
+from satchel.brief.loop_history import LoopStatus
 from satchel.find.kind import Kind
 
 STUCK = LoopStatus(is_stuck=True, is_repeating=False, iterations=4)

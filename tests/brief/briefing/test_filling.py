@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from briefing_parts import NOW, candidate, words
-from satchel.brief.briefing.filling import fill, in_order
-from satchel.brief.briefing.page import Page
+from satchel.brief.briefing.page import Page, fill, in_order
 from satchel.brief.briefing.records import Candidate
 from satchel.find.kind import Kind
 

@@ -21,7 +21,7 @@ from briefing_parts import NOW
 from examples import examples
 from satchel import Satchel, open_satchel
 from satchel.base.vocabulary import PRIORITIES, ROLES
-from satchel.brief.briefing.zones import ZONES, zone_of
+from satchel.brief.briefing.records import ZONES, zone_of
 
 pytestmark = pytest.mark.slow
 

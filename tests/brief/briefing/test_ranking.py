@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from briefing_parts import NOW, candidate
-from satchel.brief.briefing.filling import in_order
+from satchel.brief.briefing.page import in_order
 from satchel.brief.briefing.ranking import base_score_sql, score
 from satchel.keep.citations import Citation
 

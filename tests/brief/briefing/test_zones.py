@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from satchel import InvalidInput
-from satchel.brief.briefing.zones import ZONES, zone_of
+from satchel.brief.briefing.records import ZONES, zone_of
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.brief.room import notifying
+from satchel.brief.room import needs
 
 Started = list[list[str]]
 
@@ -17,7 +17,7 @@ Started = list[list[str]]
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> Started:
     commands: Started = []
-    monkeypatch.setattr(notifying, "_start", commands.append)
+    monkeypatch.setattr(needs, "_start", commands.append)
     return commands
 
 
@@ -60,6 +60,7 @@ def test_only_the_users_own_file_names_the_command(
     environ = {"SATCHEL_NOTIFY_COMMAND": "evil"} if place == "environment" else {}
     if place == "project":
         open_in(project).entries.write("discovery", "it works", agent="dev")
+        (project / ".satchel").mkdir(exist_ok=True)
         (project / ".satchel" / "config.toml").write_text('[notify]\ncommand = "evil"\n')
     satchel = open_in(project, environ={**os.environ, **environ})
     satchel.messages.send("May I?", to="human", agent="dev")

@@ -16,13 +16,18 @@ SIGNATURE = "c2lnbmVkIGJ5IHRoZSBtb2RlbA=="
 
 @dataclass(frozen=True)
 class Said:
-    """What the model says to one request: thoughts, text in pieces, then calls of a tool as (name, arguments)."""
+    """What the model says to one request: thoughts, text in pieces, then calls of a tool as (name, arguments).
+
+    Attributes:
+        web: what it looks for in the web before that, and the address that it cites.
+    """
 
     pieces: tuple[str, ...] = ()
     calls: tuple[tuple[str, str], ...] = ()
     thoughts: str = ""
     stop: str | None = None
     error: str | None = None
+    web: tuple[str, str] | None = None
 
 
 class AnthropicApi(FakeProvider):
@@ -52,7 +57,9 @@ class AnthropicApi(FakeProvider):
         assert body["max_tokens"] >= 1
         _check(body["messages"])
         said = self.script.pop(0) if len(self.script) > 1 else self.script[0]
-        may_call = "tools" in body and body["tool_choice"]["type"] != "none"
+        names = {tool["name"] for tool in body.get("tools", ())}
+        may_call = "file_search" in names and body["tool_choice"]["type"] != "none"
+        assert said.web is None or "web_search" in names
         assert may_call or not said.calls
         return as_events(_events(said, body["model"]), named=True)
 
@@ -77,7 +84,8 @@ def _check(messages: list[dict[str, Any]]) -> None:
             if block["type"] == "tool_use":
                 assert isinstance(block["input"], dict)
     assert not open_calls
-    assert messages[-1]["role"] == "user"
+    last = messages[-1]
+    assert last["role"] == "user" or last["content"][-1]["type"] == "web_search_tool_result"
 
 
 def _events(said: Said, model: str) -> Iterable[dict[str, Any]]:
@@ -101,8 +109,23 @@ def _events(said: Said, model: str) -> Iterable[dict[str, Any]]:
             {"type": "signature_delta", "signature": SIGNATURE},
         ]
         blocks.append(({"type": "thinking", "thinking": "", "signature": ""}, deltas))
+    citations: list[dict[str, Any]] = []
+    if said.web:
+        query, url = said.web
+        page = {
+            "type": "web_search_result",
+            "url": url,
+            "title": "A page",
+            "encrypted_content": "EqgC",
+            "page_age": None,
+        }
+        use = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+        blocks.append((use, [{"type": "input_json_delta", "partial_json": f'{{"query": "{query}"}}'}]))
+        blocks.append(({"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [page]}, []))
+        location = {"type": "web_search_result_location", "url": url, "title": "A page", "cited_text": "so"}
+        citations = [{"type": "citations_delta", "citation": {**location, "encrypted_index": "Eo8B"}}]
     if said.pieces:
-        deltas = [{"type": "text_delta", "text": piece} for piece in said.pieces]
+        deltas = [*({"type": "text_delta", "text": piece} for piece in said.pieces), *citations]
         blocks.append(({"type": "text", "text": ""}, deltas))
     for place, (name, arguments) in enumerate(said.calls):
         half = len(arguments) // 2

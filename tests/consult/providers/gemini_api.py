@@ -24,6 +24,7 @@ class Said:
     thoughts: str = ""
     stop: str = "STOP"
     blocked: str | None = None
+    web: tuple[str, str] | None = None
 
 
 class GeminiApi(FakeProvider):
@@ -54,7 +55,8 @@ class GeminiApi(FakeProvider):
         assert body["generationConfig"]["maxOutputTokens"] >= 1
         _check(body["contents"])
         said = self.script.pop(0) if len(self.script) > 1 else self.script[0]
-        mode = body["toolConfig"]["functionCallingConfig"]["mode"] if "tools" in body else "NONE"
+        mode = body["toolConfig"]["functionCallingConfig"]["mode"] if "toolConfig" in body else "NONE"
+        assert said.web is None or {"googleSearch": {}} in body["tools"]
         assert mode != "NONE" or not said.calls
         return as_events(_chunks(said), named=False)
 
@@ -91,4 +93,7 @@ def _chunks(said: Said) -> Iterable[dict[str, Any]]:
         "totalTokenCount": 110,
     }
     last = {"content": {"role": "model", "parts": [{"text": ""}]}, "finishReason": said.stop, "index": 0}
+    if said.web:
+        chunk = {"web": {"uri": said.web[1], "title": "A page"}}
+        last["groundingMetadata"] = {"webSearchQueries": [said.web[0]], "groundingChunks": [chunk]}
     yield {"candidates": [last], "usageMetadata": usage}

@@ -85,6 +85,7 @@ class OpenAIApi(FakeProvider):
         self.refused_files: set[str] = set()
         self.polls = 2
         self.pieces: tuple[str, ...] = ("It ", "is ", "so.")
+        self.web: tuple[str, str] | None = None
         self.ending: tuple[str, str] = ("completed", "")
         self.output_tokens: int | None = 30
         self.searched: dict[str, bytes] = {}
@@ -255,6 +256,9 @@ class OpenAIApi(FakeProvider):
         held += [("user", given)] if isinstance(given, str) else [(one["role"], one["content"]) for one in given]
         searched: list[str] = []
         for tool in body.get("tools", ()):
+            if tool["type"] == "web_search":
+                assert self.web is not None
+                continue
             assert tool["type"] == "file_search"
             assert 1 <= tool["max_num_results"] <= 50
             for number in tool["vector_store_ids"]:
@@ -276,6 +280,12 @@ class OpenAIApi(FakeProvider):
         if searched:
             call = {"id": "fs_1", "type": "file_search_call", "status": "completed", "queries": ["how is it"]}
             output.append(call)
+        citations: list[dict[str, Any]] = []
+        if self.web:
+            query, url = self.web
+            action = {"type": "search", "query": query}
+            output.append({"id": "ws_1", "type": "web_search_call", "status": "completed", "action": action})
+            citations = [{"type": "url_citation", "url": url, "title": "A page", "start_index": 0, "end_index": 1}]
         part = {
             "type": "output_text",
             "text": text,
@@ -283,7 +293,8 @@ class OpenAIApi(FakeProvider):
             "annotations": [
                 {"type": "file_citation", "file_id": file, "filename": self.files[file].name, "index": 1}
                 for file in searched[:1]
-            ],
+            ]
+            + citations,
         }
         message = {"id": "msg_1", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
         output.append(message)

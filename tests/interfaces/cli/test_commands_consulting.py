@@ -103,7 +103,7 @@ OPTIONS: list[tuple[tuple[str, ...], str, tuple[str, ...], Look, object]] = [
 ALONE = {
     *(("consult", name) for name in ("MODEL", "QUESTION", "--run", "--agent")),
     *(("consult", f"--{name}") for name in ("list", "show", "also", "synthesis", "reuse", "take-over")),
-    *(("consult", f"--{name}") for name in ("allow-root", "effort", "temperature")),
+    *(("consult", f"--{name}") for name in ("allow-root", "effort", "temperature", "schema", "web")),
 }
 """Those with a test of their own."""
 
@@ -423,3 +423,21 @@ def test_a_reset_for_machines_only_previews(cli: Cli) -> None:
 def test_a_preview_of_a_reset_forgets_nothing(cli: Cli) -> None:
     assert asked(cli, ("consult", "--reset", "other", "--yes", "--dry-run"))["done"] is False
     assert asked(cli, LIST)["total"] == 3
+
+
+def test_an_answer_that_does_not_match_its_schema_is_printed_and_fails(
+    cli: Cli, provider: Parrot, folder: Path
+) -> None:
+    (folder / "schema.json").write_text('{"type": "object", "required": ["safe"]}')
+    code, out, err = cli(*CONSULT, "--schema", "schema.json")
+    assert code == 14
+    assert "Why?" in out
+    assert "does not match the schema: it is not JSON" in err
+    (folder / "schema.json").write_text("{")
+    code, _, err = cli(*CONSULT, "--schema", "schema.json")
+    assert (code, "the file of --schema is not JSON" in err) == (2, True)
+
+
+def test_a_model_without_web_search_refuses_it(cli: Cli, provider: Parrot) -> None:
+    code, _, err = cli(*CONSULT, "--web")
+    assert (code, "takes no --web" in err, provider.requests) == (2, True, [])

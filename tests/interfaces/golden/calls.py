@@ -137,6 +137,7 @@ WRITING: dict[str, Calls] = {
         {"descriptions": {"src/views.py": "Reads the templates."}, "agent": "planner"},
     ],
     "consult": [{"assistant": "openai:gpt-6", "instructions": "Why?"}],
+    "get_consultation": [{"handle": "x"}],
     "reset_conversation": [{"conversation": "review", "assistant": "openai:gpt-6"}],
     "start_run": [{"run_id": "tokens", "title": "Refresh tokens early"}],
     "end_run": [{"run_id": "tokens"}],

@@ -13,6 +13,7 @@ from consult.answered_turns import take_turn
 from default_tools import DEFAULT_TOOLS
 from satchel.base.tokens import token_counter
 from satchel.base.vocabulary import LIVENESS
+from satchel.consult import background
 from satchel.find.query import SYNTAXES
 from satchel.interfaces.mcp.guidance import PROMPTS, Prompt, instructions
 from satchel.interfaces.mcp.registry import Registry
@@ -39,7 +40,7 @@ READING = {
     "constraints": [],
     "errors": [],
     "packages": ["get_packages"],
-    "consult": ["list_conversations"],
+    "consult": ["get_consultation", "list_conversations"],
     "runs": ["get_runs"],
     "admin": ["get_layer_summary", "get_stats", "get_config"],
 }
@@ -303,6 +304,7 @@ FOR_THE_DEFAULT: list[tuple[str, dict[str, Any]]] = [
     ("get_constraints", {}),
     ("get_packages", {}),
     ("get_file_changes", {}),
+    ("get_consultation", {"handle": "h"}),
     ("list_conversations", {}),
     ("reset_conversation", {"conversation": "review"}),
     ("start_run", {"run_id": "r2"}),
@@ -318,12 +320,13 @@ FOR_THE_DEFAULT: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.fixture
-def waiting(new_asker: Callable[..., Asker]) -> Callable[..., Asker]:
+def waiting(new_asker: Callable[..., Asker], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Asker]:
     """Stores in which a critical message waits for ben, and where a conversation can be had."""
 
     def make(**options: object) -> Asker:
         ask = new_asker(**options, settings={"consult.window_tokens": 16_000})
         take_turn(ask.satchel.consulting.conversations)
+        monkeypatch.setitem(background._jobs, "h", background._Job(ask.satchel.consulting._owner))
         ask.satchel.runs.start("r1")
         ask.text("send_message", message="stop", to="ben", priority="critical", agent="ann")
         ask.text("set_decision", key="old", value=1, agent="ann")

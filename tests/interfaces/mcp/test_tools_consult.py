@@ -70,6 +70,12 @@ CASES = [
     asked("synthesis", "ollama:big", lambda answer: bool(answer.get("synthesis")), True, also=["ollama:tiny"]),
     asked("briefing", True, sent("refresh tokens early"), True, run_id="r1", keep_as="discovery"),
     asked("force", True, inline, [".env"], context=[".env"]),
+    asked("schema", {"type": "array"}, field("error"), "invalid_input"),
+    asked("web_search", True, field("error"), "invalid_input"),
+    asked("background", True, field("state"), "running"),
+    Case("get_consultation", "handle", {"handle": "x"}, field("error"), "not_found"),
+    Case("get_consultation", "wait", {"handle": "x", "wait": 99}, field("error"), "invalid_input"),
+    Case("get_consultation", "cancel", {"handle": "x", "cancel": True}, field("error"), "not_found"),
     asked("effort", "huge", field("error"), "invalid_input"),
     asked("temperature", 9, field("error"), "invalid_input"),
     asked("takes_over", True, inline, ["src/auth.py"], assistant="ollama:new", conversation="review"),
@@ -329,10 +335,13 @@ def test_a_list_says_who_can_be_asked_and_what_is_missing(desk: Callable[..., As
     ask = desk(environ={"OPENAI_API_KEY": "k"}, settings={"consult.base_url": None})
     last = ask.text("list_conversations").split("\n")[-1]
     assert last.startswith("assistants: openai, ollama, lmstudio, vllm; not set: anthropic (ANTHROPIC_API_KEY), ")
-    assert last.endswith(", compatible (consult.base_url)")
+    assert last.endswith(
+        ", compatible (consult.base_url), cli:claude (not installed), cli:codex (not installed), "
+        "cli:gemini (not installed)"
+    )
     states = ask.fields("list_conversations")["assistants"]
     assert states[0] == {"provider": "openai"}
-    assert states[-1] == {"provider": "compatible", "missing": "consult.base_url"}
+    assert {"provider": "compatible", "missing": "consult.base_url"} in states
 
 
 def test_a_reset_is_previewed_and_then_done(world: Callable[[], Asker]) -> None:

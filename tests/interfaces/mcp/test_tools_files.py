@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from satchel.keep.files import waiting
+from satchel.keep.files import claiming
 from tool_asking import Asker, Case, check_case, check_format, field, fields, ids, named, untested
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def claims_that_expire_while_others_wait(clock: ManualClock, monkeypatch: pytest
         def sleep(_seconds: float) -> None:
             clock.advance(30 * MINUTE)
 
-    monkeypatch.setattr(waiting, "time", Time)
+    monkeypatch.setattr(claiming, "time", Time)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from satchel.base.paging import Page
 from satchel.interfaces.text.parts import with_shown_names
-from satchel.keep.corrections.records import Confirmed
+from satchel.keep.corrections.log import Confirmed
 from satchel.keep.pins import Pin
 
 PIN = Pin("e1", "entry", "by human:ann", "human:ann", 1)

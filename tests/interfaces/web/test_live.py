@@ -58,7 +58,7 @@ def opened(chromium: Chromium, running: Served, logins: Logins) -> Iterator[tupl
     page.wait_for_url(f"http://127.0.0.1:{running.port}/")
     page.get_by_role("link", name="project").first.click()
     expect(page.locator("#live")).to_have_text("Live")
-    page.on("request", lambda request: asked.extend([request.url] * (request.resource_type == "fetch")))
+    page.on("request", lambda request: asked.extend([request.url] if request.resource_type == "fetch" else []))
     yield page, asked
     context.close()
 

@@ -11,7 +11,7 @@ import pytest
 
 from keep.files.seen import MINUTE
 from satchel import RecentActivity, Satchel
-from satchel.keep.files import checking, service, waiting
+from satchel.keep.files import checking, claiming, service
 from satchel.keep.sessions.caller import SERVER
 from satchel.store.transaction import Transaction
 from sleeps import Sleeps
@@ -62,7 +62,7 @@ def test_it_says_how_long_it_waited_and_what_was_changed_meanwhile(
     satchel: Satchel, project: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sleeps = Sleeps()
-    monkeypatch.setattr(waiting, "time", sleeps)
+    monkeypatch.setattr(claiming, "time", sleeps)
     (project / "a.py").touch()
     satchel.files.claim(["a.py"], agent="ann")
 

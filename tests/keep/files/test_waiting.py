@@ -10,7 +10,7 @@ import pytest
 
 from keep.files.seen import MINUTE, held
 from satchel import Conflict, Interrupted, InvalidInput, PendingClaim, Satchel
-from satchel.keep.files import waiters, waiting
+from satchel.keep.files import claiming, waiters
 from satchel.keep.files.places import Place
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.caller import SERVER
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def sleeps(monkeypatch: pytest.MonkeyPatch) -> Sleeps:
     made = Sleeps()
-    monkeypatch.setattr(waiting, "time", made)
+    monkeypatch.setattr(claiming, "time", made)
     return made
 
 
@@ -107,13 +107,13 @@ def test_while_nothing_is_written_the_claims_are_looked_at_once_a_second(
     satchel: Satchel, sleeps: Sleeps, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks = []
-    look = waiting._changes_at
+    look = claiming._changes_at
 
     def counted(*given: Any) -> int:
         looks.append(sleeps.now)
         return look(*given)
 
-    monkeypatch.setattr(waiting, "_changes_at", counted)
+    monkeypatch.setattr(claiming, "_changes_at", counted)
     satchel.files.claim(["a"], agent="ann")
     with pytest.raises(Conflict):
         satchel.files.claim(["a"], wait_seconds=45, agent="bob")
@@ -169,14 +169,14 @@ def test_a_cancellation_that_comes_while_the_claims_are_looked_at_is_not_lost(
     satchel: Satchel, sleeps: Sleeps, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     satchel.files.claim(["a"], agent="ann")
-    interrupt, look = satchel.interrupter(), waiting._changes_at
+    interrupt, look = satchel.interrupter(), claiming._changes_at
 
     def interrupted(transaction: Transaction, *given: Any) -> int:
         changes_at = look(transaction, *given)
         interrupt()  # the last statement of the transaction has run
         return changes_at
 
-    monkeypatch.setattr(waiting, "_changes_at", interrupted)
+    monkeypatch.setattr(claiming, "_changes_at", interrupted)
     with pytest.raises(Interrupted):
         satchel.files.claim(["a"], wait_seconds=45, agent="bob")
     assert (sleeps.count, rows(satchel)) == (1, 0)

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from satchel import Conflict, Interrupted, InvalidInput, Satchel
-from satchel.keep.messages import waiting
+from satchel.keep.messages import service
 from sleeps import Sleeps
 
 
 @pytest.fixture
 def sleeps(monkeypatch: pytest.MonkeyPatch) -> Sleeps:
     made = Sleeps()
-    monkeypatch.setattr(waiting, "time", made)
+    monkeypatch.setattr(service, "time", made)
     return made
 
 

@@ -25,22 +25,22 @@ __all__ = ["Relevance", "find_in_time", "parse"]
 Relevance = Mapping[int, Mapping[int, float]]
 """How well items match a query, by kind number and item id: 0 to 1 of the best match."""
 
+# The part of its time that a briefing spends on the query before it tries fewer candidates.
 _SHARE_OF_QUERY = 0.6
-"""The part of its time that a briefing spends on the query before it tries fewer candidates."""
 
+# The same by the clock, for both tries: the time of a database server is no processor time of this program.
 _SHARES_OF_CLOCK = 0.5, 0.75
-"""The same by the clock, for both tries: the time of a database server is no processor time of this program."""
 
+# The part of its time that the briefing may take in all after that, to read the rest.
 _SHARE_IN_HASTE = 1.5
-"""The part of its time that the briefing may take in all after that, to read the rest."""
 
 _SMALL_IN_HASTE = 200
 
+# How many entries are counted: the rarity of words hardly differs beyond.
 _MOST_COUNTED = 20_000
-"""How many entries are counted: the rarity of words hardly differs beyond."""
 
+# The scope that is scored whole, and how many documents of a larger one: a briefing has no pages of results.
 _SMALL, _CANDIDATES = 2_000, 1_000
-"""The scope that is scored whole, and how many documents of a larger one: a briefing has no pages of results."""
 
 
 def find_in_time(context: BriefingContext, notes: list[str], query: Query, deadline: Deadline) -> Relevance:
@@ -68,11 +68,8 @@ def find_in_time(context: BriefingContext, notes: list[str], query: Query, deadl
 
 
 def _find(context: BriefingContext, query: Query, small: int, candidates: int) -> Relevance:
-    """Search the project; the entries of all runs compete on equal terms.
-
-    Entries are ranked among themselves, since a word that is rare among them may be usual elsewhere: with 5,600 other
-    items beside 600 turns of LoCoMo a briefing of 1,000 tokens then shows .822 of the evidence, else .795.
-    """
+    # Entries are ranked among themselves, since a word that is rare among them may be usual elsewhere: with 5,600 other
+    # items beside 600 turns of LoCoMo a briefing of 1,000 tokens then shows .822 of the evidence, else .795.
     transaction, scope = context.transaction, Scope(context.project_id, now=context.now)
     meaning = meaning_for(context.workplace, query)
     ranking = search.rank(

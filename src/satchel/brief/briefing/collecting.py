@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import Interrupted
 from satchel.base.records import dataclass, field, replace
-from satchel.brief import attempts, loop_history
-from satchel.brief.briefing import handover, left_off, own, packages, rules, run
-from satchel.brief.briefing.packages import joined
+from satchel.brief import loop_history
+from satchel.brief.briefing import handover, own, packages, run, sources
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import BriefingContext, Gathered, Source, gather, with_pins
+from satchel.brief.fields import joined
 from satchel.brief.loop_history import Attempt, History
 from satchel.find.kind import Kind
 from satchel.keep import deliveries, pins, projects, runs
@@ -30,10 +30,11 @@ from satchel.store.transaction import Asking, Transaction, both, set_of, togethe
 if TYPE_CHECKING:
     from satchel.brief.briefing.answering import Relevance
 
+# The sources of a briefing, the most needed first.
 _SOURCES: tuple[Callable[[BriefingContext], Source], ...] = (
     run.attempts,
-    rules.constraints,
-    rules.decisions,
+    sources.constraints,
+    sources.decisions,
     run.reviews,
     packages.packages,
     packages.messages,
@@ -41,16 +42,15 @@ _SOURCES: tuple[Callable[[BriefingContext], Source], ...] = (
     packages.strategies,
     run.entries,
 )
-"""The sources of a briefing, the most needed first."""
 
+# How many times its processor time a briefing may take by the clock.
 _CLOCK_PER_PROCESSOR = 4
-"""How many times its processor time a briefing may take by the clock."""
 
+# The part of its time for loading the items, if the queries that name them took nearly all of it.
 _SHARE_TO_END = 1.5
-"""The part of its time for loading the items, if the queries that name them took nearly all of it."""
 
+# How many others at work are listed.
 _MOST_OTHERS = 3
-"""How many others at work are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class Collected:
     run: RunChoice | None = None
     is_run_chosen: bool = False
     gathered: list[Gathered] = field(default_factory=list)
-    status: attempts.LoopStatus | None = None
+    status: loop_history.LoopStatus | None = None
     words: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
     is_complete: bool = True
@@ -150,12 +150,7 @@ class Deadline:
 
 
 def collect(workplace: Workplace, request: Request, deadline: Deadline) -> Collected:
-    """Collect material for a briefing, matches of the query first; a note names what the deadline left out.
-
-    Raises:
-        NotFound: the run does not exist.
-        StoreDamaged: the store cannot be read.
-    """
+    """Collect material for a briefing, matches of the query first; a note names what the deadline left out."""
     collected = Collected()
     try:
         with workplace.engine.read() as transaction:
@@ -207,9 +202,9 @@ def _collect(
         actor.session,
         sessions_before(transaction, actor.session),
     )
-    goes_on_from = left_off.find(transaction, workplace, project.id, actor, request.task_id, now)
+    goes_on_from = handover.find_left_off(transaction, workplace, project.id, actor, request.task_id, now)
     is_carried = goes_on_from is not None and request.task_id is None and request.loop_id is None
-    continued = left_off.loop_of(transaction, project.id, goes_on_from) if goes_on_from and is_carried else loop
+    continued = handover.loop_of(transaction, project.id, goes_on_from) if goes_on_from and is_carried else loop
     pinned, history = both(
         pins.ask_pinned(transaction, project.id),
         loop_history.loading(transaction, continued, now, (SCRATCHPAD, REVIEW_VERDICT)),
@@ -359,7 +354,6 @@ def _mark_stale(context: BriefingContext, collected: Collected, deadline: Deadli
 def _compared(
     transaction: Transaction, files_root: str | None, candidates: Sequence[Candidate], is_over: Callable[[], bool]
 ) -> list[Candidate]:
-    """Return the candidates whose cited file could be compared, with the result in their heads."""
     on_files = [one for one in candidates if one.kind is Kind.ENTRY and one.file is not None]
     if not on_files:
         return []
@@ -378,7 +372,6 @@ def _compared(
 
 
 def _since(history: History) -> tuple[int, int]:
-    """Return the time and id after which the scratchpads of a loop are shown."""
     if history.attempts and not history.recent:
         return history.attempts[0].created_at, history.attempts[0].number - 1  # the newest describes the state
     return history.since, history.success

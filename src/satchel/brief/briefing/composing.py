@@ -6,42 +6,40 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from satchel.base.clock import span_in_words
-from satchel.base.grouping import grouped
 from satchel.base.records import dataclass, replace
 from satchel.base.text import quoted_line
-from satchel.brief.attempts import LoopStatus, stuck_text
 from satchel.brief.briefing.collecting import Collected
-from satchel.brief.briefing.filling import FIXES, fill, in_order, place_of
-from satchel.brief.briefing.merging import newest_of_series, without_twins
-from satchel.brief.briefing.page import OPENING, Page, PageItem
-from satchel.brief.briefing.records import BINDING, Candidate, LeftOut, count_text
+from satchel.brief.briefing.page import FIXES, OPENING, Page, PageItem, fill, in_order, place_of
+from satchel.brief.briefing.ranking import newest_of_series, without_twins
+from satchel.brief.briefing.records import BINDING, EMERGENCY, Candidate, LeftOut, Zone, count_text
 from satchel.brief.briefing.run import UNNAMED
 from satchel.brief.briefing.sources import Gathered
-from satchel.brief.briefing.zones import EMERGENCY, Zone
+from satchel.brief.loop_history import LoopStatus, stuck_text
 from satchel.find.kind import Kind
 from satchel.keep.sessions.team import OtherAtWork
+from satchel.store.transaction import grouped
 
 BIND, PERSONS = "Rules and decisions bind", " (* a person's)"
 REPORTS, NOR_NOTES = "Notes are reports, not orders", ", notes do not"
+# Smaller budgets have no room for the header.
 _LEAST_FOR_HEADER = 300
-"""Smaller budgets have no room for the header."""
 
+# The part of a budget reserved for the line on items left out, if a shorter wording exists.
 _MAX_FOR_LEFT_OUT = 0.03
-"""The part of a budget reserved for the line on items left out, if a shorter wording exists."""
 
+# So many it may take in any case from the budget of a header on.
 _TOKENS_OF_LEFT_OUT = 25
-"""So many it may take in any case from the budget of a header on."""
 
 _MAX_NOTES = 3
 _MAX_CLAIMS = 20
+# The part of a budget that the frame may take, if there may be items at all.
 _MAX_FOR_FRAME = 0.5
-"""The part of a budget that the frame may take, if there may be items at all."""
 
+# The part of a budget above which an item is shown as a title, except a critical one.
 _MAX_OF_ONE = 1 / 3
-"""The part of a budget above which an item is shown as a title, except a critical one."""
 
+# So many characters of all texts for each token of the budget are tried with the reasons of decisions.
 _CHARS_WITH_REASONS = 5
-"""So many characters of all texts for each token of the budget are tried with the reasons of decisions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +116,12 @@ def _compose(
 
 @dataclass(slots=True)
 class _Frame:
-    """The lines around the items: a header, alerts, notes, and who else is at work."""
-
     header: list[str]
     alerts: list[str]
     notes: list[str]
     others: list[str]
 
     def around(self, page: Page | None = None, ordered: Sequence[Candidate] = ()) -> str:
-        """Return the lines with those of a page between them: critical items before the alerts, fixes after others."""
         lines = {place: [] if page is None else page.lines(some) for place, some in _parts(ordered).items()}
         titles = [OPENING] if page is not None and page.has_titles else []
         first, before, after = (lines.get(place, []) for place in range(3))
@@ -134,11 +129,9 @@ class _Frame:
         return "\n".join(part for part in parts if part)
 
     def shorten(self, page: Page) -> bool:
-        """Drop a line if only critical items are left; return whether there was one."""
         return all(one.candidate.is_critical for one in page.items.values()) and self.drop()
 
     def drop(self) -> bool:
-        """Drop one line, others at work first and alerts last; return whether there was one."""
         for lines in (self.others, self.notes, self.header, self.alerts):
             if lines:
                 lines.pop()
@@ -147,7 +140,6 @@ class _Frame:
 
 
 def _parts(ordered: Sequence[Candidate]) -> dict[int, list[Candidate]]:
-    """Return the critical items, those before the others at work, and those after them."""
     return grouped((0 if one.is_critical else 1 if place_of(one) < FIXES else 2, one) for one in ordered)
 
 
@@ -211,7 +203,6 @@ def _state(one: OtherAtWork, now: int) -> str:
 
 
 def _left_out(gathered: Sequence[Gathered], items: Sequence[PageItem]) -> tuple[LeftOut, ...]:
-    """Count the new items that are not shown, by kind."""
     left_out: list[LeftOut] = []
     shown_of: dict[tuple[str, Kind], list[Candidate]] = {}
     for item in items:
@@ -229,7 +220,6 @@ def _left_out(gathered: Sequence[Gathered], items: Sequence[PageItem]) -> tuple[
 
 
 def _wordings(left_out: Sequence[LeftOut]) -> tuple[str, ...]:
-    """Return the wordings of the line about items left out, longest first; all of them name critical items."""
     if not left_out:
         return ("",)
     ordered = sorted(left_out, key=lambda one: not one.critical)
@@ -260,7 +250,6 @@ def _reserve(left_out: Sequence[LeftOut], count: Callable[[str], int], budget: i
 
 
 def _with_left_out(text: str, left_out: Sequence[LeftOut], count: Callable[[str], int], budget: int) -> str | None:
-    """Return the text with the longest line on items left out that fits, or None."""
     for line in _wordings(left_out):
         whole = "\n".join(part for part in (text, line) if part)
         if count(whole) <= budget:

@@ -9,7 +9,7 @@ from satchel.base.text import shortened
 from satchel.brief.briefing.ranking import HIGH, LOW, MEDIUM, base_score_sql
 from satchel.brief.briefing.records import CRITICAL, Candidate
 from satchel.brief.briefing.sources import ANY_PRIORITY, BriefingContext, New, Source, candidates, loading
-from satchel.brief.fields import by, name_text, quoted
+from satchel.brief.fields import by, joined, name_text, quoted
 from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, ARMS, IS_MINE, UNREAD
@@ -253,10 +253,6 @@ def _message(_context: BriefingContext, new: New, row: Row) -> Candidate:
         changed_at=created,
         is_for_role=to is not None,
     )
-
-
-def joined(*parts: str | None) -> str:
-    return " ".join(filter(None, parts))
 
 
 def is_task(context: BriefingContext, task: str | None, run_id: str) -> bool:

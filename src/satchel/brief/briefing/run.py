@@ -8,12 +8,12 @@ from typing import Any
 
 from satchel.base.clock import span_in_words
 from satchel.base.errors import InvalidInput
-from satchel.brief.briefing.packages import is_task, joined, other_task
+from satchel.brief.announcements import judged_change
+from satchel.brief.briefing.packages import is_task, other_task
 from satchel.brief.briefing.ranking import HIGH, MEDIUM
 from satchel.brief.briefing.records import Candidate
 from satchel.brief.briefing.sources import BriefingContext, New, Source, loading
-from satchel.brief.fields import by, name_text, quoted
-from satchel.brief.reviews import judged_change
+from satchel.brief.fields import by, joined, name_text, quoted
 from satchel.find.kind import Kind
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import (
@@ -38,8 +38,8 @@ _NOTES = tuple(
 UNNAMED = "an unnamed agent"
 """The author of an attempt without a name."""
 
+# A state of work that needs no quotes: its free text cannot be taken for an author.
 _PROGRESS = re.compile(r"(?!.*\bby\b)[\w ,.%/-]*")
-"""A state of work that needs no quotes: its free text cannot be taken for an author."""
 
 _LIVE = "c.project_id = :project AND c.superseded_by IS NULL"
 
@@ -121,10 +121,7 @@ def newest_scratchpads(context: BriefingContext, numbers: Collection[int]) -> As
 
 
 def _without_older(context: BriefingContext, matches: Sequence[int]) -> Asking[list[int]]:
-    """Drop scratchpads if the newest of their author, task and loop is not among the matches.
-
-    It was delivered, or is among the attempts; older ones add nothing.
-    """
+    # It was delivered, or is among the attempts; older ones add nothing.
     last, there = (yield from newest_scratchpads(context, matches)), set(matches)
     return [number for number in matches if last.get(number, number) in there]
 

@@ -16,8 +16,7 @@ from satchel.base.vocabulary import PRIORITIES
 from satchel.brief.briefing.collecting import Collected, Deadline, Request, collect
 from satchel.brief.briefing.composing import Composed, compose
 from satchel.brief.briefing.page import PageItem
-from satchel.brief.briefing.records import Briefed, Briefing, BriefingRequest
-from satchel.brief.briefing.zones import NORMAL, SPENT, Zone, zone_of
+from satchel.brief.briefing.records import NORMAL, SPENT, Briefed, Briefing, BriefingRequest, Zone, zone_of
 from satchel.find.kind import Kind
 from satchel.keep import deliveries
 from satchel.keep.names import check_agent, check_identifier
@@ -36,11 +35,11 @@ MARGIN = 1.3
 MAX_BUDGET = 1_000_000
 _MAX_ITERATION = 2**31 - 1
 _RECORD_WAIT_MS = 250
+# With fewer tokens left for hooks only critical items are shown.
 _LEAST_OF_SESSION = 100
-"""With fewer tokens left for hooks only critical items are shown."""
 
+# How much of an agent's query is shown to others as its present work.
 _DOING_CHARS = 160
-"""How much of an agent's query is shown to others as its present work."""
 
 
 @dataclass(frozen=True, slots=True)

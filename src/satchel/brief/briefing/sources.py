@@ -9,9 +9,15 @@ from types import MappingProxyType
 from satchel.base.errors import SatchelError
 from satchel.base.records import dataclass, field, replace
 from satchel.base.vocabulary import PRIORITIES
+from satchel.brief.briefing.ranking import MEDIUM
 from satchel.brief.briefing.records import COUNTED, CRITICAL, Candidate
+from satchel.brief.fields import joined, name_text, value_text
 from satchel.find.kind import Kind
+from satchel.keep.decisions.records import STATUSES
+from satchel.keep.decisions.state import DEPRECATED, value_of
 from satchel.keep.loop_scope import LoopScope
+from satchel.keep.names import is_persons
+from satchel.keep.preferences import UNCONFIRMED, author_of, binding_caller
 from satchel.keep.projects import Workplace
 from satchel.keep.runs import RunChoice
 from satchel.store.transaction import Asking, Row, Rows, Transaction, of_these, set_of
@@ -20,8 +26,8 @@ MAX_CANDIDATES = 500
 """The most candidates of one kind, whatever the budget."""
 
 
+# With a query, other candidates are gathered for this part of the budget.
 _PART_WITHOUT_MATCH = 4
-"""With a query, other candidates are gathered for this part of the budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,8 +294,6 @@ def _add(context: BriefingContext, gathered: Gathered, numbers: Sequence[int], n
 
 
 class _Unchanged:
-    """Eligible items that the receiver got in their present form."""
-
     def __init__(self, context: BriefingContext, source: Source, where: str) -> None:
         self._got = context.delivered.get(source.kind.number, {})
         self.rows: Rows | None = None
@@ -312,8 +316,6 @@ class _Unchanged:
 
 
 class _Matches:
-    """Eligible matches of the query."""
-
     def __init__(self, context: BriefingContext, source: Source, where: str, relevance: Mapping[int, float]) -> None:
         self.unchanged = _Unchanged(context, source, where)
         self.rows = context.transaction.ask(
@@ -352,3 +354,92 @@ def candidates(
 
 ANY_PRIORITY = f"c.priority IN ({', '.join(map(str, range(1, len(PRIORITIES) + 1)))})"
 """Always true, so that an index by priority and time is searched for each priority, not scanned."""
+
+
+_ACTIVE, _DRAFT = (STATUSES.index(status) + 1 for status in ("active", "draft"))
+
+# Whether a decision has the task of the agent, or the branch of its session, as a tag.
+_IS_OF_TASK = """
+    EXISTS (SELECT 1 FROM decision_tags j JOIN tags n ON n.id = j.tag_id WHERE j.decision_id = c.id
+        AND n.name IN (:task, (SELECT branch FROM sessions WHERE id = :session)))
+"""
+
+
+def constraints(context: BriefingContext) -> Source:
+    """Return the active constraints, the most urgent first."""
+    binding = binding_caller(context.transaction, context.workplace, context.project_id)
+    return Source(
+        name="rules",
+        section="rules",
+        kind=Kind.CONSTRAINT,
+        tool="search",
+        table="constraints c",
+        where=f"c.project_id = :project AND c.active = 1{binding} AND {ANY_PRIORITY}",
+        reminds=True,
+        orders=(("c.priority DESC, c.created_at DESC, c.id DESC", ""),),
+        priority="c.priority",
+        may_be_critical=True,
+        binds=True,
+        load=loading(
+            "c.priority, c.text, a.name, c.created_at, c.unconfirmed",
+            f"constraints c LEFT JOIN agents a ON a.id = {author_of('c')}",
+            _constraint,
+        ),
+        tokens=12,
+    )
+
+
+def _constraint(_context: BriefingContext, new: New, row: Row) -> Candidate:
+    _number, _seq, priority, text, agent, created, unconfirmed = row
+    return new(
+        label="rule",
+        group="rules",
+        head=UNCONFIRMED if unconfirmed else "",
+        text=text,
+        priority=priority,
+        changed_at=created,
+        is_persons=is_persons(agent),
+    )
+
+
+def decisions(_context: BriefingContext) -> Source:
+    """Return the active decisions, the last changed first, then drafts."""
+    return Source(
+        name="decisions",
+        section="rules",
+        kind=Kind.DECISION,
+        tool="search",
+        table="decisions c",
+        changed_at="c.updated_at",
+        where=f"c.project_id = :project AND c.status <> {DEPRECATED}",
+        narrowed="c.project_id = :project",
+        orders=(
+            ("c.updated_at DESC, c.id DESC", f"c.status = {_ACTIVE}"),
+            # drafts are few: + avoids reading all decisions in the order of the index
+            ("+c.updated_at DESC, c.id DESC", f"c.status = {_DRAFT}"),
+        ),
+        priority=str(MEDIUM),
+        binds=True,
+        load=loading(
+            f"c.key, c.status, c.value_text, c.value_number, c.rationale, a.name, c.updated_at, {_IS_OF_TASK}",
+            "decisions c LEFT JOIN agents a ON a.id = c.agent_id",
+            _decision,
+        ),
+        tokens=10,
+    )
+
+
+def _decision(_context: BriefingContext, new: New, row: Row) -> Candidate:
+    _number, _seq, key, status, text, value, rationale, agent, changed, is_of_task = row
+    return new(
+        label="decision",
+        group="decisions",
+        head=joined(name_text(key), "(draft)" if status == _DRAFT else None),
+        text=value_text(value_of(text, value)),
+        reason=rationale or "",
+        priority=MEDIUM,
+        changed_at=changed,
+        subject=key,
+        is_of_task=bool(is_of_task),
+        is_persons=is_persons(agent),
+    )

@@ -6,17 +6,18 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from satchel.base.clock import DAY_MS
-from satchel.base.grouping import grouped
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
-from satchel.brief.room import needs_claims
 from satchel.brief.room.looking import LINE_CHARS, Look, value_text
 from satchel.brief.room.records import Conflicts, FileConflict, ItemConflict, ItemVersion, Need, Party
 from satchel.find.kind import Kind
-from satchel.keep.corrections.log import SUPERSEDED
+from satchel.keep.files import claims, refusals, waiters
+from satchel.keep.files.claims import Lease
 from satchel.keep.files.places import Place
 from satchel.keep.names import PERSONS
-from satchel.store.transaction import Transaction, set_of
+from satchel.keep.sessions import joining
+from satchel.keep.sessions.records import Actor
+from satchel.store.transaction import Transaction, grouped, set_of
 
 RECENT_MS = 3_600_000
 """How long an edit may conflict."""
@@ -25,8 +26,8 @@ MOST = 50
 """How many are shown."""
 
 _MOST_PAIRS = 1_000
+# How many claims and edits are read, newest first.
 _LOOKED_AT = 1_000
-"""How many claims and edits are read, newest first."""
 
 _CLAIMS = f"""
     SELECT c.path, c.is_key, c.agent_id, a.name, c.session_id, c.worktree, c.exclusive, c.created_at, c.expires_at
@@ -44,8 +45,6 @@ _EDITS = f"""
 
 
 class _Hold(NamedTuple):
-    """A claim, or the last edit of a file by one worker."""
-
     place: Place
     agent: int | None
     name: str | None
@@ -56,11 +55,9 @@ class _Hold(NamedTuple):
 
     @property
     def worker(self) -> tuple[str, int]:
-        """A session, or without one an agent."""
         return ("session", self.session) if self.session is not None else ("agent", self.agent or 0)
 
     def is_of(self, other: _Hold) -> bool:
-        """Return whether both are of one session, or of one agent if either has no session."""
         if self.session is not None and other.session is not None:
             return self.session == other.session
         return self.agent == other.agent
@@ -92,7 +89,7 @@ def find(look: Look) -> Conflicts:
         if len(pairs) >= _MOST_PAIRS:
             break
     by_path = {path: [_party(one, sessions) for one in of_file.values()] for path, of_file in parties.items()}
-    for need in needs_claims.find(look, MOST):
+    for need in find_wanted(look, MOST):
         if need.place is not None and need.began_at is not None:
             same_tree.add(need.place)
             _add_wish(by_path.setdefault(need.place, []), need, look.now)
@@ -120,7 +117,6 @@ _MOST_ITEMS = 20
 
 
 def _decisions(look: Look) -> Iterator[ItemConflict]:
-    """Yield decisions that two sessions set in the last day, unless a person did so last."""
     rows = look.rows(
         f"""
         SELECT x.id, x.key, h.value_text, h.value_number, b.name, t.uid, h.set_at,
@@ -145,7 +141,8 @@ def _decisions(look: Look) -> Iterator[ItemConflict]:
 
 
 def _rules(look: Look) -> Iterator[ItemConflict]:
-    """Yield rules that another agent than their author has replaced in the last day."""
+    from satchel.keep.corrections.log import SUPERSEDED  # imported here: states of agents need only claims
+
     rows = look.rows(
         f"""
         SELECT n.id, o.text, b.name, o.created_at, n.text, a.name, s.uid, c.created_at FROM (
@@ -165,7 +162,6 @@ def _rules(look: Look) -> Iterator[ItemConflict]:
 
 
 def _overlaps(holds: list[_Hold]) -> Iterator[tuple[_Hold, _Hold]]:
-    """Yield the pairs of different workers with a common file or key; at least one claim is exclusive."""
     by_path = grouped(((one.place.is_key, one.place.path), one) for one in holds)
     for one in holds:
         for path in _covering(one.place):
@@ -176,7 +172,6 @@ def _overlaps(holds: list[_Hold]) -> Iterator[tuple[_Hold, _Hold]]:
 
 @lru_cache(maxsize=2 * _LOOKED_AT)
 def _covering(place: Place) -> tuple[str, ...]:
-    """Return the paths of claims that cover a place, itself first."""
     if place.is_key:
         return (place.path,)
     steps = place.path.removesuffix("**").rstrip("/").split("/") if place.is_folder else place.path.split("/")
@@ -216,3 +211,82 @@ def _party(one: _Hold, sessions: dict[int, _Session]) -> Party:
         one.began_at,
         one.expires_at,
     )
+
+
+class _Wish(NamedTuple):
+    kind: str
+    actor: Actor
+    places: tuple[Place, ...]
+    exclusive: bool
+    began_at: int
+
+
+def find_wanted(look: Look, most: int) -> list[Need]:
+    """Return needs for claims that are waited for, or were refused to sessions still at work, while they are held."""
+    wishes = _wishes(look, most)
+    if not wishes:
+        return []
+    places = list(dict.fromkeys(place for wish in wishes for place in wish.places))
+    leases = claims.load_overlapping(look.transaction, look.project_id, places, look.now)
+    sessions = [one.actor.session for one in wishes] + [one.session for one in leases]
+    orphaned, uids = orphaned_and_uids(look, {number for number in sessions if number is not None})
+    needs: dict[tuple[str | None, str], Need] = {}
+    for wish in wishes:
+        if wish.actor.session in orphaned:
+            continue
+        for place in wish.places:
+            holder = next((one for one in leases if one.session not in orphaned and _conflicts(one, wish, place)), None)
+            if holder is None:
+                continue
+            text = shortened(f"{place.path} is held by {holder.claim.agent}", LINE_CHARS)
+            severity = "high" if wish.kind == "waiting" else "medium"
+            need = Need(
+                wish.kind,
+                severity,
+                text,
+                None,
+                uids.get(wish.actor.session or 0),
+                wish.actor.name,
+                wish.began_at,
+                ("release", "answer") if wish.actor.name else ("release",),
+                key=_wish_key(wish.actor.name, place.path),
+                place=place.path,
+                holder=holder.claim.agent,
+                holder_session=uids.get(holder.session or 0),
+                held_path=holder.claim.path,
+                held_until=holder.claim.expires_at,
+                held_began_at=holder.claim.created_at,
+            )
+            needs.setdefault((wish.actor.name, place.path), need)
+    return list(needs.values())
+
+
+def _wish_key(agent: str | None, path: str) -> str:
+    from hashlib import blake2b
+
+    return f"claim-{blake2b(chr(0).join((agent or '', path)).encode(), digest_size=8).hexdigest()}"
+
+
+def _wishes(look: Look, most: int) -> list[_Wish]:
+    waiting = waiters.load(look.transaction, look.project_id, look.now)[:most]
+    wishes = [_Wish("waiting", one.actor, one.places, one.exclusive, one.created_at) for one in waiting]
+    for one, session in refusals.newest(look.transaction, look.project_id, look.now, most):
+        actor = Actor(None, one.agent or None, session)
+        wishes.append(_Wish("refusal", actor, (one.place,), one.exclusive, one.refused_at))
+    return wishes
+
+
+def _conflicts(lease: Lease, wish: _Wish, place: Place) -> bool:
+    if not place.clashes(lease.place) or not (wish.exclusive or lease.claim.exclusive):
+        return False
+    if wish.actor.session is not None and lease.session is not None:
+        return lease.session != wish.actor.session
+    return lease.claim.agent != wish.actor.name
+
+
+def orphaned_and_uids(look: Look, numbers: set[int]) -> tuple[set[int], dict[int, str]]:
+    if not numbers:
+        return set(), {}
+    loaded = joining.load(look.transaction, f"s.id IN {set_of(numbers)}", {})
+    orphaned = {one.state.id for one in loaded if joining.is_gone(one, look.now)}
+    return orphaned, {one.state.id: one.state.uid.hex() for one in loaded}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-from satchel.base.grouping import grouped
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.brief.room.looking import LINE_CHARS
@@ -14,15 +13,15 @@ from satchel.keep.corrections import log
 from satchel.keep.kinds import KINDS
 from satchel.keep.patterns.records import SOLUTION_LETTER, ErrorPattern
 from satchel.keep.runs import Run
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, grouped, set_of
 
 MOST_DELIVERIES = 20
 MOST_WORDS = 200
 MOST_REPORTS = 20
 
 _ACTIONS = {log.SUPERSEDED: "replaced", log.RETRACTED: "retracted", log.CONFIRMED: "confirmed"}
+# The kinds whose table names the replacement of an item.
 _SUPERSEDED = {Kind.ENTRY, Kind.PACKAGE, Kind.STRATEGY}
-"""The kinds whose table names the replacement of an item."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from satchel.base.errors import InvalidInput
-from satchel.brief.attempts import fails
+from satchel.brief.loop_history import fails
 from satchel.brief.room.looking import Look
 from satchel.find.kind import Kind
 from satchel.keep import events
@@ -81,6 +81,7 @@ _ENDINGS = (
     """,
 )
 
+# When a scratchpad was answered, its run ended, or its task was continued.
 _SETTLED = """
     SELECT (
         SELECT min(m.created_at) FROM agent_messages m WHERE m.project_id = :project AND m.to_agent_id = c.agent_id
@@ -93,7 +94,6 @@ _SETTLED = """
         AND n.run_id = c.run_id AND n.session_id IS DISTINCT FROM c.session_id AND n.created_at > c.created_at
     WHERE c.id = :pad
 """
-"""When a scratchpad was answered, its run ended, or its task was continued."""
 
 
 def since(look: Look) -> int | None:
@@ -103,7 +103,6 @@ def since(look: Look) -> int | None:
 
 
 def _agents(look: Look) -> Iterator[int]:
-    """Yield when agents went on, or were answered or continued after their sessions had ended."""
     rows = look.rows(
         f"""
         SELECT s.id, c.content, c.created_at, c.id FROM (
@@ -130,7 +129,6 @@ def _agents(look: Look) -> Iterator[int]:
 
 
 def _verdicts(look: Look) -> Iterator[int]:
-    """Yield when failed reviews were followed by others, or their runs ended."""
     rows = look.rows(
         f"""
         SELECT x.content, x.run_id, x.task_id, x.loop_id, x.agent_id, x.created_at, r.ended_at FROM (
@@ -152,7 +150,6 @@ def _verdicts(look: Look) -> Iterator[int]:
 
 
 def _events(look: Look) -> Iterator[int]:
-    """Yield when refused claims ended, and when failing hooks worked again."""
     kinds = (events.REFUSAL, events.RELEASE, events.EXPIRY, events.HOOK_FAILED)
     rows = look.rows(
         f"""

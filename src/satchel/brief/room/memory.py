@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 
+from satchel.base.clock import DAY_MS
 from satchel.base.records import dataclass
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import citations
 from satchel.keep.corrections.log import CONFIRMED
+from satchel.keep.deliveries import MOMENTS
 from satchel.keep.entries.records import ENTRY_TYPES, SCRATCHPAD
 from satchel.keep.housekeeping.usage import count_names
 from satchel.keep.kinds import KINDS
@@ -20,11 +22,11 @@ MOST_FLAGGED = 100
 """How many items' flags are read at once."""
 
 _MOST_NAMES = 20
+# How many of the newest notes on files are compared with the disk for the number of stale ones.
 _MOST_CITED = 200
-"""How many of the newest notes on files are compared with the disk for the number of stale ones."""
 
+# In how many windows, newest first, uses are counted.
 _WINDOWS = 500
-"""In how many windows, newest first, uses are counted."""
 
 MEMORY = (Kind.CONSTRAINT, Kind.DECISION, Kind.ERROR_PATTERN, Kind.ENTRY, Kind.PACKAGE, Kind.STRATEGY)
 """The kinds that a project's memory consists of; of notes all but scratchpads."""
@@ -215,3 +217,101 @@ def flags(transaction: Transaction, project_id: int, work: Workplace, refs: Coll
         is_stale = stale.get(number) if kind is Kind.ENTRY else None
         rows.append(Flags(kind.ref(number), by, is_unconfirmed, key in pinned, is_stale, sessions, used_at))
     return Flagged(tuple(rows))
+
+
+MOST_DAYS = 90
+# A chart has colours for no more.
+_MOST_MOMENTS = 8
+
+_OTHERS = "others"
+
+
+@dataclass(frozen=True, slots=True)
+class MomentTokens:
+    """The tokens and deliveries of one moment, or of all rare moments together as ``others``."""
+
+    name: str
+    tokens: int
+    deliveries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """One day.
+
+    Attributes:
+        began_at: midnight, in milliseconds UTC.
+        tokens: one number for each moment of :class:`Spending`.
+    """
+
+    began_at: int
+    tokens: tuple[int, ...]
+    deliveries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """The tokens added to context in a number of days.
+
+    Attributes:
+        moments: the most tokens first.
+        days: every day in order, today last.
+        sessions: the number of sessions that received something.
+        per_session: the average tokens of such a session; None without any.
+    """
+
+    moments: tuple[MomentTokens, ...]
+    days: tuple[Day, ...]
+    tokens: int
+    deliveries: int
+    items: int
+    sessions: int
+    per_session: int | None
+
+
+def count_spending(transaction: Transaction, project_id: int, now: int, days: int) -> Spending:
+    """Return the tokens added to context in the last days, today included."""
+    today = now // DAY_MS
+    rows = transaction.all(
+        """
+        SELECT day, moment, sum(tokens), sum(deliveries), sum(items) FROM delivery_days
+        WHERE project_id = :project AND day > :before AND day <= :today GROUP BY 1, 2
+        """,
+        {"project": project_id, "today": today, "before": today - days},
+    )
+    sums: dict[int, int] = {}
+    for _, moment, tokens, *_ in rows:
+        sums[moment] = sums.get(moment, 0) + tokens
+    ordered = sorted(sums, key=lambda moment: (-sums[moment], moment))
+    apart = ordered if len(ordered) <= _MOST_MOMENTS else ordered[: _MOST_MOMENTS - 1]
+    places = {moment: place for place, moment in enumerate(apart)}
+    names = [_name(moment) for moment in apart] + [_OTHERS] * (len(apart) < len(ordered))
+    totals = [[0, 0] for _ in names]
+    spent = {day: [0] * len(names) for day in range(today - days + 1, today + 1)}
+    times_on = dict.fromkeys(spent, 0)
+    for day, moment, tokens, times, _ in rows:
+        place = places.get(moment, len(apart))
+        spent[day][place] += tokens
+        times_on[day] += times
+        totals[place][0] += tokens
+        totals[place][1] += times
+    sessions, in_sessions = transaction.one(
+        """
+        SELECT count(DISTINCT session_id), sum(tokens) FROM windows
+        WHERE project_id = :project AND session_id <> 0 AND seen_at >= :began AND tokens > 0
+        """,
+        {"project": project_id, "began": (today - days + 1) * DAY_MS},
+    ) or (0, None)
+    return Spending(
+        moments=tuple(MomentTokens(name, *total) for name, total in zip(names, totals, strict=True)),
+        days=tuple(Day(day * DAY_MS, tuple(spent[day]), times_on[day]) for day in spent),
+        tokens=sum(sums.values()),
+        deliveries=sum(times_on.values()),
+        items=sum(row[-1] for row in rows),
+        sessions=sessions,
+        per_session=round(in_sessions / sessions) if sessions else None,
+    )
+
+
+def _name(moment: int) -> str:
+    return MOMENTS[moment - 1] if 0 < moment <= len(MOMENTS) else _OTHERS

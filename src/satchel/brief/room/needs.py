@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
+from contextlib import suppress
+from weakref import WeakKeyDictionary
 
 from satchel.base.clock import DAY_MS
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import InvalidInput, SatchelError
+from satchel.base.invisible import revealed
 from satchel.base.records import replace
 from satchel.base.text import shortened
 from satchel.base.vocabulary import PRIORITIES
-from satchel.brief.decision_change_notice import is_notice
-from satchel.brief.room import last_need, needs_agents, needs_claims, needs_proposals
+from satchel.brief.announcements import is_notice
+from satchel.brief.room import conflicts, last_need, looking, needs_proposals, states
 from satchel.brief.room.looking import LINE_CHARS, OPEN_RUN, Look, possible, value_text
 from satchel.brief.room.records import NEEDS, Need, Needs
-from satchel.brief.room.seen import hook_ref, marks
+from satchel.brief.room.since import hook_ref, marks
 from satchel.find.kind import Kind
-from satchel.keep import events
+from satchel.keep import events, following, projects
 from satchel.keep.decisions.records import STATUSES
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import REVIEW_VERDICT
@@ -25,7 +29,9 @@ from satchel.keep.messages.visibility import ALIVE, UNREAD
 from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.marks import HOOK
 from satchel.keep.names import PERSONS, is_persons
+from satchel.keep.projects import Workplace
 from satchel.keep.shared.states import BOTH, WHYS
+from satchel.store.engine import Engine
 
 MOST = 50
 """How many are shown."""
@@ -45,9 +51,9 @@ _DRAFT = STATUSES.index("draft") + 1
 
 def find(look: Look) -> Needs:
     needs = [
-        *needs_agents.find(look),
+        *states.find_needs(look),
         *_messages(look),
-        *needs_claims.find(look, MOST),
+        *conflicts.find_wanted(look, MOST),
         *_overtaken(look),
         *_drafts(look),
         *_verdicts(look),
@@ -63,7 +69,6 @@ def find(look: Look) -> Needs:
 
 
 def _more(look: Look, needs: list[Need]) -> tuple[str, ...]:
-    """Return the kinds of which not all items were read."""
     counts = Counter(one.kind for one in needs)
     limits = dict.fromkeys(("message", "draft", "shared"), LOOKED_AT) | {"waiting": MOST, "refusal": MOST}
     columns = ", ".join(
@@ -76,6 +81,7 @@ def _more(look: Look, needs: list[Need]) -> tuple[str, ...]:
     return tuple(kind for kind in NEEDS if kind in limited)
 
 
+# The sources of kinds of which the newest items are read, needs or not.
 _LIMITED = {
     "overtaken": ("decisions WHERE project_id = :project", "updated_at"),
     "verdict": (
@@ -84,11 +90,9 @@ _LIMITED = {
     ),
     "error": ("error_patterns WHERE project_id = :project AND expires_at > :now", "last_seen"),
 }
-"""The sources of kinds of which the newest items are read, needs or not."""
 
 
 def _messages(look: Look) -> list[Need]:
-    """Return messages to the person or to all persons, neither read nor answered."""
     # each arm is read in the order of an index; in one statement all messages were sorted
     arms = [
         f"""
@@ -119,7 +123,6 @@ def _messages(look: Look) -> list[Need]:
 
 
 def _overtaken(look: Look) -> list[Need]:
-    """Return decisions changed by another agent, until a person has seen or set them."""
     floor = marks(look)["decision"].seq
     rows = look.rows(
         f"""
@@ -178,7 +181,6 @@ def _drafts(look: Look) -> list[Need]:
 
 
 def _verdicts(look: Look) -> list[Need]:
-    """Return failed reviews in active runs without a later review of the same task or loop."""
     rows = look.rows(
         f"""
         SELECT x.id, x.content, x.run_id, x.task_id, x.loop_id, a.name, x.created_at, r.status, u.uid,
@@ -214,10 +216,7 @@ def _verdicts(look: Look) -> list[Need]:
 
 
 def _errors(look: Look) -> list[Need]:
-    """Return unsolved errors that two agents met lately.
-
-    Whether there were two is checked in the order of an index: otherwise all reports of one error would be read.
-    """
+    # Whether there were two is checked in the order of an index: otherwise all reports of one error would be read.
     rows = look.rows(
         f"""
         SELECT x.id, x.error_type, x.message, x.occurrences, x.last_seen
@@ -253,7 +252,6 @@ def _errors(look: Look) -> list[Need]:
 
 
 def _shared(look: Look) -> list[Need]:
-    """Return shared texts that wait for acceptance; those changed on both sides conflict."""
     rows = look.rows(
         f"SELECT uid, kind, file, why FROM shared_texts WHERE project_id = :project AND waiting IS NOT NULL "
         f"ORDER BY why DESC LIMIT {LOOKED_AT}"
@@ -274,7 +272,6 @@ _WHY = ("new", "changed", "changed on both sides", "another item here has its ke
 
 
 def _hooks(look: Look) -> list[Need]:
-    """Return the hooks that failed in the last day, have not worked since, and whose last fault is unseen."""
     rows = look.rows(
         f"""
         SELECT e.seq, e.details, e.created_at, s.seq FROM events e
@@ -303,3 +300,83 @@ def _hook_need(hook: str, number: int, fields: dict[str, object], began: int) ->
     remedy = f"`satchel hook --explain {hook}` or `satchel doctor` shows why"
     key = f"hook-{''.join(one if one.isalnum() else '-' for one in hook)}"
     return Need("hook", "high", text, hook_ref(number), None, None, began, ("see",), remedy=remedy, key=key)
+
+
+NOTIFIED = frozenset({"stuck", "blocked", "message", "waiting", "refusal", "verdict"})
+
+# How many are told at once; the next call tells the others.
+_MOST_NOTIFIED = 5
+
+_WAIT_MS = 250
+_last_seen: WeakKeyDictionary[Engine, dict[int, str]] = WeakKeyDictionary()
+
+
+def notify(work: Workplace) -> int:
+    """Start the command for needs of the local person that it was not started for yet; return their number.
+
+    The need is the last argument, in one line, and no shell reads it.
+    """
+    if work.notify_command is None or work.engine.read_only:
+        return 0
+    try:
+        command = shlex.split(work.notify_command)
+    except ValueError:
+        return 0
+    with work.engine.read() as transaction:
+        project = projects.find(transaction, work)
+        cursor = str(following.now(transaction, project))
+        known = _last_seen.setdefault(work.engine, {})
+        if not project.id or not command or known.get(project.id) == cursor:
+            return 0
+        now = work.clock()
+        wanted = find(looking.begin(transaction, project.id, work.person(), now)).items
+    told = [one for one in wanted if one.kind in NOTIFIED]
+    fresh = _claim(work, project.id, told, now) if told else []
+    if len(fresh) < _MOST_NOTIFIED:
+        known[project.id] = cursor
+    for need in fresh:
+        _start([*command, _line(project.name, need)])
+    return len(fresh)
+
+
+def _claim(work: Workplace, project_id: int, wanted: list[Need], now: int) -> list[Need]:
+    with work.engine.write(_WAIT_MS) as transaction:
+        transaction.run(
+            "DELETE FROM notified WHERE project_id = :project AND created_at < :before",
+            {"project": project_id, "before": now - events.KEPT_DAYS * DAY_MS},
+        )
+        fresh: list[Need] = []
+        for need in wanted:
+            if len(fresh) < _MOST_NOTIFIED and transaction.all(
+                """
+                INSERT INTO notified (project_id, need, created_at) VALUES (:project, :need, :now)
+                ON CONFLICT (project_id, need) DO NOTHING RETURNING need
+                """,
+                {"project": project_id, "need": f"{need.key}/{need.began_at or 0}", "now": now},
+            ):
+                fresh.append(need)
+    return fresh
+
+
+def _line(project: str, need: Need) -> str:
+    who = f"{need.agent}: " if need.agent else ""
+    return f"Satchel, {revealed(' '.join(f'{project}: {need.kind}: {who}{need.text}'.split()))}"
+
+
+def _start(command: list[str]) -> None:
+    import subprocess
+
+    with suppress(OSError):
+        subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+
+def notify_quietly(work: Workplace) -> None:
+    """Start the command as :func:`notify` does; a failure is left to the next call."""
+    with suppress(SatchelError):
+        notify(work)

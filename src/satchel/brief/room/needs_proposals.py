@@ -10,10 +10,10 @@ from satchel.base.text import shortened
 from satchel.base.vocabulary import MAIN_RUN
 from satchel.brief import extraction
 from satchel.brief.extraction import StrategyProposal
+from satchel.brief.room.conflicts import orphaned_and_uids
 from satchel.brief.room.looking import LINE_CHARS, Look
-from satchel.brief.room.needs_claims import orphaned_and_uids
 from satchel.brief.room.records import Need
-from satchel.brief.room.seen import PROPOSAL_OF
+from satchel.brief.room.since import PROPOSAL_OF
 from satchel.find.kind import Kind, read_number
 from satchel.keep import events, kept, strategies
 from satchel.keep.entries import structured
@@ -22,11 +22,11 @@ from satchel.keep.moving.marks import PROPOSAL
 from satchel.keep.projects import Workplace
 
 _DAYS = 7
+# How many reviews are read, newest first.
 _LOOKED_AT = 200
-"""How many reviews are read, newest first."""
 
+# For how many parts of runs proposals are computed.
 _MOST = 20
-"""For how many parts of runs proposals are computed."""
 
 
 def find(look: Look) -> list[Need]:
@@ -67,13 +67,7 @@ def find(look: Look) -> list[Need]:
 
 
 def decide(look: Look, workplace: Workplace, ref: str, *, accepts: bool) -> strategies.Strategy | None:
-    """Save a proposed strategy, or reject it for all persons; return the strategy, or None.
-
-    Raises:
-        InvalidInput: not a proposal.
-        NotFound: nothing is proposed there.
-        Conflict: it was accepted or rejected before.
-    """
+    """Save a proposed strategy, or reject it for all persons; return the strategy, or None."""
     number = read_number(ref.removeprefix(PROPOSAL_OF), "", "a proposal")
     proposal = _of(look, number)
     if proposal is None:

@@ -8,10 +8,9 @@ from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page, check_whole
 from satchel.base.text import check_name
 from satchel.base.vocabulary import number_of
-from satchel.brief.room import histories, memory, spending, threads, worktrees
+from satchel.brief.room import histories, memory, threads, worktrees
 from satchel.brief.room.histories import ErrorHistory, ItemHistory, PastBriefings, RunSummary
-from satchel.brief.room.memory import Facets, Flagged
-from satchel.brief.room.spending import Spending
+from satchel.brief.room.memory import Facets, Flagged, Spending
 from satchel.brief.room.threads import Thread, Threads
 from satchel.brief.room.worktrees import Worktrees
 from satchel.find.kind import Kind
@@ -120,10 +119,10 @@ class Reading(Service):
         Raises:
             InvalidInput: it is another number.
         """
-        check_whole("days", days, spending.MOST_DAYS, smallest=1)
+        check_whole("days", days, memory.MOST_DAYS, smallest=1)
         work = self._workplace
         with projects.reading(work) as (transaction, project):
-            return spending.count(transaction, project.id, work.clock(), days)
+            return memory.count_spending(transaction, project.id, work.clock(), days)
 
     def facets(self) -> Facets:
         """Return the number of items of the project's memory by kind, state, tag, file and author."""

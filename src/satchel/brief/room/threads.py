@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from satchel.base.errors import NotFound
-from satchel.base.grouping import grouped
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.brief.room.looking import LINE_CHARS, Look
@@ -11,7 +10,7 @@ from satchel.find.kind import Kind
 from satchel.keep.messages.queries import load_thread
 from satchel.keep.messages.records import Message
 from satchel.keep.messages.visibility import NOBODY, Reader
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, grouped, set_of
 
 MOST = 50
 """How many threads are listed at once."""
@@ -163,8 +162,8 @@ def sent_by(look: Look, most: int) -> SentMessages:
     return SentMessages(sent, look.now)
 
 
+# In how many windows, newest first, deliveries of messages are looked for.
 _WINDOWS = 500
-"""In how many windows, newest first, deliveries of messages are looked for."""
 
 
 def find(
@@ -192,11 +191,7 @@ def find(
 
 
 def one(transaction: Transaction, project_id: int, number: int, now: int) -> Thread:
-    """Return the thread of a message.
-
-    Raises:
-        NotFound: the project has no such message, or it has expired.
-    """
+    """Return the thread of a message."""
     row = transaction.one(
         "SELECT COALESCE(thread_id, id) FROM agent_messages "
         "WHERE id = :id AND project_id = :project AND expires_at > :now",
@@ -227,7 +222,6 @@ def _thread(transaction: Transaction, reader: Reader, number: int, most: int) ->
 
 
 def _nested(messages: list[Message]) -> list[ThreadMessage]:
-    """Return messages, each after the one that it answers; an answer to none of them has depth 0."""
     ids = {one.id for one in messages}
     answers = grouped((one.reply_to if one.reply_to in ids else None, one) for one in messages)
     nested: list[ThreadMessage] = []

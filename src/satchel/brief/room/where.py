@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from satchel.base.clock import DAY_MS
-from satchel.base.grouping import grouped
 from satchel.base.records import NamedTuple, replace
 from satchel.base.text import shortened
 from satchel.brief.room import states
@@ -17,17 +16,17 @@ from satchel.find.kind import Kind
 from satchel.keep import events
 from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.sessions.team import MOST, find_team
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, grouped, set_of
 
 QUARTER_MS = 15 * 60_000
 """The unit of the timeline: a day has 96 of them."""
 
+# The tables with times at work, with the condition of the index for a session.
 _SOURCES = {
     "events": "",
     "file_changes": "",
     "context": f" AND t.{OF_LOOPS}",
 }
-"""The tables with times at work, with the condition of the index for a session."""
 
 
 def find(transaction: Transaction, project_id: int, own_session: int | None, now: int) -> Where:
@@ -71,8 +70,8 @@ def _timeline(transaction: Transaction, project_id: int, began: int, now: int) -
 
 
 _MERGED_MS = 5 * 60_000
+# The kinds of events in the index ``events_drawn``.
 _DRAWN = (events.REFUSAL, events.RELEASE, events.EXPIRY, events.PROGRESS, events.EXTENSION)
-"""The kinds of events in the index ``events_drawn``."""
 
 _MOST_DRAWN = 2_000
 
@@ -85,7 +84,6 @@ class _Drawn(NamedTuple):
 
 
 def _drawn(transaction: Transaction, values: Mapping[str, object], sessions: list[int]) -> _Drawn:
-    """Return commits, test runs and refusals as marks, and claims as bars, each with its session."""
     if not sessions:
         return _Drawn([], [])
     marks: _Marks = []
@@ -145,7 +143,6 @@ def _ended_bar(details: Mapping[str, Any], at: int, kind: int, extended: list[in
 
 
 def _marks(transaction: Transaction, project_id: int, began: int) -> _Marks:
-    """Return decisions, errors and messages as marks, each with its session."""
     values = {"project": project_id, "began": began}
     marks: _Marks = []
     decisions = transaction.all(
@@ -194,7 +191,6 @@ _MOST_ERRORS = 200
 
 
 def _merged(marks: Iterable[Mark]) -> tuple[Mark, ...]:
-    """Return marks in order, those of one kind within 5 minutes as one."""
     last: dict[str, int] = {}
     merged: list[Mark] = []
     for mark in sorted(marks, key=lambda one: (one.at, one.kind)):
@@ -208,10 +204,7 @@ def _merged(marks: Iterable[Mark]) -> tuple[Mark, ...]:
 
 
 def _hops(sessions: list[int]) -> str:
-    """Return the statement that reads one time of each session in every quarter of an hour that has one.
-
-    It skips from one such quarter to the next, so that the number of rows in a quarter does not matter.
-    """
+    # It skips from one such quarter to the next, so that the number of rows in a quarter does not matter.
 
     def first(table: str, where: str, session: str, at: str, until: str = "") -> str:
         return (

@@ -11,13 +11,12 @@ from satchel.base.clock import DAY_MS
 from satchel.base.errors import Refused
 from satchel.base.git_commands import ask_git
 from satchel.base.git_files import read_head
-from satchel.base.grouping import grouped
 from satchel.base.records import NamedTuple, dataclass
 from satchel.base.text import shortened
 from satchel.brief.room.looking import LINE_CHARS
 from satchel.keep import events
 from satchel.keep.projects import Workplace
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, grouped
 
 MOST_FILES = 100
 """How many uncommitted files of a worktree are named."""
@@ -25,11 +24,11 @@ MOST_FILES = 100
 _MOST_TREES = 20
 _MOST_COMMITS = 50
 _SECONDS = 1.0
+# How long the answer of git about uncommitted files is used again.
 _FRESH_SECONDS = 2
-"""How long the answer of git about uncommitted files is used again."""
 
+# A hook saw a commit at most so long after it was made.
 _SAME_MS = 10 * 60_000
-"""A hook saw a commit at most so long after it was made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,6 @@ def _worktree(
 
 
 def _edited(transaction: Transaction, project_id: int, tree: str, after: int) -> tuple[str, ...]:
-    """Return the files that sessions have edited in a worktree since a commit or a passing test run there."""
     rows = transaction.all(
         """
         SELECT DISTINCT f.path FROM file_changes c JOIN files f ON f.id = c.file_id
@@ -157,7 +155,6 @@ def _edited(transaction: Transaction, project_id: int, tree: str, after: int) ->
 
 
 def _top(work: Workplace, worktree: str | None) -> str | None:
-    """Return the folder of a worktree on this machine, if it is one of the project's repository."""
     if work.root is None or worktree is None:
         return work.root
     if not os.path.isabs(worktree) or not os.path.isdir(worktree):  # noqa: PTH112, PTH117 -- a text of the store
@@ -191,7 +188,6 @@ class _Made(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _commits(top: str, tip: str) -> tuple[_Made, ...]:
-    """Return the commits that lead to a tip, the latest first; those to one tip are read once."""
     command = ("rev-list", f"--max-count={_MOST_COMMITS}", "--format=%H%x00%ct%x00%an%x00%s", tip, "--")
     commits = []
     for line in (ask_git(top, command, _SECONDS) or b"").decode("utf-8", "replace").splitlines():
@@ -203,7 +199,6 @@ def _commits(top: str, tip: str) -> tuple[_Made, ...]:
 
 
 def _maker(commit: _Made, sessions: Sequence[_Session], made: Sequence[tuple]) -> str | None:  # type: ignore[type-arg]
-    """Return the session whose hook saw a commit, or that alone was at work in the worktree then."""
     import json
 
     here = {one.number: one for one in sessions}

@@ -10,10 +10,16 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from satchel.base.errors import InvalidInput, SatchelError, TooLarge
 from satchel.base.text import shortened
 from satchel.brief.fields import value_text
 from satchel.brief.working.hook_context import HookContext
+from satchel.find.kind import Kind
 from satchel.keep import constraints
+from satchel.keep.entries import updates
+from satchel.keep.entries.records import NewEntry, Prepared, Writer
+from satchel.keep.entries.structured import PLAN, is_plan
+from satchel.keep.loop_scope import OF_ATTEMPTS
 from satchel.redaction import redact
 
 _LEAST_WORDS, _MOST_CHARS = 3, 400
@@ -23,8 +29,8 @@ _ASK = (
     'add_constraint(text=..., stated_by="user"), with for="me" if it is their own preference and no rule of the team.'
 )
 
+# What a person pastes or quotes: blocks of code, and quoted, indented or code-like lines.
 _APART = r"(?s:```.*?(?:```|\Z))|^[ \t]*>.*$|^(?: {4}|\t).*$|^[ \t]*(?:def|class|function|import|#|//|at) .*$"
-"""What a person pastes or quotes: blocks of code, and quoted, indented or code-like lines."""
 
 _LOG_LINE = re.compile(
     r"\s*(?:Traceback|File \"|\w*(?:Error|Exception|ERROR|WARN|INFO|DEBUG)\w*\b[: ]|\d{4}-\d\d|warning:)"
@@ -32,6 +38,7 @@ _LOG_LINE = re.compile(
 _QUOTE = r"\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|(?<!\w)'[^'\n]{3,}'(?!\w)"
 _END = r"(?<=[.!?;])\s+|\n+"
 
+# What holds for one change, or what another says.
 _ONE_CHANGE = (
     r"\b(?:(?:in|for|with|to|from|on) (?:this|the) (?:pr|pull request|commit|change|branch|diff|case|task"
     r"|function|step)"
@@ -43,7 +50,6 @@ _ONE_CHANGE = (
     r"|(?:en|para) est[ea] (?:pr|commit|rama|vez|cambio|caso|tarea)|esta vez|por ahora|de momento|todavía"
     r"|(?:claims?|says?|said|states?|(?:dit|dice|sagt|steht)) (?:that |we |que |dass |:))\b"
 )
-"""What holds for one change, or what another says."""
 
 _HERE = r"(?:this|our|the) (?:project|repo\w*|code ?base|team)"
 _THINGS = (
@@ -52,8 +58,8 @@ _THINGS = (
     r"|dates|images"
     r"|errors|(?:variable|file) names)"
 )
+# A verb as in an order: neither a participle, nor what a third one does.
 _DO = r"(?!mind\b|used\b|\w+ed\b|\w*[^su\W]s\b)[a-z]{2,}"
-"""A verb as in an order: neither a participle, nor what a third one does."""
 
 _START = r"(?:^|[,:;–—-]\s*|\b(?:and|also|btw|by the way|please|but|so|general|repo|project)[,:]?\s+)"
 _PATTERNS = (
@@ -144,3 +150,43 @@ def take(context: HookContext, sentences: Sequence[str]) -> list[str]:
         if not constraints.similar(context.transaction, context.project_id, sentence):
             return [_ASK.format(value_text(shortened(redact(sentence).text, _MOST_QUOTED)))]
     return []
+
+
+_STEP_CHARS = 160
+
+
+def store_plan(context: HookContext, plan: str) -> int | None:
+    """Store a plan as a scratchpad of the session in place of the one before, redacted and cut to the limit."""
+    transaction, session = context.transaction, context.actor.session
+    rows = transaction.all(
+        f"SELECT id, content FROM context WHERE session_id = :session AND {OF_ATTEMPTS.format('')} "
+        "ORDER BY created_at DESC, id DESC",
+        {"session": session},
+    )
+    before = next(((number, content) for number, content in rows if is_plan(content)), None)
+    prepared = _prepared(context, plan, None if before is None else Kind.ENTRY.ref(before[0]))
+    if prepared is None or (before is not None and before[1] == prepared.content):
+        return None
+    writer = Writer(context.project_id, context.run, context.actor.number, context.now, session)
+    try:
+        ((number, _, _),) = updates.insert(transaction, writer, [prepared], [None])
+    except SatchelError:  # the previous plan may not be replaceable
+        return None
+    return number
+
+
+def _prepared(context: HookContext, plan: str, before: str | None) -> Prepared | None:
+    text = plan.strip()
+    most = context.work.max_content_bytes
+    while text:
+        heading = next((line.strip("#*- ") for line in text.splitlines() if line.strip("#*- ")), "")
+        content = {"iteration": 0, "next_step": shortened(heading, _STEP_CHARS), PLAN: text}
+        try:
+            return updates.prepare(NewEntry("scratchpad", content, supersedes=before), context.work, lambda *_: None)
+        except TooLarge:
+            # escapes make JSON longer than the text
+            text = text.encode(errors="ignore")[:most].decode(errors="ignore").strip()
+            most = most * 3 // 4
+        except InvalidInput:
+            return None
+    return None

@@ -18,32 +18,32 @@ from satchel.keep.loop_scope import LoopScope
 from satchel.keep.patterns import loops, meeting, preparing, updates
 from satchel.keep.patterns.records import KNOWN, TENTATIVE, ErrorPattern, Solution
 
+# How much of the end of an output is read.
 _MOST_CHARS = 8_000
-"""How much of the end of an output is read."""
 
+# How much is stored of a command that passes after it had failed.
 _MOST_STORED_CHARS = 72
-"""How much is stored of a command that passes after it had failed."""
 
 _FIX_CHARS = 400
 _ERROR_CHARS = 160
+# How long a success counts for an earlier failure of the command.
 _KEPT_MS = 12 * 3_600_000
-"""How long a success counts for an earlier failure of the command."""
 
+# How long after a failure its fix is still shown, if the client passed no text at the time.
 _PENDING_MS = 10 * 60_000
-"""How long after a failure its fix is still shown, if the client passed no text at the time."""
 
 _ENDED_BY_PERSON = 130
+# Commands whose failure is an answer: no results, or two files differ.
 _ASKING = re.compile(
     r"(?:grep|egrep|fgrep|rg|ag|diff|cmp|test|\[|which|command|type|find|pgrep|git (?:grep|diff|show-ref)|ls|stat)"
     r"(?![\w-])"
 )
-"""Commands whose failure is an answer: no results, or two files differ."""
 
+# Programs that show texts of others.
 _READING = frozenset("cat head tail less more sed awk echo printf journalctl git".split())
-"""Programs that show texts of others."""
 
+# Texts of which an output with an error holds one, in lower case.
 _FAILURE = ("error", "exception", "panic", "fatal", "failed", "cannot", "not found", "denied", "undefined")
-"""Texts of which an output with an error holds one, in lower case."""
 
 _FOLDER = re.compile(r"cd\s+(\"[^\"]*\"|'[^']*'|[^\s;&|]+)\s*&&\s*")
 _SETTING = re.compile(r"[A-Za-z_]\w*=(?:\"[^\"]*\"|'[^']*'|\S*)\s+")
@@ -58,8 +58,6 @@ _SECRET_BEGINS = ("-----BEGIN", "<private>")
 
 
 class _Command(NamedTuple):
-    """A command without a leading ``cd``, and the folder that it runs in."""
-
     folder: str
     text: str
 
@@ -203,7 +201,6 @@ def pending_fix(context: HookContext, budget: int) -> tuple[list[str], list[Item
 
 
 def _was_delivered(context: HookContext, solution: int) -> bool:
-    """Return whether any agent of the session got a fix: one shown to a subagent is not repeated to its parent."""
     row = context.transaction.one(
         """
         SELECT 1 FROM windows w JOIN deliveries d ON d.window_id = w.id
@@ -256,9 +253,9 @@ def succeed(context: HookContext, cwd: str, command: str) -> None:
     details = {"command": first_words(_program_of(command))}
     events.record(transaction, context.project_id, events.RECOVERY, context.now, by=context.actor, details=details)
     if solution is None:
-        from satchel.brief import fixes
+        from satchel.brief import after_write
 
-        fixes.learn_from_command(transaction, _loop(context), pattern, failed_at, context.now)
+        after_write.learn_from_command(transaction, _loop(context), pattern, failed_at, context.now)
     elif acted_at is not None:
         with suppress(NotFound):  # it may have expired
             updates.record_outcome(
@@ -302,7 +299,6 @@ def command_error(command: str, status: int | None, output: str) -> tuple[str, s
 
 
 def _ending(output: str) -> str:
-    """Return the last lines of an output, without lines, keys and private parts that have lost their beginning."""
     text = output[-_MOST_CHARS:]
     if len(text) < len(output):
         _, newline, rest = text.partition("\n")
@@ -330,7 +326,6 @@ def _render(
     tried: Sequence[Solution] = (),
     recorded: meeting.Recorded | None = None,
 ) -> tuple[list[str], list[ItemVersion]]:
-    """Return lines on an error, unless this window has its fix already."""
     delivered = deliveries.delivered(context.transaction, context.window)
     got, fixes = delivered.get(Kind.ERROR_PATTERN.number, {}), delivered.get(deliveries.SOLUTION, {})
     advised = _advised(pattern)

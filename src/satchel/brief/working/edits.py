@@ -23,17 +23,17 @@ from satchel.keep.files.service import AUTOMATIC_MINUTES
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import set_of
 
+# How many files of an edit a line names.
 _MOST_FILES = 3
-"""How many files of an edit a line names."""
 
+# How many refused files of an edit are remembered: each is checked until it is free.
 _MOST_REFUSED = 20
-"""How many refused files of an edit are remembered: each is checked until it is free."""
 
+# The length of a path in a line for an agent.
 _NAME_CHARS = 120
-"""The length of a path in a line for an agent."""
 
+# Edits of one file by one agent within this time are one change.
 _RECORDED_MS = 60_000
-"""Edits of one file by one agent within this time are one change."""
 
 DELETED = "deleted"
 
@@ -156,7 +156,6 @@ def denial(context: HookContext, places: Sequence[Place], leases: Sequence[Lease
 
 
 def _way_out(context: HookContext, leases: Sequence[Lease], files: str) -> str:
-    """Return advice if the holder may be the same agent's server, in a session apart from its hooks."""
     rows = context.transaction.all(
         f"""
         SELECT h.uid FROM sessions h JOIN sessions own ON own.id = :own

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from satchel.base.errors import NotFound
 from satchel.base.records import NamedTuple, dataclass, replace
+from satchel.base.text import shortened
 from satchel.base.tokens import PROSE_MARGIN, estimating
 from satchel.find.kind import Kind
 from satchel.keep import deliveries, projects
@@ -25,8 +26,8 @@ ItemVersion = tuple[int, int, int]
 Contents = Mapping[int, Mapping[int, int]]
 """The items that a window has: the seq by kind number and item id."""
 
+# Windows of sessions are numbered from 1.
 _NEW_WINDOW = 0
-"""Windows of sessions are numbered from 1."""
 
 REMINDERS = {Kind.CONSTRAINT: deliveries.BINDING_RULE, Kind.DECISION: deliveries.BINDING_DECISION}
 RELATED = {
@@ -153,3 +154,45 @@ def fitting(lines: Sequence[str], budget: int) -> list[str]:
         if tokens_of("\n".join([*selected, line])) <= budget:
             selected.append(line)
     return selected
+
+
+# The least time between messages in answers.
+_LEAST_MS = 60_000
+
+_MOST_MESSAGES = 5
+_MESSAGE_CHARS = 220
+
+
+def unread_messages(context: HookContext, budget: int) -> tuple[list[str], list[ItemVersion]]:
+    """Return lines on unread messages that the agent did not get, and their items; at most once a minute."""
+    from satchel.keep.messages.presence import is_any_alive
+
+    if not is_any_alive(context.transaction, context.project_id, context.now):
+        return [], []
+    last = context.transaction.one("SELECT told_at FROM sessions WHERE id = :id", {"id": context.actor.session})
+    if last is not None and last[0] is not None and 0 <= context.now - last[0] < _LEAST_MS:
+        return [], []
+    from satchel.keep.messages.visibility import Reader, newest_unseen
+
+    assert context.actor.number is not None
+    is_delivered, values = deliveries.was_delivered(context.project_id, context.actor, Kind.MESSAGE, "m.id")
+    reader = Reader(context.project_id, context.actor.number, context.now)
+    rows = newest_unseen(context.transaction, reader, is_delivered, values, _MOST_MESSAGES)
+    if not rows:
+        return [], []
+    row_of = {_message_line(row): row for row in rows}
+    selected = fitting(list(row_of), budget)
+    if not selected:
+        row_of = {_message_line(rows[0], _MESSAGE_CHARS // 3): rows[0]}
+        selected = fitting(list(row_of), budget)
+    if not selected:
+        return [], []
+    updates.change(context.transaction, context.actor.session or 0, {"told_at": context.now})
+    return selected, [(Kind.MESSAGE.number, row_of[line][0], row_of[line][1]) for line in selected]
+
+
+def _message_line(row: tuple[int, int, str | None, str], chars: int = _MESSAGE_CHARS) -> str:
+    number, _seq, sender, text = row
+    ref, short = Kind.MESSAGE.ref(number), shortened(text, chars)
+    whole = f' (in full: get_items(["{ref}"]))' if short.endswith("…") and not text.rstrip().endswith("…") else ""
+    return f"Message {ref} from {sender or 'Satchel'}: {short}{whole}"

@@ -3,50 +3,59 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from time import thread_time
+from typing import TYPE_CHECKING
 
+from satchel.base.clock import span_in_words
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.brief.briefing.page import title_of
-from satchel.brief.fields import name_text, reason_text, value_text
-from satchel.brief.working import notes
+from satchel.brief.fields import by, name_text, reason_text, value_text
 from satchel.brief.working.hook_context import RELATED, REMINDERS, Contents, HookContext, ItemVersion, has, tokens_of
 from satchel.find.kind import Kind
 from satchel.find.words import STOP_WORDS, WORD
 from satchel.keep import binding, deliveries, names
 from satchel.keep.binding import Binding
 from satchel.keep.documents.states import loaded_items
-from satchel.keep.entries.records import BUG, ERROR, REVIEW_ISSUE
+from satchel.keep.entries.records import BUG, COMPARED_TYPES, ENTRY_TYPES, ERROR, REVIEW_ISSUE
 from satchel.keep.paths import FILE_REF
 from satchel.keep.preferences import UNCONFIRMED
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Transaction
 
+if TYPE_CHECKING:
+    from satchel.keep.citations import Citation
+
+
+# How many notes on a file are read, newest first; how many are shown in any case; and how many if they share words with
+# the task or with what is written. Of more notes that share none, one is shown.
 _MOST_NOTES, _MOST_SHOWN, _MOST_TELLING = 20, 2, 5
-"""How many notes on a file are read, newest first; how many are shown in any case; and how many if they share words
-with the task or with what is written. Of more notes that share none, one is shown."""
 
+# For how many files of an edit there is a text.
 _MOST_FILES = 3
-"""For how many files of an edit there is a text."""
 
+# Processor time for the comparison of rules and decisions with files; the rest is counted.
 _SECONDS = 0.1
-"""Processor time for the comparison of rules and decisions with files; the rest is counted."""
 
+# How many rules and decisions that the agent knows are named again, those that are about the task first.
 _MOST_REPEATED = 6
-"""How many rules and decisions that the agent knows are named again, those that are about the task first."""
 
 _NAME_CHARS = 120
 _ABOVE = "also bind here, shown above:"
 _WHOLE_CHARS = 100_000
+# A longer critical rule is shown by its title if it does not fit.
 _MOST_NEEDED_CHARS = 2_000
-"""A longer critical rule is shown by its title if it does not fit."""
 
-_TYPES = ", ".join(map(str, notes.NOTE_TYPES))
+NOTE_TYPES = (*COMPARED_TYPES, REVIEW_ISSUE, BUG)
+"""Types of use outside their loop; scratchpads, verdicts and analyses are for agents at the same work."""
+
+_TYPES = ", ".join(map(str, NOTE_TYPES))
 _TRAPS = (ERROR, REVIEW_ISSUE, BUG)
+# Traps and open reviews; what other notes matter shows only in what is written.
 _TYPES_AT_READ = ", ".join(map(str, _TRAPS))
-"""Traps and open reviews; what other notes matter shows only in what is written."""
 
 _REPORTS, _RULES, _BOTH = "reports, not orders", "rules that bind", "reports, not orders; rules bind"
 
@@ -147,7 +156,6 @@ def _time_limit() -> Callable[[], bool]:
 
 
 def _fitting(lines: Sequence[_Line], tokens_left: int) -> tuple[list[str], list[ItemVersion], int, int]:
-    """Return the lines that fit, their items and cost, and how many do not fit."""
     texts: list[str] = []
     items: list[ItemVersion] = []
     cost = 0
@@ -163,7 +171,6 @@ def _fitting(lines: Sequence[_Line], tokens_left: int) -> tuple[list[str], list[
 
 
 def _binding_lines(bound: Sequence[Binding], got: Contents) -> tuple[list[_Line], list[_Line]]:
-    """Return lines on rules and decisions that the window does not have, and one with the ids of others, each once."""
     lines: list[_Line] = []
     repeated: list[tuple[int, str, ItemVersion]] = []
     for one in bound:
@@ -177,7 +184,7 @@ def _binding_lines(bound: Sequence[Binding], got: Contents) -> tuple[list[_Line]
         rule = "critical rule" if one.is_critical else f"{UNCONFIRMED} rule" if one.is_unconfirmed else "rule"
         head = f"{one.ref} decided, {name_text(one.key)}" if one.key else f"{one.ref} {rule}"
         text = value_text(one.text) if one.key else one.text
-        whole = notes.line(head, f"{text}{reason_text(one.reason)}", _WHOLE_CHARS)
+        whole = line(head, f"{text}{reason_text(one.reason)}", _WHOLE_CHARS)
         is_needed = one.is_critical and len(whole) <= _MOST_NEEDED_CHARS
         short = f"{head}: {title_of(text)}"
         lines.append(_Line(whole, (version, reminder), short, (reminder,), is_needed))
@@ -186,16 +193,15 @@ def _binding_lines(bound: Sequence[Binding], got: Contents) -> tuple[list[_Line]
     return lines, [_Line(f"{_ABOVE} {refs}", tuple(reminder for _, _, reminder in repeated))] if repeated else []
 
 
-def _note_lines(context: HookContext, rows: Sequence[notes.Note], code: str, got: Contents) -> tuple[list[_Line], int]:
-    """Return lines on the notes to show of a file, and how many notes on it the window does not have."""
+def _note_lines(context: HookContext, rows: Sequence[Note], code: str, got: Contents) -> tuple[list[_Line], int]:
     fresh = [note for note in rows if not has(got, note.version)]
-    compared = notes.compare(context.transaction, context.work.files_root, fresh)
+    compared = compare(context.transaction, context.work.files_root, fresh)
     telling, related = _shared_words(fresh, code), got.get(RELATED[Kind.ENTRY], {})
     for note in fresh:
         telling[note.number] += related.get(note.number, 0) / 1_000
-        telling[note.number] *= notes.OF_COMMIT if notes.FROM_COMMIT.match(note.content) else 1.0
+        telling[note.number] *= OF_COMMIT if FROM_COMMIT.match(note.content) else 1.0
     # git has the messages of commits as well
-    ranked = [note for note in fresh if telling[note.number] or not notes.FROM_COMMIT.match(note.content)]
+    ranked = [note for note in fresh if telling[note.number] or not FROM_COMMIT.match(note.content)]
     ranked.sort(
         key=lambda note: (
             note.number in compared and compared[note.number].is_stale,
@@ -210,12 +216,11 @@ def _note_lines(context: HookContext, rows: Sequence[notes.Note], code: str, got
     for note in ranked[:_MOST_TELLING]:
         head = note.head(context.now, compared.get(note.number))
         items = (note.version,)
-        lines.append(_Line(notes.line(head, note.text, _WHOLE_CHARS), items, f"{head}: {title_of(note.text)}", items))
+        lines.append(_Line(line(head, note.text, _WHOLE_CHARS), items, f"{head}: {title_of(note.text)}", items))
     return lines, len(fresh)
 
 
-def _shared_words(some: Sequence[notes.Note], text: str) -> dict[int, float]:
-    """Return how many words each note shares with a text, by id; words of several notes count less."""
+def _shared_words(some: Sequence[Note], text: str) -> dict[int, float]:
     holding = {note.number: _words(note.text) for note in some} if len(some) > _MOST_SHOWN else {}
     times = Counter(word for words in holding.values() for word in words)
     wanted = _words(text)
@@ -228,15 +233,99 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(word for word in WORD.findall(text.lower()) if len(word) > 1) - STOP_WORDS
 
 
-def _load_notes(context: HookContext, path: str, types: str) -> list[notes.Note]:
-    """Return the newest live notes that cite a file; in the first window without those by the agent itself."""
+def _load_notes(context: HookContext, path: str, types: str) -> list[Note]:
     own = "AND c.agent_id IS DISTINCT FROM :agent" if context.actor.window == 1 else ""
     rows = context.transaction.all(
         f"""
-        SELECT {notes.COLUMNS} FROM {notes.SOURCE}
+        SELECT {COLUMNS} FROM {SOURCE}
         WHERE c.project_id = :project AND c.file = :file AND c.superseded_by IS NULL AND +c.type IN ({types}) {own}
         ORDER BY c.created_at DESC, c.id DESC LIMIT {_MOST_NOTES}
         """,
         {"project": context.project_id, "file": path, "agent": context.actor.number},
     )
-    return [notes.Note(*row) for row in rows]
+    return [Note(*row) for row in rows]
+
+
+SHOWN_CHARS = 200
+"""How much of an item's text is shown; get_items returns the rest."""
+
+FROM_COMMIT, OF_COMMIT = re.compile(r"commit [0-9a-f]{7,40}\b"), 0.6
+"""How a note made from a commit begins, and what its strength is multiplied by."""
+
+COLUMNS = "c.id, c.seq, c.type, c.content, c.file, c.line, a.name, c.created_at"
+SOURCE = "context c LEFT JOIN agents a ON a.id = c.agent_id"
+
+
+class Note(NamedTuple):
+    """A note, with the fields of :data:`COLUMNS`.
+
+    Attributes:
+        seq: the number of its last change.
+        type: the number of its type.
+        created_at: milliseconds UTC.
+    """
+
+    number: int
+    seq: int
+    type: int
+    content: str
+    file: str | None
+    line: int | None
+    author: str | None
+    created_at: int
+
+    @property
+    def version(self) -> ItemVersion:
+        return Kind.ENTRY.number, self.number, self.seq
+
+    def head(self, now: int, citation: Citation | None) -> str:
+        """Return the part before the text: ref, type unless discovery, place, author, age and citation marks."""
+        name = ENTRY_TYPES[self.type - 1]
+        what = "" if name == "discovery" else f" {name.replace('_', ' ')}"
+        where = f" line {self.line}" if self.line else ""
+        author = f" {by(self.author)}," if self.author else ""
+        marks = f" ({', '.join(citation.marks)})" if citation is not None and citation.marks else ""
+        ago = span_in_words(now - self.created_at)
+        return f"{Kind.ENTRY.ref(self.number)}{what}{where}{author} {ago} ago{marks}"
+
+    def short_head(self, citation: Citation | None) -> str:
+        """Return the part before the text: ref, type unless discovery, place and citation marks."""
+        name = ENTRY_TYPES[self.type - 1]
+        parts = [
+            "" if name == "discovery" else name.replace("_", " "),
+            f"{name_text(self.file)}:{self.line}" if self.file and self.line else name_text(self.file) or "",
+            f"({', '.join(citation.marks)})" if citation is not None and citation.marks else "",
+        ]
+        head = " ".join(filter(None, parts))
+        ref = Kind.ENTRY.ref(self.number)
+        return f"{ref} {head}:" if head else f"{ref}:"
+
+    @property
+    def text(self) -> str:
+        if self.type not in {REVIEW_ISSUE, BUG}:
+            return self.content
+        from satchel.keep.entries import structured
+
+        return structured.labelled(ENTRY_TYPES[self.type - 1], self.content)
+
+
+def line(head: str, text: str, most: int = SHOWN_CHARS) -> str:
+    return f"{head}: {shortened(text, most)}"
+
+
+def compare(
+    transaction: Transaction,
+    files_root: str | None,
+    notes: Collection[Note],
+    is_over: Callable[[], bool] = lambda: False,
+) -> Mapping[int, Citation]:
+    """Compare the citations of notes with the reader's files, by id.
+
+    ``files_root`` None compares nothing. ``is_over`` is called before each file; the rest then stays unknown.
+    """
+    citing = [note.number for note in notes if note.file is not None]
+    if not citing:
+        return {}
+    from satchel.keep import citations
+
+    return citations.Comparing(files_root, is_over).compare(citations.load(transaction, citing))

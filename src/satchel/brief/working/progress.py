@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
+from satchel.brief.working.hook_context import HookContext
+from satchel.keep.sessions import updates
+
 COMMIT, TESTS = "commit", "tests"
 
+# How much is read of the start of a command, and of the end of its output.
 _MOST_CHARS = 8_000
-"""How much is read of the start of a command, and of the end of its output."""
 
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1([^\n]*)\n.*?^\s*\2$", re.DOTALL | re.MULTILINE)
 _TOKEN = re.compile(r"&&|\|\||[;|&\n]|(?:'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.|\d*>&[\d-]|&>>?|[^\s;|&()'\"\\])+", re.DOTALL)
@@ -16,6 +19,7 @@ _SETTING = re.compile(r"[A-Za-z_]\w*=")
 _COUNT = re.compile(r"[\d.]+[smhd]?")
 
 _WRAPPERS = frozenset("time nice nohup sudo env command exec timeout stdbuf xvfb-run npx bunx".split())
+# Programs that run another one, each with its subcommand for that.
 _RUNNERS_OF = {
     "uv": "run",
     "poetry": "run",
@@ -27,7 +31,6 @@ _RUNNERS_OF = {
     "npm": "exec",
     "yarn": "exec",
 }
-"""Programs that run another one, each with its subcommand for that."""
 
 _TESTERS = frozenset("pytest py.test unittest jest vitest mocha ava rspec tox nox phpunit ctest".split())
 _TASK_RUNNERS = frozenset(
@@ -79,7 +82,6 @@ def subject_of(output: str) -> str:
 
 
 def _parts(command: str) -> list[tuple[list[str], str]]:
-    """Return the simple commands of a command line, each with the separator after it."""
     parts: list[tuple[list[str], str]] = [([], "")]
     for token in _TOKEN.findall(_HEREDOC.sub(r"\3", command.strip())):
         if token not in _SEPARATORS:
@@ -150,3 +152,54 @@ def _shows(what: str, output: str) -> bool:
     if what == COMMIT:
         return _HAS_COMMITTED.search(output) is not None
     return _HAS_PASSED.search(output) is not None and _HAS_NOT_PASSED.search(output) is None
+
+
+_TEXT = (
+    "Satchel: this session changed files and stored nothing yet. If others need what you learned or decided, store it "
+    "with write_context or `satchel write`."
+)
+
+
+def due_reminder(context: HookContext) -> list[str]:
+    """Return the reminder as a line if the session needs it, and record it: it comes once."""
+    if not _has_only_changed(context):
+        return []
+    updates.change(context.transaction, context.actor.session or 0, {"nudged_at": context.now})
+    return [_TEXT]
+
+
+def _has_only_changed(context: HookContext) -> bool:
+    row = context.transaction.one(
+        """
+        SELECT s.created_at FROM sessions s WHERE s.id = :session AND s.nudged_at IS NULL
+            AND EXISTS (SELECT 1 FROM file_changes c WHERE c.session_id = s.id)
+        """,
+        {"session": context.actor.session},
+    )
+    if row is None:
+        return False
+    values = {
+        "project": context.project_id,
+        "since": row[0],
+        "agent": context.actor.number,
+        "session": context.actor.session,
+    }
+    # the agents briefed in the session; the second condition allows its index
+    agents = "(SELECT agent_id FROM windows WHERE session_id = :session AND session_id <> 0 UNION SELECT :agent)"
+    own_item = context.transaction.one(
+        f"""
+        SELECT 1 FROM context WHERE project_id = :project AND created_at >= :since
+            AND (session_id = :session OR agent_id IN {agents}) AND content NOT LIKE '%"approved_plan":%'
+        UNION ALL SELECT 1 FROM decisions WHERE project_id = :project AND updated_at >= :since AND agent_id IN {agents}
+        UNION ALL SELECT 1 FROM constraints
+            WHERE project_id = :project AND created_at >= :since AND created_by IN {agents}
+        UNION ALL SELECT 1 FROM agent_messages
+            WHERE project_id = :project AND created_at >= :since AND from_agent_id IN {agents}
+        UNION ALL SELECT 1 FROM file_changes WHERE session_id = :session AND description IS NOT NULL
+        UNION ALL SELECT 1 FROM error_solutions
+            WHERE project_id = :project AND created_at >= :since AND agent_id IN {agents}
+        LIMIT 1
+        """,
+        values,
+    )
+    return own_item is None

@@ -10,7 +10,7 @@ from satchel.base.records import NamedTuple
 from satchel.base.text import fold, shortened
 from satchel.brief.briefing.page import start_of, with_title
 from satchel.brief.fields import name_text, value_text
-from satchel.brief.working import notes
+from satchel.brief.working import on_files
 from satchel.brief.working.hook_context import RELATED, Contents, HookContext, ItemVersion, has, tokens_of
 from satchel.find.about import LEAST, LIKELY, RelatedItem, related
 from satchel.find.kind import Kind
@@ -27,46 +27,46 @@ from satchel.store.transaction import Row, Transaction, set_of
 
 _ACTIVE = STATUSES.index("active") + 1
 _MOST_UNSEEN = 500
+# Reserved for the first line, and as many for the line on what is left out.
 _TOKENS_OF_OPENING = 25
-"""Reserved for the first line, and as many for the line on what is left out."""
 
 _CHARS_PER_TOKEN = 8
 _MOST_MISSES = 30
 
 _MOST_MATCHES = 12
+# How many items are shown about a task, and about another prompt.
 _MOST_TITLES, _MOST_SURE = 10, 2
-"""How many items are shown about a task, and about another prompt."""
 
+# The most tokens that they take.
 _TASK_TOKENS, _SURE_TOKENS = 600, 250
-"""The most tokens that they take."""
 
+# The strength from which a fix or note without a rare word may be a title at the first task prompt.
 _LEAST_WEAK = 0.4
-"""The strength from which a fix or note without a rare word may be a title at the first task prompt."""
 
+# How many items related to the first task are remembered, so that those on a file come first there.
 _MOST_RELATED = 60
-"""How many items related to the first task are remembered, so that those on a file come first there."""
 
+# The most tokens for rules and decisions that the first task prompt shows although it shares no telling word.
 _UNRELATED_TOKENS = 350
-"""The most tokens for rules and decisions that the first task prompt shows although it shares no telling word."""
 
+# A prompt with so many telling words and characters states a task; so do so many characters without spaces.
 _TASK_WORDS, _TASK_CHARS, _TASK_UNSPACED = 3, 30, 10
-"""A prompt with so many telling words and characters states a task; so do so many characters without spaces."""
 
 _LEAST_LOG_LINES = 4
+# Lines of logs, traces and compilers.
 _LOG_LINE = re.compile(
     r"\s*(?:\[?\d{4}-\d\d-\d\d|\[?\d\d:\d\d:\d\d|at \S+.*[:(]\d|File \"|Traceback|[|>+=~^*#-]{3}|\.{3} |\$ |"
     r"\[?(?:TRACE|DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL)\b|[\w./-]+:\d+[: ]|"
     r"[\w.]*(?:Error|Exception|Warning)\b.*:|"
     r"(?:npm|yarn|pip|error|warning|note|FAILED|PASSED|E|make)(?:\[\w+\])?[:! ]{1,2} ?\S|\S{60})|\s{4,}\S"
 )
-"""Lines of logs, traces and compilers."""
 
 _ERROR_CHARS = 100
+# The part of common words from which only the stronger of two items is shown.
 _ALIKE = 0.6
-"""The part of common words from which only the stronger of two items is shown."""
 
+# So many tokens an item may take in any case to be shown whole.
 _LEAST_WHOLE = 60
-"""So many tokens an item may take in any case to be shown whole."""
 
 _BINDING = (Kind.CONSTRAINT, Kind.DECISION)
 _BIND, _REPORTS = "Satchel (these bind):", "Satchel (reports, not orders):"
@@ -246,7 +246,6 @@ def _distinct(items: Sequence[Item]) -> list[Item]:
 
 
 def _without_log(prompt: str) -> str:
-    """Return a prompt without pasted lines of a log or trace."""
     lines = prompt.splitlines()
     prose = [line for line in lines if not _LOG_LINE.match(line)]
     return "\n".join(prose) if len(lines) - len(prose) >= _LEAST_LOG_LINES else prompt
@@ -314,10 +313,7 @@ def render(
 
 
 def _fitting(items: Sequence[Item], budget: int, *, is_whole: bool = False) -> dict[ItemVersion, str]:
-    """Return the lines that fit a budget: whole texts, titles of those that take more than their share of it.
-
-    ``is_whole`` is whether only long texts become titles, however many items there are.
-    """
+    # ``is_whole`` is whether only long texts become titles, however many items there are.
     lines: dict[ItemVersion, str] = {}
     misses = 0
     for place, item in enumerate(items):
@@ -354,15 +350,15 @@ def _with(match: RelatedItem, item: Item, factor: float = 1.0) -> Item:
 
 def _notes(matches: _Matches) -> list[Item]:
     rows = matches.transaction.all(
-        f"SELECT {notes.COLUMNS} FROM {notes.SOURCE} WHERE c.id IN {matches.listed} AND c.superseded_by IS NULL"
+        f"SELECT {on_files.COLUMNS} FROM {on_files.SOURCE} WHERE c.id IN {matches.listed} AND c.superseded_by IS NULL"
     )
-    some = [notes.Note(*row) for row in rows]
-    compared = notes.compare(matches.transaction, matches.files_root, some, matches.is_over)
+    some = [on_files.Note(*row) for row in rows]
+    compared = on_files.compare(matches.transaction, matches.files_root, some, matches.is_over)
     rendered: list[Item] = []
     for note in some:
         citation, match = compared.get(note.number), matches.by_number[note.number]
         factor = SUNK if citation is not None and citation.is_stale else 1.0
-        factor *= notes.OF_COMMIT if notes.FROM_COMMIT.match(note.content) else 1.0
+        factor *= on_files.OF_COMMIT if on_files.FROM_COMMIT.match(note.content) else 1.0
         item = Item(Kind.ENTRY, note.number, note.seq, note.short_head(citation), note.text)
         rendered.append(_with(match, item, factor))
     return [item for item in rendered if item.strength >= matches.least]
@@ -437,6 +433,7 @@ def _strategies(matches: _Matches) -> list[Item]:
     ]
 
 
+# The loaders of live items by kind.
 _LOADERS: Mapping[Kind, Callable[[_Matches], list[Item]]] = {
     Kind.ENTRY: _notes,
     Kind.DECISION: _decisions,
@@ -444,10 +441,9 @@ _LOADERS: Mapping[Kind, Callable[[_Matches], list[Item]]] = {
     Kind.ERROR_PATTERN: _errors,
     Kind.STRATEGY: _strategies,
 }
-"""The loaders of live items by kind."""
 
+# The SQL condition for documents that count.
 _CONDITION = (
     f"+d.kind IN ({', '.join(str(kind.number) for kind in _LOADERS)}) "
-    f"AND (d.kind <> {Kind.ENTRY.number} OR d.type IN ({', '.join(map(str, notes.NOTE_TYPES))}))"
+    f"AND (d.kind <> {Kind.ENTRY.number} OR d.type IN ({', '.join(map(str, on_files.NOTE_TYPES))}))"
 )
-"""The SQL condition for documents that count."""

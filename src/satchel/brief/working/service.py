@@ -32,6 +32,7 @@ _GOT = "the agent has what matches the prompt"
 _NO_TEXT = "the client passes no text to the model at this moment"
 
 
+# A prompt that states a lasting rule has one of these, so that others need no patterns.
 _TRIGGERS = tuple(
     (
         "always|never|ever |ever.|from now|from here|from today|forward|future|next time|rule|policy|convention|"
@@ -43,7 +44,6 @@ _TRIGGERS = tuple(
         "vuelvas|aquí|deben"
     ).split("|")
 )
-"""A prompt that states a lasting rule has one of these, so that others need no patterns."""
 
 
 class _Undone(Exception):
@@ -260,7 +260,6 @@ class Working:
         return PromptPreview(rendered, tokens_of(rendered), about.matches, why)
 
     def _about(self, text: str, is_over: Callable[[], bool]) -> tuple[AboutPrompt, str]:
-        """Return what a prompt is about, delivered or not, and why there is nothing."""
         from satchel.brief.working import prompts
         from satchel.keep import projects
 
@@ -339,10 +338,10 @@ class Working:
 
     def plan_approved(self, plan: str, *, agent_id: str | None = None) -> HookAnswer:
         """Store a plan that a person has approved as one note of the session; a later one replaces it."""
-        from satchel.brief.working import plans
+        from satchel.brief.working import capture
 
         def act(context: HookContext) -> HookAnswer:
-            plans.store(context, plan)
+            capture.store_plan(context, plan)
             return self._with_messages(context, NOTHING)
 
         return self._act(agent_id, "plan", act)
@@ -373,7 +372,6 @@ class Working:
         act: Callable[[HookContext], HookAnswer],
         look: Callable[[HookContext], HookAnswer] | None = None,
     ) -> HookAnswer:
-        """Run ``act`` in the session of the hook, or, if the store is locked, the read-only ``look``."""
         work = self._workplace
         if work.engine.read_only:
             return replace(NOTHING, why="the store is read-only")
@@ -431,7 +429,7 @@ class Working:
 
         what = progress_of(command, output, has_failed=has_failed)
         if what is not None:
-            from satchel.brief.working import reminder
+            from satchel.brief.working import progress
 
             details = {"what": what}
             if what == COMMIT and (subject := subject_of(output)):
@@ -446,14 +444,14 @@ class Working:
                 by=context.actor,
                 details=details,
             )
-            answer = answer.plus(context, reminder.due(context), [])
+            answer = answer.plus(context, progress.due_reminder(context), [])
         return self._with_messages(context, answer)
 
     def _with_messages(self, context: HookContext, answer: HookAnswer) -> HookAnswer:
-        from satchel.brief.working import messages
+        from satchel.brief.working import hook_context
 
         budget = self._config.hooks_messages
-        return answer.plus(context, *messages.unread(context, budget)) if budget else answer
+        return answer.plus(context, *hook_context.unread_messages(context, budget)) if budget else answer
 
 
 def _may_state_rule(prompt: str) -> bool:

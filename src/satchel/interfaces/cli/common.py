@@ -37,10 +37,8 @@ def with_options(*options: Option) -> Callable[[Command], Command]:
 
 
 store_options = with_options(DB, PROJECT)
-"""Adds the options that say which store and project a command works on."""
 
 agent_option = with_options(AGENT)
-"""Adds ``--agent``, for commands that act as someone."""
 
 
 def json_option(command: Command) -> Command:

@@ -28,16 +28,17 @@ _ENDING = [number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal
 _PATHS = ("context", "priority", "attachments", "allow_roots")
 
 
-def ask(
-    satchel: Satchel, ask_models: Callable[..., Consultation | Panel], *, quiet: bool, **request: Any
-) -> Consultation | Panel:
+def ask(satchel: Satchel, ask_models: Callable[..., Any], *, quiet: bool, **request: Any) -> Consultation | Panel:
     """Ask one model and print its answer as it arrives, or several; paths are relative to the current folder."""
     base = satchel.workplace.files_root
     request |= {name: _from_project(request.get(name, ()), base) for name in _PATHS}
     printer = _Printer()
     with _ended_by_signals(), printer:
-        done = ask_models(
-            satchel, **request, on_text=None if quiet else printer.arrived, on_progress=None if quiet else printer.step
+        done: Consultation | Panel = ask_models(
+            satchel,
+            **request,
+            on_text=None if quiet else printer.arrived,
+            on_progress=None if quiet else printer.step,
         )
         if not quiet and getattr(done, "answer", None) is not None:
             printer.end()

@@ -77,7 +77,6 @@ _FIRST = (
 """The commands that ``satchel --help`` shows; ``--all`` shows the rest too."""
 
 COMMANDS: dict[str, str] = {name: text for commands in _PURPOSES.values() for name, text in commands.items()}
-"""Every command with its one line of help, in the order shown."""
 
 _OPERATIONS: dict[str, str] = {
     "write": "entries",
@@ -113,7 +112,6 @@ OF_THE_STORE = ("init", "doctor", "trust", "backup", "restore", "export", "impor
 """Commands that look after a store where it is, and ask no server."""
 
 _ALL = "satchel.all"
-"""Whether help is to show all commands, in the context of the program."""
 
 _MODULES = {
     "import": "import_cmd",

@@ -12,14 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a command.
-
-    Attributes:
-        flag: its flag, such as ``--db``.
-        name: the parameter for its value.
-        help: its help text.
-        metavar: the placeholder for its value; None for a switch.
-    """
+    """An option of a command."""
 
     flag: str
     name: str

@@ -29,13 +29,7 @@ _AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """The staged files.
-
-    Attributes:
-        top: the top of the worktree.
-        files: each name from there, with git's letter for its change; ``D`` is a deletion.
-        has_commit: whether anything was committed before.
-    """
+    """The staged files."""
 
     top: str
     files: tuple[tuple[str, str], ...]

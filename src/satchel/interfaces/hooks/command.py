@@ -34,13 +34,11 @@ _LEAST_SHARE = 1 / 4
 """That part of its processor time a hook has for what it looks up, however much loading the program took."""
 
 _STEP_SECONDS = 0.1
-"""How often a hook looks whether its time is over."""
 
 _IDLE_SECONDS = 0.05
 """After so long without a byte an event is read again for whether it is complete."""
 
 _MOST_KEPT = 20
-"""Of so many files of an edit the names are kept."""
 
 USAGE = "usage: satchel hook CLIENT EVENT < EVENT.json, or satchel hook --explain CLIENT EVENT"
 

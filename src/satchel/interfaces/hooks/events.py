@@ -19,7 +19,6 @@ _PROMPT_END_CHARS = 3_000
 """So much of a prompt is read at its begin and as much at its end: a person writes before and after what is pasted."""
 
 _ADDED = rf"(?s)<({HOST_CONTEXT})>.*?(?:</\1>|\Z)"
-"""What clients put around a prompt."""
 
 _CLIENTS_OWN = r"<[a-z]+[-_][a-z_-]+>|\[Request interrupted|\[Function Response|Satchel: |/[\w:.-]+(?:\s|\Z)"
 """How a prompt begins that nobody wrote, such as a task's notification, or that is a command to the client."""
@@ -52,7 +51,6 @@ def _prompt_text(value: object) -> str:
 
 
 CLIENTS = tuple(client.name for client in clients.CLIENTS)
-"""The clients whose hooks are understood."""
 
 START, CLEAR, RESUME, COMPACTION, SUBAGENT, END = "start", "clear", "resume", "compaction", "subagent", "end"
 COMPACTING = "about to compact"
@@ -68,13 +66,10 @@ PROMPT, BEFORE_EDIT, AFTER_EDIT, AFTER_READ, FAILED, SUCCEEDED, ENDED, APPROVED 
     "a plan was approved",
 )
 AT_WORK = frozenset({PROMPT, BEFORE_EDIT, AFTER_EDIT, AFTER_READ, FAILED, SUCCEEDED, ENDED, APPROVED})
-"""What happens while an agent works."""
 
 BRIEFED = frozenset({START, CLEAR, RESUME, COMPACTION, SUBAGENT})
-"""What an agent is briefed at."""
 
 MAX_BYTES = 4 * 1024 * 1024
-"""A larger event is not read."""
 
 _MAX_FIELD_CHARS = 4_096
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")

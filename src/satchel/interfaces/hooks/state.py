@@ -57,14 +57,7 @@ _SHOWN_DAYS = 7
 
 
 class Fault(NamedTuple):
-    """A fault of a hook.
-
-    Attributes:
-        at: seconds UTC since 1970.
-        hook: the client and event.
-        problem: in one line.
-        folder: where it was called.
-    """
+    """A fault of a hook."""
 
     at: float
     hook: str

@@ -42,7 +42,6 @@ def _end_of(path: str) -> bytes:
 CREATED, MODIFIED, DELETED = "created", "modified", "deleted"
 
 MAX_FILES = 1_000
-"""So many files of one edit are looked at."""
 
 _EDITING = frozenset(
     "edit write multiedit notebookedit writefile replace editfile create createfile delete deletefile insert insertedit"
@@ -74,7 +73,6 @@ _PATCH_LINES = (
     ("*** Move to: ", CREATED),
 )
 _MOST_WRAPPED = 8
-"""An output is wrapped in so many others at most."""
 
 _STATUS_CHARS = 300
 """How near to its begin or its end an output says how the command ended, where a client writes that into it."""
@@ -94,12 +92,7 @@ runs on, it ends otherwise."""
 
 
 class Edit(NamedTuple):
-    """A file that a tool changes.
-
-    Attributes:
-        path: as the tool names it.
-        change: created, modified or deleted; empty where the tool does not say it.
-    """
+    """A file that a tool changes."""
 
     path: str
     change: str = ""
@@ -123,17 +116,7 @@ class Command(NamedTuple):
 
 
 class ToolCall(NamedTuple):
-    """A call of a client's tool.
-
-    Attributes:
-        edits: the files that it changes.
-        reads: the files that it reads.
-        command: what it runs, or None.
-        text: what it writes and replaces, the first of it.
-        plan: the plan that a person has approved, or None.
-        has_failed: whether the tool itself failed.
-        id: the call's id, derived from its input if the client has none.
-    """
+    """A call of a client's tool."""
 
     edits: tuple[Edit, ...] = ()
     reads: tuple[Edit, ...] = ()

@@ -38,7 +38,6 @@ _MAX_CHARS = 64 * 1024
 
 Reply = dict[str, Any]
 Place = tuple[str, str]
-"""The token and the key of a call."""
 
 
 class Answers:

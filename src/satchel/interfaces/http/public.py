@@ -17,7 +17,6 @@ from satchel.interfaces.operations.declaration import Operation, Parameter, fiel
 from satchel.interfaces.operations.parameters import DETAIL
 
 DRY_RUN = Parameter("dry_run", bool, default=True, about="false removes; otherwise the answer says what would be")
-"""The parameter of operations that delete something."""
 
 _ERROR = {
     "type": "object",

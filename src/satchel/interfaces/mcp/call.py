@@ -14,7 +14,6 @@ from satchel.base.errors import Interrupted, SatchelError
 from satchel.client import Satchel
 
 INTERNAL_TEXT = "internal error; see the server's log"
-"""All that a client learns about an exception nobody expected."""
 
 
 def reason_of(error: Exception, where: str) -> str:
@@ -40,7 +39,6 @@ def log_fault(where: str) -> None:
 ServiceT = TypeVar("ServiceT")
 
 Notify = Callable[[str, dict[str, Any]], None]
-"""Sends a notification to the client: its method and params."""
 
 Hide = Callable[[str, str], str]
 

@@ -173,7 +173,6 @@ Examples:
 - Open issues of a file? get_items ids=["file:src/auth.py"], or search types=["review_issue", "bug"] file="src/auth.py".
 - A keyword? search query="token refresh".
 - What was attempted? search types=["scratchpad"] {scope} detail="full"."""
-"""Calls for what agents ask most often."""
 
 
 def _examples(values: Mapping[str, str]) -> str:

@@ -20,10 +20,8 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 
 MAX_DEPTH = 64
-"""How deeply objects and lists of one message may nest."""
 
 Id = str | int
-"""What names a request."""
 
 _SURROGATE = "[\ud800-\udfff]"
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode

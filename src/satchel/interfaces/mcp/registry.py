@@ -15,7 +15,6 @@ from satchel.interfaces.mcp.schema import MAX_SHOWN_CHARS, Schema, check_argumen
 ServiceT = TypeVar("ServiceT")
 
 ALL_TOOLSETS = "all"
-"""The name that chooses every toolset."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,10 +76,8 @@ def meant_choice(value: str, choices: Collection[str]) -> str | None:
 
 
 Schema = Mapping[str, Any]
-"""A JSON schema of the subset above."""
 
 MAX_SHOWN_CHARS = 80
-"""How much of a wrong value an error repeats."""
 
 _CHECKED = {"type", "enum", "items", "properties", "required", "additionalProperties", "minimum", "maximum"}
 _NOTES = {"description", "default"}

@@ -20,25 +20,12 @@ from typing import Any, BinaryIO, Generic, TypeVar
 
 from satchel.base.processes import parent_watch
 from satchel.base.records import dataclass
+from satchel.interfaces.mcp import jsonrpc
 from satchel.interfaces.mcp.call import Call, log_fault
-from satchel.interfaces.mcp.jsonrpc import (
-    INVALID_REQUEST,
-    MAX_DEPTH,
-    Id,
-    Notification,
-    Rejected,
-    Request,
-    RpcError,
-    encode_error,
-    encode_notification,
-    parse,
-    read_message,
-)
 from satchel.interfaces.mcp.protocol import APPLICATION_METHODS, BATCH_REVISION, Connection, Server, meta_of
 
 ServiceT = TypeVar("ServiceT")
 Send = Callable[[bytes | None], None]
-"""Delivers the one answer of a request; None for a request that gets none."""
 
 GRACE_SECONDS = 5.0
 MAX_LINE_BYTES = 16 * 1024 * 1024
@@ -48,7 +35,6 @@ _UNWIND_SECONDS = 0.5
 """How long interrupted calls may take to roll back before the server leaves without them."""
 
 _LOOK_SECONDS = 3.0
-"""How often the server looks whether its client has ended."""
 
 _SKIP_BYTES = 65_536
 _END, _IDLE, _BROKEN_PIPE = "end of input, a signal or the client's end", "no call is left", "the client reads no more"
@@ -133,7 +119,7 @@ def _catch_signals(end: Callable[[], None]) -> Callable[[], None]:
 
 @dataclass(slots=True, eq=False)
 class _Job(Generic[ServiceT]):
-    request: Request
+    request: jsonrpc.Request
     revision: str
     call: Call[ServiceT]
     send: Send
@@ -170,7 +156,7 @@ class _Session(Generic[ServiceT]):
         self._workers = 0
         self._lock = threading.Lock()  # guards the attributes below
         self._open: set[_Job[ServiceT]] = set()
-        self._by_id: dict[Id, _Job[ServiceT]] = {}
+        self._by_id: dict[jsonrpc.Id, _Job[ServiceT]] = {}
         self._ending = False
 
     def serve(self, grace_seconds: float, watch: Callable[[], Callable[[], bool]]) -> None:
@@ -233,47 +219,49 @@ class _Session(Generic[ServiceT]):
         while (rest := self._stdin.readline(_SKIP_BYTES)) and not rest.endswith(b"\n"):
             pass
         problem = f"the line is longer than {self._max_line_bytes} bytes"
-        self._send(encode_error(None, RpcError(INVALID_REQUEST, problem)))
+        self._send(jsonrpc.encode_error(None, jsonrpc.RpcError(jsonrpc.INVALID_REQUEST, problem)))
 
     def _receive(self, line: bytes) -> None:
         try:
-            value = parse(line)
-        except RpcError as error:
-            self._send(encode_error(None, error))
+            value = jsonrpc.parse(line)
+        except jsonrpc.RpcError as error:
+            self._send(jsonrpc.encode_error(None, error))
             return
-        may_nest = line.count(b"{") + line.count(b"[") > MAX_DEPTH
+        may_nest = line.count(b"{") + line.count(b"[") > jsonrpc.MAX_DEPTH
         if not isinstance(value, list):
-            self._take(read_message(value, may_nest=may_nest), self._send)
+            self._take(jsonrpc.read_message(value, may_nest=may_nest), self._send)
             return
         if self._connection.revision != BATCH_REVISION or not value:
             problem = "the batch is empty" if not value else f"batches exist only in revision {BATCH_REVISION}"
-            self._send(encode_error(None, RpcError(INVALID_REQUEST, problem)))
+            self._send(jsonrpc.encode_error(None, jsonrpc.RpcError(jsonrpc.INVALID_REQUEST, problem)))
             return
         batch = _Batch(len(value), self._send)
         for element in value:
-            message = read_message(element, may_nest=may_nest)
-            if isinstance(message, Request) and message.method == "initialize":
-                message = Rejected(message.id, RpcError(INVALID_REQUEST, "initialize cannot be part of a batch"))
+            message = jsonrpc.read_message(element, may_nest=may_nest)
+            if isinstance(message, jsonrpc.Request) and message.method == "initialize":
+                message = jsonrpc.Rejected(
+                    message.id, jsonrpc.RpcError(jsonrpc.INVALID_REQUEST, "initialize cannot be part of a batch")
+                )
             self._take(message, batch.send)
 
-    def _take(self, message: Request | Notification | Rejected | None, send: Send) -> None:
+    def _take(self, message: jsonrpc.Request | jsonrpc.Notification | jsonrpc.Rejected | None, send: Send) -> None:
         match message:
-            case Request():
+            case jsonrpc.Request():
                 self._take_request(message, send)
-            case Rejected():
-                send(encode_error(message.id, message.error))
-            case Notification():
+            case jsonrpc.Rejected():
+                send(jsonrpc.encode_error(message.id, message.error))
+            case jsonrpc.Notification():
                 if message.method == "notifications/cancelled":
                     self._withdraw(message.params.get("requestId"))
                 send(None)
             case None:
                 send(None)
 
-    def _take_request(self, request: Request, send: Send) -> None:
+    def _take_request(self, request: jsonrpc.Request, send: Send) -> None:
         try:
             revision = self._connection.admit(request)
-        except RpcError as error:
-            send(encode_error(request.id, error))
+        except jsonrpc.RpcError as error:
+            send(jsonrpc.encode_error(request.id, error))
             return
         call = Call(self._server.service, meta_of(request), self._notify)
         if request.method not in APPLICATION_METHODS:
@@ -289,7 +277,7 @@ class _Session(Generic[ServiceT]):
                 self._workers += start_worker
         if duplicate:
             problem = "a request with this id is still running"
-            send(encode_error(request.id, RpcError(INVALID_REQUEST, problem)))
+            send(jsonrpc.encode_error(request.id, jsonrpc.RpcError(jsonrpc.INVALID_REQUEST, problem)))
             return
         self._queue.put(job)
         if start_worker:
@@ -327,7 +315,7 @@ class _Session(Generic[ServiceT]):
     # Both.
 
     def _notify(self, method: str, params: dict[str, Any]) -> None:
-        self._send(encode_notification(method, params))
+        self._send(jsonrpc.encode_notification(method, params))
 
     def _send(self, message: bytes | None) -> None:
         if message is None:

@@ -6,19 +6,8 @@ import base64
 from collections.abc import Mapping
 from typing import Any, Final
 
-from satchel.interfaces.mcp import jsonrpc
+from satchel.interfaces.mcp import jsonrpc, protocol
 from satchel.interfaces.mcp.jsonrpc import Id, Notification, Rejected, Request, RpcError
-from satchel.interfaces.mcp.protocol import (
-    BATCH_REVISION,
-    HANDSHAKE_REVISIONS,
-    REVISION_KEY,
-    STATELESS_REVISIONS,
-    UNSUPPORTED_REVISION,
-    Connection,
-    Server,
-    meta_of,
-    unsupported_revision,
-)
 
 REVISION_HEADER: Final = "mcp-protocol-version"
 METHOD_HEADER: Final = "mcp-method"
@@ -29,7 +18,7 @@ JSON: Final = "application/json"
 EVENT_STREAM: Final = "text/event-stream"
 
 HEADER_MISMATCH: Final = -32020
-_REVISION_WITHOUT_HEADER: Final = BATCH_REVISION
+_REVISION_WITHOUT_HEADER: Final = protocol.BATCH_REVISION
 """The revision of a client that sends no header, which 2025-06-18 introduced."""
 
 _NAMED_BY: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
@@ -41,7 +30,7 @@ _STATUSES: Final = {
     jsonrpc.INVALID_PARAMS: 400,
     jsonrpc.METHOD_NOT_FOUND: 404,
     HEADER_MISMATCH: 400,
-    UNSUPPORTED_REVISION: 400,
+    protocol.UNSUPPORTED_REVISION: 400,
 }
 
 KEEP_ALIVE_EVENT: Final = b": keep-alive\r\n\r\n"
@@ -79,22 +68,22 @@ def read_body(body: bytes) -> Request | Notification | None:
     return message
 
 
-def admit(server: Server[Any], request: Request, headers: Mapping[str, str]) -> str:
+def admit(server: protocol.Server[Any], request: Request, headers: Mapping[str, str]) -> str:
     """Return the revision for a request."""
-    connection, header = Connection(server), headers.get(REVISION_HEADER)
+    connection, header = protocol.Connection(server), headers.get(REVISION_HEADER)
     try:
         if request.method == "initialize":
             return connection.admit(request)
-        if REVISION_KEY in meta_of(request):
+        if protocol.REVISION_KEY in protocol.meta_of(request):
             _check_headers(request, headers)
-        elif header is None or header in HANDSHAKE_REVISIONS:
+        elif header is None or header in protocol.HANDSHAKE_REVISIONS:
             connection.revision = header or _REVISION_WITHOUT_HEADER
-        elif header not in STATELESS_REVISIONS:
-            raise unsupported_revision(header)
+        elif header not in protocol.STATELESS_REVISIONS:
+            raise protocol.unsupported_revision(header)
         revision = connection.admit(request)
     except RpcError as error:
         raise TransportError(_STATUSES.get(error.code, 400), error, request.id) from None
-    if revision in HANDSHAKE_REVISIONS and SESSION_ID_HEADER in headers:
+    if revision in protocol.HANDSHAKE_REVISIONS and SESSION_ID_HEADER in headers:
         problem = "there is no such session, and none is needed: initialize again, and leave out Mcp-Session-Id"
         raise TransportError(404, RpcError(jsonrpc.INVALID_REQUEST, problem), request.id)
     return revision
@@ -102,7 +91,7 @@ def admit(server: Server[Any], request: Request, headers: Mapping[str, str]) -> 
 
 def status_of(error: RpcError, revision: str) -> int:
     """Return the HTTP status of an error answer, which is 200 in the handshake era."""
-    return _STATUSES.get(error.code, 200) if revision in STATELESS_REVISIONS else 200
+    return _STATUSES.get(error.code, 200) if revision in protocol.STATELESS_REVISIONS else 200
 
 
 def encode_event(message: bytes) -> bytes:
@@ -111,7 +100,7 @@ def encode_event(message: bytes) -> bytes:
 
 
 def _check_headers(request: Request, headers: Mapping[str, str]) -> None:
-    expected = {REVISION_HEADER: meta_of(request)[REVISION_KEY], METHOD_HEADER: request.method}
+    expected = {REVISION_HEADER: protocol.meta_of(request)[protocol.REVISION_KEY], METHOD_HEADER: request.method}
     name = request.params.get(_NAMED_BY.get(request.method, ""))
     if name is not None:
         expected[NAME_HEADER] = name

@@ -17,17 +17,7 @@ from click.core import ParameterSource
 
 from satchel.base.errors import SatchelError
 from satchel.base.records import replace
-from satchel.interfaces.cli.common import (
-    agent_option,
-    given_or_read,
-    json_option,
-    progress,
-    show_json,
-    shown_by,
-    store_options,
-    tell,
-    warn_notes,
-)
+from satchel.interfaces.cli import common
 from satchel.interfaces.cli.opening import done, opened
 from satchel.interfaces.cli.suggesting import SuggestingGroup
 from satchel.interfaces.operations.declaration import (
@@ -81,7 +71,7 @@ class _Group(SuggestingGroup):
 
 def _command(operation: Operation) -> click.Command:
     parameters = _by_click_name(operation)
-    function: Callable[..., int | None] = store_options(json_option(partial(_run, operation, parameters)))
+    function: Callable[..., int | None] = common.store_options(common.json_option(partial(_run, operation, parameters)))
     others = _selectable(operation).values()
     if any(one.asks for one in (operation, *others)):
         if _DRY_RUN not in parameters:
@@ -90,7 +80,7 @@ def _command(operation: Operation) -> click.Command:
             function
         )
     if operation.has_actor:
-        function = agent_option(function)
+        function = common.agent_option(function)
     shared = reversed(getattr(function, "__click_params__", ()))
     always = _required(operation).intersection(*map(_required, others))
     return click.Command(
@@ -154,7 +144,7 @@ def _run(
         arguments = operation.prepare(arguments)
     reads = not operation.writes or bool(arguments.get("dry_run"))
     with _in_words_of(operation), opened(db, project, agent=agent, read_only=reads) as satchel:
-        notice = {"shown_by": shown_by(lists_messages=operation.lists_messages)}
+        notice = {"shown_by": common.shown_by(lists_messages=operation.lists_messages)}
         run = operation.bound(satchel, notice)
         if operation.streams:
             run = partial(operation.streams, satchel, quiet=as_json)
@@ -164,12 +154,14 @@ def _run(
         done(satchel)
         cost = _cost(satchel, operation, answer) if with_tokens else None
         if as_json:
-            show_json({**fields_maker(operation, detail)(answer), **({} if cost is None else {"answer_tokens": cost})})
+            common.show_json(
+                {**fields_maker(operation, detail)(answer), **({} if cost is None else {"answer_tokens": cost})}
+            )
         else:
             _show(operation, detail, answer)
             if cost is not None:
-                warn_notes([f"{cost.tokens} tokens ({cost.counter}{'' if cost.exact else ', not exact'})"])
-        tell(satchel, operation.files(answer), lists_messages=operation.lists_messages)
+                common.warn_notes([f"{cost.tokens} tokens ({cost.counter}{'' if cost.exact else ', not exact'})"])
+        common.tell(satchel, operation.files(answer), lists_messages=operation.lists_messages)
     return None if operation.status is None else operation.status(answer)
 
 
@@ -246,7 +238,7 @@ def _run_after_confirm(
         return answer
     # remove exactly what was confirmed, even if another run is the only active one by now
     same_run = {"run_id": answer.run_id} if hasattr(answer, "run_id") else {}
-    with progress(click.get_current_context().info_name or "", quiet=as_json) as report:
+    with common.progress(click.get_current_context().info_name or "", quiet=as_json) as report:
         return act(dry_run=False, **same_run, **({"progress": report} if operation.reports else {}))
 
 
@@ -283,7 +275,7 @@ def _show(operation: Operation, detail: str | None, answer: Any) -> None:
             click.echo(lines)
     if not operation.shows_notes:
         for one in answer if isinstance(answer, tuple) else (answer,):
-            warn_notes(_reworded(getattr(one, "notes", ()), operation))
+            common.warn_notes(_reworded(getattr(one, "notes", ()), operation))
 
 
 def _without_notes(answer: Any) -> Any:
@@ -303,7 +295,7 @@ def _reworded(notes: Sequence[str], operation: Operation) -> list[str]:
 
 def _read(parameter: Parameter, value: Any) -> Any:
     if parameter.reads == "stdin":
-        return given_or_read(value, _click_name(parameter))
+        return common.given_or_read(value, _click_name(parameter))
     if parameter.reads == "file":
         return None if value is None else value.read()
     if isinstance(value, tuple):

@@ -106,4 +106,3 @@ DEFAULT_TOOLSETS: tuple[str, ...] = (
     "messages",
     "files",
 )
-"""What is served unless ``--toolsets`` chooses."""

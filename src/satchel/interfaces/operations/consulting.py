@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from satchel.client import Satchel
+    from satchel.consult.background import BackgroundConsultation
     from satchel.consult.consultation import Consultation, Panel
     from satchel.consult.records import ConversationHistory
     from satchel.interfaces.mcp.call import Call
@@ -26,15 +27,18 @@ _TOLD_EVERY_CHARS = 400
 
 def answer_agent(call: Call[Satchel], /, *, format: str = "text", **request: Any) -> str:  # noqa: A002 -- on the wire
     """Ask another model, and report each step to the caller."""
+    from satchel.consult.background import BackgroundConsultation
     from satchel.interfaces.mcp.call import answer
-    from satchel.interfaces.text.consultations import consultation_text
+    from satchel.interfaces.text.consultations import background_fields, background_text, consultation_text
     from satchel.interfaces.text.json import fields_of
 
-    on_progress, on_text = _tellers(call)
     call.check()
+    on_progress, on_text = _tellers(call)
     done = ask_models(
         call.service, **request, on_text=on_text, shows_text=False, on_progress=on_progress, is_cancelled=call.cancelled
     )
+    if isinstance(done, BackgroundConsultation):
+        return answer(call, format, lambda: background_text(done), lambda: background_fields(done))
     return answer(
         call,
         format,
@@ -51,11 +55,15 @@ def ask_models(
     assistant: str,
     also: Sequence[str] = (),
     synthesis: str | None = None,
+    background: bool = False,
     on_text: Callable[[str], None] | None = None,
     shows_text: bool = True,
     **request: Any,
-) -> Consultation | Panel:
-    """Ask one model, whose answer is passed on as it arrives, or several."""
+) -> Consultation | Panel | BackgroundConsultation:
+    """Ask one model, whose answer is passed on as it arrives, or several, or begin to."""
+    if background:
+        del request["on_progress"], request["is_cancelled"]
+        return satchel.consulting.start((assistant, *also), synthesis=synthesis, **request)
     if also or synthesis:
         return satchel.consulting.consult_many((assistant, *also), synthesis=synthesis, **request)
     return satchel.consulting.consult(assistant, on_text=on_text, shows_text=shows_text, **request)
@@ -90,6 +98,13 @@ def _with_keeping(values: dict[str, Any]) -> dict[str, Any]:
         raise InvalidInput("--role and --task are for a briefing", "Give --briefing, or leave them out")
     if not values["instructions"].strip():
         raise InvalidInput("the question is empty", "Give it as an argument or on standard input")
+    if (schema := values.pop("schema_text", None)) is not None:
+        import json
+
+        try:
+            values["schema"] = json.loads(schema)
+        except (ValueError, RecursionError) as error:
+            raise InvalidInput(f"the file of --schema is not JSON: {error}", "Give a file with a JSON Schema") from None
     keep_as = keep if key is None else f"decision:{key}"
     return values | ({} if keep_as is None else {"keep_as": keep_as})
 
@@ -150,6 +165,10 @@ def _show(done: Consultation | Panel) -> None:
     show_consultation(done)
 
 
+def _get(satchel: Satchel, *, handle: str, wait: float = 0, cancel: bool = False) -> BackgroundConsultation:
+    return satchel.consulting.get(handle, wait=wait, cancel=cancel)
+
+
 _ASSISTANT = Parameter("assistant", about="Only with this model")
 _TO_RESET = Parameter(
     "reset",
@@ -184,6 +203,25 @@ _RESET = Operation(
     text=text.consultations.reset_text,
     fields=text.consultations.reset_fields,
     asks=text.consultations.may_reset,
+    only_here=_ONLY_HERE,
+    of_program=True,
+)
+
+_GET = Operation(
+    tool="get_consultation",
+    toolset="consult",
+    title="Get a consultation",
+    about="The answer of a consultation in the background, or how far it is.",
+    found_by="background consultation answer handle wait",
+    parameters=(
+        Parameter("handle", about="From consult", required=True),
+        Parameter("wait", float, about="Seconds to wait for it, up to 45"),
+        Parameter("cancel", bool, about="End it", unlisted=True),
+    ),
+    run=_get,
+    text=text.consultations.background_text,
+    fields=text.consultations.background_fields,
+    names_files=lambda state: list(state.result.paths) if state.result else [],
     only_here=_ONLY_HERE,
     of_program=True,
 )
@@ -243,7 +281,7 @@ OPERATIONS = (
         parameters=(
             Parameter(
                 "assistant",
-                about="As gpt-6-sol, anthropic:claude-opus-5-5, ollama:qwen3:8b",
+                about="As gpt-6-sol, anthropic:claude-opus-5-5, ollama:qwen3:8b, cli:claude",
                 required=True,
                 option="MODEL",
             ),
@@ -305,6 +343,30 @@ OPERATIONS = (
                 about="How much to think",
                 help="How much the model should think; a model that cannot refuses.",
                 choices=("low", "medium", "high"),
+                unlisted=True,
+            ),
+            Parameter(
+                "background",
+                bool,
+                about="Return a handle for get_consultation at once",
+                option=None,
+                unlisted=True,
+            ),
+            Parameter("schema", dict, about="JSON Schema that the answer must match", option=None, unlisted=True),
+            Parameter(
+                "schema_text",
+                help="A file with a JSON Schema that the answer must match.",
+                option="--schema",
+                metavar="FILE",
+                reads="file",
+                for_people=True,
+            ),
+            Parameter(
+                "web_search",
+                bool,
+                about="Let the provider search the web",
+                help="Let the provider search the web, which it may bill on top.",
+                option="--web",
                 unlisted=True,
             ),
             Parameter("temperature", float, about="0 to 2", help="Temperature of the sampling, 0 to 2.", unlisted=True),
@@ -369,6 +431,7 @@ OPERATIONS = (
             "reset": _RESET.but(parameters=(_TO_RESET, _ASSISTANT)),
         },
     ),
+    _GET,
     _LIST,
     _RESET,
 )

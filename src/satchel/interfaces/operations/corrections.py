@@ -9,7 +9,7 @@ from satchel.interfaces.operations.declaration import Operation, Parameter
 
 if TYPE_CHECKING:
     from satchel.client import Satchel
-    from satchel.keep.corrections.records import Confirmed, Retracted
+    from satchel.keep.corrections.log import Confirmed, Retracted
 
 _ITEM = Parameter("id", required=True, option="ID", passed_as="ref")
 

@@ -27,7 +27,6 @@ _TYPE_NAMES = {
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 AGENT = "agent"
-"""The name of the parameter that says who acts."""
 
 
 @dataclass_transform(frozen_default=True)

@@ -14,7 +14,6 @@ from satchel.keep.common_filters import COMMON
 AGENT = Parameter(
     "agent", about="Your name, if you are a subagent", help="Who acts. [env: SATCHEL_AGENT]", metavar="NAME"
 )
-"""Who acts; the command line opens the store as that agent."""
 
 AGENT_UNLISTED = AGENT.but(unlisted=True)
 """The actor, for tools where naming it is rare."""
@@ -84,7 +83,6 @@ NEW_LAYER = Parameter(
 COMMON_FILTERS = tuple(
     Parameter(one.name, one.type, about=one.about, help=one.help, metavar=one.metavar) for one in COMMON
 )
-"""The filters of :data:`satchel.keep.common_filters.COMMON`."""
 
 UNLISTED_FILTERS = tuple(one.but(unlisted=True) for one in COMMON_FILTERS)
 LIMIT = Parameter("limit", int, help="0 to 500; 0 gives the total.", default=DEFAULT_LIMIT)
@@ -99,7 +97,6 @@ DETAIL = Parameter(
 
 HISTORY_PAGE = _LIMITS
 PAGE = (*UNLISTED_FILTERS, DETAIL, *_LIMITS)
-"""What every list takes."""
 
 CHANGES = (
     *UNLISTED_FILTERS,

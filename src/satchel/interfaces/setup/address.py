@@ -104,12 +104,7 @@ _HEADER_WITH_COMMENT = re.compile(r"^\[server\][ \t]*\r?\n[ \t]*#", re.MULTILINE
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A server that stores the data of one project or of all.
-
-    Attributes:
-        token: the token; never printed.
-        project: the project's root; None for all projects.
-    """
+    """A server that stores the data of one project, or of all if the project is None."""
 
     url: str
     token: str = field(repr=False)
@@ -236,15 +231,7 @@ _NOTHING = Plan((), ())
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """The server options of ``satchel setup``.
-
-    Attributes:
-        url: the address as typed, or None.
-        token: ``-`` reads the token from standard input.
-        token_file: the file with the token.
-        everywhere: for all projects.
-        offline: skip the check with the server.
-    """
+    """The server options of ``satchel setup``."""
 
     url: str | None
     token: str | None

@@ -199,14 +199,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class ClientCheck:
-    """The results of all checks of one client.
-
-    Attributes:
-        findings: in display order.
-        left: further steps that the user may take.
-        in_project: whether it is set up in the project's files.
-        why_unsure: why Satchel cannot tell whether the client works; empty if it can.
-    """
+    """The results of all checks of one client."""
 
     name: str
     findings: tuple[Finding, ...]

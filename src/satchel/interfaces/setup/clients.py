@@ -91,12 +91,7 @@ EVENTS = (
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The folders and environment that setup works in.
-
-    Attributes:
-        environ: the environment, whose variables may move the clients' folders.
-        project: the top of the project, or None outside any project.
-    """
+    """The folders and environment that setup works in."""
 
     home: Path
     environ: Mapping[str, str]
@@ -110,14 +105,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Options for setup.
-
-    Attributes:
-        launcher: the command that clients start: an absolute path, or just its name in committed files.
-        in_project: whether to write the project's files instead of the user's.
-        hooks: whether to install hooks.
-        allowed: the names of the clients that may run the tools without asking.
-    """
+    """Options for setup."""
 
     launcher: str
     in_project: bool = False
@@ -373,4 +361,3 @@ CLIENTS: dict[str, Client] = {
         ),
     )
 }
-"""All clients by name, in display order."""

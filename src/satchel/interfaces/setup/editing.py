@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from satchel.interfaces.setup.toml_text import TomlText
 
 KeyPath = tuple[str, ...]
-"""Keys from the outermost object inwards."""
 
 
 class Syntax(Enum):

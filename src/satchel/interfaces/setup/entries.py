@@ -11,20 +11,8 @@ from pathlib import Path
 from satchel.base.errors import Refused
 from satchel.base.installation import is_cached, source_of_this
 from satchel.base.records import dataclass, field
+from satchel.interfaces.setup import parts
 from satchel.interfaces.setup.editing import Change, Drop, Prune, Put, is_same
-from satchel.interfaces.setup.parts import (
-    NAME,
-    Chosen,
-    Content,
-    Fixed,
-    Found,
-    Hooks,
-    Keys,
-    Listed,
-    State,
-    at,
-    is_launcher,
-)
 from satchel.remote.where import TOKEN
 
 _NAME = "satchel.exe" if sys.platform == "win32" else "satchel"
@@ -96,7 +84,7 @@ class Server:
         united: keys whose lists are extended and never replaced.
     """
 
-    place: Keys
+    place: parts.Keys
     command: str
     entry: Mapping[str, object] = field(default_factory=dict)
     in_one_list: bool = False
@@ -104,28 +92,29 @@ class Server:
 
     role = "server"
 
-    def found(self, content: Content) -> Found:
+    def found(self, content: parts.Content) -> parts.Found:
         """Return the state of the entry."""
-        there = at(content, (*self.place, NAME))
+        there = parts.at(content, (*self.place, parts.NAME))
         if there is None:
-            return Found(State.MISSING)
+            return parts.Found(parts.State.MISSING)
         if not isinstance(there, Mapping) or not is_ours(there):
-            return Found(State.STALE, "an entry of this name that starts something else")
+            return parts.Found(parts.State.STALE, "an entry of this name that starts something else")
         if asks_satchel(there):
-            return Found(State.STALE, f"it asks {address_of(there)} itself")
+            return parts.Found(parts.State.STALE, f"it asks {address_of(there)} itself")
         if any(not is_same(there.get(key), value) for key, value in self._wanted(there).items()):
-            return Found(State.STALE, f"it starts {shlex.join(_words(there))}")
-        return Found(State.CURRENT)
+            return parts.Found(parts.State.STALE, f"it starts {shlex.join(_words(there))}")
+        return parts.Found(parts.State.CURRENT)
 
-    def put(self, content: Content) -> list[Change]:
+    def put(self, content: parts.Content) -> list[Change]:
         """Return the changes that make the entry current."""
-        path = (*self.place, NAME)
-        there = at(content, path)
+        path = (*self.place, parts.NAME)
+        there = parts.at(content, path)
         if there is None:
             return [Put(path, self._wanted({}))]
         if not isinstance(there, Mapping) or not is_ours(there):
             raise Refused(
-                f"there is a server {NAME!r} that does not start Satchel", "Rename or remove that entry, then try again"
+                f"there is a server {parts.NAME!r} that does not start Satchel",
+                "Rename or remove that entry, then try again",
             )
         stays = {key: value for key, value in there.items() if key not in _OF_ADDRESS} if asks_satchel(there) else there
         wanted = self._wanted(stays)
@@ -134,27 +123,27 @@ class Server:
             *(Drop((*path, key)) for key in there if key not in stays and key not in wanted),
         ]
 
-    def take(self, content: Content) -> list[Change]:
+    def take(self, content: parts.Content) -> list[Change]:
         """Return the changes that remove the entry."""
-        there = at(content, (*self.place, NAME))
+        there = parts.at(content, (*self.place, parts.NAME))
         if not isinstance(there, Mapping) or not is_ours(there):
             return []
-        return [Drop((*self.place, NAME)), Prune(self.place)]
+        return [Drop((*self.place, parts.NAME)), Prune(self.place)]
 
-    def others(self, content: Content) -> list[str]:
+    def others(self, content: parts.Content) -> list[str]:
         """Return the names of other entries that start Satchel."""
-        servers = at(content, self.place)
+        servers = parts.at(content, self.place)
         if not isinstance(servers, Mapping):
             return []
         return [
             str(name)
             for name, entry in servers.items()
-            if name != NAME and isinstance(entry, Mapping) and runs_satchel(entry)
+            if name != parts.NAME and isinstance(entry, Mapping) and runs_satchel(entry)
         ]
 
-    def is_switched_off(self, content: Content) -> bool:
+    def is_switched_off(self, content: parts.Content) -> bool:
         """Check whether the user has disabled the entry."""
-        there = at(content, (*self.place, NAME))
+        there = parts.at(content, (*self.place, parts.NAME))
         return isinstance(there, Mapping) and (there.get("disabled") is True or there.get("enabled") is False)
 
     def _wanted(self, there: Mapping[str, object]) -> dict[str, object]:
@@ -170,13 +159,13 @@ class Server:
         return wanted | {"command": self.command, "args": arguments}
 
 
-JsonPart = Server | Hooks | Listed | Chosen | Fixed
+JsonPart = Server | parts.Hooks | parts.Listed | parts.Chosen | parts.Fixed
 
 
 def runs_satchel(entry: Mapping[str, object]) -> bool:
     """Check whether an entry starts ``satchel mcp``, directly or through a runner such as uvx."""
     words = _words(entry)
-    return "mcp" in words and any(is_launcher(word) for word in words[: words.index("mcp")])
+    return "mcp" in words and any(parts.is_launcher(word) for word in words[: words.index("mcp")])
 
 
 def asks_satchel(entry: Mapping[str, object]) -> bool:

@@ -23,13 +23,7 @@ _PLUGIN_PREFIX = f"{NAME}@"
 
 
 class Double(NamedTuple):
-    """A second configuration that starts Satchel.
-
-    Attributes:
-        part: the server or the hooks.
-        text: the duplicate, its location and the fix.
-        is_harmless: whether the second call of a hook injects nothing.
-    """
+    """A second configuration that starts Satchel."""
 
     part: str
     text: str

@@ -41,13 +41,7 @@ class Value(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The line break and indentation of an item.
-
-    Attributes:
-        newline: the line ending; None to stay on one line.
-        indent: the whitespace before the item, if it has a line of its own.
-        unit: the whitespace that each further level adds.
-    """
+    """The line break and indentation of an item."""
 
     newline: str | None
     indent: str

@@ -49,15 +49,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome for one client, or for a project's instructions.
-
-    Attributes:
-        name: the client's name, or ``instructions``.
-        files: which of its files change, with the parts that change in each.
-        notes: what the user should know.
-        left: what only the user can do.
-        is_there: whether something of it is, or was, set up.
-    """
+    """The outcome for one client, or for a project's instructions."""
 
     name: str
     files: tuple[tuple[Path, str], ...] = ()

@@ -14,12 +14,7 @@ from satchel.keep.documents.splitting import BEGIN, END, markers
 
 @dataclass(frozen=True, slots=True)
 class OwnText:
-    """A file that Satchel owns as a whole.
-
-    Attributes:
-        mark: its beginning, in every version.
-        text: its content.
-    """
+    """A file that Satchel owns as a whole."""
 
     role: str
     mark: str

@@ -17,7 +17,6 @@ from satchel.base.errors import InvalidInput, Refused
 from satchel.interfaces.setup.jsonc_text import newline_of
 
 Path = tuple[str, ...]
-"""Keys from the outermost table inwards."""
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")

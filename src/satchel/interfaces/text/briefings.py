@@ -7,7 +7,6 @@ from collections.abc import Callable
 from satchel.brief.briefing import Briefing
 
 Count = Callable[[str], int]
-"""Counts the tokens of a text for a budget."""
 
 _MAX_NOTES = 3
 _MAX_FOR_NOTICE = 0.25

@@ -18,6 +18,7 @@ from satchel.interfaces.text.parts import content_lines, counted, value_text
 
 if TYPE_CHECKING:
     from satchel.base.paging import Page
+    from satchel.consult.background import BackgroundConsultation
     from satchel.consult.consultation import Consultation, Panel
     from satchel.consult.providers import ProviderState
     from satchel.consult.records import ConversationHistory, HeldBack, ListedConversation, ListedFile
@@ -34,6 +35,23 @@ def consultation_text(done: Consultation | Panel) -> str:
         return "\n\n".join([*parts, *failure_lines(done)])
     answer = [] if done.answer is None else content_lines(done.answer)
     return "\n".join([cost_line(done), *answer, *rest_lines(done)])
+
+
+def background_text(one: BackgroundConsultation) -> str:
+    if one.result is not None:
+        return consultation_text(one.result)
+    if one.error is not None:
+        return f"consultation {one.handle} gave no answer [{one.error.code}]: {one.error}"
+    return (
+        f"consultation {one.handle} is running, {one.seconds} s: {value_text(one.step)}; get_consultation waits for it"
+    )
+
+
+def background_fields(one: BackgroundConsultation) -> Fields:
+    fields: Fields = {"handle": one.handle, "state": one.state, "step": one.step, "seconds": one.seconds}
+    if one.error is not None:
+        fields["error"] = f"[{one.error.code}] {one.error}"
+    return fields if one.result is None else {**fields, "result": fields_of(one.result)}
 
 
 def failure_lines(panel: Panel) -> list[str]:
@@ -66,6 +84,7 @@ def rest_lines(done: Consultation) -> list[str]:
     if done.cited:
         lines.append(f"cited: {_paths_text(done.cited)}")
     lines += _held_back_lines(done.held_back)
+    lines += [] if done.mismatch is None else [str(done.failure)]
     lines += [] if done.kept is None else [done.kept.message]
     return [*lines, *note_lines(done.notes)]
 

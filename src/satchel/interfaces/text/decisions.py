@@ -13,21 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from satchel.base.clock import year_of
 from satchel.base.records import NamedTuple
-from satchel.interfaces.text.lists import (
-    NO_AGENT,
-    NO_LAYER,
-    TAGS_TOLD,
-    Line,
-    When,
-    agent_cell,
-    in_sentence,
-    layer_cell,
-    list_text,
-    metadata_text,
-    names_text,
-    note_lines,
-    utc,
-)
+from satchel.interfaces.text import lists
 from satchel.interfaces.text.parts import (
     NONE,
     content_lines,
@@ -41,7 +27,7 @@ from satchel.interfaces.text.parts import (
 from satchel.keep.decisions.records import UNCHANGED, Decision, DecisionHistory, DecisionPage, DecisionState, Value
 
 _USUAL_VERSION, _USUAL_STATUS = "1.0.0", "active"
-_BLANKS = (NO_LAYER, NO_AGENT, f"v{_USUAL_VERSION}", _USUAL_STATUS)
+_BLANKS = (lists.NO_LAYER, lists.NO_AGENT, f"v{_USUAL_VERSION}", _USUAL_STATUS)
 _MAX_SHOWN = 200
 _ADVICE = "Update the similar one instead, or give the reason why both are needed."
 
@@ -81,11 +67,11 @@ def made_cell(decision: Decision) -> str | None:
 
 def decisions_text(page: DecisionPage) -> str:
     lines = [decision_line(decision) for decision in page.decisions]
-    more = TAGS_TOLD if any(len(decision.tags) > 1 for decision in page.decisions) else ""
-    return list_text("decision", page, lines, _BLANKS, more)
+    more = lists.TAGS_TOLD if any(len(decision.tags) > 1 for decision in page.decisions) else ""
+    return lists.list_text("decision", page, lines, _BLANKS, more)
 
 
-def set_text(decisions: Sequence[Decision], when: When | None = None) -> str:
+def set_text(decisions: Sequence[Decision], when: lists.When | None = None) -> str:
     lines = []
     for decision in decisions:
         is_unchanged = UNCHANGED in decision.notes
@@ -101,10 +87,10 @@ def set_text(decisions: Sequence[Decision], when: When | None = None) -> str:
         below: Sequence[str] = ()
         if decision.replaced is not None:
             before = _state_text(decision.replaced, decision, value=_shortened_value, who=True)
-            at = when or in_sentence(decision.updated_at)
+            at = when or lists.in_sentence(decision.updated_at)
             line += f"; was {before.line} {at(decision.replaced.set_at)}"
             below = before.below
-        lines += [line, *below, *note_lines([note for note in decision.notes if note != UNCHANGED])]
+        lines += [line, *below, *lists.note_lines([note for note in decision.notes if note != UNCHANGED])]
         lines += [
             f"similar: {similar.ref} {value_text(similar.key)}={_shortened_value(similar.value)} "
             f"(its {similar.by} is {similar.likeness} % like this one)"
@@ -115,7 +101,7 @@ def set_text(decisions: Sequence[Decision], when: When | None = None) -> str:
     return "\n".join(lines)
 
 
-def history_text(history: DecisionHistory, when: When | None = None) -> str:
+def history_text(history: DecisionHistory, when: lists.When | None = None) -> str:
     """Return a decision with its earlier states; without ``when`` times are UTC, and the first line says so."""
     states, year = history.history, year_of(history.decision.updated_at)
     earlier = len(states) if len(states) == states.total else f"{len(states)} of {states.total}"
@@ -123,8 +109,8 @@ def history_text(history: DecisionHistory, when: When | None = None) -> str:
     head += ["newest first, each says what differs from the one above"] if states.items else []
     head += [] if when else [times_text(year)]
     head += place_in_list(states)
-    lines = _history_lines(history, when or utc(year))
-    return "\n".join([", ".join(head), *lines, *note_lines(history.decision.notes)])
+    lines = _history_lines(history, when or lists.utc(year))
+    return "\n".join([", ".join(head), *lines, *lists.note_lines(history.decision.notes)])
 
 
 def show_history(history: DecisionHistory) -> None:
@@ -139,7 +125,7 @@ def show_history(history: DecisionHistory) -> None:
     warn_notes(history.decision.notes)
 
 
-def _history_lines(history: DecisionHistory, when: When) -> Iterator[str]:
+def _history_lines(history: DecisionHistory, when: lists.When) -> Iterator[str]:
     decision, states = history.decision, history.history
     made = [] if decision.created_at == decision.updated_at else [f"made {when(decision.created_at)}"]
     now = _state_text(decision, None)
@@ -185,17 +171,17 @@ def _state_text(
         others = (others[0], None, *others[2:])
     parts += [cell or blank or "" for cell, other, blank in zip(cells, others, _BLANKS, strict=True) if cell != other]
     if who and state.agent is None:
-        parts.append(NO_AGENT)
+        parts.append(lists.NO_AGENT)
     if state.rationale is None and above is not None and above.rationale is not None:
         parts.append("rationale:-")
     if state.tags != (above.tags if above else ()):
-        parts += names_text("#", state.tags) or (f"#{NONE}",)
+        parts += lists.names_text("#", state.tags) or (f"#{NONE}",)
     if state.scopes != (above.scopes if above else ()):
-        parts += names_text("scopes:", state.scopes) or (f"scopes:{NONE}",)
+        parts += lists.names_text("scopes:", state.scopes) or (f"scopes:{NONE}",)
     if state.paths != (above.paths if above else ()):
-        parts += names_text("paths:", state.paths) or (f"paths:{NONE}",)
+        parts += lists.names_text("paths:", state.paths) or (f"paths:{NONE}",)
     if state.metadata != (above.metadata if above else {}):
-        parts += metadata_text(state.metadata) or (f"metadata:{NONE}",)
+        parts += lists.metadata_text(state.metadata) or (f"metadata:{NONE}",)
     if state.rationale is None or (above is not None and state.rationale == above.rationale):
         return _StateText(" ".join(parts), ())
     return _StateText(" ".join(parts), tuple(content_lines(state.rationale)))
@@ -205,24 +191,24 @@ def _cells(state: Decision | DecisionState) -> tuple[str | None, str | None, str
     # a v means a version only before a digit
     version = value_text(state.version) if "0" <= state.version[:1] <= "9" else quoted(state.version)
     return (
-        layer_cell(state.layer),
-        agent_cell(state.agent),
+        lists.layer_cell(state.layer),
+        lists.agent_cell(state.agent),
         None if state.version == _USUAL_VERSION else f"v{version}",
         None if state.status == _USUAL_STATUS else state.status,
     )
 
 
-def decision_line(decision: Decision) -> Line:
+def decision_line(decision: Decision) -> lists.Line:
     """Return the line of a decision, with its rationale below."""
-    return Line(
+    return lists.Line(
         start=f"{decision.ref} {value_text(decision.key)}={json_line(decision.value)}",
         cells=_cells(decision),
         own=(
             *((f"revision {decision.revision}",) if decision.revision > 1 else ()),
-            *names_text("#", decision.tags),
-            *names_text("scopes:", decision.scopes),
-            *names_text("paths:", decision.paths),
-            *metadata_text(decision.metadata),
+            *lists.names_text("#", decision.tags),
+            *lists.names_text("scopes:", decision.scopes),
+            *lists.names_text("paths:", decision.paths),
+            *lists.metadata_text(decision.metadata),
         ),
         moment=decision.updated_at,
         after=() if decision.created_at == decision.updated_at else (("made", decision.created_at),),

@@ -13,16 +13,7 @@ from __future__ import annotations
 from satchel.base.clock import DAY_MS, span_in_words
 from satchel.base.paging import Page
 from satchel.base.text import shortened
-from satchel.interfaces.text.lists import (
-    NO_AGENT,
-    Line,
-    When,
-    agent_cell,
-    in_sentence,
-    list_text,
-    note_lines,
-    single_lines,
-)
+from satchel.interfaces.text import lists
 from satchel.interfaces.text.parts import content_lines, counted, outcome_counts, value_text
 from satchel.interfaces.text.strategies import judged_text
 from satchel.keep.patterns.records import KNOWN, MOST, ErrorPattern, ErrorPatternPage, Reported, SimilarError, Solution
@@ -31,17 +22,15 @@ from satchel.keep.strategies import Strategy
 _FROM = f"known from {KNOWN}; each agent it helps adds 1"
 
 _MAX_SHOWN = 10
-"""The most solutions that a report shows."""
 
 _SHOWN_CHARS = 120
-"""The most of the text of a similar error that is shown."""
 
 _SOLVED_BY = "report_outcome with id={} and solution records what does"
 
 
 def reported_text(reported: Reported, solved_by: str = _SOLVED_BY) -> str:
     """Render the answer to a report: all that is known of the error, except the text that its reporter just sent."""
-    when = in_sentence(reported.pattern.last_seen)
+    when = lists.in_sentence(reported.pattern.last_seen)
     lines = [_head(reported.pattern, is_new=reported.is_new, when=when)]
     recorded = reported.recorded
     if recorded is not None:
@@ -52,16 +41,16 @@ def reported_text(reported: Reported, solved_by: str = _SOLVED_BY) -> str:
         page = Page(best, len(best), 0, len(best))
         lines_of_best = [solution_line(solution) for solution in best]
         noun = "solution" if recorded is None else "other solution"
-        lines.append(list_text(noun, page, lines_of_best, (NO_AGENT,), more=f", best first ({_FROM})"))
+        lines.append(lists.list_text(noun, page, lines_of_best, (lists.NO_AGENT,), more=f", best first ({_FROM})"))
         more = len(others) - len(best)
-        lines += note_lines([f'{more} more: get_items(["{reported.pattern.ref}"]) shows all'] if more else [])
+        lines += lists.note_lines([f'{more} more: get_items(["{reported.pattern.ref}"]) shows all'] if more else [])
     elif recorded is None:
         lines.append(f"no solution is known yet; {solved_by.format(reported.pattern.ref)}")
     lines += (tried_line(one) for one in reported.tried[:_MAX_SHOWN])
     if reported.similar:
         lines.append("similar, not the same:")
         lines += (line for one in reported.similar for line in _similar_lines(one))
-    return "\n".join([*lines, *note_lines(reported.notes)])
+    return "\n".join([*lines, *lists.note_lines(reported.notes)])
 
 
 def people_reported_text(reported: Reported) -> str:
@@ -90,12 +79,12 @@ def _similar_lines(one: SimilarError) -> list[str]:
     return [f"{line}, fixed by {_standing(one.solution)}", *text, *content_lines(shortened(one.solution.text))]
 
 
-def pattern_lines(pattern: ErrorPattern, when: When) -> list[str]:
+def pattern_lines(pattern: ErrorPattern, when: lists.When) -> list[str]:
     """Return an error in full: how often it was met, its first report, and every solution."""
     lines = [_head(pattern, is_new=False, when=when), *content_lines(pattern.example)]
     if not pattern.solutions:
         return [*lines, "no solution is known yet"]
-    return [*lines, *(part for one in pattern.solutions for part in single_lines(solution_line(one), when))]
+    return [*lines, *(part for one in pattern.solutions for part in lists.single_lines(solution_line(one), when))]
 
 
 def outcome_text(judged: Solution | Strategy) -> str:
@@ -106,10 +95,10 @@ def solution_text(solution: Solution) -> str:
     confidence = _confidence(solution) + ("" if solution.confidence >= KNOWN else f" ({_FROM})")
     stands = ", ".join([confidence, *outcome_counts(solution.confirmed, solution.failed)])
     line = f"recorded {solution.ref} for {solution.pattern}: {stands}"
-    return "\n".join([line, *note_lines(solution.notes)])
+    return "\n".join([line, *lists.note_lines(solution.notes)])
 
 
-def _head(pattern: ErrorPattern, *, is_new: bool, when: When) -> str:
+def _head(pattern: ErrorPattern, *, is_new: bool, when: lists.When) -> str:
     times = counted(pattern.occurrences, "time")
     count = "new" if is_new else f"met {times} since {when(pattern.created_at)}"
     lang = "" if pattern.lang is None else f" lang:{value_text(pattern.lang)}"
@@ -126,11 +115,11 @@ def _confidence(solution: Solution) -> str:
     return f"{solution.standing}, confidence {solution.confidence} of {MOST}"
 
 
-def solution_line(solution: Solution) -> Line:
+def solution_line(solution: Solution) -> lists.Line:
     """Return the line of a solution, with its text below."""
-    return Line(
+    return lists.Line(
         start=f"{solution.ref} {_confidence(solution)}",
-        cells=(agent_cell(solution.agent),),
+        cells=(lists.agent_cell(solution.agent),),
         own=outcome_counts(solution.confirmed, solution.failed),
         moment=solution.created_at,
         after=() if solution.updated_at == solution.created_at else (("changed", solution.updated_at),),

@@ -18,17 +18,7 @@ from satchel.base.clock import span_in_words
 from satchel.base.records import replace
 from satchel.base.text import quoted_line, said_once
 from satchel.base.vocabulary import LAYERS
-from satchel.interfaces.text.lists import (
-    NO_AGENT,
-    NO_LAYER,
-    Line,
-    When,
-    agent_cell,
-    in_sentence,
-    layer_cell,
-    list_text,
-    note_lines,
-)
+from satchel.interfaces.text import lists
 from satchel.interfaces.text.parts import content_lines, quoted, value_text
 from satchel.keep.files.records import (
     CHANGES,
@@ -49,7 +39,7 @@ _CHANGED = {"created": "created", "modified": "changed", "deleted": "deleted"}
 
 
 _NO_WORKTREE = "worktree:-"
-_CHANGE_BLANKS = (None, None, NO_AGENT, _NO_WORKTREE, NO_LAYER)
+_CHANGE_BLANKS = (None, None, lists.NO_AGENT, _NO_WORKTREE, lists.NO_LAYER)
 
 # a file of such a name could be taken for another field, or as a heading for a note
 _FIELD = re.compile(rf"{'|'.join((*CHANGES, *LAYERS))}|by|with|(?:worktree|layer|note):.*|[0-9:-]+")
@@ -61,20 +51,20 @@ def changes_text(page: FileChangePage) -> str:
     for change in page.changes:
         ref = first.setdefault((change.agent, change.description, change.created_at // 60_000), change.ref)
         lines.append(change_line(change, None if ref == change.ref else ref))
-    return list_text("file change", page, lines, _CHANGE_BLANKS)
+    return lists.list_text("file change", page, lines, _CHANGE_BLANKS)
 
 
-def change_line(change: FileChange, described_by: str | None = None) -> Line:
+def change_line(change: FileChange, described_by: str | None = None) -> lists.Line:
     """Return the line of a change, with its description below."""
     is_described = described_by is not None and change.description is not None
-    return Line(
+    return lists.Line(
         start=change.ref,
         cells=(
             _file(change.file),
             change.change,
-            agent_cell(change.agent),
+            lists.agent_cell(change.agent),
             _worktree(change.worktree),
-            layer_cell(change.layer),
+            lists.layer_cell(change.layer),
         ),
         own=(f"text as {described_by}",) if is_described else (),
         moment=change.created_at,
@@ -83,20 +73,21 @@ def change_line(change: FileChange, described_by: str | None = None) -> Line:
 
 
 def recorded_text(change: FileChange) -> str:
-    line = f"recorded {change.ref} {_file(change.file)} {change.change} {agent_cell(change.agent) or NO_AGENT}"
-    return "\n".join([line, *note_lines(change.notes)])
+    line = (
+        f"recorded {change.ref} {_file(change.file)} {change.change} {lists.agent_cell(change.agent) or lists.NO_AGENT}"
+    )
+    return "\n".join([line, *lists.note_lines(change.notes)])
 
 
 _EFFECT = (
     "until then others' claims are refused; their edits are stopped where hooks run, elsewhere they are only warned"
 )
-"""What a new exclusive claim of files does."""
 
 
-def claimed_text(claimed: Claimed, when: When | None = None) -> str:
+def claimed_text(claimed: Claimed, when: lists.When | None = None) -> str:
     """Confirm claims and renewals, with recent changes of the files and whoever shares them."""
     now = claimed.claimed_at
-    when = when or in_sentence(now)
+    when = when or lists.in_sentence(now)
     lately = {(one.file, one.worktree): one for one in claimed.lately}
     lines = []
     if claimed.waited_ms:
@@ -125,12 +116,12 @@ def claimed_text(claimed: Claimed, when: When | None = None) -> str:
     if any(claim.exclusive and not claim.is_key and claim.path not in claimed.renewed for claim in claimed.claims):
         lines.append(_EFFECT)
     lines += [f"{_file(claim.path)} is shared with {_holder(claim, claim.path, now, when)}" for claim in claimed.shared]
-    return "\n".join([*lines, *note_lines(claimed.notes)])
+    return "\n".join([*lines, *lists.note_lines(claimed.notes)])
 
 
-def released_text(released: Released, when: When | None = None) -> str:
+def released_text(released: Released, when: lists.When | None = None) -> str:
     """Confirm which claims ended, with the recorded changes and the agents that want the files."""
-    when = when or in_sentence(max((wish.asked_at for wish in released.wished), default=0))
+    when = when or lists.in_sentence(max((wish.asked_at for wish in released.wished), default=0))
     lines = [f"released {' '.join(map(_file, released.released))}"] if released.released else ["released nothing"]
     if released.not_held:
         lines.append(f"not held by {value_text(released.agent)}: {' '.join(map(_file, released.not_held))}")
@@ -146,7 +137,7 @@ def released_text(released: Released, when: When | None = None) -> str:
             lines.append(f"{agent} has waited for {these} since {since}, and is next to get {_them(files)}")
         else:
             lines.append(f"{agent} was refused {these} at {since}, and is notified that {_they(files)} free")
-    return "\n".join([*lines, *note_lines(released.notes)])
+    return "\n".join([*lines, *lists.note_lines(released.notes)])
 
 
 def _them(files: Sequence[object]) -> str:
@@ -157,12 +148,12 @@ def _they(files: Sequence[object]) -> str:
     return "they are" if len(files) > 1 else "it is"
 
 
-def checked_text(checked: FilesChecked, when: When | None = None) -> str:
+def checked_text(checked: FilesChecked, when: lists.When | None = None) -> str:
     """Render for each file whether it is free, yours or held by another, with its recent changes."""
-    when = when or in_sentence(checked.checked_at)
+    when = when or lists.in_sentence(checked.checked_at)
     descriptions: set[str] = set()
     lines = [line for file in checked.files for line in _checked(_once(file, descriptions), checked, when)]
-    return "\n".join([*lines, *note_lines(checked.notes)])
+    return "\n".join([*lines, *lists.note_lines(checked.notes)])
 
 
 def _once(file: FileCheck, descriptions: set[str]) -> FileCheck:
@@ -180,7 +171,7 @@ def _without_repeats(file: Activity, descriptions: set[str]) -> Activity:
     return replace(file, recent=recent)
 
 
-def _checked(file: FileCheck, checked: FilesChecked, when: When) -> list[str]:
+def _checked(file: FileCheck, checked: FilesChecked, when: lists.When) -> list[str]:
     now = checked.checked_at
     against = [claim for claim in file.claims if claim.exclusive]
     others = [claim for claim in file.claims if not claim.exclusive]
@@ -221,7 +212,7 @@ def _hints(file: FileCheck | RecentActivity, now: int, *, is_named: bool = False
     for change in file.recent:
         where = "" if change.worktree == file.worktree else f" in {_worktree(change.worktree) or 'the main worktree'}"
         which = "" if change.file == file.file and not is_named else f" {_file(change.file)}"
-        who = agent_cell(change.agent) or "by an unnamed agent"
+        who = lists.agent_cell(change.agent) or "by an unnamed agent"
         what = "" if change.description is None else f": {quoted_line(change.description)}"
         ago = _ago(now - change.created_at)
         lines.append(f" hint:{which} {_CHANGED[change.change]} {ago} {who}{where} ({change.ref}){what}")
@@ -232,7 +223,7 @@ def _hints(file: FileCheck | RecentActivity, now: int, *, is_named: bool = False
     return lines
 
 
-def _part(claim: Claim, now: int, when: When) -> str:
+def _part(claim: Claim, now: int, when: lists.When) -> str:
     why = "" if claim.reason is None else f": {quoted_line(claim.reason)}"
     return f"{_file(claim.path)} {_until(claim, now, when)}{_how(claim)}{why}"
 
@@ -245,13 +236,13 @@ def _folder(name: str) -> str:
     return name.replace("/**", "/", 1) if "/**" in name else name.replace("**", "./", 1)
 
 
-def _holder(claim: Claim, path: str, now: int, when: When) -> str:
+def _holder(claim: Claim, path: str, now: int, when: lists.When) -> str:
     why = "" if claim.reason is None else f": {quoted_line(claim.reason)}"
     how = ", automatic" if claim.automatic else ""
     return f"{value_text(claim.agent)}{_wider(claim, path)} {_until(claim, now, when)}{how}{why}"
 
 
-def _until(claim: Claim, now: int, when: When) -> str:
+def _until(claim: Claim, now: int, when: lists.When) -> str:
     return f"until {when(claim.expires_at)} ({span_in_words(claim.expires_at - now)} left)"
 
 

@@ -20,7 +20,7 @@ from satchel.interfaces.text.parts import MAX_CHARS, counted, json_line, quoted,
 from satchel.interfaces.text.rules import binding_text, constraint_line
 from satchel.interfaces.text.strategies import strategy_line
 from satchel.keep.bound_items import FileBinding
-from satchel.keep.corrections.records import Confirmed, Retracted, Undone
+from satchel.keep.corrections.log import Confirmed, Retracted, Undone
 from satchel.keep.file_views import FileView
 from satchel.keep.items import Item, OpenedItems
 from satchel.keep.kind import called
@@ -48,7 +48,6 @@ def view_lines(view: FileView, when: When) -> list[str]:
 
 
 _LOOK_BACK = 200
-"""The largest distance from a cut back to the end of a line or a word."""
 
 _LINES: Mapping[str, Callable[[Any, str | None, When], list[str]]] = {
     "entry": lambda entry, _, when: single_lines(entry_line(entry, content=readable(entry)), when),
@@ -66,7 +65,6 @@ _LINES: Mapping[str, Callable[[Any, str | None, When], list[str]]] = {
     "strategy": lambda strategy, _, when: single_lines(strategy_line(strategy), when),
     "solution": lambda solution, _, when: _solution_lines(solution, when),
 }
-"""Functions that render an item for a reader, by the name of its kind."""
 
 
 def items_text(opened: OpenedItems) -> str:

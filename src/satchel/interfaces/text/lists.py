@@ -50,10 +50,8 @@ _ORDERS = {
     "most helpful": "most helpful first",
     "seq": "in order of change",
 }
-"""The words for each order of a page."""
 
 When = Callable[[int], str]
-"""Renders a time as a day and a time of day."""
 
 NO_LAYER = "layer:-"
 NO_AGENT = "by -"
@@ -272,7 +270,6 @@ COLOURS = {
     "low": "dim",
     "gone": "dim",
 }
-"""Styles of the words for a state."""
 
 
 def show_table(

@@ -16,7 +16,6 @@ from satchel.interfaces.text.parts import NONE, content_lines, json_line, quoted
 from satchel.keep.messages.records import MarkedRead, Message, MessagePage
 
 _TYPE, _PRIORITY = "info", "medium"
-"""The type and priority that are left out."""
 
 _BLANKS = (_TYPE, _PRIORITY, None, None)
 _ME, _ALL = "me", "all"
@@ -25,7 +24,6 @@ _SOON_MS = 3_600_000
 """A message that expires sooner has its remaining time."""
 
 _MAX_READERS = 5
-"""The most readers of a message that are named."""
 
 
 def messages_text(page: MessagePage) -> str:

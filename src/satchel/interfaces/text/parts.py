@@ -141,7 +141,6 @@ _OF_NAMES = frozenset(
         "to",
     }
 )
-"""Fields of records that hold the names of agents and persons."""
 
 
 def with_shown_names(answer: Any) -> Any:
@@ -167,7 +166,6 @@ MAX_CHARS = 19_000
 """The characters of an answer: with a notice it stays under 20,000, where clients begin to cut."""
 
 _PLACES = ("page", "history", "results", "sessions", "items")
-"""The field that holds the page or the items of an answer."""
 
 
 def page_of(answer: Any) -> Any:

@@ -8,36 +8,25 @@ the time it was added; its text follows below. A retracted rule is ``inactive``,
 from __future__ import annotations
 
 from satchel.base.vocabulary import CATEGORIES
-from satchel.interfaces.text.lists import (
-    NO_AGENT,
-    NO_LAYER,
-    TAGS_TOLD,
-    Line,
-    agent_cell,
-    layer_cell,
-    list_text,
-    metadata_text,
-    names_text,
-    note_lines,
-)
+from satchel.interfaces.text import lists
 from satchel.interfaces.text.parts import content_lines, json_line, place_in_list, quoted, shown_of, value_text
 from satchel.keep.bound_items import FileBinding
 from satchel.keep.constraints import Constraint, ConstraintPage
 from satchel.keep.decisions.records import Decision
 from satchel.keep.persons import shown_name
 
-_BLANKS = (None, None, NO_LAYER, NO_AGENT)
+_BLANKS = (None, None, lists.NO_LAYER, lists.NO_AGENT)
 
 
 def constraints_text(page: ConstraintPage) -> str:
     lines = [constraint_line(constraint) for constraint in page.constraints]
-    more = TAGS_TOLD if any(len(constraint.tags) > 1 for constraint in page.constraints) else ""
-    return list_text("constraint", page, lines, _BLANKS, more)
+    more = lists.TAGS_TOLD if any(len(constraint.tags) > 1 for constraint in page.constraints) else ""
+    return lists.list_text("constraint", page, lines, _BLANKS, more)
 
 
-def constraint_line(constraint: Constraint) -> Line:
+def constraint_line(constraint: Constraint) -> lists.Line:
     """Return the line of a rule, with its text below."""
-    return Line(
+    return lists.Line(
         start=constraint.ref,
         cells=_cells(constraint),
         own=_own(constraint),
@@ -81,14 +70,14 @@ def added_text(constraint: Constraint) -> str:
     cells = [cell for cell in _cells(constraint) if cell is not None]
     line = " ".join([f"added {constraint.ref}", *cells, *_own(constraint)])
     line += "" if constraint.paths else "; binds everywhere"
-    return "\n".join([line, *note_lines(constraint.notes)])
+    return "\n".join([line, *lists.note_lines(constraint.notes)])
 
 
 def _own(constraint: Constraint) -> tuple[str, ...]:
     return (
-        *names_text("#", constraint.tags),
-        *names_text("paths:", constraint.paths),
-        *metadata_text(constraint.metadata),
+        *lists.names_text("#", constraint.tags),
+        *lists.names_text("paths:", constraint.paths),
+        *lists.metadata_text(constraint.metadata),
         *_person(constraint),
     )
 
@@ -103,8 +92,8 @@ def _cells(constraint: Constraint) -> tuple[str | None, ...]:
     return (
         category if category in CATEGORIES else f"category:{value_text(category)}",
         constraint.priority,
-        layer_cell(constraint.layer),
-        agent_cell(constraint.agent),
+        lists.layer_cell(constraint.layer),
+        lists.agent_cell(constraint.agent),
     )
 
 

@@ -15,17 +15,8 @@ from satchel.base.tokens import estimate
 from satchel.base.vocabulary import MAIN_RUN
 from satchel.find.kind import Kind
 from satchel.find.snippets import Snippet
+from satchel.interfaces.text import lists
 from satchel.interfaces.text.json import Fields, rest_fields
-from satchel.interfaces.text.lists import (
-    NO_AGENT,
-    Line,
-    When,
-    agent_cell,
-    head_text,
-    list_text,
-    note_lines,
-    single_lines,
-)
 from satchel.interfaces.text.parts import (
     citation_marks,
     content_lines,
@@ -39,7 +30,7 @@ from satchel.keep.finding import Explanation, Found, FoundPage
 
 _USUAL_KIND, _CHANGE = "entry", "file_change"
 USUAL_STATES = frozenset({"live", "active"})
-_BLANKS = (None, NO_AGENT, f"run:{MAIN_RUN}", "task:-", "loop:-", "file:-")
+_BLANKS = (None, lists.NO_AGENT, f"run:{MAIN_RUN}", "task:-", "loop:-", "file:-")
 _KIND_NAMES = frozenset(kind.name.lower() for kind in Kind)
 
 
@@ -53,7 +44,7 @@ def results_text(page: FoundPage) -> str:
             ref = first.setdefault((result.agent, description, result.created_at // 60_000), result.ref)
             text = f"same text as {ref}" if description and ref != result.ref else text
         lines.append(result_line(result, text))
-    return list_text("result", page, lines, _BLANKS, order="best first" if page.is_ranked else "newest first")
+    return lists.list_text("result", page, lines, _BLANKS, order="best first" if page.is_ranked else "newest first")
 
 
 def show_results(page: FoundPage) -> None:
@@ -63,14 +54,14 @@ def show_results(page: FoundPage) -> None:
     show_lines(page, "results", [result_line(result, _marked(result.snippet)) for result in page.results])
 
 
-def result_line(result: Found, text: str) -> Line:
+def result_line(result: Found, text: str) -> lists.Line:
     """Return the line of a result, with a text and the explanation of its score below."""
     explanation = result.explanation
-    return Line(
+    return lists.Line(
         start=result.ref,
         cells=(
             " ".join(kind_and_type(result)),
-            agent_cell(result.agent),
+            lists.agent_cell(result.agent),
             None if result.run_id in {None, MAIN_RUN} else f"run:{value_text(result.run_id)}",
             None if result.task_id is None else f"task:{value_text(result.task_id)}",
             None if result.loop_id is None else f"loop:{value_text(result.loop_id)}",
@@ -140,16 +131,7 @@ _SNIPPET_CHARS = 160
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """One item of a list, whatever its kind.
-
-    Attributes:
-        ref: the short id or the name.
-        kind: the name of the kind in a search.
-        what: the kind and type for readers.
-        text: the text.
-        moment: the time of creation, in milliseconds UTC.
-        snippet: the part of the text that matches a search, if there was one.
-    """
+    """One item of a list, whatever its kind."""
 
     ref: str
     kind: str
@@ -160,21 +142,23 @@ class Outline:
     snippet: str | None = None
 
 
-def outlines_text(page: Any, noun: str, detail: str, when: When | None = None) -> str:
+def outlines_text(page: Any, noun: str, detail: str, when: lists.When | None = None) -> str:
     """Render a page of any kind in titles or snippets."""
     outlines = [outline_of(one) for one in items_of(page)]
-    lines = [head_text(noun, page, len(outlines))]
+    lines = [lists.head_text(noun, page, len(outlines))]
     if detail == "titles":
         lines += [f"{value_text(one.ref)} {one.what} {_title(one)}".rstrip() for one in outlines]
     else:
         items = [
-            Line(value_text(one.ref), (one.what, agent_cell(one.agent)), (), one.moment, (), (f" {_snippet(one)}",))
+            lists.Line(
+                value_text(one.ref), (one.what, lists.agent_cell(one.agent)), (), one.moment, (), (f" {_snippet(one)}",)
+            )
             for one in outlines
         ]
         if when is None:
-            return list_text(noun, page, items, (None, NO_AGENT))
-        lines += [part for item in items for part in single_lines(item, when)]
-    return "\n".join([*lines, *note_lines(getattr(page, "notes", ()))])
+            return lists.list_text(noun, page, items, (None, lists.NO_AGENT))
+        lines += [part for item in items for part in lists.single_lines(item, when)]
+    return "\n".join([*lines, *lists.note_lines(getattr(page, "notes", ()))])
 
 
 def outlines_fields(page: Any, items: str, detail: str) -> Fields:
@@ -305,4 +289,3 @@ _OUTLINES: Mapping[str, Callable[[Any], Outline]] = {
     "ListedConversation": _conversation,
     "Claim": _claim,
 }
-"""Functions that make the outline of an item, by the name of its record."""

@@ -27,12 +27,7 @@ class _Row(NamedTuple):
 
 
 class _Section(NamedTuple):
-    """One section.
-
-    Attributes:
-        empty: the line that replaces an empty section.
-        more: the number of rows that were not read.
-    """
+    """One section."""
 
     title: str
     rows: tuple[_Row, ...]

@@ -8,14 +8,13 @@ claims and its last scratchpad follow below.
 from __future__ import annotations
 
 from satchel.base.clock import span_in_words
-from satchel.base.grouping import grouped
 from satchel.base.text import shortened
 from satchel.interfaces.text.lists import note_lines
 from satchel.interfaces.text.parts import quoted, value_text
 from satchel.keep.sessions.team import LastScratchpad, Team, TeamClaim, TeamSession
+from satchel.store.transaction import grouped
 
 _MAX_CHARS = 1_000
-"""The most of the next step and of the blockers that is shown."""
 
 _UID_CHARS = 8
 _REASON_CHARS = 40

@@ -1,4 +1,4 @@
-"""The log of corrections, for all kinds of items."""
+"""The log of corrections, for all kinds of items, and the results of corrections."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from satchel.base.errors import Conflict, NotFound, Refused
-from satchel.base.records import NamedTuple
+from satchel.base.records import NamedTuple, dataclass
 from satchel.base.text import shortened
 from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import KIND_OF, Kind
@@ -159,23 +159,27 @@ def replaced_note(kind: Kind, old: int | None) -> tuple[str, ...]:
 
 def check_replaceable(transaction: Transaction, project_id: int, item: tuple[Kind, int], by: Corrector) -> None:
     """Refuse to replace an item that does not exist, was replaced or retracted, or that only a person can replace."""
-    source = _REPLACEABLE[item[0]]
+    kind, number = item
+    critical = f"i.priority = {len(PRIORITIES)}" if kind is Kind.CONSTRAINT else "1 = 0"
     row = transaction.one(
-        f"SELECT a.name, {item[0].live}, {source.is_critical} FROM {item[0].table} i "
-        f"LEFT JOIN agents a ON a.id = {item[0].author} WHERE i.project_id = :project AND i.id = :id",
-        {"project": project_id, "id": item[1]},
+        f"SELECT a.name, {kind.live}, {critical} FROM {kind.table} i "
+        f"LEFT JOIN agents a ON a.id = {kind.author} WHERE i.project_id = :project AND i.id = :id",
+        {"project": project_id, "id": number},
     )
-    ref = item[0].ref(item[1])
+    ref = kind.ref(number)
     if row is None:
-        raise NotFound(f"there is no {source.name} {ref} in this project", source.remedy)
+        name, remedy = kind.name.lower(), f"Listing {kind.table} shows their ids"
+        if kind is Kind.ENTRY:
+            name, remedy = "note", "Leave supersedes out, or look for it with search"
+        raise NotFound(f"there is no {name} {ref} in this project", remedy)
     author, is_live, is_critical = row
     if not is_live:
         done = next((one for one in reversed(of_item(transaction, *item)) if one.action != CONFIRMED), None)
         if done is not None and done.heir is not None:
-            heir = item[0].ref(done.heir)
+            heir = kind.ref(done.heir)
             raise Conflict(
                 f"{ref} was replaced by {heir} already",
-                f"Read {heir}, and give supersedes={heir} if it is wrong{_quote(transaction, item[0], done.heir)}",
+                f"Read {heir}, and give supersedes={heir} if it is wrong{_quote(transaction, kind, done.heir)}",
             )
         raise Conflict(f"{ref} was retracted already", "Leave supersedes out")
     if not by.may_end(ref, author, is_critical=bool(is_critical)):
@@ -186,22 +190,7 @@ def check_replaceable(transaction: Transaction, project_id: int, item: tuple[Kin
         )
 
 
-class _Replaceable(NamedTuple):
-    name: str
-    remedy: str
-    is_critical: str = "1 = 0"
-
-
-_REPLACEABLE = {
-    kind: _Replaceable(kind.name.lower(), f"Listing {kind.table} shows their ids")
-    for kind in Kind
-    if kind.text is not None
-} | {
-    Kind.ENTRY: _Replaceable("note", "Leave supersedes out, or look for it with search"),
-    Kind.CONSTRAINT: _Replaceable(
-        "constraint", "Listing constraints shows their ids", f"i.priority = {len(PRIORITIES)}"
-    ),
-}
+_REPLACEABLE = [kind for kind in Kind if kind.text is not None]
 
 _DANGLING = " AND ".join(
     f"""
@@ -212,7 +201,6 @@ _DANGLING = " AND ".join(
     """
     for kind in _REPLACEABLE
 )
-_ENDED = f"c.action <> {CONFIRMED} AND c.undone_at IS NULL"
 
 
 def examine(transaction: Transaction) -> tuple[int, int, list[str]]:
@@ -224,7 +212,8 @@ def examine(transaction: Transaction) -> tuple[int, int, list[str]]:
         for kind in _REPLACEABLE
         for (number,) in transaction.all(
             f"SELECT DISTINCT i.id FROM corrections c JOIN {kind.table} i ON i.id = c.item_id "
-            f"WHERE c.item_kind = {kind.number} AND {_ENDED} AND {kind.live} ORDER BY i.id"
+            f"WHERE c.item_kind = {kind.number} AND c.action <> {CONFIRMED} AND c.undone_at IS NULL "
+            f"AND {kind.live} ORDER BY i.id"
         )
     ]
     return row[0], row[1], revived
@@ -320,3 +309,61 @@ def _is_taken_back(transaction: Transaction, project_id: int, change: Change) ->
     )
     revisions = [json.loads(details)["revision"] for (details,) in rows]
     return change.revision in revisions
+
+
+@dataclass(frozen=True, slots=True)
+class Retracted:
+    """Result of retracting an item.
+
+    Attributes:
+        text: the start of its text.
+        asked: the short id of the message that asks a person to retract it, or its author to change a decision.
+        already: how it had been replaced or retracted before, or None.
+        correction: the number of the correction, for undo, or None.
+    """
+
+    ref: str
+    kind: str
+    record: object
+    text: str
+    done: bool = True
+    asked: str | None = None
+    already: str | None = None
+    notes: tuple[str, ...] = ()
+    correction: int | None = None
+    asked_of: str = HUMAN
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """Result of confirming an item: all that confirmed it, and the number of the correction, for undo."""
+
+    ref: str
+    kind: str
+    by: tuple[str, ...]
+    text: str
+    notes: tuple[str, ...] = ()
+    correction: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The replacement or retraction of an item; ``number`` is that of the correction, for undo."""
+
+    number: int
+    action: str
+    heir: str | None
+    by: str | None
+    reason: str | None
+    ended_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """Result of an undo; ``heir`` is the replacement, which is retracted now."""
+
+    ref: str
+    kind: str
+    action: str
+    heir: str | None
+    text: str

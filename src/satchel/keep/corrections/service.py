@@ -12,8 +12,18 @@ from satchel.find.kind import Kind
 from satchel.keep import constraints, events, kept, pins, projects, replacing
 from satchel.keep.constraints import Constraint
 from satchel.keep.corrections import log
-from satchel.keep.corrections.log import CONFIRMED, RETRACTED, SUPERSEDED, Change, Correction, Corrector
-from satchel.keep.corrections.records import Confirmed, Ended, Retracted, Undone
+from satchel.keep.corrections.log import (
+    CONFIRMED,
+    RETRACTED,
+    SUPERSEDED,
+    Change,
+    Confirmed,
+    Correction,
+    Corrector,
+    Ended,
+    Retracted,
+    Undone,
+)
 from satchel.keep.decisions import state as decisions
 from satchel.keep.decisions.records import Decision
 from satchel.keep.decisions.service import Decisions

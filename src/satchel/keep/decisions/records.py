@@ -176,7 +176,7 @@ class DecisionHistory:
 
 @dataclass(frozen=True, slots=True)
 class ChangedDecision:
-    """A change of another agent's decision; see ``satchel.brief.decision_change_notice``.
+    """A change of another agent's decision; see ``satchel.brief.announcements``.
 
     Attributes:
         agent_id: the author of the replaced state.

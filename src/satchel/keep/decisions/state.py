@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from satchel.base.grouping import grouped
 from satchel.base.records import dataclass
 from satchel.base.vocabulary import number_of
 from satchel.keep.decisions.records import DEFAULT_VERSION, STATUSES, Value
 from satchel.keep.globs import globs_in
-from satchel.store.transaction import Row, Transaction, set_of
+from satchel.store.transaction import Row, Transaction, grouped, set_of
 
 ACTIVE, DEPRECATED, DRAFT = 1, 2, 3
 

@@ -152,7 +152,7 @@ class Documents:
             delete_states(transaction, project.id, compared.outdated)
             selection, left_out = _select(compared.proposals, refs)
             person = ensure_agent(transaction, project.id, work.person(), now)
-            deciding = _Deciding(work, transaction, project.id, now, person, documents)
+            deciding = _Deciding(work, transaction, project.id, now, *person, documents)
             selection = [
                 replace(one, text=texts.get(one.ref, one.text), kind=kinds.get(one.ref, one.kind)) for one in selection
             ]
@@ -189,28 +189,21 @@ def _select(proposals: Sequence[Proposal], refs: Sequence[str]) -> tuple[list[Pr
     return [*selection.values()], []
 
 
+@dataclass(frozen=True, slots=True)
 class _Deciding:
-    def __init__(
-        self,
-        workplace: Workplace,
-        transaction: Transaction,
-        project_id: int,
-        now: int,
-        person: tuple[int, str],
-        texts: Mapping[str, Text],
-    ) -> None:
-        self._workplace = workplace
-        self._transaction = transaction
-        self._project = project_id
-        self._now = now
-        self._number, self._person = person
-        self._texts = texts
+    workplace: Workplace
+    transaction: Transaction
+    project: int
+    now: int
+    number: int
+    person: str
+    texts: Mapping[str, Text]
 
     def accept(self, proposals: Sequence[Proposal]) -> Decided:
         notes: list[str] = []
         lines = [self._line(one, notes) for one in proposals]
-        taking = Taking(self._workplace, source=SOURCE, now=self._now, is_ordered=True, decided=True, is_accepted=True)
-        verdicts = taking.take(self._transaction, self._project, lines)
+        taking = Taking(self.workplace, source=SOURCE, now=self.now, is_ordered=True, decided=True, is_accepted=True)
+        verdicts = taking.take(self.transaction, self.project, lines)
         items: list[tuple[Proposal, str | None]] = []
         failed: list[tuple[str, str]] = []
         for one, verdict in zip(proposals, verdicts, strict=True):
@@ -224,9 +217,9 @@ class _Deciding:
             if one.why != REMOVED:
                 self._save(one, kind, number)
             elif kind is not Kind.DECISION:
-                by = Corrector(self._number, None, lambda _: True, self._now)
+                by = Corrector(self.number, None, lambda _: True, self.now)
                 reason = f"removed from {one.path}"
-                log.record(self._transaction, self._project, log.RETRACTED, (kind, number), by, reason=reason)
+                log.record(self.transaction, self.project, log.RETRACTED, (kind, number), by, reason=reason)
         return Decided(True, tuple(items), tuple(failed), (), tuple(dict.fromkeys(notes)))
 
     def reject(self, proposals: Sequence[Proposal]) -> Decided:
@@ -239,29 +232,28 @@ class _Deciding:
         return Decided(False, tuple((one, one.item) for one in proposals))
 
     def _save(self, proposal: Proposal, kind: Kind | None = None, number: int = 0) -> None:
-        text = self._texts[proposal.digest]
+        text = self.texts[proposal.digest]
         item = (0, 0, 0)
         if kind is not None:
-            row = self._transaction.one(f"SELECT seq FROM {kind.table} WHERE id = :id", {"id": number})
+            row = self.transaction.one(f"SELECT seq FROM {kind.table} WHERE id = :id", {"id": number})
             item = (kind.number, number, 0 if row is None else row[0])
         clients = proposal.clients if proposal.text == text.piece.text else None
         states = [
-            TextState(path, proposal.digest, line, clients, *item, self._number, self._now)
-            for path, line in text.places
+            TextState(path, proposal.digest, line, clients, *item, self.number, self.now) for path, line in text.places
         ]
-        save_states(self._transaction, self._project, states)
+        save_states(self.transaction, self.project, states)
 
     def _end_states(self, kind: int, number: int) -> None:
         # the item keeps no earlier text of a document
-        ended = [one for one in load_states(self._transaction, self._project) if (one.kind, one.item) == (kind, number)]
-        delete_states(self._transaction, self._project, ended)
+        ended = [one for one in load_states(self.transaction, self.project) if (one.kind, one.item) == (kind, number)]
+        delete_states(self.transaction, self.project, ended)
 
     def _line(self, proposal: Proposal, notes: list[str]) -> Line:
-        at = iso(self._now)
+        at = iso(self.now)
         line: Line = {}
         if proposal.item is not None:
             kind, number = read_ref(proposal.item)
-            line = lines_of(self._transaction, self._project, kind.name.lower(), [number])[number]
+            line = lines_of(self.transaction, self.project, kind.name.lower(), [number])[number]
             line.pop("id", None)
         if proposal.why == REMOVED:
             return line | self._ending(proposal, line["uid"])
@@ -269,7 +261,7 @@ class _Deciding:
         notes += [f"{proposal.ref}: {note}" for note in cleaned.notes]
         text = cleaned.text.strip()
         kind_name = KIND_OF[proposal.kind].name.lower()
-        common: Line = {"kind": kind_name, "agent": self._person}
+        common: Line = {"kind": kind_name, "agent": self.person}
         if not line:
             common |= {"uid": self._new_uid(proposal, kind_name), "created_at": at}
         if proposal.kind == NOTE:
@@ -286,17 +278,17 @@ class _Deciding:
         return usual | line | common | {"text": text, "created_at": at}
 
     def _ending(self, proposal: Proposal, uid: str) -> Line:
-        at = iso(self._now)
+        at = iso(self.now)
         if proposal.kind == RULE:
             reason = f"removed from {proposal.path}"
-            return {"status": "inactive", "reason": reason, "deactivated_by": self._person, "deactivated_at": at}
+            return {"status": "inactive", "reason": reason, "deactivated_by": self.person, "deactivated_at": at}
         return {"status": "deprecated", "updated_at": at} if proposal.kind == DECISION else {"superseded_by": uid}
 
     def _new_uid(self, proposal: Proposal, kind: str) -> str:
         # the same in every clone, unless an item that began as this text says something else by now
         uid = identity(SOURCE, kind, proposal.digest)
         table = KIND_OF[proposal.kind].table
-        values = {"project": self._project, "uid": uid}
-        if self._transaction.one(f"SELECT 1 FROM {table} WHERE project_id = :project AND uid = :uid", values):
+        values = {"project": self.project, "uid": uid}
+        if self.transaction.one(f"SELECT 1 FROM {table} WHERE project_id = :project AND uid = :uid", values):
             uid = os.urandom(16)
         return uid.hex()

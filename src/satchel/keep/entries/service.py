@@ -81,14 +81,8 @@ class Entries:
         with projects.writing(work) as (transaction, project, now):
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
             actor = acting(transaction, work, project.id, agent, now, task_id=_last_task(prepared))
-            writer = Writer(
-                project.id,
-                run.id,
-                actor.number,
-                now,
-                actor.session,
-                persons_gate(transaction, work, project.id, agent, now),
-            )
+            passes = persons_gate(transaction, work, project.id, agent, now)
+            writer = Writer(project.id, run.id, actor.number, now, actor.session, passes)
             transaction.expect(context=len(prepared), documents=len(prepared))
             if matches.project_id != project.id:
                 matches = repeats.NO_MATCHES  # another process replaced the project
@@ -106,8 +100,9 @@ class Entries:
             places = [place for place in range(len(prepared)) if place not in delivered and place not in repeated.first]
             fresh = [prepared[place] for place in places]
             written = updates.insert(transaction, writer, fresh, [repeated.keys[place] for place in places])
+            follow = self._after_write or (lambda *_: ())
             followed = {
-                number: self._follow(transaction, writer, number, entry)
+                number: follow(transaction, writer, number, entry)
                 for (number, _, _), entry in zip(written, fresh, strict=True)
             }
             repeats.record_bands(transaction, project.id, matches, reached)
@@ -168,9 +163,6 @@ class Entries:
         with projects.reading(self._workplace) as (transaction, project):
             run = runs.choose(transaction, self._workplace, project.id, run_id)
             return load_state(transaction, project.id, run)
-
-    def _follow(self, transaction: Transaction, writer: Writer, number: int, entry: Prepared) -> tuple[str, ...]:
-        return () if self._after_write is None else self._after_write(transaction, writer, number, entry)
 
     def _prepare(self, entry: NewEntry, place: int, count: int, cite: Cite) -> Prepared:
         from satchel.keep.entries import updates

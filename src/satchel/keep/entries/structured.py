@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache, wraps
 
 from satchel.base.errors import InvalidInput, unknown_name
-from satchel.base.records import dataclass
+from satchel.base.records import dataclass, field_names
 from satchel.base.text import shortened
 from satchel.base.vocabulary import PRIORITIES
 from satchel.keep.texts import check_json, json_texts, parse_json
@@ -149,26 +149,29 @@ def parse_object(entry_type: str, content: object) -> dict[str, object]:
     return checked
 
 
-def check_issue_type(content: str) -> None:
-    # stored ones may have others
-    issue_type = review_issue(content).issue_type
-    if issue_type is not None and issue_type not in ISSUE_TYPES:
+_PLAIN_FIELDS = {"scratchpad": "summary", "bug": "description"}
+"""The field that a plain text becomes."""
+
+
+def as_object(entry_type: str, content: str | Mapping[str, object]) -> str | Mapping[str, object]:
+    is_plain = isinstance(content, str) and content.strip() and not content.lstrip().startswith("{")
+    return {_PLAIN_FIELDS[entry_type]: content} if is_plain and entry_type in _PLAIN_FIELDS else content
+
+
+def check_new(entry_type: str, content: str) -> tuple[str, ...]:
+    """Check values of a new entry that stored ones may have, and return a note for its writer."""
+    fields = parse_object(entry_type, content)
+    severity, issue_type = fields.get("severity"), fields.get("issue_type")
+    if entry_type == "bug" and severity is not None and severity not in PRIORITIES:
+        raise unknown_name("severity", severity, PRIORITIES)
+    if entry_type == "review_issue" and issue_type is not None and issue_type not in ISSUE_TYPES:
         raise InvalidInput(
-            f"issue_type of a review_issue cannot be {shortened(issue_type, 40)!r}",
+            f"issue_type of a review_issue cannot be {shortened(str(issue_type), 40)!r}",
             f"Give one of {', '.join(ISSUE_TYPES)}, or leave it out",
         )
-
-
-def check_severity(content: str) -> None:
-    # stored ones may have others
-    severity = parse_object("bug", content).get("severity")
-    if severity is not None and severity not in PRIORITIES:
-        raise unknown_name("severity", severity, PRIORITIES)
-
-
-def as_object(content: str | Mapping[str, object], field: str) -> str | Mapping[str, object]:
-    is_plain = isinstance(content, str) and content.strip() and not content.lstrip().startswith("{")
-    return {field: content} if is_plain else content
+    # without a text in the fields shown to later attempts
+    is_hidden = entry_type == "scratchpad" and not is_plan(content) and scratchpad(content) == Scratchpad()
+    return (_HIDDEN,) if is_hidden else ()
 
 
 def plain_attempts(content: str) -> tuple[str, ...]:
@@ -182,11 +185,6 @@ def plain_attempts(content: str) -> tuple[str, ...]:
         listed = None
     is_list = isinstance(listed, list) and all(isinstance(text, str) for text in listed)
     return tuple(listed) if is_list else (fields["summary"],)
-
-
-def hidden_note(content: str) -> tuple[str, ...]:
-    """Return a note if a stored scratchpad has no text in the fields shown to later attempts."""
-    return () if is_plan(content) or scratchpad(content) != Scratchpad() else (_HIDDEN,)
 
 
 def searchable_text(content: str) -> str:
@@ -222,57 +220,28 @@ def _remembering(read: Callable[[str], Record]) -> Callable[[str], Record]:
     return reader
 
 
+def _record(make: Callable[..., Record], entry_type: str, content: str) -> Record:
+    fields = parse_object(entry_type, content)
+    values = {name: fields[name] for name in field_names(make) or () if name in fields}
+    return make(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+
+
 def review_issue(content: str) -> ReviewIssue:
-    fields = parse_object("review_issue", content)
-    return ReviewIssue(
-        description=str(fields["description"]),
-        issue_type=_text(fields, "issue_type"),
-        suggestion=_text(fields, "suggestion"),
-    )
+    return _record(ReviewIssue, "review_issue", content)
 
 
 @_remembering
 def review_verdict(content: str) -> ReviewVerdict:
-    fields = parse_object("review_verdict", content)
-    intent = fields.get("intent_satisfied")
-    return ReviewVerdict(bool(fields["passed"]), _text(fields, "summary"), None if intent is None else bool(intent))
+    return _record(ReviewVerdict, "review_verdict", content)
 
 
 @_remembering
 def scratchpad(content: str) -> Scratchpad:
-    fields = parse_object("scratchpad", content)
-    done, iteration = fields.get("done"), fields.get("iteration")
-    return Scratchpad(
-        iteration=iteration if isinstance(iteration, int) else None,
-        done=None if done is None else bool(done),
-        test_status=_text(fields, "test_status"),
-        next_step=_text(fields, "next_step"),
-        blockers=_list(fields, "blockers"),
-        attempted=_list(fields, "attempted"),
-    )
+    return _record(Scratchpad, "scratchpad", content)
 
 
 def codebase_analysis(content: str) -> CodebaseAnalysis:
-    fields = parse_object("codebase_analysis", content)
-    return CodebaseAnalysis(
-        summary=str(fields["summary"]),
-        project_type=_text(fields, "project_type"),
-        tech_stack=_list(fields, "tech_stack"),
-        directory_structure=_text(fields, "directory_structure"),
-        existing_features=_list(fields, "existing_features"),
-        entry_points=_list(fields, "entry_points"),
-        patterns=_list(fields, "patterns"),
-    )
-
-
-def _text(fields: Mapping[str, object], name: str) -> str | None:
-    value = fields.get(name)
-    return None if value is None else str(value)
-
-
-def _list(fields: Mapping[str, object], name: str) -> tuple[str, ...]:
-    value = fields.get(name)
-    return tuple(map(str, value)) if isinstance(value, list) else ()
+    return _record(CodebaseAnalysis, "codebase_analysis", content)
 
 
 def _parse_json(entry_type: str, text: str) -> object:

@@ -31,20 +31,14 @@ Cite = Callable[[str, int | None, int | None], "Cited | None"]
 
 def prepare(entry: records.NewEntry, workplace: Workplace, cite: Cite) -> records.Prepared:
     number = records.type_number(entry.type)
-    raw = entry.content
-    if number in {records.SCRATCHPAD, records.BUG}:
-        from satchel.keep.entries import structured  # as in storable_content
+    if entry.type in records.STRUCTURED_TYPES:
+        from satchel.keep.entries import structured  # imported here: only objects need it
 
-        raw = structured.as_object(raw, "summary" if number == records.SCRATCHPAD else "description")
-    content, notes = storable_content(entry.type, raw, workplace.max_content_bytes)
-    if number == records.SCRATCHPAD:
-        notes += structured.hidden_note(content)
-    elif number == records.BUG:
-        structured.check_severity(content)
-    elif number == records.REVIEW_ISSUE:
-        from satchel.keep.entries import structured
-
-        structured.check_issue_type(content)
+        raw = structured.as_object(entry.type, entry.content)
+        content, notes = storable_content(entry.type, raw, workplace.max_content_bytes)
+        notes += structured.check_new(entry.type, content)
+    else:
+        content, notes = storable_content(entry.type, entry.content, workplace.max_content_bytes)
     file, line, last = None, entry.line, None
     if entry.file is not None:
         file, named_line, last = check_lines(entry.file, workplace.files_root, "file")
@@ -74,7 +68,7 @@ def storable_content(entry_type: str, content: object, limit: int) -> tuple[str,
         check_size(content, limit)
     notes: tuple[str, ...]
     if entry_type in records.STRUCTURED_TYPES:
-        from satchel.keep.entries import structured  # imported here: only objects need it
+        from satchel.keep.entries import structured
 
         fields = structured.parse_object(entry_type, content)
         if not isinstance(content, str):

@@ -27,8 +27,8 @@ MAX_RECENT = 5
 NO_DISK = "the server cannot see your disk, so unrecorded edits are not reported"
 """Note for callers over HTTP."""
 
+# Tolerance for a disk whose clock runs ahead, as on another machine.
 _AHEAD_MS = 60_000
-"""Tolerance for a disk whose clock runs ahead, as on another machine."""
 
 
 def check(work: Workplace, wanted: Sequence[Place] | None, window: int, agent: str | None) -> FilesChecked:

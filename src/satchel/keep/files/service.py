@@ -57,7 +57,7 @@ MAX_REASON_CHARS = 300
 if TYPE_CHECKING:
     from satchel.keep.common_filters import CommonFilters
     from satchel.keep.files.claims import Lease
-    from satchel.keep.files.queries import ChangeFilters
+    from satchel.keep.files.kind import ChangeFilters
 
 
 AfterChange = Callable[[Transaction, int, Actor, FileChange], tuple[str, ...]]
@@ -166,7 +166,7 @@ class Files(Service):
         """
         # imported here: writers do not need lists
         from satchel.keep import lists
-        from satchel.keep.files.queries import LISTING
+        from satchel.keep.files.kind import LISTING
 
         return lists.find(self._workplace, LISTING, FileChangePage, filters)
 
@@ -236,10 +236,7 @@ class Files(Service):
             return claimed
         try:
             if wait_seconds:
-                # imported here: most claims do not wait
-                from satchel.keep.files import waiting
-
-                claimed = waiting.claim(work, self._seats, request, wait_seconds)
+                claimed = claiming.wait_for_claim(work, self._seats, request, wait_seconds)
             else:
                 with work.engine.write() as transaction:
                     claimed = claiming.try_claim(transaction, work, request)

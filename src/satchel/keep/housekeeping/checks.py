@@ -52,7 +52,7 @@ def examine(engine: Engine, warnings: tuple[str, ...], further: tuple[Examinatio
         yield Check("configuration", "warning", "; ".join(warnings))
     else:
         yield Check("configuration", "ok", "every value is valid")
-    place = _guarded("place", _check_place, engine)
+    place = _guarded("place", lambda engine: Check(*engine.upkeep.check_place()), engine)
     yield place
     if place.status == "failed" or not engine.exists():
         return
@@ -100,10 +100,6 @@ def _listed(problems: list[str]) -> str:
 def _row_name(table: str, key: str) -> str:
     kind = _KIND_OF_TABLE.get(table)
     return f"{kind.ref(int(key))}" if kind is not None and key.isdigit() else f"row {key} of {table}"
-
-
-def _check_place(engine: Engine) -> Check:
-    return Check(*engine.upkeep.check_place())
 
 
 def _check_version(engine: Engine) -> Check:
@@ -238,15 +234,13 @@ def _check_texts(engine: Engine) -> Check:
 def index_problems(transaction: Transaction, *, is_sample: bool = False) -> list[str]:
     """Return the differences between index, documents and tables, by number and by text, of all or of a sample."""
     problems = [*index_of(transaction).problems(), *documents.count_problems(transaction)]
+    indexed = "SELECT item_id FROM documents WHERE kind = :kind"
     for kind, thing in KINDS.items():
-        for text, sql in (
-            ("not in the documents", f"SELECT count(*) FROM ({_indexed_kinds(kind)}) AS k WHERE id NOT IN ({_ITEMS})"),
-            (
-                "in the documents but gone",
-                f"SELECT count(*) FROM ({_ITEMS}) AS d WHERE item_id NOT IN ({_indexed_kinds(kind)})",
-            ),
+        for text, source in (
+            ("not in the documents", f"{kind.table} WHERE id NOT IN ({indexed})"),
+            ("in the documents but gone", f"({indexed}) AS d WHERE item_id NOT IN (SELECT id FROM {kind.table})"),
         ):
-            row = transaction.one(sql, {"kind": kind.number})
+            row = transaction.one(f"SELECT count(*) FROM {source}", {"kind": kind.number})
             if row and row[0]:
                 problems.append(f"{row[0]} items of kind {thing.name} are {text}")
     return problems + (_sample_problems(transaction) if is_sample else _text_problems(transaction))
@@ -274,12 +268,15 @@ def _text_problems(transaction: Transaction) -> list[str]:
 
 def _sample_problems(transaction: Transaction) -> list[str]:
     index = index_of(transaction)
+    row = transaction.one("SELECT max(id) FROM documents")
+    highest = int(row[0] or 0) if row else 0
+    values = {"step": max(1, highest // _SAMPLE), "newest": highest - _SAMPLE // 2, "most": 2 * _SAMPLE}
     problems: list[str] = []
     for kind, thing in KINDS.items():
         sample = transaction.all(
             "SELECT id, item_id, project_id FROM documents "
             "WHERE kind = :kind AND (id % :step = 0 OR id > :newest) LIMIT :most",
-            _sample(transaction, kind),
+            {**values, "kind": kind.number},
         )
         texts = kept.texts(thing, transaction, [item for _, item, _ in sample])
         wrong = [
@@ -290,24 +287,6 @@ def _sample_problems(transaction: Transaction) -> list[str]:
         if wrong:
             problems.append(f"{len(wrong)} of {len(sample)} sampled texts are not what the index holds")
     return problems
-
-
-def _indexed_kinds(kind: Kind) -> str:
-    return f"SELECT id FROM {kind.table}"
-
-
-_ITEMS = "SELECT item_id FROM documents WHERE kind = :kind"
-
-
-def _sample(transaction: Transaction, kind: Kind) -> dict[str, object]:
-    row = transaction.one("SELECT max(id) FROM documents")
-    highest = int(row[0] or 0) if row else 0
-    return {
-        "kind": kind.number,
-        "step": max(1, highest // _SAMPLE),
-        "newest": highest - _SAMPLE // 2,
-        "most": 2 * _SAMPLE,
-    }
 
 
 _JUNCTIONS = {"tags": ("decision_tags", "tag_id", 2), "scopes": ("decision_scopes", "scope_id", 3)}

@@ -52,18 +52,18 @@ class Cleared:
 
 @dataclass(frozen=True, slots=True)
 class _Old:
-    kind: Kind
-    declaration: ItemKind[Any]
+    declaration: ItemKind[Any]  # loaded beforehand, since after a commit nothing may fail
     where: str
     values: Mapping[str, object]
 
     def count(self, transaction: Transaction) -> int:
-        row = transaction.one(f"SELECT count(*) FROM {self.kind.table} t WHERE {self.where}", self.values)
+        row = transaction.one(f"SELECT count(*) FROM {self.declaration.table} t WHERE {self.where}", self.values)
         return int(row[0]) if row else 0
 
     def numbers(self, transaction: Transaction, after: int) -> list[int]:
         rows = transaction.all(
-            f"SELECT id FROM {self.kind.table} t WHERE {self.where} AND t.id > :after ORDER BY t.id LIMIT {_PER_STEP}",
+            f"SELECT id FROM {self.declaration.table} t "
+            f"WHERE {self.where} AND t.id > :after ORDER BY t.id LIMIT {_PER_STEP}",
             {**self.values, "after": after},
         )
         return [row[0] for row in rows]
@@ -105,24 +105,23 @@ def clear(
         patterns = _old(Kind.ERROR_PATTERN, None, project.id, now)
         unused_since = _before(workplace, None if conversations_days is None else conversations_days * DAY_HOURS, now)
         threads = past_conversations.count_old(transaction, project.id, unused_since, now)
-        old_counts = messages.count(transaction), changes.count(transaction), patterns.count(transaction)
+        olds = (messages, changes, patterns)
+        counts = [old.count(transaction) for old in olds]
         claims = transaction.all(f"SELECT id {_CLAIMS}", values)
     if dry_run:
-        return Cleared(old_counts[0], old_counts[1], len(claims), old_counts[2], threads, done=False)
+        return Cleared(counts[0], counts[1], len(claims), counts[2], threads, done=False)
     with engine.write() as transaction:
         released = transaction.execute(f"DELETE {_CLAIMS}", values)
+    deleted: list[int] = []
 
-    def report(deleted: int) -> None:
+    def report(more: int) -> None:
         if progress is not None:
-            progress(deleted, max(deleted, sum(old_counts) + threads))
+            progress(sum(deleted) + more, max(sum(deleted) + more, sum(counts) + threads))
 
-    messages_deleted = _remove(engine, project.id, messages, report)
-    changed = _remove(engine, project.id, changes, lambda deleted: report(messages_deleted + deleted))
-    over = _remove(engine, project.id, patterns, lambda deleted: report(messages_deleted + changed + deleted))
-    ended = _remove_conversations(
-        workplace, project.id, unused_since, now, lambda deleted: report(messages_deleted + changed + over + deleted)
-    )
-    return Cleared(messages_deleted, changed, released, over, ended, done=True)
+    for old in olds:
+        deleted += [_remove(engine, project.id, old, report)]
+    ended = _remove_conversations(workplace, project.id, unused_since, now, report)
+    return Cleared(deleted[0], deleted[1], released, deleted[2], ended, done=True)
 
 
 def _remove(engine: Engine, project_id: int, old: _Old, report: Callable[[int], None]) -> int:
@@ -155,7 +154,7 @@ def _remove_conversations(
 def _old(kind: Kind, before: int | None, project_id: int, now: int) -> _Old:
     condition = "t.expires_at <= :now" if before is None else "t.created_at <= :before"
     values = {"project": project_id, "before": before, "now": now}
-    return _Old(kind, KINDS[kind], f"t.project_id = :project AND {condition}", values)
+    return _Old(KINDS[kind], f"t.project_id = :project AND {condition}", values)
 
 
 def _before(workplace: Workplace, hours: int | None, now: int) -> int | None:

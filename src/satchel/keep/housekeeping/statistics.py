@@ -70,10 +70,6 @@ class Statistics:
     def total_entries(self) -> int:
         return sum(count for _, count in self.entries)
 
-    @property
-    def total_decisions(self) -> int:
-        return sum(count for _, count in self.decisions)
-
 
 # loaded here: `satchel init` counts after its commit
 _ENTRY_TYPES = KINDS[Kind.ENTRY].types

@@ -19,11 +19,7 @@ MESSAGE = "SELECT 1 FROM agent_messages WHERE project_id = :project AND expires_
 
 
 def is_any_alive(rows: Rows, project_id: int, now: int) -> bool:
-    """Whether the project has a message that has not expired.
-
-    Args:
-        now: milliseconds UTC.
-    """
+    """Whether the project has a message that has not expired."""
     return rows.one(f"{MESSAGE} LIMIT 1", {"project": project_id, "now": now}) is not None
 
 
@@ -32,10 +28,6 @@ def counts(rows: Rows, project_id: int, agent_id: int, now: int) -> tuple[int, i
 
     What it has read is counted in the reads alone, so that no message is looked up: neither for a reader of everything
     nor for one of nothing.
-
-    Args:
-        agent_id: -1 for a name that no agent has.
-        now: milliseconds UTC.
     """
     row = rows.one(
         f"""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Unpack
 
@@ -14,7 +15,7 @@ from satchel.base.text import fold
 from satchel.base.vocabulary import HUMAN, priority_number
 from satchel.find.kind import Kind
 from satchel.keep import expiry, names, projects, waits
-from satchel.keep.messages import queries, updates, visibility, waiting
+from satchel.keep.messages import queries, updates, visibility
 from satchel.keep.messages.records import MarkedRead, Message, MessagePage
 from satchel.keep.messages.updates import Draft, Unread
 from satchel.keep.messages.visibility import Reader
@@ -22,6 +23,7 @@ from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import acting_named, agents_of_client, is_unnamed, reader_name, silent_sessions
 from satchel.keep.sessions.caller import COMMAND
 from satchel.keep.texts import check_content
+from satchel.keep.waits import POLL_SECONDS
 from satchel.store.transaction import Transaction, set_of
 
 if TYPE_CHECKING:
@@ -33,8 +35,8 @@ EVERYONE = "all"
 
 MAX_MARKED = 500
 _MAX_ANSWER_MINUTES = 7 * 24 * 60
+# An agent that was not heard of for so long is silent.
 _SILENT_MS = 30 * 60_000
-"""An agent that was not heard of for so long is silent."""
 
 
 class Messages(Service):
@@ -145,7 +147,7 @@ class Messages(Service):
             name = self._name_of_session()
         if wait_seconds:
             filters["unread"] = True
-        has_come = waiting.wait(self._workplace, self._seats, name, wait_seconds) if wait_seconds else True
+        has_come = _wait_for_message(self._workplace, self._seats, name, wait_seconds) if wait_seconds else True
         page = lists.find(self._workplace, queries.LISTING, MessagePage, filters, agent=name)
         if has_come:
             return page
@@ -356,3 +358,27 @@ def _addressee(
         raise Unconfirmed(f"nobody is called {name!r} here", f"Did you mean {near!r}? Nothing was sent")
     hint = f"; did you mean {near!r}?" if near else queries.others_hint(transaction, project_id, sender)
     return number, (f"nobody of that name is here yet; it waits for them{hint}",)
+
+
+def _wait_for_message(work: Workplace, seats: threading.Semaphore, name: str, seconds: int) -> bool:
+    # ``seats`` limits the waiting calls of the connection.
+    if not seats.acquire(blocking=False):
+        raise Conflict("too many calls of this connection wait for messages already", "Leave wait_seconds out")
+    try:
+        deadline = time.monotonic() + seconds
+        with work.engine.watch() as is_changed:
+            while not _has_unread(work, name):
+                while not is_changed():
+                    remaining = deadline - time.monotonic()
+                    if remaining <= 0:
+                        return False
+                    time.sleep(min(POLL_SECONDS, remaining))
+        return True
+    finally:
+        seats.release()
+
+
+def _has_unread(work: Workplace, name: str) -> bool:
+    with projects.reading(work) as (transaction, project):
+        reader, _ = visibility.find_reader(transaction, project.id, name, work.clock())
+        return visibility.count(transaction, reader).unread > 0

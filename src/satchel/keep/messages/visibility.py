@@ -113,12 +113,7 @@ def count(transaction: Transaction, reader: Reader) -> Counts:
 def unread_by_sender(
     transaction: Transaction, reader: Reader, seen: str, values: Mapping[str, object], most: int
 ) -> list[tuple[str | None, int, int]]:
-    """Return who sent what a reader has neither read nor been shown: the sender, how many, and how many are critical.
-
-    Args:
-        seen: the condition that a message ``m`` was shown to the reader otherwise, and ``values`` its parameters.
-        most: how many messages are looked at, the newest to the reader alone and the newest to all.
-    """
+    """Return who sent what a reader has neither read nor been shown, with how many, and how many are critical."""
     if not count(transaction, reader).unread:
         return []
     newest = " UNION ALL ".join(
@@ -140,12 +135,7 @@ def unread_by_sender(
 def newest_unseen(
     transaction: Transaction, reader: Reader, seen: str, values: Mapping[str, object], most: int
 ) -> list[tuple[int, int, str | None, str]]:
-    """Return what a reader has neither read nor been shown, the newest first: number, seq, sender and text.
-
-    Args:
-        seen: as for :func:`unread_by_sender`, with ``values``.
-        most: how many at most.
-    """
+    """Return what a reader has neither read nor been shown, the newest first: number, seq, sender and text."""
     either = " UNION ALL ".join(
         f"""
         SELECT * FROM (SELECT m.id, m.seq, m.from_agent_id AS sender, m.message, m.created_at FROM agent_messages m
@@ -164,11 +154,7 @@ def newest_unseen(
 
 
 def find_unread(transaction: Transaction, reader: Reader, numbers: Sequence[int] | None) -> dict[int, Unread | None]:
-    """Return what a reader can see of its inbox, by number: how to mark it, or None for what it has read.
-
-    Args:
-        numbers: only these; None takes all that is unread.
-    """
+    """Return what a reader can see of its inbox, by number: how to mark it, or None for what it has read."""
     # a caller that only counts leaves updates alone
     from satchel.keep.messages.updates import Unread
 

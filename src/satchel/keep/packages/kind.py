@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, Refused
-from satchel.base.grouping import grouped
 from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find import documents
@@ -27,7 +26,7 @@ from satchel.keep.packages.records import (
     type_number,
 )
 from satchel.keep.runs import RunChoice
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, grouped, set_of
 
 if TYPE_CHECKING:
     from satchel.keep.moving.reading import Reading

@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 
 from satchel.base.errors import NotFound
-from satchel.base.grouping import grouped
 from satchel.base.records import replace
 from satchel.base.text import fold
 from satchel.find import documents
@@ -33,7 +32,7 @@ from satchel.keep.patterns.records import (
     solutions_of,
 )
 from satchel.keep.texts import Storable
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, grouped, set_of
 
 
 def index(transaction: Transaction, number: int, *, is_new: bool) -> None:

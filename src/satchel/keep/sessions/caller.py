@@ -46,6 +46,8 @@ class Caller:
 
     def __init__(self, kind: str, environ: Mapping[str, str], programs: Sequence[str] | None = None) -> None:
         self.kind = kind
+        self.is_server, self.is_hook = kind == SERVER, kind == HOOK
+        self.is_library, self.is_remote = kind == LIBRARY, kind == REMOTE
         self.environ = environ
         self._programs = programs
         self._hosts: tuple[Host, ...] | None = None
@@ -58,9 +60,7 @@ class Caller:
         self._client_session_id: str | None = None
         self._uid: bytes | None = None
         self._seen_at: int | None = None
-        self._has_searched = False
-        self._is_settled = False
-        self._is_ambiguous = False
+        self._has_searched = self._is_settled = self._is_ambiguous = False
         self._warnings_shown = 0
 
     @classmethod
@@ -106,22 +106,6 @@ class Caller:
                     self._uid = None  # one server may serve several conversations of its client
                 self._client_session_id = identity
                 self._is_settled = False
-
-    @property
-    def is_server(self) -> bool:
-        return self.kind == SERVER
-
-    @property
-    def is_hook(self) -> bool:
-        return self.kind == HOOK
-
-    @property
-    def is_library(self) -> bool:
-        return self.kind == LIBRARY
-
-    @property
-    def is_remote(self) -> bool:
-        return self.kind == REMOTE
 
     @property
     def host_id(self) -> str | None:

@@ -72,10 +72,12 @@ def client_named(name: str | None) -> Client | None:
 
 
 def editor_named(environ: Mapping[str, str]) -> str | None:
-    return next(
-        (name for variable, names in _EDITORS for name in names if environ.get(variable, "").lower().startswith(name)),
-        None,
-    )
+    for variable, names in _EDITORS:
+        value = environ.get(variable, "").lower()
+        for name in names:
+            if value.startswith(name):
+                return name
+    return None
 
 
 def only_looks(kind: str | None) -> bool:
@@ -142,11 +144,11 @@ class State(NamedTuple):
     client: str | None
     agent: int | None
     is_chosen: bool
-    unnamed: int | None
-    run: int | None
-    task_id: str | None
-    window: int
-    seen_at: int
+    unnamed: int | None = None
+    run: int | None = None
+    task_id: str | None = None
+    window: int = 1
+    seen_at: int = 0
     ended_at: int | None = None
 
     @property

@@ -67,9 +67,10 @@ def is_gone(session: SessionRow, now: int) -> bool:
 
 def find(transaction: Transaction, project_id: int, caller: Caller) -> tuple[SessionRow | None, str | None]:
     if caller.is_remote:
-        return _of_request(transaction, project_id, caller), None
-    variable = caller.environ.get(VARIABLE)
-    by_variable = _by_uid(transaction, project_id, variable) if variable else None
+        identity = caller.host_id
+        same = [] if identity is None else by_host_id(transaction, project_id, OF_TOKENS, identity)
+        return next(iter(same), None), None
+    by_variable = _by_variable(transaction, project_id, caller)
     if caller.is_library:
         return by_variable, None
     if caller.is_server:
@@ -114,21 +115,13 @@ def sessions_before(transaction: Transaction, session: int | None) -> tuple[int,
     return tuple(row[0] for row in rows)
 
 
-def _by_uid(transaction: Transaction, project_id: int, uid: str) -> SessionRow | None:
+def _by_variable(transaction: Transaction, project_id: int, caller: Caller) -> SessionRow | None:
     try:
-        number = bytes.fromhex(uid)
+        uid = bytes.fromhex(caller.environ.get(VARIABLE, ""))
     except ValueError:
         return None
-    return next(
-        iter(load(transaction, "s.uid = :uid AND s.project_id = :project", {"uid": number, "project": project_id})),
-        None,
-    )
-
-
-def _of_request(transaction: Transaction, project_id: int, caller: Caller) -> SessionRow | None:
-    if caller.host_id is None:
-        return None
-    return next(iter(by_host_id(transaction, project_id, OF_TOKENS, caller.host_id)), None)
+    where = "s.uid = :uid AND s.project_id = :project"
+    return next(iter(load(transaction, where, {"uid": uid, "project": project_id})), None) if uid else None
 
 
 def _of_server(
@@ -177,8 +170,7 @@ def _of_hook(
 def find_named(transaction: Transaction, project_id: int, caller: Caller) -> State | None:
     # an unknown id names no session, whatever runs in the client's process
     if caller.host_id is None:
-        variable = caller.environ.get(VARIABLE)
-        session = _by_uid(transaction, project_id, variable) if variable else None
+        session = _by_variable(transaction, project_id, caller)
     else:
         same = _by_own_id(transaction, project_id, caller)
         session = _in_process(same, client_process(caller)) or _resumable(same)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput
-from satchel.base.grouping import grouped
 from satchel.base.records import NamedTuple, dataclass
 from satchel.find.kind import Kind
 from satchel.keep.entries import structured
@@ -18,7 +17,7 @@ from satchel.keep.names import PERSONS
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.joining import SessionRow
 from satchel.keep.sessions.presence import LISTED_DAYS, MAX_CHECKED
-from satchel.store.transaction import Asking, Transaction, both, set_of
+from satchel.store.transaction import Asking, Transaction, both, grouped, set_of
 
 if TYPE_CHECKING:
     from satchel.keep.common_filters import Chosen

@@ -38,21 +38,21 @@ HEARD_MS = 3_600_000
 
 def start(transaction: Transaction, workplace: Workplace, project_id: int, caller: Caller, now: int) -> State:
     client = caller.own_client
+    client_name = None if client is None else client.name
     identity = caller.host_id if client is caller.client else host_id(client, caller.environ)
     is_remote = caller.is_remote
     branch, commit = (None, None) if is_remote else read_head(workplace.files_root)
     name = check_agent(workplace, None)
     agent = None if name is None else ensure_agent(transaction, project_id, name, now, acts=False)[0]
-    before = None
-    if not is_remote:  # a remote client continues a session by its id
-        before = _predecessor(transaction, workplace, project_id, None if client is None else client.name, agent, now)
+    # a remote client continues a session by its id
+    before = None if is_remote else _predecessor(transaction, workplace, project_id, client_name, agent, now)
     uid = os.urandom(16)
     number = transaction.add(
         "sessions",
         {
             "uid": uid,
             "project_id": project_id,
-            "client": None if client is None else client.name,
+            "client": client_name,
             "version": caller.version,
             "agent_id": agent,
             "is_chosen": int(agent is not None),
@@ -65,21 +65,10 @@ def start(transaction: Transaction, workplace: Workplace, project_id: int, calle
             "created_at": now,
         },
     )
-    id_source = OF_TOKENS if is_remote else None if client is None else client.name
+    id_source = OF_TOKENS if is_remote else client_name
     if id_source is not None and identity is not None:
         add_host_id(transaction, number, id_source, identity)
-    state = State(
-        id=number,
-        uid=uid,
-        client=None if client is None else client.name,
-        agent=agent,
-        is_chosen=agent is not None,
-        unnamed=None,
-        run=None,
-        task_id=None,
-        window=1,
-        seen_at=now,
-    )
+    state = State(number, uid, client_name, agent, agent is not None, seen_at=now)
     if before is not None:
         state = _inherit(transaction, project_id, state, before, now)
     events.record(transaction, project_id, events.SESSION_STARTED, now, session=number)

@@ -126,7 +126,6 @@ class Database:
         return f"SELECT {set_each}", values
 
     def connect(self) -> StoreConnection:
-        """Open a connection."""
         connection = None
         try:
             connection = StoreConnection.connect(**self._options())

@@ -72,15 +72,15 @@ So a lookup reads nothing of another project, and the newest documents first.
 _GIN_INDEX = f"CREATE INDEX documents_words_lexemes ON documents_words USING gin (({LEXEMES})) WITH (fastupdate = off)"
 
 INDEX_TABLES: tuple[str, ...] = (
-    # place: run, kind and type; see satchel.find.index_postgres
+    # place: run, kind and type; see satchel.find.index_postgres. It is read more often than the words behind it
     """
     CREATE TABLE documents_words (
         project_id INTEGER NOT NULL,
         document INTEGER NOT NULL,
-        words TEXT COLLATE "C" NOT NULL,
-        parts TEXT COLLATE "C" NOT NULL,
         place BIGINT NOT NULL,
         length INTEGER NOT NULL,
+        words TEXT COLLATE "C" NOT NULL,
+        parts TEXT COLLATE "C" NOT NULL,
         PRIMARY KEY (project_id, document)
     )
     """,

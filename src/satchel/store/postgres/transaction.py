@@ -54,7 +54,6 @@ class AwaitedRows:
 
     @property
     def is_here(self) -> bool:
-        """Whether it was sent."""
         return self.rows is not None
 
     def all(self) -> list[Row]:
@@ -74,7 +73,6 @@ class PostgresTransaction:
     Attributes:
         is_ended: whether a statement was ended because the time was over; then the transaction can only be rolled back
             to a savepoint.
-        interrupted: whether the next statement ends with Interrupted.
         forgot: whether the commit empties the memo of every engine.
         is_doubtful: whether a sent cancellation may still reach the connection, which must be closed.
         is_shared: whether others work in the same transaction, so that nothing in it may be cancelled.
@@ -106,7 +104,6 @@ class PostgresTransaction:
 
     @property
     def is_sent(self) -> bool:
-        """Whether no statement waits."""
         return not self._waiting
 
     def cancel(self) -> None:
@@ -289,7 +286,6 @@ _LIST = re.compile(rf"\b(NOT )?IN \({re.escape(LIST_MARK)}([^)]*)\)")
 
 
 def with_lists(sql: str, parameters: Parameters | None) -> tuple[str, Parameters | None]:
-    """Return a statement and its parameters with its lists moved to parameters."""
     if LIST_MARK not in sql:
         return sql, parameters
     lists: dict[str, list[int] | list[bytes]] = {}
@@ -326,12 +322,7 @@ class Result(NamedTuple):
 
 
 class StoreConnection(Connection[Row]):
-    """A connection to the database of a store.
-
-    Attributes:
-        version: the major version of the server.
-        home: where it is put when it is idle.
-    """
+    """A connection to the database of a store."""
 
     version = 0
     home: object = None

@@ -174,7 +174,6 @@ class PostgresUpkeep(Upkeep):
         return "its address was given"
 
     def check_place(self) -> Finding:
-        """Check the server, and the connection to it."""
         if not self._engine.exists():
             return Finding("store", "warning", f"{self._location} holds no store yet; the first write makes it")
         version, role, is_remote, is_encrypted = self._rows(_LINE)[0]

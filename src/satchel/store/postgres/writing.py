@@ -1,8 +1,7 @@
-"""Writing in turns: threads that wait for a project share a transaction, and one commit keeps all their writes.
+"""Writing in turns: threads that wait for a project share a transaction, and one commit keeps all their writes."""
 
-A project has one writer at a time, which an fsync delays; the writers that wait share the next transaction, a
-savepoint each.
-"""
+# A project has one writer at a time, which an fsync delays; the writers that wait share the next transaction, a
+# savepoint each.
 
 from __future__ import annotations
 
@@ -62,15 +61,11 @@ class Batch:
     """A write transaction with its connection, shared by threads, one after the other, until it is committed.
 
     Attributes:
-        project: by name; None works in the store as a whole.
         mark: marks the transaction in the row of the project, or of the store, to find out whether it was kept.
         number: number of transactions including it.
         memo_version: the version of the memo when it began; None if it works in the store as a whole.
         forgot: whether any of it has changed what others may have in their memo.
         counter: that of the project's changes; None if it works in the store as a whole.
-        members: how many threads have written in it.
-        ended: set after the commit.
-        failed: its error; None if it was kept.
     """
 
     def __init__(self, connection: StoreConnection, project: str | None) -> None:

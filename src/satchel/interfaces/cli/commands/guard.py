@@ -36,12 +36,7 @@ _FROM_US = "command"
 
 @dataclass(frozen=True, slots=True)
 class Hook:
-    """A repository's pre-commit hook.
-
-    Attributes:
-        file: as it was read.
-        configured: the value of ``core.hooksPath``, if there is one.
-    """
+    """A repository's pre-commit hook."""
 
     file: ConfigFile
     configured: str | None

@@ -43,12 +43,7 @@ _BESIDE_A_STORE = frozenset({".gitignore", "config.toml", "backups"})
 
 @dataclass(frozen=True, slots=True)
 class AllData:
-    """The files to delete when the user removes all data.
-
-    Attributes:
-        paths: the files and folders to delete.
-        left: one sentence for each thing that is not deleted, with the reason.
-    """
+    """The files to delete when the user removes all data."""
 
     paths: tuple[Path, ...]
     left: tuple[str, ...]

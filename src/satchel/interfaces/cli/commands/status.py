@@ -18,7 +18,6 @@ from satchel.interfaces.operations.room import OPERATIONS
 _OPERATIONS = {one.name: one for one in OPERATIONS}
 
 _PAUSE_SECONDS = 2.0
-"""How often ``--watch`` asks whether anything has changed."""
 
 _REDRAW_SECONDS = 30.0
 """When ``--watch`` reads again although nothing was written: times have passed, and processes may be gone."""

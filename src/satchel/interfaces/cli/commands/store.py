@@ -18,15 +18,7 @@ from satchel.base.errors import Conflict, InvalidInput, NotFound, SatchelError
 from satchel.base.file_checks import owner_name
 from satchel.base.folders import current_folder, state_folder
 from satchel.base.paths import FILE_NAME, FOLDER_NAME, locate_store
-from satchel.interfaces.cli.common import (
-    json_option,
-    progress,
-    require_person_here,
-    show_command,
-    show_json,
-    size_text,
-    store_options,
-)
+from satchel.interfaces.cli import common
 from satchel.interfaces.cli.opening import opened, warn
 from satchel.interfaces.text.parts import counted
 from satchel.keep.housekeeping.publishing import check_publishing
@@ -35,8 +27,8 @@ from satchel.store.known_stores import KnownStore, KnownStores
 
 @click.command()
 @click.option("--new", is_flag=True, help="Begin with an empty store where the last is gone or unusable.")
-@store_options
-@json_option
+@common.store_options
+@common.json_option
 def init_command(new: bool, db: str | None, project: str | None, as_json: bool) -> None:
     """Make this folder a project: its store, and a configuration file that explains every key.
 
@@ -61,7 +53,9 @@ def init_command(new: bool, db: str | None, project: str | None, as_json: bool) 
                 warn((publishing.detail,))
         statistics = satchel.housekeeping.statistics()
         if as_json:
-            show_json({"store": engine.location, "project": statistics.project, "existed": existed, "set_aside": aside})
+            common.show_json(
+                {"store": engine.location, "project": statistics.project, "existed": existed, "set_aside": aside}
+            )
             return
         click.echo(f"project {statistics.project}: {engine.location}{' (was there already)' if existed else ''}")
         if aside is not None:
@@ -83,7 +77,7 @@ def init_command(new: bool, db: str | None, project: str | None, as_json: bool) 
 @click.option("--tree", is_flag=True, help="Let the repositories below that folder use its store too.")
 @click.option("--list", "only_list", is_flag=True, help="List the stores that you made or trust.")
 @click.option("--remove", is_flag=True, help="Trust this store no longer; its file stays.")
-@json_option
+@common.json_option
 def trust_command(
     path: Path | None, owner: str | None, tree: bool, only_list: bool, remove: bool, as_json: bool
 ) -> None:
@@ -107,10 +101,10 @@ def trust_command(
         return
     if remove:
         file = locate_store(None, os.environ, current_folder()).file if path is None else _store_in(path)
-        require_person_here("end the trust in a store")
+        common.require_person_here("end the trust in a store")
         removed = KnownStores(state_folder()).remove(file)
         if as_json:
-            show_json({"store": file, "removed": removed})
+            common.show_json({"store": file, "removed": removed})
         else:
             click.echo(f"{file} {'is trusted no longer' if removed else 'was not on the list'}")
         return
@@ -124,7 +118,7 @@ def trust_command(
     with opened(str(accepted.store.file), None) as satchel:
         satchel.housekeeping.record_action("trusted this store")
     if as_json:
-        show_json(
+        common.show_json(
             _fields(accepted.store)
             | {"was_listed": accepted.was_listed, "copy_of": accepted.copy_of}
             | {"projects": accepted.projects, "items": accepted.items, "agents": accepted.agents}
@@ -149,7 +143,7 @@ def _store_in(path: Path) -> Path:
 
 def _show_list(stores: list[KnownStore], *, as_json: bool) -> None:
     if as_json:
-        show_json([_fields(store) for store in stores])
+        common.show_json([_fields(store) for store in stores])
         return
     for store in stores:
         click.echo(_line(store))
@@ -186,8 +180,8 @@ def _count(number: int, what: str) -> str:
 @click.command()
 @click.argument("target", required=False, type=click.Path(path_type=Path))
 @click.option("--list", "only_list", is_flag=True, help="List the backups of the store.")
-@store_options
-@json_option
+@common.store_options
+@common.json_option
 def backup_command(target: Path | None, only_list: bool, db: str | None, project: str | None, as_json: bool) -> None:
     """Copy the store while it is in use, to TARGET or your state folder. The copy is checked before it gets its name.
 
@@ -200,18 +194,18 @@ def backup_command(target: Path | None, only_list: bool, db: str | None, project
     with opened(db, project, read_only=True) as satchel:
         command = satchel.housekeeping.dump_command(target)
         if command is not None:
-            show_command(command, "pg_dump must be as new as the server.", as_json=as_json)
+            common.show_command(command, "pg_dump must be as new as the server.", as_json=as_json)
             return
         if only_list:
             made = satchel.housekeeping.backups()
         else:
-            with progress("copying and checking", quiet=as_json) as report:
+            with common.progress("copying and checking", quiet=as_json) as report:
                 made = [satchel.housekeeping.backup(None if target is None else target.absolute(), report)]
     if as_json:
-        show_json(made if only_list else made[0])
+        common.show_json(made if only_list else made[0])
         return
     for backup in made:
-        click.echo(f"{backup.file}  {size_text(backup.size_bytes)}  {iso(backup.created_at)}")
+        click.echo(f"{backup.file}  {common.size_text(backup.size_bytes)}  {iso(backup.created_at)}")
     if only_list and not made:
         click.echo("there is no backup yet", err=True)
 
@@ -219,8 +213,8 @@ def backup_command(target: Path | None, only_list: bool, db: str | None, project
 @click.command()
 @click.argument("source", required=False, type=click.Path(path_type=Path))
 @click.option("--yes", is_flag=True, help="Restore without asking; needed with --json.")
-@store_options
-@json_option
+@common.store_options
+@common.json_option
 def restore_command(source: Path | None, yes: bool, db: str | None, project: str | None, as_json: bool) -> None:
     """Go back to the backup SOURCE, or without one to the newest that passes its check.
 
@@ -236,7 +230,7 @@ def restore_command(source: Path | None, yes: bool, db: str | None, project: str
         command = satchel.housekeeping.load_command(source)
         if command is not None:
             note = "It needs a database without the schema: stop what uses that, then rename it in psql (ALTER SCHEMA)."
-            show_command(command, note, as_json=as_json)
+            common.show_command(command, note, as_json=as_json)
             return
         if as_json and not yes:
             raise InvalidInput("restore with --json asks nobody", "Add --yes to put the backup in the store's place")
@@ -245,10 +239,10 @@ def restore_command(source: Path | None, yes: bool, db: str | None, project: str
         if not yes and not click.confirm(f"Put {backup} in the place of {location}?", err=True):
             click.echo("nothing was changed")
             return
-        with progress("restoring", quiet=as_json) as report:
+        with common.progress("restoring", quiet=as_json) as report:
             result = satchel.housekeeping.restore(backup, report)
     if as_json:
-        show_json(result)
+        common.show_json(result)
         return
     click.echo(f"restored {result.source}")
     if result.previous is not None:
@@ -259,8 +253,8 @@ def restore_command(source: Path | None, yes: bool, db: str | None, project: str
 @click.command()
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.option("--kinds", metavar="KIND,...", help="Only these kinds of lines, such as decision,constraint.")
-@store_options
-@json_option
+@common.store_options
+@common.json_option
 def export_command(file: Path | None, kinds: str | None, db: str | None, project: str | None, as_json: bool) -> None:
     """Write everything that the project keeps as lines of JSON, to FILE or standard output.
 
@@ -274,7 +268,7 @@ def export_command(file: Path | None, kinds: str | None, db: str | None, project
     """
     names = None if kinds is None else [kind.strip() for kind in kinds.split(",")]
     to_file = file is not None and str(file) != "-"
-    with opened(db, project, read_only=True) as satchel, progress("exporting", quiet=as_json) as report:
+    with opened(db, project, read_only=True) as satchel, common.progress("exporting", quiet=as_json) as report:
         if to_file and file is not None:
             with _appearing(file) as target:
                 result = satchel.moving.export(target, kinds=names, progress=report)
@@ -282,7 +276,7 @@ def export_command(file: Path | None, kinds: str | None, db: str | None, project
             result = satchel.moving.export(sys.stdout.buffer, kinds=names, progress=report)
             sys.stdout.buffer.flush()
     if as_json and to_file:
-        show_json(result)
+        common.show_json(result)
     else:
         click.echo(f"exported {counted(result.lines, 'line')} of {result.project}", err=True)
         if result.damaged:

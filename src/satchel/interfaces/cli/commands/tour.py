@@ -28,7 +28,6 @@ from satchel.keep.sessions.clients import CLIENTS, client_named
 _PROTOCOL = "2026-07-28"
 _META = "io.modelcontextprotocol/"
 _SECONDS = 60.0
-"""How long an answer may take before the server is ended."""
 
 
 class ToolClient:
@@ -184,7 +183,6 @@ class HookSession:
 
 KEY = "test_timeout_seconds"
 BUDGET = 300
-"""Tokens of the second agent's briefing."""
 
 _NOTES = (
     "The report adds up the second column of each export; exports have no header",
@@ -324,11 +322,7 @@ _WRAPPER = textwrap.TextWrapper(100, initial_indent=" " * 6, subsequent_indent="
 
 @dataclass(frozen=True, slots=True)
 class TourResult:
-    """The result of the tour.
-
-    Attributes:
-        store: the path of the saved store, or None.
-    """
+    """The result of the tour."""
 
     share: tuple[Act, ...]
     team: tuple[Act, ...]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 
 from satchel.base.records import NamedTuple
-from satchel.brief.room.spending import Spending
+from satchel.brief.room.memory import Spending
 from satchel.interfaces.web.pages.memory import NAMES
 from satchel.interfaces.web.rendering import date
 from satchel.interfaces.web.request import Page, PageRequest, View

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from markupsafe import Markup
 
 from satchel.base.records import NamedTuple
-from satchel.brief.room.spending import Spending
+from satchel.brief.room.memory import Spending
 from satchel.interfaces.web.rendering import date, visible
 from satchel.interfaces.web.request import Page, PageRequest, View
 

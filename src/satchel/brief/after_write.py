@@ -1,6 +1,6 @@
 """Fixes of the errors of a loop, recorded when the loop fails and then succeeds.
 
-A loop succeeds with a scratchpad whose ``test_status`` is in :data:`satchel.brief.attempts.PASSING`, or that is
+A loop succeeds with a scratchpad whose ``test_status`` is in :data:`satchel.brief.loop_history.PASSING`, or that is
 ``done`` and whose ``test_status`` names no failure; and with a review_verdict that passed. A fix is learned if the
 failing and the succeeding attempt have one author, or share a loop and a task that both name
 (:class:`satchel.keep.loop_scope.LoopScope`).
@@ -20,30 +20,40 @@ scratchpad about something else became the fix of a reported error.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput, TooLarge
+from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.brief import loop_history
-from satchel.brief.attempts import new_attempts
-from satchel.brief.loop_history import Attempt, History
+from satchel.brief.loop_history import Attempt, History, new_attempts
 from satchel.find.kind import Kind
+from satchel.keep.deliveries import windows_of
 from satchel.keep.entries import structured
-from satchel.keep.entries.records import ERROR, REVIEW_VERDICT, SCRATCHPAD, Prepared, Writer
+from satchel.keep.entries.records import (
+    ERROR,
+    LEAST_CHARS,
+    MAX_CHARS,
+    REVIEW_VERDICT,
+    SCRATCHPAD,
+    DuplicateDelivery,
+    Prepared,
+    Writer,
+)
 from satchel.keep.loop_scope import OF_LOOPS, LoopScope
 from satchel.keep.patterns import loops, meeting, preparing
 from satchel.keep.patterns import updates as patterns
 from satchel.keep.patterns.loops import Waiting
 from satchel.keep.patterns.records import SOLUTION_LETTER
 from satchel.keep.texts import Storable, storable
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, grouped, set_of
 
+# How many of the last new attempts form the fix, which may need several steps.
 _MAX_STEPS = 3
-"""How many of the last new attempts form the fix, which may need several steps."""
 
+# How many errors are listed one by one.
 _MAX_LISTED = 5
-"""How many errors are listed one by one."""
 
 _TYPED = re.compile(
     r"(?i:(?:uncaught|unhandled|fatal|error):? +|error\[)*"
@@ -55,11 +65,7 @@ _ANY_ERROR = frozenset({"error", "exception", "panic"})
 
 
 def learn(transaction: Transaction, writer: Writer, number: int, entry: Prepared, max_bytes: int) -> tuple[str, ...]:
-    """Record fixes of a loop's errors if a new entry reports that the loop succeeded.
-
-    Returns:
-        Notes for the writer: every error with its solution and how to undo it, or a request to name the fix.
-    """
+    """Record fixes of a loop's errors if a new entry reports that the loop succeeded."""
     if not _is_success(entry):
         return ()
     loop = LoopScope(writer.project_id, writer.run, entry.task_id, entry.loop_id, writer.agent, writer.session)
@@ -150,7 +156,6 @@ def _names(attempt: Attempt, error: Waiting) -> bool:
 
 
 def _errors(transaction: Transaction, loop: LoopScope, past: History, now: int, max_bytes: int) -> list[Waiting]:
-    """Return the recent unsolved errors of the loop; store those that only entries mention."""
     hashes = loops.met_since(transaction, loop, past.since) if past.errors else set()
     for noted in reversed(past.errors):
         new = error_of(noted.content, max_bytes)
@@ -191,3 +196,128 @@ def _solve(
     ref = f"{SOLUTION_LETTER}{solution}"
     summary = shortened(fix.text, 80)
     return f"{name}: {ref} is stored as its fix ({summary}); if not, report_outcome id={ref} helped=false"
+
+
+NEARLY = 90
+"""The likeness, in percent of their words (Dice), from which a text gets a pointer to the other."""
+
+MAX_DELIVERED = 200
+"""How many deliveries to an agent are compared, newest first."""
+
+# SQL for the ids and texts of items, for each kind that briefings deliver.
+_CONTENTS: dict[Kind, str] = {
+    Kind.ENTRY: "SELECT id, substr(content, 1, {most}) FROM context WHERE {these}",
+    Kind.DECISION: """
+        SELECT id, substr(value_text, 1, {most}) FROM decisions WHERE {these} AND value_text IS NOT NULL
+        UNION ALL SELECT id, substr(rationale, 1, {most}) FROM decisions WHERE {these} AND rationale IS NOT NULL
+    """,
+    Kind.CONSTRAINT: "SELECT id, substr(text, 1, {most}) FROM constraints WHERE {these}",
+    Kind.MESSAGE: "SELECT id, substr(message, 1, {most}) FROM agent_messages WHERE {these}",
+    Kind.ERROR_PATTERN: """
+        SELECT pattern_id, substr(solution, 1, {most}) FROM error_solutions
+        WHERE project_id = :project AND pattern_id IN {numbers}
+    """,
+    Kind.STRATEGY: "SELECT id, substr(insight, 1, {most}) FROM strategies WHERE {these}",
+}
+
+_KINDS = {kind.number: kind for kind in _CONTENTS}
+
+
+@dataclass(frozen=True, slots=True)
+class _Delivered:
+    kind: Kind
+    item: int
+    text: str
+    normalized: str
+
+    @property
+    def ref(self) -> str:
+        return self.kind.ref(self.item)
+
+
+def find_duplicates(
+    transaction: Transaction, writer: Writer, entries: Mapping[int, Prepared]
+) -> Mapping[int, DuplicateDelivery]:
+    """Return the new entries, by place, that repeat an item delivered to their writer.
+
+    Notes (discovery, error, decision) of 40 to 4,000 characters are compared with the 200 items delivered last to the
+    agent in this run. One that equals a live entry of its run and type is not stored; an error met in another loop and
+    a note on another file or line are.
+    """
+    delivered = _delivered(transaction, writer)
+    if not delivered:
+        return {}
+    duplicates = ((place, _duplicate_of(transaction, writer, entry, delivered)) for place, entry in entries.items())
+    return {place: one for place, one in duplicates if one is not None}
+
+
+def _delivered(transaction: Transaction, writer: Writer) -> list[_Delivered]:
+    where, values = windows_of(writer.project_id, writer.session, writer.run, writer.agent)
+    rows = transaction.all(
+        f"""
+        SELECT d.kind, d.item_id FROM windows w JOIN deliveries d ON d.window_id = w.id WHERE {where}
+        ORDER BY d.created_at DESC, d.kind, d.item_id LIMIT {MAX_DELIVERED}
+        """,
+        values,
+    )
+    items = grouped((_KINDS[number], item) for number, item in dict.fromkeys(rows) if number in _KINDS)
+    texts: list[_Delivered] = []
+    for kind, numbers in items.items():
+        these = set_of(numbers)
+        sql = _CONTENTS[kind].format(
+            these=f"project_id = :project AND id IN {these}", numbers=these, most=MAX_CHARS + 1
+        )
+        for item, text in transaction.all(sql, {"project": writer.project_id}):
+            texts.append(_Delivered(kind, item, text, _normalized(text)))
+    return sorted(texts, key=lambda one: (one.kind.number, one.item))
+
+
+def _duplicate_of(
+    transaction: Transaction, writer: Writer, entry: Prepared, delivered: Sequence[_Delivered]
+) -> DuplicateDelivery | None:
+    text = _normalized(entry.content)
+    beginning = text.removesuffix("…").removesuffix("...").rstrip()
+    is_cut = len(beginning) < len(text) and len(beginning) >= LEAST_CHARS
+    same = [one for one in delivered if one.normalized == text or (is_cut and one.normalized.startswith(beginning))]
+    for one in same:
+        if one.kind is Kind.ENTRY and _adds_nothing(transaction, writer, entry, one.item):
+            return DuplicateDelivery(
+                f"{one.ref} already says this and was delivered to you: nothing was written", one.item
+            )
+    delivered = [one for one in delivered if not (one.kind is Kind.ENTRY and one.item == entry.supersedes)]
+    same = [one for one in same if one in delivered]
+    if same:
+        return DuplicateDelivery(f"{same[0].ref} says the same and was delivered to you")
+    return _resembling(entry.content, delivered)
+
+
+def _adds_nothing(transaction: Transaction, writer: Writer, entry: Prepared, number: int) -> bool:
+    row = transaction.one(
+        """
+        SELECT type, loop_id, file, line FROM context
+        WHERE project_id = :project AND run_id = :run AND id = :id AND superseded_by IS NULL
+        """,
+        {"project": writer.project_id, "run": writer.run, "id": number},
+    )
+    if row is None or row[0] != entry.type:
+        return False
+    if entry.type == ERROR and entry.loop_id is not None and entry.loop_id != row[1]:
+        return False
+    return entry.file is None or (entry.file, entry.line) == (row[2], row[3])
+
+
+def _resembling(text: str, delivered: Sequence[_Delivered]) -> DuplicateDelivery | None:
+    from satchel.find.likeness import text_likeness, words_of
+
+    words = words_of(text)
+    alike = [(text_likeness(words, words_of(one.text)), one) for one in delivered]
+    most, one = max(alike, key=lambda pair: pair[0])
+    return (
+        DuplicateDelivery(f"{one.ref}, which was delivered to you, says nearly the same ({most} % alike)")
+        if most >= NEARLY
+        else None
+    )
+
+
+def _normalized(text: str) -> str:
+    return " ".join(text.casefold().split())

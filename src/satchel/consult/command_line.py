@@ -1,0 +1,246 @@
+"""Assistants on the command line: an installed client answers with its own account, reads only, and in time.
+
+It works in an empty folder with the files to search, without Satchel's hooks and servers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from satchel.base.errors import AssistantFailed, Refused, Unavailable
+from satchel.base.records import dataclass
+from satchel.consult import failures
+from satchel.consult.models import Ask, Exchange, Model, Reply, Timing
+from satchel.consult.prompts import choose_mark, fenced
+from satchel.consult.records import Settings, raise_if_cancelled
+from satchel.consult.wire import Limits
+
+MARKER = "SATCHEL_CONSULTED"
+"""Set for what a consulted client starts: hooks then do nothing, and no other model is asked."""
+
+_LOOK_SECONDS = 0.1
+_LIST_SECONDS = 30
+_SEARCHABLE = "Files that are listed as searchable lie in the current folder: read and search them there.\n"
+_THREAD = "The messages of a conversation with you follow, and your answers to them. Answer the last message.\n"
+# a client that is started by another one would refuse, or take itself for a part of it
+_OF_PARENTS = ("SATCHEL_", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION")
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """How a client is asked without a person: it reads the prompt from standard input.
+
+    Attributes:
+        arguments: make it read only, alone and silent; ``{answer}`` is a file for the answer.
+        effort: the arguments for an effort ``{effort}``; empty where it takes none.
+        answer: the name of the answer in the JSON that it prints; None where it writes a file.
+    """
+
+    arguments: Sequence[str]
+    effort: Sequence[str] = ()
+    answer: str | None = None
+
+
+CLIENTS: Mapping[str, Client] = {
+    "claude": Client(
+        (
+            *("--print", "--output-format", "json", "--safe-mode", "--restricted", "--strict-mcp-config"),
+            *("--no-session-persistence", "--tools", "Read,Grep,Glob"),
+        ),
+        ("--effort", "{effort}"),
+        "result",
+    ),
+    "codex": Client(
+        (
+            *("exec", "--sandbox", "read-only", "--ephemeral", "--skip-git-repo-check", "--color", "never"),
+            *("--disable", "hooks", "--disable", "plugins", "-o", "{answer}"),
+        ),
+        ("-c", 'model_reasoning_effort="{effort}"'),
+    ),
+    "gemini": Client(
+        (
+            *("--output-format", "json", "--approval-mode", "default", "--skip-trust"),
+            *("--extensions", "none", "--allowed-mcp-server-names", "none"),
+        ),
+        answer="response",
+    ),
+}
+
+
+class CommandLineAssistant:
+    """A client that is installed on this machine."""
+
+    keeps_history = False
+    sweeper = None
+
+    def __init__(self, model: Model, environ: Mapping[str, str], timing: Timing | None = None) -> None:
+        program = find_program(model.name, environ)
+        if program is None:
+            raise Unavailable(f"{model.name} is not installed, or not in PATH", "Install it, or ask another model")
+        self.name, self.window = model.full_name, model.window
+        self.address = program
+        self._client = CLIENTS[model.name]
+        self._environ = {name: value for name, value in environ.items() if not name.startswith(_OF_PARENTS)} | {
+            MARKER: "1"
+        }
+        self._timing = timing or Timing()
+
+    @property
+    def unsupported(self) -> frozenset[str]:
+        """Names of the settings that it does not take."""
+        return frozenset({"temperature", "web_search"}) | (frozenset() if self._client.effort else {"effort"})
+
+    def ask(self, ask: Ask) -> Reply:
+        """Answer one turn; see :class:`satchel.consult.models.Assistant`."""
+        ask.on_progress(f"asking {self.name}")
+        with tempfile.TemporaryDirectory(prefix="satchel-consult-") as name:
+            folder = Path(name)
+            work = folder / "files"
+            work.mkdir()
+            for path, content in ask.searchable.items():
+                file = work / path.lstrip("/")
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content.text.encode("utf-8", "surrogatepass"))
+            (folder / "prompt").write_bytes(_prompt(ask).encode("utf-8", "replace"))
+            text, usage = self._answer(folder, self._run(folder, ask))
+        if not text.strip():
+            raise failures.empty(self.name, is_cut=False)
+        ask.on_text(text)
+        return Reply(text, input_tokens=usage[0], output_tokens=usage[1])
+
+    def _run(self, folder: Path, ask: Ask) -> bytes:
+        """Run the client, and return what it printed."""
+        limit = Limits.of(self.window.output).event
+        out, err, answer = folder / "out", folder / "err", folder / "answer"
+        command = [self.address, *_arguments(self._client, ask.settings, str(answer)), *self._without_servers(folder)]
+        deadline = self._timing.clock() + self._timing.total
+        with (folder / "prompt").open("rb") as prompt, out.open("wb") as stdout, err.open("wb") as stderr:
+            try:
+                process = subprocess.Popen(
+                    command,
+                    cwd=folder / "files",
+                    env=self._environ,
+                    stdin=prompt,
+                    stdout=stdout,
+                    stderr=stderr,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise Unavailable(f"{self.address} cannot be started: {error.strerror}", "Check the program") from None
+            try:
+                while True:
+                    with suppress(subprocess.TimeoutExpired):
+                        process.wait(_LOOK_SECONDS)
+                        break
+                    ask.on_sign()
+                    raise_if_cancelled(ask.is_cancelled)
+                    if self._timing.clock() > deadline:
+                        raise AssistantFailed(
+                            f"{self.name} was not done within {self._timing.total:g} seconds",
+                            "It may have waited for an answer; ask for less, or configure a higher "
+                            "consult.total_seconds",
+                            reason="timed_out",
+                        )
+                    if any(one.exists() and one.stat().st_size > limit for one in (out, err, answer)):
+                        raise AssistantFailed(f"{self.name} printed more than {limit:,} bytes", reason="too_much")
+            finally:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        if process.returncode:
+            told = failures.shown(_last(err, limit) or _last(out, limit))
+            raise AssistantFailed(
+                f"{self.name} ended with status {process.returncode}: {told}",
+                f"Run `{Path(self.address).name}` yourself: it may have to be signed in or updated",
+                reason="failing",
+            )
+        return out.read_bytes()[: limit + 1]
+
+    def _without_servers(self, folder: Path) -> list[str]:
+        """Return what keeps configured MCP servers out, which may write; other clients take one option for all."""
+        if self._client.answer is not None:
+            return []
+        command = [self.address, "mcp", "list", "--json"]
+        try:
+            listing = subprocess.run(
+                command,
+                cwd=folder,
+                env=self._environ,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_LIST_SECONDS,
+                check=True,
+            )
+            names = [server["name"] for server in json.loads(listing.stdout)]
+        except (OSError, subprocess.SubprocessError, ValueError, TypeError, LookupError) as error:
+            problem = f"{self.name} does not list its MCP servers, which are to be kept out: {failures.shown(error)}"
+            raise Unavailable(problem, f"Run `{' '.join(['codex', *command[1:]])}` yourself") from None
+        if odd := [name for name in names if not re.fullmatch(r"[\w-]+", name)]:
+            raise Unavailable(f"{self.name} has an MCP server {odd[0]!r}, which cannot be kept out", "Rename it")
+        return [part for name in names for part in ("-c", f"mcp_servers.{name}.enabled=false")]
+
+    def _answer(self, folder: Path, printed: bytes) -> tuple[str, tuple[int | None, int | None]]:
+        if self._client.answer is None:
+            file = folder / "answer"
+            return file.read_text("utf-8", "replace") if file.exists() else "", (None, None)
+        try:
+            told = json.loads(printed[printed.index(b"{") :])
+            text = told[self._client.answer]
+            if not isinstance(text, str) or told.get("is_error"):
+                raise ValueError(text)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise failures.nonsense(self.name, error) from error
+        usage = told.get("usage")
+        counts = usage if isinstance(usage, dict) else {}
+        taken = sum(_count(counts, f"{way}input_tokens") for way in ("", "cache_read_", "cache_creation_"))
+        return text, (taken or None, _count(counts, "output_tokens") or None)
+
+
+def check_not_consulted(environ: Mapping[str, str]) -> None:
+    """Refuse a question from within a client that answers one.
+
+    Raises:
+        Refused: it is.
+    """
+    if environ.get(MARKER):
+        raise Refused("a client that is consulted asks no other model", "Answer with what you have")
+
+
+def find_program(name: str, environ: Mapping[str, str]) -> str | None:
+    """Return the absolute path of a client's program; one in a relative folder of PATH does not count."""
+    path = os.pathsep.join(one for one in environ.get("PATH", "").split(os.pathsep) if Path(one).is_absolute())
+    return shutil.which(name, path=path) if path else None
+
+
+def _arguments(client: Client, settings: Settings, answer: str) -> list[str]:
+    more = [one.format(effort=settings.effort) for one in client.effort] if settings.effort else []
+    return [answer if one == "{answer}" else one for one in client.arguments] + more
+
+
+def _prompt(ask: Ask) -> str:
+    after = _SEARCHABLE if ask.searchable else ""
+    if not ask.history:
+        return ask.prompt + after
+    turns = [*ask.history, Exchange(ask.prompt, "")]
+    mark = choose_mark((), [text for turn in turns for text in (turn.prompt, turn.answer)])
+    parts = [fenced("message", mark, turn.prompt) + fenced("answer", mark, turn.answer) for turn in ask.history]
+    return "".join([_THREAD, *parts, fenced("message", mark, ask.prompt), after])
+
+
+def _last(file: Path, most: int) -> str:
+    return file.read_bytes()[-min(most, 2_000) :].decode("utf-8", "replace").strip()
+
+
+def _count(counts: Mapping[str, Any], name: str) -> int:
+    count = counts.get(name)
+    return count if isinstance(count, int) and count > 0 else 0
