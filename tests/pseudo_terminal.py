@@ -91,8 +91,9 @@ class InTerminal:
         os.close(self._its)
 
     def _read(self, deadline: float) -> bool:
-        ready, _, _ = select.select([self._ours], [], [], max(0.0, deadline - time.monotonic()))
-        if ready:
+        waiting = select.poll()  # select takes no descriptor above 1,023
+        waiting.register(self._ours, select.POLLIN)
+        if waiting.poll(max(0, int((deadline - time.monotonic()) * 1_000))):
             with suppress(OSError):
                 self.written += os.read(self._ours, 65_536)
                 return True

@@ -213,16 +213,16 @@ def test_the_readme_and_the_page_of_the_library_have_an_example_that_runs() -> N
 
 def test_the_readme_names_the_tools_and_about_the_tokens_of_their_listing() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    named = re.search(r"lists (\d+) tools in about ([\d,]+) tokens", text)
-    made = re.search(
+    quote = re.search(r"lists (\d+) tools in about ([\d,]+) tokens", text)
+    listing = re.search(
         r"\| the (\d+) tools that are served by default \| ([\d,]+) \|", (REFERENCE / "agents.md").read_text()
     )
-    assert named is not None
-    assert made is not None
-    assert named[1] == made[1]
-    assert f"Agents use {made[1]} tools" in text
-    said, counted = (int(match[2].replace(",", "")) for match in (named, made))
-    assert said == pytest.approx(counted, rel=0.03)
+    assert quote is not None
+    assert listing is not None
+    assert quote[1] == listing[1]
+    assert f"Agents use {listing[1]} tools" in text
+    quoted_tokens, tokens = (int(match[2].replace(",", "")) for match in (quote, listing))
+    assert quoted_tokens == pytest.approx(tokens, rel=0.03)
 
 
 def test_decisions_are_few_short_and_in_the_index() -> None:
@@ -476,7 +476,7 @@ def test_every_client_has_a_page_that_names_its_files_and_version(client: Client
 def test_the_versions_of_the_clients_that_were_seen_are_those_that_the_referees_run() -> None:
     wanted = json.loads((ROOT / "referees" / "package.json").read_text(encoding="utf-8"))["devDependencies"]
     table = (ROOT / "docs" / "clients" / "README.md").read_text(encoding="utf-8")
-    seen = dict(re.findall(r"^\| \[[\w ]+\]\((\w+)\.md\) \| ([\d.]+) \|", table, re.MULTILINE))
+    versions = dict(re.findall(r"^\| \[[\w ]+\]\((\w+)\.md\) \| ([\d.]+) \|", table, re.MULTILINE))
     packages = {
         "claude": "@anthropic-ai/claude-code",
         "codex": "@openai/codex",
@@ -485,4 +485,4 @@ def test_the_versions_of_the_clients_that_were_seen_are_those_that_the_referees_
         "copilot": "@github/copilot",
         "opencode": "opencode-ai",
     }
-    assert seen == {client: wanted[package] for client, package in packages.items()}
+    assert versions == {client: wanted[package] for client, package in packages.items()}

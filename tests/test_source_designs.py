@@ -21,9 +21,9 @@ def sections() -> dict[str, list[str]]:
 
 
 def missing_tests(rows: list[str]) -> list[str]:
-    named = [match for row in rows for match in _TEST.finditer(row)]
-    files = {name: (ROOT / name).read_text(encoding="utf-8") for name in {match["file"] for match in named}}
-    return [match[0] for match in named if f"def {match['name']}(" not in files[match["file"]]]
+    matches = [match for row in rows for match in _TEST.finditer(row)]
+    files = {name: (ROOT / name).read_text(encoding="utf-8") for name in {match["file"] for match in matches}}
+    return [match[0] for match in matches if f"def {match['name']}(" not in files[match["file"]]]
 
 
 def test_every_requirement_names_a_test_that_exists() -> None:
@@ -38,6 +38,6 @@ def test_every_row_that_was_open_is_shown_or_differs_for_a_reason() -> None:
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
     assert len({number for number, *_ in cells}) == 52
     assert {state for _, _, state, _ in cells} == {"holds", "better", "differs"}
-    shown = [reason for _, _, state, reason in cells if state != "differs" and "make bench" not in reason]
-    assert [reason for reason in shown if not _TEST.search(reason)] == []
+    evidence = [reason for _, _, state, reason in cells if state != "differs" and "make bench" not in reason]
+    assert [reason for reason in evidence if not _TEST.search(reason)] == []
     assert missing_tests(rows) == []

@@ -14,7 +14,7 @@ from consult.providers.gemini_api import GeminiApi
 from consult.providers.gemini_api import Said as GeminiSaid
 from consult.providers.openai_api import OpenAIApi
 from satchel.consult.models import Ask, Model
-from satchel.consult.openai import OpenAICompatible
+from satchel.consult.openai import OpenRouter
 from satchel.consult.records import Settings, Window
 
 SENT: dict[str, dict[str, Any]] = {
@@ -105,7 +105,7 @@ def test_an_answer_that_pauses_to_search_the_web_goes_on(pauses: Pauses) -> None
 def test_openrouter_searches_the_web_with_its_plugin(pauses: Pauses) -> None:
     with line_to("compatible", pauses) as line:
         model = Model("openrouter", "m", Window(32_000, 4_000))
-        assistant = OpenAICompatible(model, "THE_KEY", key="none", base_url=line.provider.url, timing=quick(pauses))
+        assistant = OpenRouter(model, "THE_KEY", key="none", base_url=line.provider.url, timing=quick(pauses))
         assistant.ask(Ask("Why?", settings=Settings(web_search=True)))
         sent = line.provider.seen(line.step)[0].json
     assert sent["plugins"] == [{"id": "web"}]

@@ -40,6 +40,8 @@ class TestSchema:
     def test_a_schema_that_cannot_be_checked_sends_nothing(self, consulted: Consulted) -> None:
         with pytest.raises(InvalidInput, match="'pattern' is not checked"):
             consulted.ask("Safe?", schema={**SCHEMA, "pattern": "a"})
+        with pytest.raises(InvalidInput, match="instructions"):
+            consulted.ask(" ", schema=SCHEMA)
         assert consulted.provider.requests == []
 
 

@@ -6,12 +6,11 @@ import pytest
 
 from satchel import InvalidInput, Satchel
 from satchel.find import documents
-from satchel.find.conditions import Either
 from satchel.find.documents import Document
 from satchel.find.index import index_of, scoped_index
 from satchel.find.kind import SUPERSEDED, Kind
 from satchel.find.query import parse
-from satchel.find.scopes import Scope
+from satchel.find.scopes import Either, Scope
 from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction, set_of
 

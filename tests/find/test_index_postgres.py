@@ -14,12 +14,11 @@ import postgres_cluster
 from satchel import Satchel, open_satchel
 from satchel.base.records import replace
 from satchel.find import documents, index_postgres
-from satchel.find.conditions import Term
 from satchel.find.documents import Document
 from satchel.find.index import index_of, scoped_index
 from satchel.find.index_postgres import joined, stems
 from satchel.find.kind import Kind
-from satchel.find.scopes import Scope
+from satchel.find.scopes import Scope, Term
 from satchel.find.words import parts_text
 from satchel.store.postgres.schema import BUCKET_BITS
 from satchel.store.transaction import Transaction

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from examples import examples
 from satchel.base.errors import InvalidInput, TooLarge
-from satchel.find.conditions import Either
 from satchel.find.index_sqlite_scoped import expression
 from satchel.find.query import MAX_TERMS, Query, parse, word_counts, words
+from satchel.find.scopes import Either
 from satchel.store.schema import MIGRATIONS
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))

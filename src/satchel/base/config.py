@@ -11,9 +11,9 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from satchel.base.config_files import flat, read_file
 from satchel.base.config_keys import KEYS, VARIABLE_PREFIX, Config, Key, Setting, Value, key_named
 from satchel.base.errors import InvalidInput, Refused, nearest
+from satchel.base.file_checks import flat, read_file
 from satchel.base.text import check_name
 
 FILE_NAME = "config.toml"

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from satchel.brief import loop_history
-from satchel.find.kind import Kind
-from satchel.keep.deliveries import windows_of
 from satchel.keep.entries.records import (
     ENTRY_TYPES,
     LEAST_CHARS,
@@ -75,6 +72,7 @@ def follower(workplace: Workplace) -> AfterWrite:
 
 
 def _stuck(transaction: Transaction, writer: Writer, entry: Prepared) -> tuple[str, ...]:
+    from satchel.brief import loop_history
     from satchel.keep.loop_scope import LoopScope
     from satchel.keep.sessions.joining import sessions_before
 
@@ -89,6 +87,7 @@ _RESOLVED = ("failures", "investigation")
 
 
 def _lower_packages(transaction: Transaction, writer: Writer, entry: Prepared) -> tuple[str, ...]:
+    from satchel.find.kind import Kind
     from satchel.keep.entries.structured import review_verdict
     from satchel.keep.packages.kind import react_for_task
 
@@ -108,6 +107,7 @@ def duplicate_finder() -> FindDuplicates:
         places = [place for place, entry in enumerate(entries) if _is_compared(entry)]
         if not places:
             return {}
+        from satchel.keep.deliveries import windows_of
 
         where, values = windows_of(writer.project_id, writer.session, writer.run, writer.agent)
         key = ("no window", *values.values())

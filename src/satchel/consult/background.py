@@ -24,14 +24,7 @@ _START_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class BackgroundConsultation:
-    """State of a consultation in the background.
-
-    Attributes:
-        step: what it is doing, in a few words.
-        seconds: how long it has taken.
-        result: the answer; None while it runs, or where it failed.
-        error: why there is no answer.
-    """
+    """State of a consultation in the background."""
 
     handle: str
     step: str
@@ -84,16 +77,7 @@ _lock = threading.Lock()
 def start(
     owner: Hashable, ask: Callable[[Callable[[str], None], IsCancelled], Consultation | Panel]
 ) -> BackgroundConsultation:
-    """Ask in a thread.
-
-    Args:
-        owner: whose consultation it is.
-        ask: asks, given a listener for its progress and whether it is cancelled.
-
-    Raises:
-        Conflict: too many are running.
-        SatchelError: the question cannot be asked.
-    """
+    """Ask in a thread."""
     job = _Job(owner)
     with _lock:
         running = [one.handle for one in _jobs.values() if not one.is_over.is_set() and one.owner == owner]
@@ -112,16 +96,7 @@ def start(
 
 
 def get(owner: Hashable, handle: str, *, wait: float = 0, cancel: bool = False) -> BackgroundConsultation:
-    """Return the state of a consultation, or its answer.
-
-    Args:
-        wait: seconds to wait for the answer, up to 45.
-        cancel: whether to end it.
-
-    Raises:
-        NotFound: the owner has no consultation of the handle.
-        InvalidInput: wait is out of range.
-    """
+    """Return the state of a consultation, or its answer."""
     if not 0 <= wait <= MAX_WAIT_S:
         raise InvalidInput(f"wait {wait!r} is out of range", f"Give 0 to {MAX_WAIT_S} seconds")
     job = _jobs.get(handle)

@@ -38,13 +38,7 @@ _OF_PARENTS = ("SATCHEL_", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """How a client is asked without a person: it reads the prompt from standard input.
-
-    Attributes:
-        arguments: make it read only, alone and silent; ``{answer}`` is a file for the answer.
-        effort: the arguments for an effort ``{effort}``; empty where it takes none.
-        answer: the name of the answer in the JSON that it prints; None where it writes a file.
-    """
+    """How a client is asked without a person: it reads the prompt from standard input."""
 
     arguments: Sequence[str]
     effort: Sequence[str] = ()
@@ -119,7 +113,6 @@ class CommandLineAssistant:
         return Reply(text, input_tokens=usage[0], output_tokens=usage[1])
 
     def _run(self, folder: Path, ask: Ask) -> bytes:
-        """Run the client, and return what it printed."""
         limit = Limits.of(self.window.output).event
         out, err, answer = folder / "out", folder / "err", folder / "answer"
         command = [self.address, *_arguments(self._client, ask.settings, str(answer)), *self._without_servers(folder)]
@@ -167,7 +160,6 @@ class CommandLineAssistant:
         return out.read_bytes()[: limit + 1]
 
     def _without_servers(self, folder: Path) -> list[str]:
-        """Return what keeps configured MCP servers out, which may write; other clients take one option for all."""
         if self._client.answer is not None:
             return []
         command = [self.address, "mcp", "list", "--json"]
@@ -207,11 +199,7 @@ class CommandLineAssistant:
 
 
 def check_not_consulted(environ: Mapping[str, str]) -> None:
-    """Refuse a question from within a client that answers one.
-
-    Raises:
-        Refused: it is.
-    """
+    """Refuse a question from within a client that answers one."""
     if environ.get(MARKER):
         raise Refused("a client that is consulted asks no other model", "Answer with what you have")
 

@@ -58,16 +58,7 @@ class Conversations:
         self._max_blob_bytes = max_blob_bytes
 
     def acquire(self, key: ConversationKey, lease_ms: int = LEASE_MS, holder: str | None = None) -> Conversation:
-        """Keep every other call out of a conversation, and return what it holds; begin it where there is none.
-
-        Args:
-            lease_ms: for how long, unless renewed; 1 to 3,600,000.
-            holder: who calls, for those who are kept out; None names the default agent and this process.
-
-        Raises:
-            Conflict: another call holds it; who, since when and until when is said.
-            InvalidInput: a part of the key, or the holder, is not acceptable.
-        """
+        """Keep every other call out of a conversation, and return what it holds; begin it where there is none."""
         check_whole("lease_ms", lease_ms, LONGEST_LEASE_MS, smallest=1)
         key, work = check_key(key), self.workplace
         holder = _caller(work) if holder is None else names.check_identifier(holder, "holder")
@@ -130,13 +121,6 @@ class Conversations:
         """Record a turn that was answered, and release the conversation: both or neither.
 
         Secrets are redacted in what is stored of prompt and answer, and a content that holds one is not kept.
-
-        Args:
-            conversation: as it was acquired.
-
-        Raises:
-            Conflict: the lease had ended and another call has taken the conversation over, or it was reset; nothing
-                was recorded.
         """
         work, plan = self.workplace, result.plan
         prompt = redact(plan.prompt)

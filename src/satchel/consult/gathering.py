@@ -41,12 +41,7 @@ _UNSAYABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one turn's files.
-
-    Attributes:
-        files: how many files, those that are held back included.
-        file_bytes: the largest file that is sent.
-    """
+    """Limits of one turn's files."""
 
     files: int = 20_000
     file_bytes: int = 2 * 1_024 * 1_024
@@ -69,24 +64,6 @@ def gather(
     Folders are expanded as git lists them: ignored files are left out silently, unless they are named themselves;
     git's own folder is never entered. Links that stay inside the roots are followed, unless their target is ignored,
     and the target is named for where it is. Files are not read.
-
-    Args:
-        paths: files and folders, relative to ``base`` or absolute.
-        roots: the folders, absolute, that nothing outside of is looked at; links to them are resolved.
-        base: the absolute folder that relative paths start from and that files inside it are named from.
-        limits: how much may be looked at.
-        force: whether files are sent whose names say that they hold secrets.
-        is_cancelled: asked before every folder and every few hundred files.
-
-    Returns:
-        The files in the order of their paths, and what is held back, in that order too.
-
-    Raises:
-        InvalidInput: a path is empty or holds a control character.
-        NotFound: a path that was named is not there.
-        Refused: a path that was named is outside the roots.
-        TooLarge: there are more files than the limit.
-        Interrupted: it was cancelled.
     """
     walk = _Walk(roots, base, limits, force, is_cancelled)
     # in an order that does not depend on the caller's, a folder before what is in it

@@ -35,19 +35,7 @@ def _chance() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Time limits of a call in seconds, and its clock.
-
-    Attributes:
-        connect: to reach the provider.
-        silence: without a byte from the provider; a model may think for minutes.
-        total: for the whole call.
-        indexing: until a hosted vector store has taken in a batch of files; each file adds a little.
-        cleanup: to delete a hosted vector store once the call is over, however it ended; each file adds a little.
-        poll: between two looks at a store that takes in files.
-        sleep: what waiting is done with; None waits in a way that a cancellation cuts short.
-        clock: seconds that never go back.
-        chance: what spreads the pauses of those who failed together: from 0 to 1.
-    """
+    """Time limits of a call in seconds, and its clock."""
 
     connect: float = 10.0
     silence: float = 300.0

@@ -39,14 +39,8 @@ class OpenAICompatible(OwnHistoryAssistant[OpenAIClient]):
     """An assistant behind a chat completions endpoint. Overflow is searched in a store of our own."""
 
     own_url = ""
-
-    @property
-    def unsupported(self) -> frozenset[str]:
-        """Names of the settings that it does not take."""
-        return frozenset() if self.name.startswith("openrouter:") else frozenset({"web_search"})
-
-    def _open(self, wire: Wire) -> OpenAIClient:
-        return OpenAIClient(self.label, wire, base_url=self._base_url, key=self._key, variable=self._variable)
+    client = OpenAIClient
+    unsupported = frozenset({"web_search"})
 
     def _messages(self, ask: Ask) -> list[Any]:
         return [*messages_of(ask.history), {"role": "user", "content": ask.prompt}]
@@ -119,6 +113,12 @@ class OpenAICompatible(OwnHistoryAssistant[OpenAIClient]):
         ]
 
 
+class OpenRouter(OpenAICompatible):
+    """An assistant at OpenRouter, whose plugin searches the web for every model."""
+
+    unsupported = frozenset()
+
+
 def _shape(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"name": "answer", "schema": dict(schema)}
 
@@ -176,6 +176,7 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
     """An assistant at OpenAI."""
 
     own_url = OPENAI_URL
+    client = OpenAIClient
     keeps_history = True
 
     @property
@@ -216,9 +217,6 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
 
     def _remove(self, store: VectorStore, is_cancelled: IsCancelled) -> None:
         remove_store(store, self._open, self._timing, self._patience, is_cancelled)
-
-    def _open(self, wire: Wire) -> OpenAIClient:
-        return OpenAIClient(self.label, wire, base_url=self._base_url, key=self._key, variable=self._variable)
 
     def _send(self, client: OpenAIClient, ask: Ask, filled: Filled | None) -> Generator[str, None, Round]:
         settings = ask.settings

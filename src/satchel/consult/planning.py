@@ -52,22 +52,6 @@ def plan_turn(
     A file is placed in the first turn that it is in and never moves. In the prompt are the files with priority, then
     the smallest, while they fit into the inline share of the window and nothing ever overflowed; the others overflow.
     Of files in the prompt only changes are sent; an attachment that the conversation knows counts as context.
-
-    Args:
-        state: after the last successful turn.
-        gathering: the files of the turn's context, priority files included.
-        read: reads a file, or says why it is held back; called for files that are new, searched or may have changed.
-            What it raises, as where the call was cancelled, ends the planning.
-        counter: of the assistant's model.
-        window: of the assistant's model.
-        request: what else the turn asks.
-        read_old: returns a content that was sent, by digest, or None if it was not kept.
-        is_gone: tells whether a path that the conversation knows exists no longer; called for paths not gathered.
-
-    Raises:
-        WindowFull: what must be sent does not fit; names the conversation to continue in.
-        TooLarge: instructions, briefing and file map fit into no session.
-        InvalidInput: the window leaves no room for input.
     """
     most = room(window, counter)
     draft = _Draft(

@@ -101,20 +101,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Parts of one turn's text; lists of paths in their order.
-
-    Attributes:
-        is_opening: whether the model holds nothing of the conversation.
-        instructions: what the caller asks.
-        briefing: what the store knows, or None.
-        pieces: of files in the prompt, by path.
-        searchable: paths to announce as searchable: all in an opening, else those that were not before.
-        searchable_count: how many files can be searched in this turn.
-        searched_texts: their contents, in which the mark must not occur either.
-        removed: files that no longer exist.
-        withheld: files that are no longer shown.
-        earlier: what is said again of turns that the model no longer holds, the oldest first.
-    """
+    """Parts of one turn's text; lists of paths in their order."""
 
     is_opening: bool
     instructions: str
@@ -144,12 +131,8 @@ def render(parts: Parts, counter: TokenCounter, max_listed: int) -> str:
     if file_map:
         written.append(fenced("map", mark, file_map))
     for piece in parts.pieces:
-        if piece.is_diff:
-            written.append(fenced("diff", mark, piece.text, path=piece.path))
-        elif piece.replaces:
-            written.append(fenced("file", mark, piece.text, path=piece.path, replaces="yes"))
-        else:
-            written.append(fenced("file", mark, piece.text, path=piece.path))
+        more = {"replaces": "yes"} if piece.replaces and not piece.is_diff else {}
+        written.append(fenced("diff" if piece.is_diff else "file", mark, piece.text, path=piece.path, **more))
     for name, paths in (("removed", parts.removed), ("withheld", parts.withheld)):
         if paths:
             written.append(fenced(name, mark, "".join(f"{quoted(path)}\n" for path in paths)))

@@ -11,7 +11,7 @@ from satchel.consult import failures, rounds
 from satchel.consult.command_line import CLIENTS, CommandLineAssistant, find_program
 from satchel.consult.failures import Patience
 from satchel.consult.models import Ask, Assistant, Timing, find_model
-from satchel.consult.openai import OpenAICompatible, OpenAIResponses
+from satchel.consult.openai import OpenAICompatible, OpenAIResponses, OpenRouter
 from satchel.consult.rounds import Call, Round
 from satchel.consult.sdk import (
     OwnHistoryAssistant,
@@ -59,14 +59,8 @@ class AnthropicMessages(OwnHistoryAssistant[AnthropicClient]):
     """An assistant at Anthropic. Overflow is searched in a store of our own."""
 
     own_url = ANTHROPIC_URL
-
-    @property
-    def unsupported(self) -> frozenset[str]:
-        """Names of the settings that it does not take."""
-        return frozenset({"temperature"})
-
-    def _open(self, wire: Wire) -> AnthropicClient:
-        return AnthropicClient(self.label, wire, key=self._key, base_url=self._base_url, variable=self._variable)
+    client = AnthropicClient
+    unsupported = frozenset({"temperature"})
 
     def _messages(self, ask: Ask) -> list[Any]:
         # what stands up to here comes again: with the next search, and as the beginning of the next turn
@@ -203,9 +197,7 @@ class GeminiContents(OwnHistoryAssistant[GeminiClient]):
     """An assistant at Google. Overflow is searched in a store of our own."""
 
     own_url = GEMINI_URL
-
-    def _open(self, wire: Wire) -> GeminiClient:
-        return GeminiClient(self.label, wire, key=self._key, base_url=self._base_url, variable=self._variable)
+    client = GeminiClient
 
     def _messages(self, ask: Ask) -> list[Any]:
         contents: list[Any] = []
@@ -326,7 +318,7 @@ PROVIDERS: Mapping[str, Provider] = {
     "openai": Provider("OPENAI_API_KEY", None, "OPENAI_BASE_URL", OpenAIResponses),
     "anthropic": Provider("ANTHROPIC_API_KEY", None, "ANTHROPIC_BASE_URL", AnthropicMessages),
     "gemini": Provider("GEMINI_API_KEY", None, "GOOGLE_GEMINI_BASE_URL", GeminiContents),
-    "openrouter": Provider("OPENROUTER_API_KEY", "https://openrouter.ai/api/v1", "OPENROUTER_BASE_URL"),
+    "openrouter": Provider("OPENROUTER_API_KEY", "https://openrouter.ai/api/v1", "OPENROUTER_BASE_URL", OpenRouter),
     "grok": Provider("XAI_API_KEY", "https://api.x.ai/v1", "XAI_BASE_URL"),
     "azure": Provider("AZURE_OPENAI_API_KEY", None, "AZURE_OPENAI_BASE_URL"),
     "mistral": Provider("MISTRAL_API_KEY", "https://api.mistral.ai/v1", "MISTRAL_BASE_URL"),

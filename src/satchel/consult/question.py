@@ -228,9 +228,9 @@ def check_question(
     keeping = check_keeping(keep_as, dry_run=dry_run)
     if run_id is not None and not briefing and (keeping is None or keeping.entry_type is None):
         raise InvalidInput("run_id was given without briefing or a note to keep", "Leave it out, or say what it is for")
-    if schema is not None:
-        instructions = f"{instructions}\n\n{_AS_JSON}{check_schema(schema)}"
     asked = check_content(instructions, "instructions", max_bytes)
+    if schema is not None:
+        asked = check_content(f"{instructions}\n\n{_AS_JSON}{check_schema(schema)}", "instructions", max_bytes)
     return Question(
         key=ConversationKey("", check_identifier(conversation, "conversation")),
         instructions=asked.text,

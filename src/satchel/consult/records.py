@@ -148,15 +148,7 @@ class PastTurn:
 
 @dataclass(frozen=True, slots=True)
 class ConversationState:
-    """State of a conversation after its last successful turn.
-
-    Attributes:
-        turns: how many turns succeeded.
-        files: by path.
-        held_tokens: what the conversation holds in all: prompts and answers.
-        has_overflowed: whether any file ever overflowed, so that room was promised away.
-        provider_ref: the provider's name for the thread, or None.
-    """
+    """State of a conversation after its last successful turn."""
 
     turns: int = 0
     files: Mapping[str, KnownFile] = field(default_factory=dict)

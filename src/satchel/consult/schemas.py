@@ -33,11 +33,7 @@ _SHOWN_CHARS = 80
 
 
 def check_schema(schema: object) -> str:
-    """Return a schema as JSON text.
-
-    Raises:
-        InvalidInput: it is not a schema of an object, or uses what is not checked.
-    """
+    """Return a schema as JSON text."""
     try:
         written = json.dumps(schema, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
@@ -82,7 +78,6 @@ def _refused(problem: str) -> InvalidInput:
 
 
 def _faults(schema: object, definitions: Mapping[str, object], depth: int) -> Iterator[str]:
-    """Yield what is wrong with a part of a schema."""
     if not isinstance(schema, dict) or depth > _MAX_DEPTH:
         yield "a part of it is not an object" if depth <= _MAX_DEPTH else "it is nested too deeply"
         return

@@ -212,11 +212,8 @@ class SdkAssistant(ABC, Generic[ClientT]):
 
     own_url: ClassVar[str]
     keeps_history: ClassVar[bool]
-
-    @property
-    def unsupported(self) -> frozenset[str]:
-        """Names of the settings that it does not take."""
-        return frozenset()
+    unsupported: frozenset[str] = frozenset()
+    client: ClassVar[type[Any]]
 
     def __init__(
         self,
@@ -248,9 +245,9 @@ class SdkAssistant(ABC, Generic[ClientT]):
     def ask(self, ask: Ask) -> Reply:
         """Answer one turn; see :class:`satchel.consult.models.Assistant`."""
 
-    @abstractmethod
     def _open(self, wire: Wire) -> ClientT:
-        """Make a client whose connections are of a wire."""
+        opened: ClientT = self.client(self.label, wire, base_url=self._base_url, key=self._key, variable=self._variable)
+        return opened
 
     @contextmanager
     def _calling(self, ask: Ask) -> Iterator[tuple[ClientT, Wire]]:

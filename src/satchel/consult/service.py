@@ -328,12 +328,7 @@ class Consulting:
     def start(
         self, assistants: Sequence[str], instructions: str, *, synthesis: str | None = None, **options: Any
     ) -> BackgroundConsultation:
-        """Ask one or several assistants in the background, as :meth:`consult` and :meth:`consult_many` do.
-
-        Raises:
-            Conflict: too many consultations are running.
-            SatchelError: the question cannot be asked.
-        """
+        """Ask one or several assistants in the background, as :meth:`consult` and :meth:`consult_many` do."""
         if options.get("dry_run"):
             raise InvalidInput("a dry run takes no time", "Leave out background, or dry_run")
 

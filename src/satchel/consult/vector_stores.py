@@ -26,7 +26,10 @@ LONGEST_LIFE_MS = 86_400_000
 MAX_SWEPT = 5
 """How many stores one call sweeps at most, so that it is not kept from its own work."""
 
-_ANNOUNCED, _MADE, _LEAVING = 1, 2, 3
+_ANNOUNCED, _MADE, _LEAVING = "announced", "made", "leaving"
+_STATES = ("", _ANNOUNCED, _MADE, _LEAVING)
+"""States by their numbers in the table."""
+_NAME = "satchel-"
 _PAUSE_MS = 300_000
 _LONGEST_PAUSE_MS = 86_400_000
 _COLUMNS = "uid, provider, external_id, conversation_id, state, attempts, expires_at, created_at"
@@ -40,7 +43,6 @@ _RECORD = f"""
     SET external_id = excluded.external_id, state = excluded.state, expires_at = excluded.expires_at
     RETURNING {_COLUMNS}
 """
-_STATES = {_ANNOUNCED: "announced", _MADE: "made", _LEAVING: "leaving"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,46 +88,32 @@ class VectorStores(Service):
 
     def announce(self, provider: str, conversation_id: int | None = None, life_ms: int = LIFE_MS) -> VectorStore:
         """Record a store before it is made; this is durable when it returns."""
-        check_whole("life_ms", life_ms, LONGEST_LIFE_MS, smallest=1)
-        provider, work = names.check_identifier(provider, "provider"), self._workplace
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
-            row = transaction.one(
-                _RECORD,
-                {
-                    "uid": os.urandom(16),
-                    "project": project.id,
-                    "conversation": conversation_id,
-                    "provider": provider,
-                    "external": None,
-                    "state": _ANNOUNCED,
-                    "expires": now + life_ms,
-                    "created": now,
-                },
-            )
-        assert row is not None
-        return _store(row)
+        provider = names.check_identifier(provider, "provider")
+        now = self._workplace.clock()
+        name = f"{_NAME}{os.urandom(16).hex()}"
+        return self._record(VectorStore(name, provider, None, conversation_id, _ANNOUNCED, 0, 0, now), life_ms)
 
     def made(self, store: VectorStore, external_id: str, life_ms: int = LIFE_MS) -> VectorStore:
         """Record the provider's name for a store, once known; again, to say that it is still in use.
 
         A store that was swept in the meantime, before it was there, is recorded again.
         """
+        return self._record(replace(store, external_id=external_id, state=_MADE), life_ms)
+
+    def _record(self, store: VectorStore, life_ms: int) -> VectorStore:
         check_whole("life_ms", life_ms, LONGEST_LIFE_MS, smallest=1)
         work = self._workplace
         with work.engine.write() as transaction:
             now = work.clock()
-            project = projects.ensure(transaction, work, now)
             row = transaction.one(
                 _RECORD,
                 {
                     "uid": _uid(store),
-                    "project": project.id,
+                    "project": projects.ensure(transaction, work, now).id,
                     "conversation": store.conversation_id,
                     "provider": store.provider,
-                    "external": external_id,
-                    "state": _MADE,
+                    "external": store.external_id,
+                    "state": _STATES.index(store.state),
                     "expires": now + life_ms,
                     "created": store.created_at,
                 },
@@ -196,7 +184,7 @@ class VectorStores(Service):
             transaction.run(
                 "UPDATE vector_stores SET state = :state, attempts = :attempts, expires_at = :expires WHERE uid = :uid",
                 {
-                    "state": _LEAVING,
+                    "state": _STATES.index(_LEAVING),
                     "attempts": claimed.attempts,
                     "expires": claimed.expires_at,
                     "uid": _uid(claimed),
@@ -207,17 +195,18 @@ class VectorStores(Service):
 
 def _claimed(store: VectorStore, now: int) -> VectorStore:
     pause = min(_PAUSE_MS << min(store.attempts, 20), _LONGEST_PAUSE_MS)
-    return replace(store, state=_STATES[_LEAVING], attempts=store.attempts + 1, expires_at=now + pause)
+    return replace(store, state=_LEAVING, attempts=store.attempts + 1, expires_at=now + pause)
 
 
 def _store(row: Row) -> VectorStore:
     uid, provider, external_id, conversation, state, attempts, expires_at, created_at = row
-    name = f"satchel-{uid.hex()}"
-    return VectorStore(name, provider, external_id, conversation, _STATES[state], attempts, expires_at, created_at)
+    return VectorStore(
+        f"{_NAME}{uid.hex()}", provider, external_id, conversation, _STATES[state], attempts, expires_at, created_at
+    )
 
 
 def _uid(store: VectorStore) -> bytes:
-    return bytes.fromhex(store.name.removeprefix("satchel-"))
+    return bytes.fromhex(store.name.removeprefix(_NAME))
 
 
 class StoresOfConversation:

@@ -75,16 +75,7 @@ _LONGEST_BLANK = 4
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one response.
-
-    Attributes:
-        text: bytes of the answer's text in UTF-8.
-        event: bytes of a stream's event or line, and of a whole response that is no stream.
-        stream: bytes of a whole stream.
-        lines: of a stream.
-        parts: what an answer may consist of: texts, thoughts and calls.
-        arguments: characters of what an answer calls tools with.
-    """
+    """Limits of one response."""
 
     text: int
     event: int

@@ -8,11 +8,10 @@ from itertools import pairwise
 
 from satchel.base.records import dataclass
 from satchel.find import search
-from satchel.find.conditions import Term
 from satchel.find.index import Index, index_of, scoped_index
 from satchel.find.kind import KIND_OF, Kind
 from satchel.find.query import Query, word_counts
-from satchel.find.scopes import Scope, population_of
+from satchel.find.scopes import Scope, Term, population_of
 from satchel.find.scoring import K1
 from satchel.find.words import WORD, forms_of
 from satchel.store.transaction import Transaction, set_of

@@ -10,9 +10,8 @@ from satchel.find.index_sqlite import SqliteIndex
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from satchel.find.conditions import Condition, Term
     from satchel.find.documents import Document
-    from satchel.find.scopes import Scope
+    from satchel.find.scopes import Condition, Scope, Term
     from satchel.find.scoring import Matched
     from satchel.store.transaction import Transaction
 

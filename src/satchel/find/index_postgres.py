@@ -14,9 +14,8 @@ import apsw
 
 from satchel.base.records import dataclass
 from satchel.find import scopes
-from satchel.find.conditions import Condition, Either, Every, Term, Without, terms_of
 from satchel.find.kind import Kind
-from satchel.find.scopes import Scope
+from satchel.find.scopes import Condition, Either, Every, Scope, Term, Without, terms_of
 from satchel.find.scoring import Matched
 from satchel.find.words import parts_text
 from satchel.store.postgres.schema import BUCKET_BITS, LEXEMES

@@ -11,10 +11,9 @@ import apsw
 
 from satchel.base.records import dataclass
 from satchel.find import scopes
-from satchel.find.conditions import Condition, Every, Term, Without
 from satchel.find.index_sqlite import connection_of, scope_tokens
 from satchel.find.kind import Kind
-from satchel.find.scopes import Scope
+from satchel.find.scopes import Condition, Every, Scope, Term, Without
 from satchel.find.scoring import Matched
 from satchel.store.transaction import Transaction
 

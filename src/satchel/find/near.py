@@ -146,9 +146,8 @@ def by_search(
         return ()
     # imported here so that a write without a search does not load its modules
     from satchel.find import search
-    from satchel.find.conditions import Term
     from satchel.find.query import Query, word_counts
-    from satchel.find.scopes import Scope
+    from satchel.find.scopes import Scope, Term
 
     terms = tuple(Term((word,)) for word in list(word_counts(text))[:_MAX_TERMS])
     scope = Scope(project_id, kinds=(kind,), status="all")

@@ -15,8 +15,8 @@ from satchel.base.invisible import first_invisible
 from satchel.base.records import dataclass, replace
 from satchel.base.text import check_query
 from satchel.find import exact
-from satchel.find.conditions import Condition, Either, Every, Term, Without
 from satchel.find.exact import Name
+from satchel.find.scopes import Condition, Either, Every, Term, Without
 from satchel.find.words import (
     STOP_WORDS,
     WORD,

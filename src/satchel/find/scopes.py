@@ -1,4 +1,4 @@
-"""Search scopes: which documents a search considers."""
+"""What a search reads: the scope of its documents, and the condition that their words must meet."""
 
 from __future__ import annotations
 
@@ -67,3 +67,52 @@ def population_of(transaction: Transaction, scope: Scope) -> int:
             return int(row[0])
     row = transaction.one("SELECT documents FROM projects WHERE id = :project", {"project": scope.project_id})
     return int(row[0]) if row else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word or phrase to look for.
+
+    Attributes:
+        words: letters and digits only; more than one make a phrase.
+        prefix: whether the last word also matches longer words that start with it.
+        in_text: whether to search the text only, not the parts of identifiers.
+    """
+
+    words: tuple[str, ...]
+    weight: float = 1.0
+    prefix: bool = False
+    in_text: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """A condition that holds if all of its parts do."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """A condition that holds if any of its parts does."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """A condition that holds where one part does and the other does not."""
+
+    required: Condition
+    excluded: Condition
+
+
+Condition = Term | Every | Either | Without
+
+
+def terms_of(condition: Condition) -> list[Term]:
+    """Return the terms of a condition in order, including excluded ones."""
+    if isinstance(condition, Term):
+        return [condition]
+    parts = (condition.required, condition.excluded) if isinstance(condition, Without) else condition.parts
+    return [term for part in parts for term in terms_of(part)]

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 
-from satchel.base.errors import StoreDamaged
+from satchel.base.errors import Interrupted, StoreDamaged
 from satchel.base.paging import COUNTED
 from satchel.base.records import dataclass, field, replace
 from satchel.find import exact, scopes, scoring
-from satchel.find.conditions import Either, Term
-from satchel.find.exact import Texts
+from satchel.find.exact import Texts, resolve, with_forms
 from satchel.find.index import ScopedIndex, scoped_index
 from satchel.find.kind import LIVE, SUPERSEDED
 from satchel.find.query import MAX_TERMS, Query
-from satchel.find.resolving import resolve, with_forms
-from satchel.find.scopes import Scope
+from satchel.find.scopes import Either, Scope, Term
 from satchel.find.scoring import Surroundings
 from satchel.find.words import WORD
 from satchel.store.transaction import NO_LIMIT, Row, Transaction, set_of
@@ -386,3 +385,55 @@ def _place(row: Row, rows: dict[int, Row]) -> Surroundings:
             continue
         neighbours.append((distance, int(number)))
     return Surroundings(document, None if segment is None else (run, segment), tuple(neighbours))
+
+
+SECONDS = 5.0
+"""How long a search may take, by the clock."""
+
+_NEWEST = 200
+
+_FEWER: dict[str, Any] = {"small": _NEWEST, "candidates": _NEWEST, "texts": None, "reach": None, "meaning": None}
+
+_TRIES: tuple[tuple[float, dict[str, Any], str], ...] = (
+    (0.7, {}, ""),
+    (1.0, _FEWER, f"only the newest {_NEWEST} matches were ranked"),
+)
+"""The part of the time that may have passed by the end of each try, its options, and what a note says of it."""
+
+_LATE = f"incomplete: the search took more than {SECONDS:g} s"
+
+SHORTENED = f"{_LATE}, so some results show the beginning of their text"
+
+
+class SearchTime:
+    """The time of one search, from now on."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction = transaction
+        self._began = monotonic()
+
+    def is_over(self, share: float = 1.0) -> bool:
+        return monotonic() - self._began > SECONDS * share
+
+    def rank(self, query: Query, scope: Scope, **options: Any) -> Ranking:
+        """Return what :func:`rank` does, or of too long a search what there was time for."""
+        transaction = self._transaction
+        outer = transaction.is_out_of_time
+        for share, fewer, note in _TRIES:
+
+            def has_passed(share: float = share) -> bool:
+                return self.is_over(share) or (outer is not None and outer())
+
+            try:
+                with transaction.savepoint():
+                    transaction.is_out_of_time = has_passed
+                    try:
+                        ranking = rank(transaction, query, scope, **options | fewer)
+                    finally:
+                        transaction.is_out_of_time = outer
+            except Interrupted:
+                if not self.is_over(share) or (outer is not None and outer()):
+                    raise
+                continue
+            return replace(ranking, limits=(*ranking.limits, f"{_LATE}, so {note}")) if note else ranking
+        return replace(NOTHING, limits=(f"{_LATE} and was given up: search for fewer words",))

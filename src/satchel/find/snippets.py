@@ -6,8 +6,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from satchel.base.records import dataclass
-from satchel.find.conditions import Term
 from satchel.find.index import index_of
+from satchel.find.scopes import Term
 from satchel.find.words import identifier_parts, unspaced_runs
 from satchel.store.damage import MARK
 from satchel.store.transaction import Transaction

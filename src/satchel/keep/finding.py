@@ -12,11 +12,10 @@ from satchel.base.records import dataclass, replace
 from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import LIVENESS
 from satchel.find import documents, meaning, search
-from satchel.find.in_time import SHORTENED, SearchTime
 from satchel.find.kind import KIND_OF, Kind
 from satchel.find.query import SYNTAXES, Query, parse
 from satchel.find.scopes import Scope
-from satchel.find.search import Ranking
+from satchel.find.search import SHORTENED, Ranking, SearchTime
 from satchel.find.snippets import Snipper, Snippet
 from satchel.keep import binding, citations, kept, names, projects, runs
 from satchel.keep.citations import Citation

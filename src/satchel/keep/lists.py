@@ -213,9 +213,9 @@ def _texts_of(transaction: Transaction, documents: Sequence[int]) -> dict[int, s
 def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, ...], int]:
     # imported here: only a search needs it
     from satchel.find import search
-    from satchel.find.in_time import SearchTime
     from satchel.find.query import parse
     from satchel.find.scopes import Scope
+    from satchel.find.search import SearchTime
     from satchel.keep.meanings import meaning_for
 
     query = parse(text)

@@ -107,7 +107,7 @@ def configured_for(folder: Path) -> Configured:
     """Return the server settings in the user's file for a folder; only their types are checked."""
     from pathlib import Path
 
-    from satchel.base.config_files import read_file
+    from satchel.base.file_checks import read_file
 
     file = Path(config_path(), _FILE)
     try:

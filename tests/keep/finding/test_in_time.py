@@ -7,7 +7,7 @@ from itertools import chain, repeat
 import pytest
 
 from satchel import Satchel
-from satchel.find import in_time
+from satchel.find import search
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def filled(satchel: Satchel) -> Satchel:
 def _passing(monkeypatch: pytest.MonkeyPatch, *seconds: float) -> None:
     """Let the time of searches pass: each look at the clock takes the next of the seconds, then the last."""
     times = chain(seconds, repeat(seconds[-1]))
-    monkeypatch.setattr(in_time, "monotonic", lambda: next(times))
+    monkeypatch.setattr(search, "monotonic", lambda: next(times))
 
 
 class TestASearch:
@@ -40,7 +40,7 @@ class TestASearch:
 
     def test_reads_texts_to_their_end_only_in_time(self, filled: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
         filled.entries.write("discovery", f"{'and so on ' * 300} the cache")
-        monkeypatch.setattr(in_time, "_TRIES", ((9.0, {}, ""),))
+        monkeypatch.setattr(search, "_TRIES", ((9.0, {}, ""),))
         assert filled.finding.search("cache", limit=1).results[0].snippet.marks
         _passing(monkeypatch, 0.0, 6.0)
         page = filled.finding.search("cache")

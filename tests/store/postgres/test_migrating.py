@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.find.conditions import Term
 from satchel.find.index import scoped_index
-from satchel.find.scopes import Scope
+from satchel.find.scopes import Scope, Term
 from satchel.store.postgres import schema
 from satchel.store.schema import BASE_VERSION, SCHEMA_VERSION
 from store.postgres.places import Place

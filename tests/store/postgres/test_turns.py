@@ -29,10 +29,15 @@ from store.postgres.places import Place
 from store.postgres.waiting import Body, queue, writes
 
 
-@pytest.fixture
-def engine(place: Place, monkeypatch: pytest.MonkeyPatch) -> PostgresEngine:
-    """An engine on a project of its own; a slow machine ends no shared transaction early."""
+@pytest.fixture(autouse=True)
+def _slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no shared transaction end early on a slow machine."""
     monkeypatch.setattr(writing, "LONGEST_SECONDS", 60.0)
+
+
+@pytest.fixture
+def engine(place: Place) -> PostgresEngine:
+    """An engine on a project of its own."""
     return place.engine().of_project(place.new_project())
 
 

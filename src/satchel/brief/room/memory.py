@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
+from weakref import WeakKeyDictionary
 
 from satchel.base.clock import DAY_MS
 from satchel.base.records import dataclass
@@ -14,9 +15,10 @@ from satchel.keep.deliveries import MOMENTS
 from satchel.keep.entries.records import ENTRY_TYPES, SCRATCHPAD
 from satchel.keep.housekeeping.usage import count_names
 from satchel.keep.kinds import KINDS
-from satchel.keep.names import PERSONS
+from satchel.keep.names import PERSONS, is_persons
 from satchel.keep.projects import Project, Workplace
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.engine import Engine
+from satchel.store.transaction import Row, Transaction, set_of
 
 MOST_FLAGGED = 100
 """How many items' flags are read at once."""
@@ -96,23 +98,41 @@ class Flagged:
 
 
 _COUNTED = f"""
-    SELECT d.kind, d.type, d.status, d.file, a.name, a.id IN {PERSONS}, count(*) FROM documents d
-    LEFT JOIN agents a ON a.id = d.agent_id
-    WHERE d.project_id = :project AND d.kind IN ({", ".join(str(kind.number) for kind in MEMORY)})
-        AND (d.expires_at IS NULL OR d.expires_at > :now)
-    GROUP BY 1, 2, 3, 4, 5, 6
+    SELECT kind, type, status, agent_id, count(*) FROM documents
+    WHERE project_id = :project AND kind IN ({", ".join(str(kind.number) for kind in MEMORY)})
+        AND (expires_at IS NULL OR expires_at > :now)
+    GROUP BY 1, 2, 3, 4
 """
+# from an index alone
+_FILES = """
+    SELECT file, count(*) FROM context
+    WHERE project_id = :project AND file IS NOT NULL AND superseded_by IS NULL GROUP BY file
+"""
+_Counts = tuple[list[Row], Counter[str]]
+_counted: WeakKeyDictionary[Engine, dict[int, tuple[tuple[int, int], _Counts]]] = WeakKeyDictionary()
+
+
+def _count_items(transaction: Transaction, project: Project, work: Workplace, now: int) -> _Counts:
+    # counting 100,000 items takes longer than a page may, so it is done once a change, or a minute, since items expire
+    moment = project.seq, now // 60_000
+    known = _counted.setdefault(work.engine, {})
+    if project.id not in known or known[project.id][0] != moment:
+        values = {"project": project.id, "now": now}
+        known[project.id] = moment, (transaction.all(_COUNTED, values), Counter(dict(transaction.all(_FILES, values))))
+    return known[project.id][1]
 
 
 def count(transaction: Transaction, project: Project, work: Workplace, now: int) -> Facets:
     """Return the facets of a project's memory."""
     kinds: Counter[str] = Counter(dict.fromkeys((KINDS[kind].name for kind in MEMORY), 0))
-    types, states, files, authors = (Counter[str]() for _ in range(4))
+    types, states, authors = (Counter[str]() for _ in range(3))
     progress, by_agents = 0, 0
-    for number, type_, status, file, author, is_person, items in transaction.all(
-        _COUNTED, {"project": project.id, "now": now}
-    ):
-        kind = KIND_OF[number]
+    rows, files = _count_items(transaction, project, work, now)
+    names_of: dict[int, str] = dict(
+        transaction.all("SELECT id, name FROM agents WHERE project_id = :project", {"project": project.id})
+    )
+    for number, type_, status, agent, items in rows:
+        kind, author = KIND_OF[number], names_of.get(agent)
         if kind is Kind.ENTRY and type_ == SCRATCHPAD:
             progress += items
             continue
@@ -125,9 +145,8 @@ def count(transaction: Transaction, project: Project, work: Workplace, now: int)
         kinds[KINDS[kind].name] += items
         if kind is Kind.ENTRY:
             types[ENTRY_TYPES[type_ - 1]] += items
-        files.update({file: items} if file else {})
         authors.update({author: items} if author else {})
-        by_agents += items * (not is_person and kind in _CONFIRMABLE)
+        by_agents += items * (not is_persons(author) and kind in _CONFIRMABLE)
     ((confirmed,),) = transaction.all(_CONFIRMED_LIVE, {"project": project.id})
     ((pinned,),) = transaction.all("SELECT count(*) FROM pins WHERE project_id = :project", {"project": project.id})
     compared = _compare(work, citations.load_newest(transaction, project.id, _MOST_CITED))

@@ -11,9 +11,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from satchel.base.config import FILE_NAME
-from satchel.base.config_files import read_file
 from satchel.base.errors import InvalidInput, Refused, nearest
-from satchel.base.file_checks import my_users, owner_name
+from satchel.base.file_checks import my_users, owner_name, read_file
 from satchel.base.folders import config_folder
 from satchel.store.postgres import Address, parse
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from satchel.base.paging import COUNTED
 from satchel.base.records import field_names, replace
 from satchel.find.kind import Kind
-from satchel.keep.persons import shown_name
 
 if TYPE_CHECKING:
     from satchel.keep.citations import Citation
@@ -158,6 +156,8 @@ def with_shown_names(answer: Any) -> Any:
 
 def _with_shown_name(value: Any) -> Any:
     if isinstance(value, str):
+        from satchel.keep.persons import shown_name  # only people see persons so
+
         return shown_name(value)
     return tuple(map(_with_shown_name, value)) if type(value) is tuple else value
 
@@ -239,4 +239,6 @@ def _place(answer: Any) -> str | None:
 
 
 def _json_chars(fields: Mapping[str, object]) -> int:
+    import json
+
     return len(json.dumps(fields, ensure_ascii=False, separators=(",", ":")))

@@ -16,7 +16,6 @@ from satchel.base.vocabulary import MAIN_RUN
 from satchel.find.kind import Kind
 from satchel.find.snippets import Snippet
 from satchel.interfaces.text import lists
-from satchel.interfaces.text.json import Fields, rest_fields
 from satchel.interfaces.text.parts import (
     citation_marks,
     content_lines,
@@ -161,13 +160,14 @@ def outlines_text(page: Any, noun: str, detail: str, when: lists.When | None = N
     return "\n".join([*lines, *lists.note_lines(getattr(page, "notes", ()))])
 
 
-def outlines_fields(page: Any, items: str, detail: str) -> Fields:
+def outlines_fields(page: Any, items: str, detail: str) -> dict[str, Any]:
     """Return a page of any kind in titles or snippets as JSON fields."""
     from satchel.base.clock import iso
+    from satchel.interfaces.text.json import rest_fields
 
-    fields_of_items: list[Fields] = []
+    fields_of_items: list[dict[str, Any]] = []
     for one in map(outline_of, items_of(page)):
-        fields: Fields = {"id": one.ref, "kind": one.kind}
+        fields: dict[str, Any] = {"id": one.ref, "kind": one.kind}
         if detail == "titles":
             fields["title"] = _title(one)
         else:

@@ -11,8 +11,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from satchel.base.config_files import read_file
 from satchel.base.errors import SatchelError
+from satchel.base.file_checks import read_file
 from satchel.base.git_files import text_of
 from satchel.base.paths import FILE_NAME, FOLDER_NAME
 from satchel.base.records import NamedTuple

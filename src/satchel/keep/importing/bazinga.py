@@ -157,10 +157,6 @@ def read_bazinga(path: Path, source_project: str | None = None) -> Arriving:
         return tables.arriving(file, f"bazinga, project {tables.project or ''}", lines, noted)
 
 
-def _begun(_: Row, started: Value, created: Value) -> int:
-    return moment_of(created if started is None else started, "start_time")
-
-
 def _over(row: Row, ended: Value) -> int | None:
     over = None if ended is None else moment_or_none(row, ended, "end_time", "left out")
     return None if over is None else max(row.fields["at"], over)
@@ -176,7 +172,7 @@ def _line(one: Fields, table: str, kind: str, uid: str, fields: Line) -> tuple[s
 
 
 _SESSION = {
-    "at": columns("start_time", "created_at", read=_begun),
+    "at": columns("start_time", "created_at", read=lambda _, *times: moment_of(times[times[0] is None], "start_time")),
     "ended": columns("end_time", read=_over),
     "status": replaced("status", partial(among, choices=_STATUSES, missing=_ACTIVE, other=_COMPLETED)),
     "session": column("session_id", key_of),

@@ -73,10 +73,8 @@ def find(transaction: Transaction, project_id: int, caller: Caller) -> tuple[Ses
     by_variable = _by_variable(transaction, project_id, caller)
     if caller.is_library:
         return by_variable, None
-    if caller.is_server:
-        return _of_server(transaction, project_id, caller, by_variable)
-    if caller.is_hook:
-        return _of_hook(transaction, project_id, caller, by_variable)
+    if caller.is_server or caller.is_hook:
+        return _of_conversation(transaction, project_id, caller, by_variable)
     return _of_command(transaction, project_id, caller, by_variable)
 
 
@@ -124,43 +122,25 @@ def _by_variable(transaction: Transaction, project_id: int, caller: Caller) -> S
     return next(iter(load(transaction, where, {"uid": uid, "project": project_id})), None) if uid else None
 
 
-def _of_server(
+def _of_conversation(
     transaction: Transaction, project_id: int, caller: Caller, by_variable: SessionRow | None
 ) -> tuple[SessionRow | None, str | None]:
     process = client_process(caller)
     if by_variable is not None and not _is_around(by_variable, caller, process):
         return by_variable, None
     same = _by_own_id(transaction, project_id, caller)
-    existing = _in_process(same, process) or _resumable(same)
+    existing = _in_process(same, process) or (_resumable(same) if caller.is_server else None)
     if existing is not None:
         return existing, None
-    if same:
+    if same and caller.is_server:
         return None, f"another running client uses the session id {caller.host_id!r} too, so this is a new session"
-    # a client's concurrent servers serve different conversations; a later one continues the first's session
-    fitting = [
-        one
-        for one in _of_client(transaction, project_id, caller, process)
-        if one.server is None or not processes.is_alive(one.server)
-    ]
-    if len(fitting) > 1:
-        return None, _not_unique(fitting)
-    return (fitting[0] if fitting else None), None
-
-
-def _of_hook(
-    transaction: Transaction, project_id: int, caller: Caller, by_variable: SessionRow | None
-) -> tuple[SessionRow | None, str | None]:
-    # a process may switch to another conversation with a new or earlier id, and stays in its session; a new
-    # conversation gets its own session if the process already has one, and so does every id of a client with several
-    process = client_process(caller)
-    if by_variable is not None and not _is_around(by_variable, caller, process):
-        return by_variable, None
-    same = _by_own_id(transaction, project_id, caller)
-    existing = _in_process(same, process)
-    if existing is not None:
-        return existing, None
+    # a process may switch to another conversation with a new or earlier id, and stays in its session
     fitting = _of_client(transaction, project_id, caller, process)
-    if caller.begins and caller.host_id is not None:
+    if caller.is_server:
+        # a client's concurrent servers serve different conversations; a later one continues the first's session
+        fitting = [one for one in fitting if one.server is None or not processes.is_alive(one.server)]
+    elif caller.begins and caller.host_id is not None:
+        # a new conversation gets its own session if the process already has one
         fitting = _unnamed(transaction, fitting)
     if len(fitting) == 1:
         return fitting[0], None
