@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from http.client import HTTPConnection
@@ -24,7 +24,6 @@ from benchmarks.search_speed import vocabulary
 from benchmarks.serving import PROJECT, ServedStore
 from benchmarks.start_up import clean_environment
 from satchel.base.clock import system_clock
-from satchel.brief.room.looking import TOUCHED_BY
 from satchel.interfaces.web.logins import Logins
 
 _MOST_MS, _MOST_KB, _SOON_MS, _PAINT_MS = 50, 150, 500, 500
@@ -32,7 +31,7 @@ _OPEN_PAGES, _IDLE_SHARE = 20, 10
 _PATIENCE_SECONDS = 60.0
 _STORM_PER_MINUTE, _AT_ONCE = 10_000, 10
 _GAP_SECONDS = 1.0
-"""The script loads a section so often at most while more comes."""
+"""The script loads the page so often at most while more comes."""
 
 _STORM = f"""
 import sys, time
@@ -53,24 +52,21 @@ def _pages() -> dict[str, str]:
     common, medium, rare = vocabulary()[:4], vocabulary()[500], vocabulary()[30_000]
 
     def search(text: str, more: str = "") -> str:
-        return f"search?q={quote(text)}{more}"
+        return f"memory?q={quote(text)}{more}"
 
-    operators = "&syntax=operators"
     return {
         "the page of the project": "",
-        **{f"its section {name}": f"sections/{name}" for name in TOUCHED_BY},
         "an item": "items/e5",
-        "all that is kept, newest first": "search",
-        "the same, page 500": "search?offset=9980",
+        "the memory, page 500": "memory?offset=9980",
         "search for a common word": search(common[0]),
         "search for a rare word": search(rare),
         "search for two words": search(f"{common[0]} {medium}"),
         "search for four common words": search(" ".join(common)),
         "search for a question": search(f"Why does the {medium} not {common[1]} when it is in a {rare}?"),
         "search for a path": search("src/d1/f1.py"),
-        "search with AND": search(f"{common[0]} AND {common[1]}", operators),
-        "search with NOT": search(f"{common[0]} NOT {medium}", operators),
-        "search for a beginning": search("ba*", operators),
+        "search with AND": search(f"{common[0]} AND {common[1]}"),
+        "search with NOT": search(f"{common[0]} NOT {medium}"),
+        "search for a beginning": search("ba*"),
         "search for a phrase": search(f'"{common[0]} {common[1]}"'),
         "search, the 20th page": search(f"{common[0]} {medium}", "&offset=380"),
     }
@@ -90,7 +86,7 @@ def measure(bench: Bench, store: Path) -> tuple[list[Figure], tuple[str, ...]]:
         figures.append(Figure(f"the largest with all it loads: {largest}", kilobytes, "KB", at_most=_MOST_KB))
         bench.progress.say("from a write to the page")
         shown = _write_to_page(visitor, store, bench.choose(60, 5))
-        figures.append(timed("from the write of another process to the section", shown, at_most=_SOON_MS))
+        figures.append(timed("from the write of another process to the page", shown, at_most=_SOON_MS))
         figures.append(Figure("the slowest of them", max(shown.values), "ms", at_most=_SOON_MS))
         figures += _costs(bench, visitor, store)
         painted = first_paint(server.url, visitor.new_link, f"/p/{PROJECT}/", bench.choose(10, 2))
@@ -98,9 +94,9 @@ def measure(bench: Bench, store: Path) -> tuple[list[Figure], tuple[str, ...]]:
             figures.append(timed("first paint in Chromium", painted, at_most=_PAINT_MS))
     return figures, (
         "Pages are asked one after the other on one connection, so that what is measured is the server and the "
-        "loopback. From the write to the section: a real writer has committed, until the stream of the page has said "
-        "so and the section that it touches was loaded. An open page in the storm loads each touched section at most "
-        "once a second, as the script does; processor shares are the server's, in percent of one core."
+        "loopback. From the write to the page: a real writer has committed, until the stream of the page has said so "
+        "and the page was loaded. An open page in the storm is loaded at most once a second, as the script does; "
+        "processor shares are the server's, in percent of one core."
         + ("" if painted else " First paint was not measured: Chromium or Playwright is missing."),
     )
 
@@ -143,7 +139,7 @@ class Visitor:
     def others(self) -> dict[str, str]:
         """Return the pages that the page of the project leads to beside the search."""
         links = re.findall(rf'<a href="/p/{PROJECT}/([a-z]+)" data-go', self.get("").decode())
-        return {f"the page {path}": path for path in links if path != "search"}
+        return {f"the page {path}": path for path in links}
 
     def weigh(self, path: str) -> int:
         """Return how many bytes a page has with all that it loads."""
@@ -181,9 +177,8 @@ def _write_to_page(visitor: Visitor, store: Path, rounds: int) -> Samples:
         for _ in range(rounds):
             time.sleep(chance.random() / 5)
             item, written = writer.write()
-            kind = next(one["kind"] for one in told if one.get("item") == item)
-            section = next(name for name, kinds in TOUCHED_BY.items() if kind in kinds)
-            visitor.get(f"sections/{section}")
+            next(one for one in told if one.get("item") == item)
+            visitor.get("")
             taken.append(max(0, time.monotonic_ns() - written) / 1_000_000)
     return Samples(tuple(taken))
 
@@ -198,32 +193,28 @@ def _costs(bench: Bench, visitor: Visitor, store: Path) -> list[Figure]:
         before, began = visitor.processor_seconds(), time.monotonic()
         time.sleep(seconds)
         visitor.rest()
-        # each loads all of its sections once a minute
+        # each is loaded once a minute
         for _ in range(_OPEN_PAGES * seconds // 60):
-            for name in TOUCHED_BY:
-                visitor.get(f"sections/{name}")
+            visitor.get("")
         idle = 100 * (visitor.processor_seconds() - before) / (time.monotonic() - began)
     bench.progress.say("a storm of events")
     busy, late, loads = _storm(visitor, store, _STORM_PER_MINUTE * seconds // 60)
     return [
         Figure(f"processor share, {_OPEN_PAGES} open pages, idle", idle, "%", at_most=_IDLE_SHARE),
         Figure(f"processor share, one page, {_STORM_PER_MINUTE:,} events a minute", busy, "%"),
-        Figure("the last of them to the section", late, "ms", at_most=_GAP_SECONDS * 1_000 + _SOON_MS),
-        Figure("sections loaded a second meanwhile", loads, at_most=len(TOUCHED_BY)),
+        Figure("the last of them to the page", late, "ms", at_most=_GAP_SECONDS * 1_000 + _SOON_MS),
+        Figure("loads of the page a second meanwhile", loads, at_most=1),
     ]
 
 
 def _storm(visitor: Visitor, store: Path, events: int) -> tuple[float, float, float]:
-    """Return the server's share, the delay of the last event in milliseconds, and the loads of sections a second."""
-    due: Mapping[str, threading.Event] = {name: threading.Event() for name in TOUCHED_BY}
-    last = threading.Event()
+    """Return the server's share, the delay of the last event in milliseconds, and the loads a second."""
+    due, last = threading.Event(), threading.Event()
     with visitor.listen() as told:
 
         def hear() -> None:
             for one in told:
-                for name, kinds in TOUCHED_BY.items():
-                    if one["kind"] in kinds:
-                        due[name].set()
+                due.set()
                 if one["kind"] == "message":
                     last.set()
                     return
@@ -231,17 +222,15 @@ def _storm(visitor: Visitor, store: Path, events: int) -> tuple[float, float, fl
         hearing = threading.Thread(target=hear)
         hearing.start()
         before, began = visitor.processor_seconds(), time.monotonic()
-        loaded = dict.fromkeys(due, 0.0)
-        loads = 0
+        loaded, loads = 0.0, 0
         command = [sys.executable, "-c", _STORM, str(store), str(events)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=clean_environment()) as process:
-            while not (last.is_set() and not any(event.is_set() for event in due.values())):
-                for name, event in due.items():
-                    if event.is_set() and time.monotonic() >= loaded[name] + _GAP_SECONDS:
-                        event.clear()
-                        loaded[name] = time.monotonic()
-                        visitor.get(f"sections/{name}")
-                        loads += 1
+            while not last.is_set() or due.is_set():
+                if due.is_set() and time.monotonic() >= loaded + _GAP_SECONDS:
+                    due.clear()
+                    loaded = time.monotonic()
+                    visitor.get("")
+                    loads += 1
                 time.sleep(0.01)
             ended = time.monotonic_ns()
             spent = visitor.processor_seconds() - before

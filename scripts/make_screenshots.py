@@ -43,7 +43,7 @@ NAME, PERSON = "shop", "ann"
 NOW = int(datetime(2026, 11, 24, 15, 42, tzinfo=UTC).timestamp() * 1_000)
 MINUTE, HOUR = 60_000, 3_600_000
 ROUTE = "retry_policy"
-WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
@@ -67,7 +67,9 @@ _ALL = (
     Picture("control-room", "/"),
     Picture("control-room-dark", "/", dark=True),
     Picture("control-room-phone", "/", PHONE),
-    Picture("control-room-decision", "/decisions/{ref}"),
+    Picture("control-room-decision", "/items/{ref}"),
+    Picture("control-room-memory", "/memory"),
+    Picture("control-room-agent", "/agents/{session}"),
 )
 PICTURES = tuple(one for one in _ALL if one.page in PAGES)
 """The pictures that are made."""
@@ -264,9 +266,11 @@ def take(page: Page, project: Project, url: str, picture: Picture, target: Path)
     ref = project.person.decisions.get(ROUTE).decision.ref
     page.set_viewport_size({"width": picture.size["width"], "height": picture.size["height"]})
     page.emulate_media(color_scheme="dark" if picture.dark else "light", reduced_motion="reduce")
-    page.goto(f"{url}/p/{NAME}{picture.page.replace('{ref}', ref)}")
+    stuck = next(one for one in project.person.room.where().team.sessions if one.state.name == "stuck")
+    path = picture.page.replace("{ref}", ref).replace("{session}", stuck.uid)
+    page.goto(f"{url}/p/{NAME}{path}")
     if picture.page == "/":
-        page.get_by_text("live", exact=True).wait_for()
+        page.locator("#live[data-state=live]").wait_for(state="attached")
     # as PNG the pictures are thrice as large, and Playwright itself makes no WebP
     chromium = page.context.new_cdp_session(page)
     taken = chromium.send("Page.captureScreenshot", {"format": "webp", "quality": 92})

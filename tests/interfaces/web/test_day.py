@@ -68,6 +68,7 @@ def test_a_day(chromium: Browser, world: World) -> None:
         page.locator(f"#need-message-{question}").focus()
         tab_to(page, "Reply", "summary")
         page.keyboard.press("Enter")
+        expect(page.locator(f"#answer-{question}")).to_be_focused()
         page.keyboard.type("On Monday")
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from satchel.base.records import NamedTuple
 from satchel.base.text import fold
 from satchel.base.vocabulary import HUMAN, MAIN_RUN
@@ -78,31 +76,3 @@ def value_text(text: str | None, number: float | None) -> str:
 def possible(**actions: object) -> tuple[str, ...]:
     """Return the names of the actions whose object is there."""
     return tuple(name for name, object_ in actions.items() if object_)
-
-
-_CLAIMS = {"claim", "release", "expiry", "session_ended"}
-_SESSIONS = {"session_started", "session_ended"}
-_RUNS = {"run", "run_ended"}
-_CORRECTIONS = {"retraction", "confirmation", "taken_back", "acceptance", "confidence", "forgotten"}
-
-TOUCHED_BY: Mapping[str, frozenset[str]] = {
-    "needs": frozenset(
-        {"entry", "decision", "message", "error_pattern", "strategy", "refusal", "hook_failed", "progress"}
-        | _CORRECTIONS
-        | _RUNS
-        | _CLAIMS
-        | _SESSIONS
-    ),
-    "since": frozenset({"entry", "decision", "constraint", "error_pattern", "strategy", "file_change"} | _CORRECTIONS),
-    "where": frozenset(
-        {"entry", "delivery", "forgotten", "message", "refusal", "file_change", "progress"}
-        | _RUNS
-        | _CLAIMS
-        | _SESSIONS
-    ),
-    "conflicts": frozenset({"file_change", "forgotten", "refusal", "decision", "constraint"} | _CLAIMS),
-}
-"""The kinds of :data:`satchel.keep.following.KINDS` after which each part may differ.
-
-Some changes have no event, as when a message is read or a session falls silent: open pages reload every minute.
-"""
