@@ -209,11 +209,11 @@ def test_people_get_a_table_with_the_times_of_their_machine(capsys: pytest.Captu
         replace(PLAIN, agents=("cat",), state=AgentState("waiting", NOW - HOUR, "m7")),
         replace(PLAIN, agents=("dan",), state=AgentState("ended", NOW), claims=claims[:1], claims_total=8),
     ]
-    show_team(team(replace(full, scratchpad=replace(PAD, blockers=())), *others))
+    show_team(team(replace(full, scratchpad=replace(PAD, blockers=(), next_step="leeway")), *others))
     shown = capsys.readouterr()
     cells = [re.split(" {2,}", row.strip()) for row in shown.out.splitlines()]
     assert cells[0] == ["agents", "client", "branch", "task", "state", "seen", "claims", "left off", "continues"]
-    seen, left_off = "2026-11-18 12:02", 'not done, next: "allow leeway"'
+    seen, left_off = "2026-11-18 12:02", 'not done, next: "leeway"'
     assert cells[2:] == [
         ["ann", "claude 2", "fix", "T1", "working 60 min", seen, "src/ until 12:18", left_off, "ben"],
         ["docs/ until 2026-11-19 12:06"],
