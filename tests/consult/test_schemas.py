@@ -68,6 +68,7 @@ def test_an_answer_matches_where_another_implementation_finds_that_it_does(answe
         ({"type": "object", "properties": {"a": {"type": "text"}}}, "type 'text' is unknown"),
         ({"type": "object", "properties": {"a": {"pattern": "(a+)+$"}}}, "'pattern' is not checked"),
         ({"type": "object", "properties": {"a": {"$ref": "#/$defs/b"}}}, "refers to nothing"),
+        ({"type": "object", "$ref": "a", "$defs": {"a": {}}}, "refers to nothing"),
         ({"type": "object", "required": [1]}, "required holds what is not a name"),
         ({"type": "object", "properties": {"a": {"maximum": "9"}}}, "maximum is not a number"),
         ({"type": "object", "$defs": []}, r"\$defs is not an object"),
@@ -84,6 +85,19 @@ def test_a_schema_that_refers_to_itself_ends() -> None:
     schema = {"type": "object", "$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}
     check_schema(schema)
     assert find_mismatch("{}", schema) == "the answer is nested too deeply"
+
+
+@pytest.mark.parametrize(
+    ("schema", "answer"),
+    [
+        ({"anyOf": [{"$ref": "#/$defs/a"}] * 2, "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}] * 2}}}, {}),
+        ({"properties": {"a": {"items": {"enum": [*range(1, 4_000), "b"]}}}}, {"a": ["b"] * 10_000}),
+    ],
+    ids=["doubled at each level", "many choices"],
+)
+def test_a_schema_that_takes_too_long_is_given_up(schema: dict[str, Any], answer: object) -> None:
+    check_schema({"type": "object"} | schema)
+    assert find_mismatch(json.dumps(answer), schema) == "it takes too long to compare with the schema"
 
 
 @pytest.mark.parametrize("answer", ["", "So.", "{", '{"verdict": NaN}', "[" * 100_000])

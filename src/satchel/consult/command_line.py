@@ -1,6 +1,7 @@
 """Assistants on the command line: an installed client answers with its own account, reads only, and in time.
 
-It works in an empty folder with the files to search, without Satchel's hooks and servers.
+It works in a folder that holds the files to search one level below, where their configuration of clients, which can
+name programs to start, does not count; and without Satchel's hooks and servers.
 """
 
 from __future__ import annotations
@@ -30,7 +31,11 @@ MARKER = "SATCHEL_CONSULTED"
 
 _LOOK_SECONDS = 0.1
 _LIST_SECONDS = 30
-_SEARCHABLE = "Files that are listed as searchable lie in the current folder: read and search them there.\n"
+_FILES = "files"
+_SEARCHABLE = (
+    f"Files that are listed as searchable lie below the folder {_FILES} of the current one: read and search them "
+    "there, and name them as they are listed.\n"
+)
 _THREAD = "The messages of a conversation with you follow, and your answers to them. Answer the last message.\n"
 # a client that is started by another one would refuse, or take itself for a part of it
 _OF_PARENTS = ("SATCHEL_", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION")
@@ -99,10 +104,9 @@ class CommandLineAssistant:
         ask.on_progress(f"asking {self.name}")
         with tempfile.TemporaryDirectory(prefix="satchel-consult-") as name:
             folder = Path(name)
-            work = folder / "files"
-            work.mkdir()
+            (folder / "work").mkdir()
             for path, content in ask.searchable.items():
-                file = work / path.lstrip("/")
+                file = folder / "work" / _FILES / path.lstrip("/")
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(content.text.encode("utf-8", "surrogatepass"))
             (folder / "prompt").write_bytes(_prompt(ask).encode("utf-8", "replace"))
@@ -121,7 +125,7 @@ class CommandLineAssistant:
             try:
                 process = subprocess.Popen(
                     command,
-                    cwd=folder / "files",
+                    cwd=folder / "work",
                     env=self._environ,
                     stdin=prompt,
                     stdout=stdout,
@@ -166,7 +170,7 @@ class CommandLineAssistant:
         try:
             listing = subprocess.run(
                 command,
-                cwd=folder,
+                cwd=folder / "work",
                 env=self._environ,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,

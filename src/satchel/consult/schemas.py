@@ -29,6 +29,9 @@ _CHECKED = {
 }
 _DEFINITIONS = "#/$defs/"
 _MAX_DEPTH = 64
+_MAX_STEPS = 1_000_000
+"""Parts that are compared: definitions that name each other twice would double them with each level."""
+
 _SHOWN_CHARS = 80
 
 
@@ -61,9 +64,16 @@ def find_mismatch(answer: str, schema: Mapping[str, Any]) -> str | None:
     """Return where an answer differs from a schema, or None."""
     try:
         value = json.loads(answer, parse_constant=_refuse_constant)
-        return next(_mismatches(value, schema, schema.get("$defs", {}), "the answer", 0), None)
     except (ValueError, RecursionError) as error:
         return f"it is not JSON: {error}"
+    try:
+        return next(_Check(schema.get("$defs", {})).mismatches(value, schema, "the answer", 0), None)
+    except (_TooLong, RecursionError):
+        return "it takes too long to compare with the schema"
+
+
+class _TooLong(Exception):
+    pass
 
 
 def _refuse_constant(name: str) -> None:
@@ -89,7 +99,11 @@ def _faults(schema: object, definitions: Mapping[str, object], depth: int) -> It
             if not names or not all(isinstance(one, str) and one in _TYPES for one in names):
                 yield f"type {value!r} is unknown"
         elif name == "$ref":
-            if not isinstance(value, str) or value.removeprefix(_DEFINITIONS) not in definitions:
+            if not (
+                isinstance(value, str)
+                and value.startswith(_DEFINITIONS)
+                and value.removeprefix(_DEFINITIONS) in definitions
+            ):
                 yield f"{value!r} refers to nothing in $defs"
         elif name in {"enum", "anyOf", "required"}:
             if not isinstance(value, list) or not value:
@@ -111,44 +125,50 @@ def _faults(schema: object, definitions: Mapping[str, object], depth: int) -> It
             yield f"{name} is not a number"
 
 
-def _mismatches(
-    value: Any, schema: Mapping[str, Any], definitions: Mapping[str, Any], at: str, depth: int
-) -> Iterator[str]:
-    if depth > _MAX_DEPTH:
-        yield f"{at[:_SHOWN_CHARS]} is nested too deeply"
-        return
-    if "$ref" in schema:
-        target = definitions[schema["$ref"].removeprefix(_DEFINITIONS)]
-        yield from _mismatches(value, target, definitions, at, depth + 1)
-    names = schema.get("type", ())
-    if names and not any(_is_type(value, name) for name in ([names] if isinstance(names, str) else names)):
-        yield f"{at} is not of type {names if isinstance(names, str) else ' or '.join(names)}"
-        return
-    if "enum" in schema and not any(_equals(value, one) for one in schema["enum"]):
-        yield f"{at} is not one of {json.dumps(schema['enum'], ensure_ascii=False)[:_SHOWN_CHARS]}"
-    if "const" in schema and not _equals(value, schema["const"]):
-        yield f"{at} is not {json.dumps(schema['const'], ensure_ascii=False)[:_SHOWN_CHARS]}"
-    if "anyOf" in schema and not any(
-        next(_mismatches(value, one, definitions, at, depth + 1), None) is None for one in schema["anyOf"]
-    ):
-        yield f"{at} matches no part of anyOf"
-    if isinstance(value, dict):
-        yield from (f"{at} has no {name!r}" for name in schema.get("required", ()) if name not in value)
-        known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
-        for name, one in value.items():
-            part = known.get(name, others)
-            if part is False:
-                yield f"{at} has an unknown {name[:_SHOWN_CHARS]!r}"
-            elif isinstance(part, dict):
-                yield from _mismatches(one, part, definitions, f"{at}.{name[:_SHOWN_CHARS]}", depth + 1)
-    elif isinstance(value, list):
-        yield from _beyond(len(value), schema, "Items", f"the length of {at}")
-        for number, one in enumerate(value if "items" in schema else ()):
-            yield from _mismatches(one, schema["items"], definitions, f"{at}[{number}]", depth + 1)
-    elif isinstance(value, str):
-        yield from _beyond(len(value), schema, "Length", f"the length of {at}")
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield from _beyond(value, schema, "imum", at)
+class _Check:
+    def __init__(self, definitions: Mapping[str, Any]) -> None:
+        self._definitions = definitions
+        self._steps = 0
+
+    def mismatches(self, value: Any, schema: Mapping[str, Any], at: str, depth: int) -> Iterator[str]:
+        self._steps += 1 + len(schema.get("enum", ()))
+        if self._steps > _MAX_STEPS:
+            raise _TooLong
+        if depth > _MAX_DEPTH:
+            yield f"{at[:_SHOWN_CHARS]} is nested too deeply"
+            return
+        if "$ref" in schema:
+            target = self._definitions[schema["$ref"].removeprefix(_DEFINITIONS)]
+            yield from self.mismatches(value, target, at, depth + 1)
+        names = schema.get("type", ())
+        if names and not any(_is_type(value, name) for name in ([names] if isinstance(names, str) else names)):
+            yield f"{at} is not of type {names if isinstance(names, str) else ' or '.join(names)}"
+            return
+        if "enum" in schema and not any(_equals(value, one) for one in schema["enum"]):
+            yield f"{at} is not one of {json.dumps(schema['enum'], ensure_ascii=False)[:_SHOWN_CHARS]}"
+        if "const" in schema and not _equals(value, schema["const"]):
+            yield f"{at} is not {json.dumps(schema['const'], ensure_ascii=False)[:_SHOWN_CHARS]}"
+        if "anyOf" in schema and not any(
+            next(self.mismatches(value, one, at, depth + 1), None) is None for one in schema["anyOf"]
+        ):
+            yield f"{at} matches no part of anyOf"
+        if isinstance(value, dict):
+            yield from (f"{at} has no {name!r}" for name in schema.get("required", ()) if name not in value)
+            known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+            for name, one in value.items():
+                part = known.get(name, others)
+                if part is False:
+                    yield f"{at} has an unknown {name[:_SHOWN_CHARS]!r}"
+                elif isinstance(part, dict):
+                    yield from self.mismatches(one, part, f"{at}.{name[:_SHOWN_CHARS]}", depth + 1)
+        elif isinstance(value, list):
+            yield from _beyond(len(value), schema, "Items", f"the length of {at}")
+            for number, one in enumerate(value if "items" in schema else ()):
+                yield from self.mismatches(one, schema["items"], f"{at}[{number}]", depth + 1)
+        elif isinstance(value, str):
+            yield from _beyond(len(value), schema, "Length", f"the length of {at}")
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield from _beyond(value, schema, "imum", at)
 
 
 def _beyond(size: float, schema: Mapping[str, Any], ending: str, what: str) -> Iterator[str]:

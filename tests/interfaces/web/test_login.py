@@ -9,7 +9,7 @@ import pytest
 
 from http_serving import FixedTokens, Served, served
 from room_browsing import Browser
-from satchel import Satchel
+from satchel import Satchel, open_satchel
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.interfaces.http.settings import Settings
 from satchel.interfaces.web.logins import LINK_MS, LOGIN_MS, Logins
@@ -147,6 +147,18 @@ def test_a_token_of_a_person_is_traded_and_an_agents_is_not(room: Served) -> Non
         refused = Browser(room).post("/login", {"token": wrong}, key="")
         assert refused.status == 403
         assert "set-cookie" not in refused.headers
+
+
+def test_a_login_by_token_sees_no_path_of_the_server(tmp_path: Path, logins: Logins) -> None:
+    (tmp_path / "secret place" / ".git").mkdir(parents=True)
+    with open_satchel(cwd=tmp_path / "secret place", environ={"SATCHEL_PROJECT": "project"}) as new:
+        new.messages.send("So", agent="builder", to="all")
+        with served(FixedTokens(new.place.file), logins=logins) as running:
+            _, cookie = logins.begin("bob", "id-person")
+            for path in ("/", "/projects.json", "/p/project/", "/p/project.json", "/p/project/health"):
+                bob, ann = Browser(running, cookie).get(path), Browser.of(running, logins).get(path)
+                assert (bob.status, b"secret place" in bob.body) == (200, False)
+                assert (ann.status, b"secret place" in ann.body) == (200, path != "/p/project.json")
 
 
 def test_a_login_by_token_leads_to_its_project_alone_and_ends_with_it(satchel: Satchel, logins: Logins) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import unescape
+from urllib.parse import quote
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -208,6 +209,14 @@ def test_a_long_text_is_read_in_parts(ann: Browser, satchel: Satchel) -> None:
         path = after
     assert read == text
     assert len(text) > SHORT
+
+
+@pytest.mark.parametrize("address", ["{", "{ref}", "{project.__class__}", "{project:>99}", "a?b=c", "a#b", "%2e%2e"])
+def test_the_former_address_of_a_project_is_no_format(ann: Browser, address: str) -> None:
+    here = f"/p/{quote(address, '')}"
+    assert ann.get(f"{here}/search").headers["location"] == f"{here}/memory"
+    assert ann.get(f"{here}/decisions/{quote(address, '')}").headers["location"] == f"{here}/items/{quote(address, '')}"
+    assert ann.get(here).headers["location"] == f"{here}/"
 
 
 @pytest.mark.parametrize("former", pages.MOVED)

@@ -289,7 +289,7 @@ def _moved(target: str, ending: str = "") -> Callable[..., Any]:
     path, _, fields = target.partition("?")
 
     async def endpoint(request: Request) -> Response:
-        place = f"/p/{request.path_params['project']}{path}".format_map(request.path_params)
+        place = _home(request) + path.format_map({name: quote(one, "") for name, one in request.path_params.items()})
         query = urlencode(dict(parse_qsl(fields)) | dict(request.query_params))
         address = (_json_path(place) if ending else place) + (f"?{query}" if query else "")
         return RedirectResponse(address, 308, headers=PAGE_HEADERS)
@@ -298,4 +298,8 @@ def _moved(target: str, ending: str = "") -> Callable[..., Any]:
 
 
 async def _with_slash(request: Request) -> Response:
-    return RedirectResponse(f"/p/{request.path_params['project']}/", 308, headers=PAGE_HEADERS)
+    return RedirectResponse(f"{_home(request)}/", 308, headers=PAGE_HEADERS)
+
+
+def _home(request: Request) -> str:
+    return f"/p/{quote(request.path_params['project'], '')}"

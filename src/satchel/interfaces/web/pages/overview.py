@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from satchel.base.errors import Conflict, InvalidInput
 from satchel.brief.room.records import Since
 from satchel.interfaces.web import rows, timeline
+from satchel.interfaces.web.projects import Project
 from satchel.interfaces.web.request import Action, ActionResult, Notice, Page, PageRequest, View
 
 _MOST_SENT = 3
@@ -14,9 +15,15 @@ _MOST_SENT = 3
 
 def start(request: PageRequest) -> Page:
     """Return the page of all projects."""
-    projects = request.projects.of(request.login)
-    data = {"projects": [{"address": one.address, "name": one.name, "store": str(one.store)} for one in projects]}
-    return Page("Projects", "start.html", {"projects": projects}, data)
+    projects = [(one.address, one.name, _store(request, one)) for one in request.projects.of(request.login)]
+    named = [
+        {"address": address, "name": name} | ({"store": store} if store else {}) for address, name, store in projects
+    ]
+    return Page("Projects", "start.html", {"projects": projects}, {"projects": named})
+
+
+def _store(request: PageRequest, project: Project) -> str:
+    return str(project.store) if request.login.token is None else ""  # a token shows nothing of the machine
 
 
 def overview(request: PageRequest) -> Page:
@@ -33,7 +40,7 @@ def overview(request: PageRequest) -> Page:
     is_new = not team.total and not team.earlier and not needs.total
     context = {
         "is_new": is_new,
-        "store": project.store,
+        "store": _store(request, project),
         "needs": needs,
         "since": since,
         "urgent": urgent,
