@@ -264,9 +264,7 @@ def one_of(choices: Sequence[str], what: str | None = None) -> Codec:
             raise unknown_name(what or name, value, choices)
         return choices.index(value) + 1
 
-    def show(number: int) -> str:
-        return choices[number - 1]
-
+    show = (None, *choices).__getitem__  # stored from 1
     return Codec(f"one of {', '.join(choices)}", show, read, check=read, decode=show)
 
 

@@ -292,7 +292,7 @@ def _written_with(
 ) -> tuple[str, bool]:
     bound = {f"{column}{place}": value for place, value in enumerate(one_of)}
     own = f"d.{column} IN ({', '.join(f':{name}' for name in bound)})"
-    from satchel.keep.entries.repeats import seen_with  # imported here: few searches are by author, task or run
+    from satchel.keep.entries.queries import seen_with  # imported here: few searches are by author, task or run
 
     sightings, parameters = seen_with(transaction, project_id, column, one_of)
     values |= bound | parameters | {"project": project_id}
