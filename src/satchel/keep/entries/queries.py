@@ -6,18 +6,25 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from satchel.base.errors import InvalidInput
-from satchel.base.records import dataclass, field_names, replace
+from satchel.base.records import field_names, replace
 from satchel.find.kind import Kind
 from satchel.keep import kept, runs
 from satchel.keep import listing as filters
 from satchel.keep.entries.kind import ENTRY
 from satchel.keep.entries.records import ENTRY_TYPES, Entry, type_number
 from satchel.keep.listing import Filter, RunFilters, View
-from satchel.keep.runs import Run, RunChoice
+from satchel.keep.runs import RunChoice
 from satchel.store.transaction import Row, Transaction, set_of
 
 if TYPE_CHECKING:
-    from satchel.keep.entries.structured import CodebaseAnalysis, ReviewIssue, ReviewVerdict
+    from satchel.keep.entries.structured import (
+        CodebaseAnalysis,
+        RunState,
+        StateIssue,
+        StateNote,
+        StateVerdict,
+        Unreadable,
+    )
 
 
 class EntryFilters(RunFilters, total=False):
@@ -162,77 +169,6 @@ Part = TypeVar("Part")
 _LOADED = ("discovery", "error", "decision", "review_issue", "review_verdict", "codebase_analysis")
 
 
-@dataclass(frozen=True, slots=True)
-class StateNote:
-    ref: str
-    run_id: str
-    content: str
-    task_id: str | None
-    loop_id: str | None
-    file: str | None
-    line: int | None
-    agent: str | None
-    created_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class StateIssue:
-    ref: str
-    run_id: str
-    issue: ReviewIssue
-    task_id: str | None
-    loop_id: str | None
-    file: str | None
-    line: int | None
-    agent: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class StateVerdict:
-    ref: str
-    run_id: str
-    verdict: ReviewVerdict
-    task_id: str | None
-    loop_id: str | None
-    agent: str | None
-    created_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """A stored row with malformed content, skipped but not lost."""
-
-    ref: str
-    type: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class RunState:
-    """Data that an orchestrator needs of one run or all, each list oldest first.
-
-    Attributes:
-        run: None if all runs are loaded, or ``main`` was not used yet.
-        verdicts: the live verdict of each reviewed task and loop; ``verdict`` is the newest.
-        left_out: pairs of entry type and number of older entries not loaded.
-    """
-
-    run_id: str | None
-    run: Run | None
-    discoveries: tuple[StateNote, ...]
-    errors: tuple[StateNote, ...]
-    decisions: tuple[StateNote, ...]
-    review_issues: tuple[StateIssue, ...]
-    verdicts: tuple[StateVerdict, ...]
-    codebase_analysis: CodebaseAnalysis | None
-    unreadable: tuple[Unreadable, ...]
-    left_out: tuple[tuple[str, int], ...]
-
-    @property
-    def verdict(self) -> StateVerdict | None:
-        return self.verdicts[-1] if self.verdicts else None
-
-
 def load_state(transaction: Transaction, project_id: int, run: RunChoice | None) -> RunState:
     from satchel.keep.entries import structured  # imported here: lists do not need it
 
@@ -249,16 +185,18 @@ def load_state(transaction: Transaction, project_id: int, run: RunChoice | None)
         for entry in entries:
             try:
                 if name == "review_issue":
-                    issues.append(_of(StateIssue, entry, issue=structured.review_issue(entry.content)))
+                    issues.append(_of(structured.StateIssue, entry, issue=structured.review_issue(entry.content)))
                 elif name == "review_verdict":
-                    verdicts.append(_of(StateVerdict, entry, verdict=structured.review_verdict(entry.content)))
+                    verdicts.append(
+                        _of(structured.StateVerdict, entry, verdict=structured.review_verdict(entry.content))
+                    )
                 elif name == "codebase_analysis":
                     analysis = structured.codebase_analysis(entry.content)
                 else:
-                    notes[name].append(_of(StateNote, entry))
+                    notes[name].append(_of(structured.StateNote, entry))
             except InvalidInput as error:
-                unreadable.append(Unreadable(entry.ref, name, error.problem))
-    return RunState(
+                unreadable.append(structured.Unreadable(entry.ref, name, error.problem))
+    return structured.RunState(
         run_id=None if run is None else run.run_id,
         run=runs.load(transaction, run.id) if run is not None and run.is_made else None,
         discoveries=tuple(notes["discovery"]),

@@ -30,8 +30,9 @@ from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from satchel.keep.citations import Cited, Citing
-    from satchel.keep.entries.queries import EntryFilters, RunState
+    from satchel.keep.entries.queries import EntryFilters
     from satchel.keep.entries.repeats import Matches
+    from satchel.keep.entries.structured import RunState
     from satchel.keep.entries.updates import Cite
 
 MAX_BATCH = 500
