@@ -26,8 +26,8 @@ def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The commands that git was asked."""
+def asked(monkeypatch: pytest.MonkeyPatch, satchel: Satchel) -> list[str]:
+    """The commands that git runs once the store is open; opening it runs one."""
     found: list[str] = []
     ask = git_commands.ask_git
 

@@ -42,7 +42,11 @@ def test_a_session_starts_once_and_ends_once(server: Satchel) -> None:
 def test_a_briefing_is_a_delivery_with_what_it_cost(satchel: Satchel) -> None:
     satchel.entries.write("discovery", "the pool holds 5 connections", agent="ann")
     briefing = satchel.brief(agent="ann")
-    assert recorded(satchel) == [("delivery", {"moment": "briefing", "items": 1, "tokens": briefing.tokens})]
+    kind, details = recorded(satchel)[0]
+    assert (kind, details | {"held": None}) == (
+        "delivery",
+        {"moment": "briefing", "items": 1, "tokens": briefing.tokens, "held": None},
+    )
     satchel.brief(agent="ann", dry_run=True)
     assert len(recorded(satchel)) == 1
 
@@ -54,11 +58,10 @@ def test_claims_are_refused_released_and_expire(satchel: Satchel, clock: ManualC
     satchel.files.release(["a.py"], agent="ann")
     clock.advance(5 * 60_000)
     satchel.files.claim(["c.py"], agent="ben")
-    assert recorded(satchel) == [
-        ("refusal", {"paths": ["b.py"], "worktree": None}),
-        ("release", {"path": "a.py"}),
-        ("expiry", {"path": "b.py"}),
-    ]
+    refusal, release, expiry = recorded(satchel)
+    assert refusal == ("refusal", {"paths": ["b.py"], "worktree": None, "holders": ["ann"]})
+    assert (release[0], release[1]["path"]) == ("release", "a.py")
+    assert (expiry[0], expiry[1]["path"]) == ("expiry", "b.py")
 
 
 def test_an_outcome_changes_a_confidence(satchel: Satchel) -> None:

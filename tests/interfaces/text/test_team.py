@@ -81,7 +81,7 @@ def test_all_that_is_known_of_a_session_is_told() -> None:
     assert team_text(team(FULL)).splitlines() == [
         "1 session",
         "ann client:claude worktree:/srv/fix branch:fix run:night task:T1 "
-        'with:scout with:"a tester" after:ben working, seen 4 min ago',
+        'with:scout with:"a tester" continues:ben working, seen 4 min ago',
         ' claims src/ (12 min left, "a \\"parser\\""); "a b.py" (shared, automatic, less than 1 min left); and 3 more',
         ' last scratchpad e12, 5 min ago: not done, next: "allow leeway", blocked by: "no clock; no docs"',
     ]
@@ -102,7 +102,7 @@ def test_all_that_is_known_of_a_session_is_told() -> None:
             {"own": True, "state": AgentState("waiting", NOW - MINUTE, "an answer")},
             'ann (your session) waiting for 1 min: "an answer"',
         ),
-        ({"predecessor": "ab" * 16}, "ann after:abababab working, seen 4 min ago"),
+        ({"predecessor": "ab" * 16}, "ann continues:abababab working, seen 4 min ago"),
     ],
 )
 def test_the_line_of_a_session(changes: dict[str, object], expected: str) -> None:
@@ -209,11 +209,11 @@ def test_people_get_a_table_with_the_times_of_their_machine(capsys: pytest.Captu
         replace(PLAIN, agents=("cat",), state=AgentState("waiting", NOW - HOUR, "m7")),
         replace(PLAIN, agents=("dan",), state=AgentState("ended", NOW), claims=claims[:1], claims_total=8),
     ]
-    show_team(team(replace(full, scratchpad=replace(PAD, blockers=())), *others))
+    show_team(team(replace(full, scratchpad=replace(PAD, blockers=(), next_step="leeway")), *others))
     shown = capsys.readouterr()
     cells = [re.split(" {2,}", row.strip()) for row in shown.out.splitlines()]
-    assert cells[0] == ["agents", "client", "branch", "task", "state", "seen", "claims", "left off", "after"]
-    seen, left_off = "2026-11-18 12:02", 'not done, next: "allow leeway"'
+    assert cells[0] == ["agents", "client", "branch", "task", "state", "seen", "claims", "left off", "continues"]
+    seen, left_off = "2026-11-18 12:02", 'not done, next: "leeway"'
     assert cells[2:] == [
         ["ann", "claude 2", "fix", "T1", "working 60 min", seen, "src/ until 12:18", left_off, "ben"],
         ["docs/ until 2026-11-19 12:06"],

@@ -1,7 +1,7 @@
 """Sessions as text for agents and as a table for people.
 
 A session's line has its agent, ``client:``, ``worktree:`` if that is not the main one, ``branch:``, ``run:``,
-``task:``, ``with:`` each other agent of the session, ``after:`` the session that it continues, and its state. Its
+``task:``, ``with:`` each other agent of the session, ``continues:`` the session before it, and its state. Its
 claims and its last scratchpad follow below.
 """
 
@@ -79,7 +79,7 @@ def show_team(team: Team) -> None:
         "seen",
         "claims",
         "left off",
-        "after",
+        "continues",
     )
     if team.sessions:
         show_table(headings, [cells(one) for one in team.sessions])
@@ -107,7 +107,7 @@ def _line(one: TeamSession, now: int, *, are_apart: bool) -> str:
         ("run", one.run_id),
         ("task", one.task_id),
         *(("with", name) for name in one.agents[1:]),
-        ("after", _predecessor(one)),
+        ("continues", _predecessor(one)),
     )
     name = value_text(one.agents[0] if one.agents else None)
     parts = [f"{mark}:{value_text(value)}" for mark, value in marked if value is not None]
