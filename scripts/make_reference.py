@@ -127,8 +127,9 @@ def _agents() -> str:
     lines = [
         _MADE,
         "# What agents see, and what it costs\n",
-        "Tokens are those of o200k_base; a listing is counted as the compact JSON of `tools/list`. Satchel adds no "
-        "other text to a model's context than what this page lists, and asks no model itself.\n",
+        "Tokens are those of o200k_base; a listing is counted as what a model sees of `tools/list`: names, "
+        "descriptions and input schemas, as compact JSON. Satchel adds no other text to a model's context than what "
+        "this page lists, and asks no model itself.\n",
         "## The server\n",
         "| what the client gets from `satchel mcp` | tokens |",
         "|---|---|",
@@ -175,7 +176,8 @@ _BUDGET = next(key.default for key in KEYS if key.name == "brief.budget")
 
 
 def _listing_tokens(registry: Registry[Any], counter: TokenCounter) -> int:
-    return counter.count(json.dumps(registry.listing(), separators=(",", ":"), ensure_ascii=False))
+    shown = [{name: tool[name] for name in ("name", "description", "inputSchema")} for tool in registry.listing()]
+    return counter.count(json.dumps(shown, separators=(",", ":"), ensure_ascii=False), "json")
 
 
 def _tools() -> str:

@@ -98,12 +98,12 @@ _ASKS_TOOLS = (
 )
 
 _STARTS: dict[str, tuple[list[str], list[dict[str, object]], int]] = {
-    "start hook": (["hook", "claude", "SessionStart"], [_EVENT | {"hook_event_name": "SessionStart"}], 127),
-    "edit hook": (["hook", "claude", "PreToolUse"], [_EVENT | {"hook_event_name": "PreToolUse"}], 23),
-    "server": (["mcp"], [{"jsonrpc": "2.0", **one} for one in _ASKS_TOOLS], 123),
-    "write": (["write", "the cache is cold"], [], 120),
-    "search": (["search", "cache"], [], 136),
-    "who": (["who"], [], 127),
+    "start hook": (["hook", "claude", "SessionStart"], [_EVENT | {"hook_event_name": "SessionStart"}], 113),
+    "edit hook": (["hook", "claude", "PreToolUse"], [_EVENT | {"hook_event_name": "PreToolUse"}], 20),
+    "server": (["mcp"], [{"jsonrpc": "2.0", **one} for one in _ASKS_TOOLS], 106),
+    "write": (["write", "the cache is cold"], [], 104),
+    "search": (["search", "cache"], [], 112),
+    "who": (["who"], [], 115),
 }
 
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         Similar,
     )
     from satchel.keep.entries import Entry, EntryPage, NewEntry, PruneResult
-    from satchel.keep.entries.queries import RunState
+    from satchel.keep.entries.structured import RunState
     from satchel.keep.files.records import (
         Claim,
         Claimed,
@@ -106,7 +106,7 @@ _HOMES = {
         "Similar",
     ),
     "satchel.keep.entries": ("Entry", "EntryPage", "NewEntry", "PruneResult"),
-    "satchel.keep.entries.queries": ("RunState",),
+    "satchel.keep.entries.structured": ("RunState",),
     "satchel.keep.files.records": (
         "Claim",
         "Claimed",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from satchel.base.lazy import lazy_regex
 from satchel.base.machine import seen_by_caller
 from satchel.base.text import MAX_NAME_CHARS, nameable
 
@@ -169,14 +169,14 @@ def read_regular(file: Path | str, most: int = _MAX_BYTES) -> bytes:
 _MAX_CONFIG_BYTES = 1_048_576
 _OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FALSE = frozenset(("false", "no", "off", "0", ""))
-_LINE = re.compile(
+_LINE = lazy_regex(
     r"\s++|[#;][^\n]*+"
     r'|\[(?P<section>[A-Za-z0-9.-]++)(?P<part>[ \t]++"(?:[^"\\\n]|\\.)*+")?+[ \t]*+\]'
     r"|(?P<name>[A-Za-z][A-Za-z0-9-]*+)[ \t]*+"
     r'(?:=(?P<value>(?:"(?:[^"\\\n]|\\(?:\r?\n|[^\r]|\Z))*+"|[^"\\\n#;]|\\(?:\r?\n|[^\r]|\Z))*+))?+'
     r"\r?+(?:[#;][^\n]*+)?+(?:\n|\Z)",
 )
-_PIECE = re.compile(r'"|\\(\r?\n|.|\Z)|([^"\\]++)')
+_PIECE = lazy_regex(r'"|\\(\r?\n|.|\Z)|([^"\\]++)')
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "\n": "", "\r\n": ""}
 
 
@@ -230,7 +230,7 @@ def _user_name(text: str) -> str | None:
     name: str | None = None
     is_here = False
     at = 1 if text.startswith("\ufeff") else 0
-    while (item := _LINE.match(text, at)) is not None and item.end() > at:
+    while (item := _LINE().match(text, at)) is not None and item.end() > at:
         at = item.end()
         if item["section"] is not None:
             is_here = item["section"].lower() == "user" and item["part"] is None
@@ -244,7 +244,7 @@ def _value(raw: str) -> str:
     value = ""
     length = 0
     is_quoted = False
-    for piece in _PIECE.finditer(raw):
+    for piece in _PIECE().finditer(raw):
         escaped, plain = piece.groups()
         if escaped is not None:
             value += _ESCAPES.get(escaped, escaped)

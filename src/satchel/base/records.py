@@ -23,7 +23,7 @@ _COMPARISONS = {"__lt__": operator.lt, "__le__": operator.le, "__gt__": operator
 
 
 _UNCOMPILED = 10
-"""How many instances to create before compiling ``__init__``, which costs as much as creating 15 without it."""
+"""How many instances to create before compiling their constructor, which costs as much as creating 15 without it."""
 
 
 class _Field:
@@ -145,13 +145,12 @@ def _methods(fields: Mapping[str, _Field], options: Mapping[str, bool]) -> dict[
 def _set_fields(
     record: Any, fields: Mapping[str, _Field], frozen: bool, arguments: Sequence[object], keywords: Mapping[str, object]
 ) -> bool:
-    places = [name for name, one in fields.items() if one.is_part_of("init") and not one.kw_only]
-    values = {**dict(zip(places, arguments, strict=False)), **keywords}
+    values = {**dict(zip(record.__match_args__, arguments, strict=False)), **keywords}
     if len(values) < len(arguments) + len(keywords):
         return False
     put = object.__setattr__ if frozen else setattr
     for name, one in fields.items():
-        if one.is_part_of("init") and name in values:
+        if name in values and one.is_part_of("init"):
             put(record, name, values.pop(name))
         elif one.factory is not None:
             put(record, name, one.factory())
@@ -263,9 +262,16 @@ class _NamedTupleMeta(type):
 class _NamedTuple(tuple, metaclass=_NamedTupleMeta):  # type: ignore[type-arg]
     _fields: tuple[str, ...]
     _field_defaults: dict[str, Any]
+    _instances = 0
 
     def __new__(cls, *arguments: Any, **keywords: Any) -> Any:
         defaults = cls._field_defaults
+        others = cls._fields[len(arguments) :]
+        cls._instances += 1
+        if cls._instances <= _UNCOMPILED and len(arguments) + len(others) == len(cls._fields):
+            values_of = defaults | keywords if keywords else defaults
+            if keywords.keys() <= {*others} and values_of.keys() >= {*others}:
+                return tuple.__new__(cls, (*arguments, *map(values_of.__getitem__, others)))
         parameters = ", ".join(f"{name}=__defaults[{name!r}]" if name in defaults else name for name in cls._fields)
         namespace: dict[str, Any] = {"__make": tuple.__new__, "__defaults": defaults}
         values = ", ".join(cls._fields)

@@ -7,13 +7,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from satchel.base.records import dataclass
-from satchel.find.index import index_of
 from satchel.find.kind import LIVE, SUPERSEDED, Kind
 from satchel.store.damage import MARK
 from satchel.store.transaction import Transaction, set_of
 
 if TYPE_CHECKING:
+    from satchel.find.index import Index
     from satchel.store.engine import Engine
+
+
+def _index_of(transaction: Transaction) -> Index:
+    from satchel.find.index import index_of  # imported here: readers of lists do not need it
+
+    return index_of(transaction)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,7 @@ def add(transaction: Transaction, document: Document, *, counts: bool = False) -
 
     ``counts`` also updates the project's count, for callers that did not pass the item to ``Transaction.next_seq``.
     """
-    index_of(transaction).insert(_insert(transaction, _values(document), counts=counts), document, is_new=True)
+    _index_of(transaction).insert(_insert(transaction, _values(document), counts=counts), document, is_new=True)
 
 
 def renew(transaction: Transaction, document: Document) -> None:
@@ -71,7 +77,7 @@ def renew(transaction: Transaction, document: Document) -> None:
         name: None if isinstance(value, str) and MARK in value else value for name, value in _values(document).items()
     }
     row = transaction.one(_RENEW, values)
-    index_of(transaction).insert(row[0] if row else _insert(transaction, values, counts=True), document)
+    _index_of(transaction).insert(row[0] if row else _insert(transaction, values, counts=True), document)
 
 
 def _insert(transaction: Transaction, values: dict[str, object], *, counts: bool) -> int:
@@ -108,7 +114,7 @@ def segment_of(task_id: str | None, loop_id: str | None) -> str | None:
 
 
 def remove(transaction: Transaction, kind: Kind, item_ids: Iterable[int]) -> None:
-    index = index_of(transaction)
+    index = _index_of(transaction)
     for item in item_ids:
         removed = transaction.all(
             "DELETE FROM documents WHERE kind = :kind AND item_id = :item RETURNING id, project_id",
@@ -127,7 +133,7 @@ def remove_leftovers(transaction: Transaction, kind: Kind) -> None:
         f"AND NOT EXISTS (SELECT 1 FROM {kind.table} o WHERE o.id = documents.item_id)",
         {"kind": kind.number},
     )
-    index_of(transaction).remove_unknown()
+    _index_of(transaction).remove_unknown()
 
 
 _COUNTED = "SELECT count(*) FROM documents d WHERE d.project_id = projects.id"
@@ -260,7 +266,7 @@ def rebuild(engine: Engine, loaders: Iterable[tuple[Kind, Load]], progress: Prog
 def _rebuild(engine: Engine, loaders: Iterable[tuple[Kind, Load]], progress: Progress) -> int:
     done = 0
     with engine.write() as transaction:
-        index = index_of(transaction)
+        index = _index_of(transaction)
         if not index.is_sound():
             index.empty()
         # later writes index themselves, and following them might never end

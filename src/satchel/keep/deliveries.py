@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 
 from satchel.base.clock import DAY_MS
@@ -113,7 +111,9 @@ def of_role(
     """
     if window.session is None or role is None:
         return window, ()
-    number = zlib.crc32(fold(role).encode())
+    from zlib import crc32  # imported here: few windows are of a subagent
+
+    number = crc32(fold(role).encode())
     if number not in items.get(_ROLE, {number: 0}):
         return replace(window, role=role), ()
     return window, ((_ROLE, number, 0),)
@@ -250,6 +250,8 @@ class PastDelivery(NamedTuple):
 
 def past(transaction: Transaction, project_id: int, session: str | None, most: int) -> list[PastDelivery]:
     """Return past deliveries, the latest first: of a session, by its uid in hexadecimal, or of all."""
+    import json  # imported here: only this listing needs it
+
     of_session = "" if session is None else "AND e.session_id = (SELECT id FROM sessions WHERE uid = :session)"
     rows = transaction.all(
         f"""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from satchel.base.clock import DAY_MS, iso
 from satchel.base.errors import InvalidInput, SatchelError, unknown_name
 from satchel.base.paging import check_whole
-from satchel.base.records import dataclass
+from satchel.base.records import NamedTuple
 from satchel.base.text import fold
 from satchel.keep import names, paths
 from satchel.keep.projects import Workplace
@@ -36,8 +36,7 @@ Check = Callable[[Any, Checking, str], Any]
 Store = Callable[[Transaction, Workplace, int, str, int], int]
 
 
-@dataclass(frozen=True, slots=True)
-class Codec:
+class Codec(NamedTuple):
     """Conversion between a column's value, the attribute of a record and the JSON in a line.
 
     Attributes:
@@ -264,9 +263,7 @@ def one_of(choices: Sequence[str], what: str | None = None) -> Codec:
             raise unknown_name(what or name, value, choices)
         return choices.index(value) + 1
 
-    def show(number: int) -> str:
-        return choices[number - 1]
-
+    show = (None, *choices).__getitem__  # stored from 1
     return Codec(f"one of {', '.join(choices)}", show, read, check=read, decode=show)
 
 
@@ -301,8 +298,7 @@ def link(table: str) -> Codec:
 MAX, MIN, FILL, SOFT = "max", "min", "fill", "soft"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """A field of the lines of a kind.
 
     Attributes:

@@ -19,7 +19,7 @@ from satchel.find.search import SHORTENED, Ranking, SearchTime
 from satchel.find.snippets import Snipper, Snippet
 from satchel.keep import binding, citations, kept, names, projects, runs
 from satchel.keep.citations import Citation
-from satchel.keep.kinds import KINDS, meaning_for, read_ref, texts_of
+from satchel.keep.kinds import KINDS, check_kinds, check_types, meaning_for, read_ref, texts_of
 from satchel.keep.listing import hidden_note
 from satchel.keep.paths import check_place, inside, is_folder, meant_note
 from satchel.keep.projects import Service
@@ -177,8 +177,8 @@ class Finding(Service):
             raise unknown_name("status", status, LIVENESS)
         check_page(limit, offset)
         work = self._workplace
-        selected = _check_kinds(kinds)
-        wanted = _check_types(selected, types)
+        selected = check_kinds(kinds)
+        wanted = check_types(selected, types)
         author = None if author is None else check_name(author, "author")
         file = None if file is None else check_place(file, work.files_root)[0]
         task_id = None if task_id is None else check_name(task_id, "task_id")
@@ -186,11 +186,8 @@ class Finding(Service):
         common_filters = check_common(common, work.clock())
         query = parse(text, syntax) if text is not None else None
         with projects.reading(work) as (transaction, project):
-            run = None
-            if run_id is not None:
-                choice = runs.choose(transaction, work, project.id, run_id)
-                run = choice.id if choice else None
-            chosen_run = run
+            choice = None if run_id is None else runs.choose(transaction, work, project.id, run_id)
+            run = chosen_run = None if choice is None else choice.id
             if not project.id:
                 return FoundPage((), 0, offset, limit, (projects.NOTHING_YET,))
             itself: tuple[Kind, int] | None = None
@@ -292,7 +289,7 @@ def _written_with(
 ) -> tuple[str, bool]:
     bound = {f"{column}{place}": value for place, value in enumerate(one_of)}
     own = f"d.{column} IN ({', '.join(f':{name}' for name in bound)})"
-    from satchel.keep.entries.repeats import seen_with  # imported here: few searches are by author, task or run
+    from satchel.keep.entries.queries import seen_with  # imported here: few searches are by author, task or run
 
     sightings, parameters = seen_with(transaction, project_id, column, one_of)
     values |= bound | parameters | {"project": project_id}
@@ -312,31 +309,6 @@ def _ended_note(transaction: Transaction, query: Query | None, scope: Scope, tim
         return []
     ended = _count(transaction, query, replace(scope, status="superseded"), time)
     return [f"{ended} that {'was' if ended == 1 else 'were'} replaced or retracted: status=superseded"] * (ended > 0)
-
-
-def _check_kinds(kinds: Sequence[str] | None) -> tuple[Kind, ...]:
-    if kinds is not None and (isinstance(kinds, str) or not kinds):
-        raise InvalidInput("kinds is no list of kinds", 'Give at least one, as in ["entry"], or leave it out')
-    by_name = {kind.name.lower(): kind for kind in KINDS}
-    for name in kinds or ():
-        if name not in by_name:
-            raise unknown_name("kind", name, by_name)
-    return tuple(by_name[name] for name in dict.fromkeys(kinds or ()))
-
-
-def _check_types(kinds: Sequence[Kind], types: Sequence[str] | None) -> tuple[tuple[Kind, int], ...]:
-    if types is None:
-        return ()
-    if isinstance(types, str) or not types:
-        raise InvalidInput("types is no list of types", 'Give at least one, as in ["discovery"], or leave it out')
-    numbers = {
-        (kind, name): (kind, number) for kind in kinds or KINDS for number, name in enumerate(KINDS[kind].types, 1)
-    }
-    valid = dict.fromkeys(name for _, name in numbers)
-    for name in types:
-        if name not in valid:
-            raise unknown_name("type", name, valid)
-    return tuple(number for (_, name), number in numbers.items() if name in types)
 
 
 def _query_like(transaction: Transaction, project_id: int, ref: str, now: int) -> tuple[tuple[Kind, int], Query]:

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import InvalidInput, unknown_name
 from satchel.find.kind import Kind
 from satchel.keep import kept
 from satchel.keep.kind import ItemKind
@@ -71,6 +71,31 @@ def read_ref(ref: str) -> tuple[Kind, int]:
             f"{ref[:80]!r} is no item's id", f"Give an id such as {next(iter(letters))}812; results show them"
         )
     return kind, int(digits)
+
+
+def check_kinds(kinds: Sequence[str] | None) -> tuple[Kind, ...]:
+    if kinds is not None and (isinstance(kinds, str) or not kinds):
+        raise InvalidInput("kinds is no list of kinds", 'Give at least one, as in ["entry"], or leave it out')
+    by_name = {kind.name.lower(): kind for kind in KINDS}
+    for name in kinds or ():
+        if name not in by_name:
+            raise unknown_name("kind", name, by_name)
+    return tuple(by_name[name] for name in dict.fromkeys(kinds or ()))
+
+
+def check_types(kinds: Sequence[Kind], types: Sequence[str] | None) -> tuple[tuple[Kind, int], ...]:
+    if types is None:
+        return ()
+    if isinstance(types, str) or not types:
+        raise InvalidInput("types is no list of types", 'Give at least one, as in ["discovery"], or leave it out')
+    numbers = {
+        (kind, name): (kind, number) for kind in kinds or KINDS for number, name in enumerate(KINDS[kind].types, 1)
+    }
+    valid = dict.fromkeys(name for _, name in numbers)
+    for name in types:
+        if name not in valid:
+            raise unknown_name("type", name, valid)
+    return tuple(number for (_, name), number in numbers.items() if name in types)
 
 
 def texts_of(transaction: Transaction, documents: Sequence[int]) -> dict[int, str]:

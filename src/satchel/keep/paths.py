@@ -6,7 +6,6 @@ content is one range. No pattern is matched, so ``%`` and ``_`` have no special 
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -167,6 +166,8 @@ def _check_glob(value: object, workplace: Workplace, field: str) -> str:
 
 
 def globs_in(text: str) -> tuple[str, ...]:
+    import json  # imported here: few rules and decisions have globs
+
     try:
         return tuple(json.loads(text))
     except ValueError:  # damaged
@@ -174,6 +175,8 @@ def globs_in(text: str) -> tuple[str, ...]:
 
 
 def text_of(globs: Sequence[str]) -> str:
+    import json
+
     return json.dumps(list(globs), ensure_ascii=False)
 
 

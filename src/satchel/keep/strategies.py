@@ -201,7 +201,7 @@ STRATEGY = ItemKind(
     (
         fields.CREATED,
         Field("topic", Codec("a topic, in lower case", None, _topic, check=_topic), required=True),
-        Field("insight", replace(fields.short(MAX_INSIGHT_CHARS), check=_insight), required=True),
+        Field("insight", fields.short(MAX_INSIGHT_CHARS)._replace(check=_insight), required=True),
         Field("lang", fields.FOLDED),
         Field("framework", fields.FOLDED),
         Field("helped", fields.WHOLE, default=0, merge=fields.MAX),

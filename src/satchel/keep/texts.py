@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -203,6 +202,8 @@ def metadata_parts(wanted: str) -> tuple[str, ...]:
         raise InvalidInput(f"metadata {wanted[:80]!r} is no key", "Give key, or key=value")
     if not is_pair:
         return (f'"{key}":',)
+    import json
+
     forms = {to_json(value)}
     try:
         plain = json.loads(value)

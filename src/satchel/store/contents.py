@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -121,8 +120,9 @@ def _label(kind: str, name: str, table: str) -> str:
     return f"{kind} {name}" if name == table else f"{kind} {name} on {table}"
 
 
-_WAL_HEADER = struct.Struct(">8I")
-_FRAME_HEADER = struct.Struct(">6I")
+_WAL_HEADER, _FRAME_HEADER = 32, 24
+"""Their bytes."""
+
 _WAL_MAGIC = 0x377F0682
 
 
@@ -178,28 +178,30 @@ def lost_commits(file: Path) -> int:
 
     Format: https://sqlite.org/fileformat2.html#the_write_ahead_log
     """
+    import struct  # imported here: only a check needs it
+
     try:
         content = Path(f"{file}-wal").read_bytes()
     except OSError:
         return 0
-    if len(content) < _WAL_HEADER.size:
+    if len(content) < _WAL_HEADER:
         return 0
-    magic, _, page_size, _, salt1, salt2, *_ = _WAL_HEADER.unpack_from(content)
+    magic, _, page_size, _, salt1, salt2, *stated = struct.unpack_from(">8I", content)
     if magic & ~1 != _WAL_MAGIC or not 512 <= page_size <= 65_536:
         return 0
     order = ">" if magic & 1 else "<"
     sums = _checksum(content[:24], (0, 0), order)
-    is_valid = sums == _WAL_HEADER.unpack_from(content)[6:]
+    is_valid = list(sums) == stated
     lost = 0
-    step = _FRAME_HEADER.size + page_size
-    for place in range(_WAL_HEADER.size, len(content) - step + 1, step):
-        _, pages, first, second, *stated = _FRAME_HEADER.unpack_from(content, place)
+    step = _FRAME_HEADER + page_size
+    for place in range(_WAL_HEADER, len(content) - step + 1, step):
+        _, pages, first, second, *stated = struct.unpack_from(">6I", content, place)
         if (first, second) != (salt1, salt2):
             is_valid = False  # left over from before the WAL was restarted, as is usual
             continue
         if is_valid:
             sums = _checksum(content[place : place + 8], sums, order)
-            sums = _checksum(content[place + _FRAME_HEADER.size : place + step], sums, order)
+            sums = _checksum(content[place + _FRAME_HEADER : place + step], sums, order)
             is_valid = list(sums) == stated
         if not is_valid and pages:
             lost += 1
@@ -207,6 +209,8 @@ def lost_commits(file: Path) -> int:
 
 
 def _checksum(data: bytes, sums: tuple[int, int], order: str) -> tuple[int, int]:
+    import struct
+
     first, second = sums
     words = struct.unpack(f"{order}{len(data) // 4}I", data)
     for place in range(0, len(words), 2):

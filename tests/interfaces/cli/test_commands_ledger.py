@@ -390,3 +390,8 @@ def test_metadata_is_given_as_a_pair_or_an_object_and_filtered_by(cli: Cli) -> N
     assert "is no JSON" in cli("decide", "cache", "--metadata", "{risk}")[2]
     assert cli("decide", "cache", "--clear", "metadata")[0] == 0
     assert "risk" not in cli("decisions")[1]
+
+
+def test_a_decision_that_was_set_as_it_was_is_unchanged(cli: Cli) -> None:
+    cli("decide", "ttl", "60")
+    assert cli("decide", "ttl", "60") == (0, "unchanged d1 ttl, revision 1\n", "")

@@ -5,8 +5,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from satchel import NewEntry, NotFound, Satchel
-from satchel.keep.entries.queries import NEWEST_PER_TYPE, StateIssue, StateNote, StateVerdict, Unreadable
-from satchel.keep.entries.structured import CodebaseAnalysis, ReviewIssue, ReviewVerdict
+from satchel.keep.entries.queries import NEWEST_PER_TYPE
+from satchel.keep.entries.structured import (
+    CodebaseAnalysis,
+    ReviewIssue,
+    ReviewVerdict,
+    StateIssue,
+    StateNote,
+    StateVerdict,
+    Unreadable,
+)
 
 if TYPE_CHECKING:
     from conftest import ManualClock

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from satchel.brief.working.hook_context import HookContext
+from satchel.keep import events
 from satchel.keep.sessions import updates
 
 COMMIT, TESTS = "commit", "tests"
@@ -160,8 +161,24 @@ _TEXT = (
 )
 
 
-def due_reminder(context: HookContext) -> list[str]:
-    """Return the reminder as a line if the session needs it, and record it: it comes once."""
+def record(context: HookContext, command: str, output: str, *, has_failed: bool | None) -> list[str]:
+    """Record the progress that a command shows, and return the reminder as a line if the session needs it."""
+    what = progress_of(command, output, has_failed=has_failed)
+    if what is None:
+        return []
+    details = {"what": what}
+    if what == COMMIT and (subject := subject_of(output)):
+        from satchel.brief.working.commands import first_words
+
+        details["subject"] = first_words(subject)
+    events.record(
+        context.transaction, context.project_id, events.PROGRESS, context.now, by=context.actor, details=details
+    )
+    return _due_reminder(context)
+
+
+def _due_reminder(context: HookContext) -> list[str]:
+    # recorded, because it comes once
     if not _has_only_changed(context):
         return []
     updates.change(context.transaction, context.actor.session or 0, {"nudged_at": context.now})

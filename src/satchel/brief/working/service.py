@@ -19,7 +19,7 @@ from satchel.brief.working.hook_context import (
     estimate,
     tokens_of,
 )
-from satchel.keep import deliveries, events
+from satchel.keep import deliveries
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.caller import HOOK_WAIT_MS
 
@@ -425,27 +425,10 @@ class Working:
     def _with_progress(
         self, context: HookContext, answer: HookAnswer, command: str, output: str, *, has_failed: bool | None
     ) -> HookAnswer:
-        from satchel.brief.working.progress import COMMIT, progress_of, subject_of
+        from satchel.brief.working import progress
 
-        what = progress_of(command, output, has_failed=has_failed)
-        if what is not None:
-            from satchel.brief.working import progress
-
-            details = {"what": what}
-            if what == COMMIT and (subject := subject_of(output)):
-                from satchel.brief.working.commands import first_words
-
-                details["subject"] = first_words(subject)
-            events.record(
-                context.transaction,
-                context.project_id,
-                events.PROGRESS,
-                context.now,
-                by=context.actor,
-                details=details,
-            )
-            answer = answer.plus(context, progress.due_reminder(context), [])
-        return self._with_messages(context, answer)
+        reminder = progress.record(context, command, output, has_failed=has_failed)
+        return self._with_messages(context, answer.plus(context, reminder, []))
 
     def _with_messages(self, context: HookContext, answer: HookAnswer) -> HookAnswer:
         from satchel.brief.working import hook_context

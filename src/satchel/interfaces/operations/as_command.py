@@ -252,6 +252,7 @@ def _show(operation: Operation, detail: str | None, answer: Any) -> None:
     from satchel.interfaces.text.parts import with_shown_names
 
     answer = with_shown_names(answer)
+    says = operation.says or (lambda _: False)
     if detail not in {None, FULL, usual(operation)}:
         from satchel.interfaces.text.lists import local_time
 
@@ -266,7 +267,7 @@ def _show(operation: Operation, detail: str | None, answer: Any) -> None:
         if lines is not None:
             click.echo(lines)
     else:
-        text, bare = operation.text, _without_notes(answer)
+        text, bare = operation.text, _without_notes(answer, says)
         if operation.timed:
             from satchel.interfaces.text.lists import local_time
 
@@ -275,14 +276,16 @@ def _show(operation: Operation, detail: str | None, answer: Any) -> None:
             click.echo(lines)
     if not operation.shows_notes:
         for one in answer if isinstance(answer, tuple) else (answer,):
-            common.warn_notes(_reworded(getattr(one, "notes", ()), operation))
+            others = [note for note in getattr(one, "notes", ()) if not says(note)]
+            common.warn_notes(_reworded(others, operation))
 
 
-def _without_notes(answer: Any) -> Any:
-    # people read notes on stderr
+def _without_notes(answer: Any, says: Callable[[str], bool]) -> Any:
+    # people read notes on stderr, but for what the text says itself
     if type(answer) is tuple:
-        return tuple(map(_without_notes, answer))
-    return replace(answer, notes=()) if getattr(answer, "notes", ()) else answer
+        return tuple(_without_notes(one, says) for one in answer)
+    notes = getattr(answer, "notes", ())
+    return replace(answer, notes=tuple(filter(says, notes))) if notes else answer
 
 
 def _reworded(notes: Sequence[str], operation: Operation) -> list[str]:

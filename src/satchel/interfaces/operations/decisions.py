@@ -124,6 +124,7 @@ OPERATIONS = (
         items="decisions",
         text=text.decisions.set_text,
         timed=True,
+        says=text.decisions.says,
     ),
     Operation(
         tool="find_decisions",

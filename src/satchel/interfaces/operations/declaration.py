@@ -165,6 +165,7 @@ class Operation(Declared):
         handler: answers agents, given the running call, if ``run`` alone is not enough.
         streams: runs it for people, given the store, ``quiet`` and the arguments, if it prints while it runs.
         shows_notes: its rendering for people includes the notes.
+        says: tells whether its text says a note in other words, so that people do not get it besides.
         status: returns the exit status for its answer, None for success.
         reports: it takes ``progress``, a function for progress reports.
         passes_detail: for agents, its implementation gets the level of detail.
@@ -205,6 +206,7 @@ class Operation(Declared):
     handler: Callable[..., str] | None = None
     streams: Callable[..., Any] | None = None
     shows_notes: bool = False
+    says: Callable[[str], bool] | None = None
     status: Callable[[Any], int | None] | None = None
     reports: bool = False
     passes_detail: bool = False

@@ -71,6 +71,11 @@ def decisions_text(page: DecisionPage) -> str:
     return lists.list_text("decision", page, lines, _BLANKS, more)
 
 
+def says(note: str) -> bool:
+    """Return whether :func:`set_text` says a note by itself."""
+    return note == UNCHANGED
+
+
 def set_text(decisions: Sequence[Decision], when: lists.When | None = None) -> str:
     lines = []
     for decision in decisions:
@@ -90,7 +95,7 @@ def set_text(decisions: Sequence[Decision], when: lists.When | None = None) -> s
             at = when or lists.in_sentence(decision.updated_at)
             line += f"; was {before.line} {at(decision.replaced.set_at)}"
             below = before.below
-        lines += [line, *below, *lists.note_lines([note for note in decision.notes if note != UNCHANGED])]
+        lines += [line, *below, *lists.note_lines([note for note in decision.notes if not says(note)])]
         lines += [
             f"similar: {similar.ref} {value_text(similar.key)}={_shortened_value(similar.value)} "
             f"(its {similar.by} is {similar.likeness} % like this one)"

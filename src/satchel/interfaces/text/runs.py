@@ -16,8 +16,7 @@ from satchel.interfaces.text.parts import content_lines, counted, place_text, va
 
 if TYPE_CHECKING:
     from satchel.interfaces.operations.runs import EndedRun
-    from satchel.keep.entries.queries import RunState, StateIssue, StateNote, StateVerdict
-    from satchel.keep.entries.structured import CodebaseAnalysis
+    from satchel.keep.entries.structured import CodebaseAnalysis, RunState, StateIssue, StateNote, StateVerdict
     from satchel.keep.runs import Run
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Sequence
 
@@ -307,6 +306,8 @@ def _is_taken_back(transaction: Transaction, project_id: int, change: Change) ->
         "AND item_id = :item AND details IS NOT NULL",
         {"project": project_id, "kind": events.TAKEN_BACK, "of": change.kind.number, "item": change.item},
     )
+    import json  # imported here: only an undo needs it
+
     revisions = [json.loads(details)["revision"] for (details,) in rows]
     return change.revision in revisions
 

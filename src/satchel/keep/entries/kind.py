@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from satchel.find.kind import Kind
-from satchel.keep import fields, replacing
-from satchel.keep.entries import repeats
+from satchel.keep import fields
 from satchel.keep.entries import updates as entry_writing
 from satchel.keep.entries.records import CODEBASE_ANALYSIS, ENTRY_TYPES, STRUCTURED_TYPES, Entry
 from satchel.keep.fields import Codec, Field
@@ -31,11 +29,15 @@ _CONTENT = Codec("a text; an object for a structured type", None, _content, is_n
 
 
 def _parse_content(line: Line) -> None:
+    import json  # imported here: only an export needs it
+
     if line["type"] in STRUCTURED_TYPES:
         line["content"] = json.loads(line["content"])
 
 
 def _entry_derived(_: Reading, row: dict[str, Any]) -> None:
+    from satchel.keep.entries import repeats  # imported here: only an import needs it
+
     if row["file"] is None:
         row["line"] = row["last_line"] = None
     row["said"] = repeats.key_of(row["type"], row["content"], row["file"], row["line"], row["loop_id"], row["agent_id"])
@@ -56,6 +58,8 @@ def _one_analysis(reading: Reading, row: dict[str, Any], uid: bytes) -> None:
     if stays or other[1:3] > (row["created_at"], uid):
         row["superseded_by"] = other[0]
     else:
+        from satchel.keep import replacing
+
         replacing.retract(reading.transaction, reading.project, Kind.ENTRY, other[0])
     reading.changed = True
 

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from satchel.base.errors import InvalidInput
-from satchel.base.records import dataclass, field_names, replace
+from satchel.base.records import field_names, replace
 from satchel.find.kind import Kind
 from satchel.keep import kept, runs
 from satchel.keep import listing as filters
-from satchel.keep.entries import structured
 from satchel.keep.entries.kind import ENTRY
 from satchel.keep.entries.records import ENTRY_TYPES, Entry, type_number
-from satchel.keep.entries.repeats import seen_with, with_names
-from satchel.keep.entries.structured import CodebaseAnalysis, ReviewIssue, ReviewVerdict
 from satchel.keep.listing import Filter, RunFilters, View
-from satchel.keep.runs import Run, RunChoice
-from satchel.store.transaction import Row, Transaction
+from satchel.keep.runs import RunChoice
+from satchel.store.transaction import Row, Transaction, set_of
+
+if TYPE_CHECKING:
+    from satchel.keep.entries.structured import (
+        CodebaseAnalysis,
+        RunState,
+        StateIssue,
+        StateNote,
+        StateVerdict,
+        Unreadable,
+    )
 
 
 class EntryFilters(RunFilters, total=False):
@@ -46,7 +53,7 @@ def _make(view: View, rows: Sequence[Row]) -> tuple[Entry, ...]:
 
 def completed(transaction: Transaction, root: str | None, entries: Iterable[Entry]) -> tuple[Entry, ...]:
     """Return entries with the authors of repeated ones, and the state of cited files; ``root`` None compares none."""
-    entries = with_names(transaction, entries)
+    entries = _with_names(transaction, tuple(entries))
     on_files = [entry.id for entry in entries if entry.file is not None]
     if not on_files or root is None:
         return entries
@@ -56,6 +63,34 @@ def completed(transaction: Transaction, root: str | None, entries: Iterable[Entr
     return tuple(
         replace(entry, citation=citations_of[entry.id]) if entry.id in citations_of else entry for entry in entries
     )
+
+
+def _with_names(transaction: Transaction, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    often = [entry.id for entry in entries if entry.seen is not None]
+    if not often:
+        return entries
+    rows = transaction.all(
+        f"""
+        SELECT s.entry_id, a.name FROM sightings s JOIN agents a ON a.id = s.agent_id
+        WHERE s.entry_id IN {set_of(often)} ORDER BY s.id
+        """
+    )
+    names = {entry.id: [entry.agent] if entry.agent else [] for entry in entries}
+    for number, name in rows:
+        names[number] += [name] if name not in names[number] else []
+    return tuple(one if one.seen is None else replace(one, seen_by=tuple(names[one.id])) for one in entries)
+
+
+def seen_with(
+    transaction: Transaction, project_id: int, column: str, values: Sequence[object]
+) -> tuple[str, dict[str, object]]:
+    """Return SQL for the numbers of entries seen with one of some values in a column, and its parameters."""
+    parameters = {f"seen_{column}{place}": value for place, value in enumerate(values)}
+    bound = ", ".join(f":{name}" for name in parameters)
+    sql = f"SELECT entry_id FROM sightings WHERE project_id = :project AND {column} IN ({bound})"
+    if transaction.one(f"{sql} LIMIT 1", {"project": project_id, **parameters}) is None:
+        return "", {}
+    return sql, parameters
 
 
 _SMALL_RUN = 2_000
@@ -134,78 +169,9 @@ Part = TypeVar("Part")
 _LOADED = ("discovery", "error", "decision", "review_issue", "review_verdict", "codebase_analysis")
 
 
-@dataclass(frozen=True, slots=True)
-class StateNote:
-    ref: str
-    run_id: str
-    content: str
-    task_id: str | None
-    loop_id: str | None
-    file: str | None
-    line: int | None
-    agent: str | None
-    created_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class StateIssue:
-    ref: str
-    run_id: str
-    issue: ReviewIssue
-    task_id: str | None
-    loop_id: str | None
-    file: str | None
-    line: int | None
-    agent: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class StateVerdict:
-    ref: str
-    run_id: str
-    verdict: ReviewVerdict
-    task_id: str | None
-    loop_id: str | None
-    agent: str | None
-    created_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """A stored row with malformed content, skipped but not lost."""
-
-    ref: str
-    type: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class RunState:
-    """Data that an orchestrator needs of one run or all, each list oldest first.
-
-    Attributes:
-        run: None if all runs are loaded, or ``main`` was not used yet.
-        verdicts: the live verdict of each reviewed task and loop; ``verdict`` is the newest.
-        left_out: pairs of entry type and number of older entries not loaded.
-    """
-
-    run_id: str | None
-    run: Run | None
-    discoveries: tuple[StateNote, ...]
-    errors: tuple[StateNote, ...]
-    decisions: tuple[StateNote, ...]
-    review_issues: tuple[StateIssue, ...]
-    verdicts: tuple[StateVerdict, ...]
-    codebase_analysis: CodebaseAnalysis | None
-    unreadable: tuple[Unreadable, ...]
-    left_out: tuple[tuple[str, int], ...]
-
-    @property
-    def verdict(self) -> StateVerdict | None:
-        return self.verdicts[-1] if self.verdicts else None
-
-
 def load_state(transaction: Transaction, project_id: int, run: RunChoice | None) -> RunState:
+    from satchel.keep.entries import structured  # imported here: lists do not need it
+
     notes: dict[str, list[StateNote]] = {name: [] for name in _LOADED[:3]}
     issues: list[StateIssue] = []
     verdicts: list[StateVerdict] = []
@@ -219,16 +185,18 @@ def load_state(transaction: Transaction, project_id: int, run: RunChoice | None)
         for entry in entries:
             try:
                 if name == "review_issue":
-                    issues.append(_of(StateIssue, entry, issue=structured.review_issue(entry.content)))
+                    issues.append(_of(structured.StateIssue, entry, issue=structured.review_issue(entry.content)))
                 elif name == "review_verdict":
-                    verdicts.append(_of(StateVerdict, entry, verdict=structured.review_verdict(entry.content)))
+                    verdicts.append(
+                        _of(structured.StateVerdict, entry, verdict=structured.review_verdict(entry.content))
+                    )
                 elif name == "codebase_analysis":
                     analysis = structured.codebase_analysis(entry.content)
                 else:
-                    notes[name].append(_of(StateNote, entry))
+                    notes[name].append(_of(structured.StateNote, entry))
             except InvalidInput as error:
-                unreadable.append(Unreadable(entry.ref, name, error.problem))
-    return RunState(
+                unreadable.append(structured.Unreadable(entry.ref, name, error.problem))
+    return structured.RunState(
         run_id=None if run is None else run.run_id,
         run=runs.load(transaction, run.id) if run is not None and run.is_made else None,
         discoveries=tuple(notes["discovery"]),

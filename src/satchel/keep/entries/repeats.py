@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import cache, lru_cache
 
-from satchel.base.records import dataclass, field, replace
+from satchel.base.records import dataclass, field
 from satchel.find import likeness, near
 from satchel.find.kind import Kind
-from satchel.keep.entries.records import COMPARED_TYPES, ERROR, MAX_CHARS, Entry, Prepared, Writer
-from satchel.store.transaction import Rows, Transaction, set_of
+from satchel.keep.entries.records import COMPARED_TYPES, ERROR, MAX_CHARS, Prepared, Writer
+from satchel.store.transaction import Rows, Transaction
 
 _LEAST_WORDS = 3
 """Shorter texts, such as ``done``, are not compared: they repeat by chance."""
@@ -111,36 +111,6 @@ def count_sighting(transaction: Transaction, writer: Writer, number: int, entry:
     )
     transaction.run("UPDATE context SET seen = COALESCE(seen, 1) + 1 WHERE id = :id", {"id": number})
     return True
-
-
-def with_names(transaction: Transaction, entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Return entries, repeated ones with their authors in order."""
-    entries = tuple(entries)
-    often = [entry.id for entry in entries if entry.seen is not None]
-    if not often:
-        return entries
-    rows = transaction.all(
-        f"""
-        SELECT s.entry_id, a.name FROM sightings s JOIN agents a ON a.id = s.agent_id
-        WHERE s.entry_id IN {set_of(often)} ORDER BY s.id
-        """
-    )
-    names = {entry.id: [entry.agent] if entry.agent else [] for entry in entries}
-    for number, name in rows:
-        names[number] += [name] if name not in names[number] else []
-    return tuple(one if one.seen is None else replace(one, seen_by=tuple(names[one.id])) for one in entries)
-
-
-def seen_with(
-    transaction: Transaction, project_id: int, column: str, values: Sequence[object]
-) -> tuple[str, dict[str, object]]:
-    """Return SQL for the numbers of entries seen with one of some values in a column, and its parameters."""
-    parameters = {f"seen_{column}{place}": value for place, value in enumerate(values)}
-    bound = ", ".join(f":{name}" for name in parameters)
-    sql = f"SELECT entry_id FROM sightings WHERE project_id = :project AND {column} IN ({bound})"
-    if transaction.one(f"{sql} LIMIT 1", {"project": project_id, **parameters}) is None:
-        return "", {}
-    return sql, parameters
 
 
 _KIND = Kind.ENTRY.number

@@ -23,7 +23,6 @@ from satchel.keep.entries.records import (
     PruneResult,
     Writer,
 )
-from satchel.keep.entries.repeats import Sightings, count_sighting, with_names
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import acting, is_by_person, persons_gate
@@ -31,8 +30,9 @@ from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from satchel.keep.citations import Cited, Citing
-    from satchel.keep.entries.queries import EntryFilters, RunState
+    from satchel.keep.entries.queries import EntryFilters
     from satchel.keep.entries.repeats import Matches
+    from satchel.keep.entries.structured import RunState
     from satchel.keep.entries.updates import Cite
 
 MAX_BATCH = 500
@@ -87,7 +87,7 @@ class Entries:
             if matches.project_id != project.id:
                 matches = repeats.NO_MATCHES  # another process replaced the project
             reached = repeats.ask_reached(transaction, project.id, matches)
-            repeated = Sightings(transaction, writer, prepared)
+            repeated = repeats.Sightings(transaction, writer, prepared)
             duplicates = {} if self._find_duplicates is None else self._find_duplicates(transaction, writer, prepared)
             delivered = {
                 place: _load(transaction, project.id, one.entry, (one.note,))
@@ -215,8 +215,11 @@ def _last_task(entries: Sequence[Prepared]) -> str | None:
 
 
 def _count_repeat(transaction: Transaction, writer: Writer, number: int, entry: Prepared) -> Entry:
-    counted = count_sighting(transaction, writer, number, entry)
-    (stored,) = with_names(transaction, (_load(transaction, writer.project_id, number, ()),))
+    from satchel.keep.entries import repeats
+    from satchel.keep.entries.queries import completed
+
+    counted = repeats.count_sighting(transaction, writer, number, entry)
+    (stored,) = completed(transaction, None, [_load(transaction, writer.project_id, number, ())])
     suffix = f": {stored.seen_text}" if counted else ", and was delivered to you: nothing was written"
     return replace(stored, notes=(*entry.notes, f"{stored.ref} already says this{suffix}"))
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
 
+    from satchel.keep.runs import Run
+
     Record = TypeVar("Record")
 
 _CAMEL = r"(?<=[a-z0-9])([A-Z])"
@@ -336,3 +338,74 @@ def _plain(value: object) -> str:
     if isinstance(value, Mapping):
         return "; ".join(f"{name}: {_plain(item)}" for name, item in value.items())
     return "; ".join(map(_plain, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class StateNote:
+    ref: str
+    run_id: str
+    content: str
+    task_id: str | None
+    loop_id: str | None
+    file: str | None
+    line: int | None
+    agent: str | None
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class StateIssue:
+    ref: str
+    run_id: str
+    issue: ReviewIssue
+    task_id: str | None
+    loop_id: str | None
+    file: str | None
+    line: int | None
+    agent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StateVerdict:
+    ref: str
+    run_id: str
+    verdict: ReviewVerdict
+    task_id: str | None
+    loop_id: str | None
+    agent: str | None
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A stored row with malformed content, skipped but not lost."""
+
+    ref: str
+    type: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """Data that an orchestrator needs of one run or all, each list oldest first.
+
+    Attributes:
+        run: None if all runs are loaded, or ``main`` was not used yet.
+        verdicts: the live verdict of each reviewed task and loop; ``verdict`` is the newest.
+        left_out: pairs of entry type and number of older entries not loaded.
+    """
+
+    run_id: str | None
+    run: Run | None
+    discoveries: tuple[StateNote, ...]
+    errors: tuple[StateNote, ...]
+    decisions: tuple[StateNote, ...]
+    review_issues: tuple[StateIssue, ...]
+    verdicts: tuple[StateVerdict, ...]
+    codebase_analysis: CodebaseAnalysis | None
+    unreadable: tuple[Unreadable, ...]
+    left_out: tuple[tuple[str, int], ...]
+
+    @property
+    def verdict(self) -> StateVerdict | None:
+        return self.verdicts[-1] if self.verdicts else None

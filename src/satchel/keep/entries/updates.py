@@ -12,7 +12,7 @@ from satchel.find import documents
 from satchel.find.kind import Kind
 from satchel.keep import replacing
 from satchel.keep.corrections import log
-from satchel.keep.entries import records, repeats
+from satchel.keep.entries import records
 from satchel.keep.names import PERSONS, check_identifier
 from satchel.keep.paths import check_lines
 from satchel.keep.projects import Workplace
@@ -263,6 +263,8 @@ DOCUMENTS = documents.Source(
 
 def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
     """Delete entries with their documents; items they replaced become replaced by their replacement, or live again."""
+    from satchel.keep.entries import repeats  # imported here: only a deletion needs it
+
     for number in numbers:
         replacing.hand_on(transaction, project_id, Kind.ENTRY, number)
         repeats.forget_bands(transaction, project_id, number)

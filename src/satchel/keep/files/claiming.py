@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from satchel.base.clock import span_in_words
-from satchel.base.errors import Busy, Conflict, NotFound, SatchelError
+from satchel.base.errors import Busy, Conflict, InvalidInput, NotFound, SatchelError
+from satchel.base.paging import check_whole
 from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.keep import events, expiry, projects
 from satchel.keep.expiry import end_claims
@@ -21,10 +22,14 @@ from satchel.keep.files.records import Claimed
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import UNKNOWN, acting_named, reading
 from satchel.keep.sessions.records import Actor
+from satchel.keep.texts import check_content
 from satchel.keep.waits import POLL_SECONDS
 from satchel.store.transaction import Transaction
 
 DOING = "claiming files"
+
+_MAX_MINUTES = 7 * 24 * 60
+_MAX_REASON_CHARS = 300
 
 RENEWED_MS = 60_000
 """Minimum time between renewals of an automatic claim."""
@@ -51,6 +56,21 @@ class ClaimRequest:
         return places, {place for place, named in zip(places, self.wanted, strict=True) if named in self.shared}
 
 
+def check_minutes(minutes: int) -> int:
+    if minutes == 0 and not isinstance(minutes, (bool, float)):
+        raise InvalidInput("minutes 0 would end the claim at once", f"Give 1 to {_MAX_MINUTES}; releasing ends a claim")
+    check_whole("minutes", minutes, _MAX_MINUTES, smallest=1)
+    return minutes
+
+
+def check_reason(reason: object, limit: int) -> tuple[str, tuple[str, ...]]:
+    content = check_content(reason, "reason", limit)
+    line = " ".join(content.text.split())
+    if len(line) > _MAX_REASON_CHARS:
+        raise InvalidInput(f"reason has {len(line)} characters", f"At most {_MAX_REASON_CHARS} are allowed")
+    return line, content.notes
+
+
 def try_claim(transaction: Transaction, work: Workplace, request: ClaimRequest, waiter: int | None = None) -> Claimed:
     """Claim all requested places, or raise ClaimRefused if others hold or are next to get any of them.
 
@@ -63,7 +83,10 @@ def try_claim(transaction: Transaction, work: Workplace, request: ClaimRequest, 
     wanted = dict(zip(spelled, request.wanted.values(), strict=True))
     expiry.end_expired(transaction, project.id, now)
     overlaps = claims.find_overlaps(transaction, project.id, actor, spelled, now, shared)
-    claims.refuse_if_blocked(transaction, spelled, overlaps, now)
+    if overlaps.blocking:
+        from satchel.keep.files import refusals  # imported here: few claims are refused
+
+        refusals.refuse(transaction, spelled, overlaps, now)
     if is_anyone_waiting(transaction, project.id):
         from satchel.keep.files import waiters
 

@@ -29,7 +29,7 @@ _COLUMNS = """
 """
 _JOINED = "file_claims c JOIN agents a ON a.id = c.agent_id"
 _PATHS_PER_STATEMENT = 200
-_MAX_SHOWN = 20
+MAX_SHOWN = 20
 
 
 class Lease(NamedTuple):
@@ -199,52 +199,6 @@ def find_overlaps(
         blocking=[lease for lease in against if lease.claim.id not in ended],
         orphaned=orphaned,
     )
-
-
-def refuse_if_blocked(transaction: Transaction, wanted: Sequence[Place], overlaps: Overlaps, now: int) -> None:
-    """Raise ClaimRefused if claims block the places, naming the holders, whether they are active, their reasons and how
-    long they last.
-    """
-    against = [lease.claim for lease in overlaps.blocking]
-    if not against:
-        return
-    last_seen = _last_seen(transaction, overlaps.blocking, now)
-    refused = {place: [lease for lease in overlaps.blocking if place.clashes(lease.place)] for place in wanted}
-    by_holders: dict[str, list[str]] = {}
-    for place, leases in refused.items():
-        if leases:
-            holders = " and ".join(
-                _describe(one.claim, now, place.path, last_seen.get(one.session, "")) for one in leases
-            )
-            by_holders.setdefault(holders, []).append(place.path)
-    parts = [
-        f"{_listed(places)} {'are' if len(places) > 1 else 'is'} held by {holders}"
-        for holders, places in by_holders.items()
-    ]
-    more = f"; and {len(parts) - _MAX_SHOWN} more" if len(parts) > _MAX_SHOWN else ""
-    free = [place.path for place, leases in refused.items() if not leases]
-    if free:
-        more += f". Free: {_listed(free)}"
-    names = list(dict.fromkeys(claim.agent for claim in against))
-    share = "" if any(claim.exclusive for claim in against) else "claim it as shared, "
-    raise ClaimRefused(
-        f"nothing was claimed: {'; '.join(parts[:_MAX_SHOWN])}{more}",
-        f"{share}ask {' or '.join(names)} by a message, or work on something else",
-        [place for place, leases in refused.items() if leases],
-        names,
-    )
-
-
-def _last_seen(transaction: Transaction, leases: Sequence[Lease], now: int) -> dict[int | None, str]:
-    # when the sessions of claims were last heard of, in words
-    numbers = {lease.session for lease in leases if lease.session is not None}
-    rows = transaction.all(f"SELECT id, seen_at FROM sessions WHERE id IN {set_of(numbers)}") if numbers else []
-    return {number: f", last active {span_in_words(now - seen)} ago," for number, seen in rows}
-
-
-def _listed(some: Sequence[str]) -> str:
-    more = len(some) - _MAX_SHOWN
-    return ", ".join(some[:_MAX_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def grant(
@@ -448,7 +402,7 @@ def _claim(row: Row) -> Claim:
     )
 
 
-def _describe(claim: Claim, now: int, path: str, last_seen: str = "") -> str:
+def describe(claim: Claim, now: int, path: str, last_seen: str = "") -> str:
     wider = "" if claim.path == path else f" as {claim.path}"
     how = "" if claim.exclusive else ", shared,"
     left, year = span_in_words(claim.expires_at - now), year_of(now)
@@ -463,10 +417,10 @@ def _warnings(elsewhere: Sequence[Claim], now: int) -> tuple[str, ...]:
     # claims in other worktrees conflict only when the branches are merged
     warnings = [
         f"in {'the main worktree' if claim.worktree is None else f'the worktree {claim.worktree}'} "
-        f"{claim.path} is held by {_describe(claim, now, claim.path)}"
-        for claim in elsewhere[:_MAX_SHOWN]
+        f"{claim.path} is held by {describe(claim, now, claim.path)}"
+        for claim in elsewhere[:MAX_SHOWN]
     ]
-    if len(elsewhere) > _MAX_SHOWN:
-        more = len(elsewhere) - _MAX_SHOWN
+    if len(elsewhere) > MAX_SHOWN:
+        more = len(elsewhere) - MAX_SHOWN
         warnings.append(f"{more} more {'claims are' if more > 1 else 'claim is'} held in other worktrees")
     return tuple(warnings)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import NoReturn
 
+from satchel.base.clock import span_in_words
 from satchel.base.records import NamedTuple
 from satchel.base.text import fold
 from satchel.keep import events
@@ -30,6 +32,48 @@ class Refusal(NamedTuple):
 
 
 _MOST_HOLDERS = 5
+
+
+def refuse(transaction: Transaction, wanted: Sequence[Place], overlaps: claims.Overlaps, now: int) -> NoReturn:
+    """Raise ClaimRefused, naming the holders, whether they are active, their reasons and how long they last."""
+    against = [lease.claim for lease in overlaps.blocking]
+    last_seen = _last_seen(transaction, overlaps.blocking, now)
+    refused = {place: [lease for lease in overlaps.blocking if place.clashes(lease.place)] for place in wanted}
+    by_holders: dict[str, list[str]] = {}
+    for place, leases in refused.items():
+        if leases:
+            holders = " and ".join(
+                claims.describe(one.claim, now, place.path, last_seen.get(one.session, "")) for one in leases
+            )
+            by_holders.setdefault(holders, []).append(place.path)
+    parts = [
+        f"{_listed(places)} {'are' if len(places) > 1 else 'is'} held by {holders}"
+        for holders, places in by_holders.items()
+    ]
+    more = f"; and {len(parts) - claims.MAX_SHOWN} more" if len(parts) > claims.MAX_SHOWN else ""
+    free = [place.path for place, leases in refused.items() if not leases]
+    if free:
+        more += f". Free: {_listed(free)}"
+    names = list(dict.fromkeys(claim.agent for claim in against))
+    share = "" if any(claim.exclusive for claim in against) else "claim it as shared, "
+    raise claims.ClaimRefused(
+        f"nothing was claimed: {'; '.join(parts[: claims.MAX_SHOWN])}{more}",
+        f"{share}ask {' or '.join(names)} by a message, or work on something else",
+        [place for place, leases in refused.items() if leases],
+        names,
+    )
+
+
+def _last_seen(transaction: Transaction, leases: Sequence[claims.Lease], now: int) -> dict[int | None, str]:
+    # when the sessions of claims were last heard of, in words
+    numbers = {lease.session for lease in leases if lease.session is not None}
+    rows = transaction.all(f"SELECT id, seen_at FROM sessions WHERE id IN {set_of(numbers)}") if numbers else []
+    return {number: f", last active {span_in_words(now - seen)} ago," for number, seen in rows}
+
+
+def _listed(some: Sequence[str]) -> str:
+    more = len(some) - claims.MAX_SHOWN
+    return ", ".join(some[: claims.MAX_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def log(

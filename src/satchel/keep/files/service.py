@@ -46,13 +46,10 @@ from satchel.store.transaction import Transaction
 MAX_PATHS = 100
 """Maximum number of paths claimed, released or checked by one call."""
 
-MAX_MINUTES = 7 * 24 * 60
 AUTOMATIC_MINUTES = 5
 MAX_WINDOW_SECONDS = 86_400
 WINDOW_SECONDS = 3_600
 """Default age of changes that are reported."""
-
-MAX_REASON_CHARS = 300
 
 if TYPE_CHECKING:
     from satchel.keep.common_filters import CommonFilters
@@ -217,8 +214,8 @@ class Files(Service):
         if not isinstance(automatic, bool):
             raise InvalidInput(f"automatic {automatic!r} is neither true nor false", "Give true or false")
         default = AUTOMATIC_MINUTES if automatic else work.claim_minutes
-        minutes = default if minutes is None else _check_minutes(minutes)
-        reason, notes = (None, ()) if reason is None else _check_reason(reason, work.max_content_bytes)
+        minutes = default if minutes is None else claiming.check_minutes(minutes)
+        reason, notes = (None, ()) if reason is None else claiming.check_reason(reason, work.max_content_bytes)
         name = names.needed_agent(work, agent, claiming.DOING)
         # imported before the write, so that a failing import cannot make a successful claim look failed
         from satchel.keep.files import checking
@@ -444,18 +441,3 @@ def _folder_warnings(wanted: Mapping[Place, OnDisk]) -> tuple[str, ...]:
         for place, one in wanted.items()
         if one.is_folder
     )
-
-
-def _check_minutes(minutes: int) -> int:
-    if minutes == 0 and not isinstance(minutes, (bool, float)):
-        raise InvalidInput("minutes 0 would end the claim at once", f"Give 1 to {MAX_MINUTES}; releasing ends a claim")
-    check_whole("minutes", minutes, MAX_MINUTES, smallest=1)
-    return minutes
-
-
-def _check_reason(reason: object, limit: int) -> tuple[str, tuple[str, ...]]:
-    content = check_content(reason, "reason", limit)
-    line = " ".join(content.text.split())
-    if len(line) > MAX_REASON_CHARS:
-        raise InvalidInput(f"reason has {len(line)} characters", f"At most {MAX_REASON_CHARS} are allowed")
-    return line, content.notes

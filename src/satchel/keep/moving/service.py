@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, NoReturn
+from typing import BinaryIO
 
 from satchel.base.clock import iso, parse_time
 from satchel.base.errors import (
@@ -58,8 +58,10 @@ def header_of(file: Path) -> Line | None:
     try:
         with file.open("rb") as stream:
             return _header(stream)
-    except (FileNotFoundError, IsADirectoryError):
-        return None if file.is_dir() else _not_there(file)
+    except IsADirectoryError:
+        return None
+    except FileNotFoundError:
+        raise NotFound(f"there is no file {file}", _REMEDY) from None
     except OSError as error:
         raise SatchelError(f"{file} cannot be read: {error.strerror}", "Check its permissions") from error
 
@@ -71,10 +73,6 @@ def _header(stream: BinaryIO) -> Line | None:
     except (ValueError, RecursionError):
         return None
     return line if isinstance(line, dict) and line.get("kind") == HEADER else None
-
-
-def _not_there(file: Path) -> NoReturn:
-    raise NotFound(f"there is no file {file}", _REMEDY)
 
 
 def read_lines(file: Path, stream: BinaryIO | None = None) -> Arriving:
@@ -272,7 +270,8 @@ class Moving(Service):
         """
         is_by_agent = not standing.standing_of(self._workplace.caller).may_pass
         if dry_run:
-            with _on_a_copy(self._workplace) as workplace:
+            with self._workplace.engine.upkeep.temporary_copy(self._workplace.clock) as engine:
+                workplace = replace(self._workplace, engine=engine, caller=None)
                 return replace(_Import(workplace, arriving, is_by_agent).run(progress), done=False)
         imported = _Import(self._workplace, arriving, is_by_agent).run(progress)
         if not is_by_agent:
@@ -425,12 +424,6 @@ def _digests(end: Line | None) -> tuple[KindLines, ...] | None:
         return None
     values = ((kind, value) for kind, value in kinds.items() if isinstance(value, list) and len(value) == 2)
     return tuple(KindLines(kind, *value) for kind, value in values if kind in _AS_WRITTEN)
-
-
-@contextmanager
-def _on_a_copy(workplace: Workplace) -> Iterator[Workplace]:
-    with workplace.engine.upkeep.temporary_copy(workplace.clock) as engine:
-        yield replace(workplace, engine=engine, caller=None)
 
 
 def _by_kind(item: tuple[str, object]) -> int:
