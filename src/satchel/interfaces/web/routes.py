@@ -26,6 +26,7 @@ from satchel.interfaces.web.pages.overview import new_count
 from satchel.interfaces.web.projects import Projects
 from satchel.interfaces.web.rendering import PAGE_HEADERS, html, static
 from satchel.interfaces.web.request import Action, ActionResult, EditConflict, Page, PageRequest, View
+from satchel.interfaces.web.rows import count_needs
 
 if TYPE_CHECKING:
     from satchel.interfaces.http.serving import Serving
@@ -195,7 +196,7 @@ def _as_html(
     if page_request.selected is not None:
         room = page_request.satchel.room
         cursor = {} if "cursor" in page.context or request.method != "GET" else {"cursor": room.reached().cursor}
-        counts = page.counts or (room.needs().total, new_count(room.since()))
+        counts = page.counts or (count_needs(room.needs()), new_count(room.since()))
     context = {
         "page": page,
         "needs_count": counts[0],
