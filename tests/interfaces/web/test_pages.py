@@ -70,6 +70,10 @@ def test_what_is_not_there_says_so_as_a_page(ann: Browser) -> None:
     assert b"This page does not exist" in nowhere.body
     assert b'role="search"' in nowhere.body
     assert ann.get("/p/project").headers["location"] == "/p/project/"
+    outside = ann.get("/no/such/page")
+    assert (outside.status, b'action="/p/project/memory"' in outside.body) == (404, True)
+    assert ann.get("/no/such/page", Accept="application/json").json()["error"]["code"] == "not_found"
+    assert Browser(ann.server).get("/no/such/page").headers["location"] == "/login"
 
 
 def test_messages_to_a_person_need_them_until_they_answer(ann: Browser, satchel: Satchel) -> None:

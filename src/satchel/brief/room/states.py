@@ -257,7 +257,9 @@ _ACTIVITY = (
     f"FROM events WHERE session_id = :session AND created_at > :since AND kind = {events.PROGRESS}",
 )
 _HAS_ACTED = f"SELECT {' OR '.join(f'EXISTS (SELECT 1 {source})' for source in _ACTIVITY)}"
-_LAST_ACTED = f"SELECT max(at) FROM ({' UNION ALL '.join(f'SELECT max(created_at) AS at {one}' for one in _ACTIVITY)}) AS a"
+_LAST_ACTED = (
+    f"SELECT max(at) FROM ({' UNION ALL '.join(f'SELECT max(created_at) AS at {one}' for one in _ACTIVITY)}) AS a"
+)
 
 
 def _done_at(look: Look, session: int, waits: Sequence[AgentState]) -> int:
