@@ -259,8 +259,6 @@ _ACTIVITY = (
 _HAS_ACTED = f"SELECT {' OR '.join(f'EXISTS (SELECT 1 {source})' for source in _ACTIVITY)}"
 _LATEST = " UNION ALL ".join(f"SELECT max(created_at) AS at {source}" for source in _ACTIVITY)
 _LAST_ACTED = f"SELECT max(at) FROM ({_LATEST}) AS latest"
-    f"SELECT max(at) FROM ({' UNION ALL '.join(f'SELECT max(created_at) AS at {one}' for one in _ACTIVITY)}) AS a"
-)
 
 
 def _done_at(look: Look, session: int, waits: Sequence[AgentState]) -> int:
