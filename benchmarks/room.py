@@ -10,6 +10,7 @@ from benchmarks.harness import Bench, Section, interleave, timed
 from benchmarks.search_speed import fill_one_run
 from satchel.base.clock import DAY_MS, system_clock
 from satchel.client import Satchel
+from satchel.keep.names import ensure_agent
 
 _SIZE, _QUICK_SIZE = 100_000, 2_000
 _AGENTS, _AT_WORK = 40, 10
@@ -162,10 +163,9 @@ def run(bench: Bench) -> Section:
 
 def fill(satchel: Satchel, size: int, now: int) -> None:
     """Write so many items of each kind of the last day as rows: through the services it would take an hour."""
-    for name in ("human", _PERSON, *(f"agent-{number}" for number in range(_AGENTS))):
-        satchel.agents.register(name)
-    numbers = {agent.name: agent.id for agent in satchel.agents.list()}
     with satchel.workplace.engine.without_deadline(), satchel.workplace.engine.write() as transaction:
+        names = ("human", _PERSON, *(f"agent-{number}" for number in range(_AGENTS)))
+        numbers = {name: ensure_agent(transaction, 1, name, now)[0] for name in names}
         place = transaction.one("SELECT p.seq, r.id FROM projects p JOIN runs r ON r.project_id = p.id")
         assert place is not None
         values: dict[str, object] = {

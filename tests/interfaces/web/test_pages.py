@@ -71,6 +71,10 @@ def test_what_is_not_there_says_so_as_a_page(ann: Browser) -> None:
     assert b"This page does not exist" in nowhere.body
     assert b'role="search"' in nowhere.body
     assert ann.get("/p/project").headers["location"] == "/p/project/"
+    outside = ann.get("/no/such/page")
+    assert (outside.status, b'action="/p/project/memory"' in outside.body) == (404, True)
+    assert ann.get("/no/such/page", Accept="application/json").json()["error"]["code"] == "not_found"
+    assert Browser(ann.server).get("/no/such/page").headers["location"] == "/login"
 
 
 def test_messages_to_a_person_need_them_until_they_answer(ann: Browser, satchel: Satchel) -> None:
@@ -86,6 +90,25 @@ def test_messages_to_a_person_need_them_until_they_answer(ann: Browser, satchel:
     page = ann.get(answered.headers["location"]).body.decode()
     assert "Shall I delete the table?" not in page
     assert "Your answer was sent" in page
+
+
+def test_the_title_heading_and_navigation_count_the_rows_that_need_a_person(ann: Browser, satchel: Satchel) -> None:
+    satchel.runs.start("counted")
+    for attempt in ("rewrite it", "raise the timeout", "mock the network"):
+        pad = {"attempted": [attempt], "test_status": "failing"}
+        satchel.entries.write("scratchpad", pad, task_id="T9", run_id="counted", agent="dev")
+    verdict = {"passed": False, "summary": "no tests"}
+    satchel.entries.write("review_verdict", verdict, task_id="T9", run_id="counted", agent="critic")
+    satchel.decisions.set("cache.size", "2", status="draft", agent="dev")
+    needs = ann.get("/p/project.json").json()["needs"]
+    page = ann.get("/p/project/").body.decode()
+    rows = page.count('<li class="need"')
+    assert rows == needs["total"] - 1
+    assert f"<title>({rows}) project" in page
+    assert f'Needs you <span class="n">{rows}</span>' in page
+    for path in ("", "memory", "activity"):
+        other = ann.get(f"/p/project/{path}").body.decode()
+        assert f'Overview <span class="n">{rows}<' in other
 
 
 def test_an_answer_that_another_has_given_meanwhile_is_said_first(ann: Browser, room: Served, satchel: Satchel) -> None:

@@ -146,8 +146,10 @@ def _rules(look: Look) -> Iterator[ItemConflict]:
     rows = look.rows(
         f"""
         SELECT n.id, o.text, b.name, o.created_at, n.text, a.name, s.uid, c.created_at FROM (
-            SELECT * FROM corrections WHERE project_id = :project AND action = {SUPERSEDED}
-                AND item_kind = {Kind.CONSTRAINT.number} AND undone_at IS NULL ORDER BY id DESC LIMIT {_MOST_ITEMS}
+            SELECT * FROM (
+                SELECT * FROM corrections WHERE project_id = :project ORDER BY seq DESC LIMIT {_LOOKED_AT}
+            ) AS newest WHERE action = {SUPERSEDED} AND item_kind = {Kind.CONSTRAINT.number} AND undone_at IS NULL
+            ORDER BY id DESC LIMIT {_MOST_ITEMS}
         ) c JOIN constraints o ON o.id = c.item_id JOIN constraints n ON n.id = c.heir_id
         JOIN agents b ON b.id = o.created_by JOIN agents a ON a.id = n.created_by
         LEFT JOIN sessions s ON s.id = c.session_id

@@ -21,6 +21,7 @@ from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.messages.visibility import UNANSWERED
 from satchel.keep.names import PERSONS
 from satchel.keep.sessions import joining
+from satchel.keep.sessions.caller import SEEN_MS
 from satchel.keep.sessions.joining import SessionRow
 from satchel.keep.sessions.presence import LISTED_DAYS, MAX_CHECKED
 from satchel.keep.sessions.team import AgentState
@@ -30,6 +31,8 @@ SILENT_MS = 30 * 60_000
 """The time without a sign of life after which an agent is silent."""
 
 _MOST_CLAIMS = 50
+# How many messages are read, newest first.
+_MOST_MESSAGES = 1_000
 
 
 class Facts(NamedTuple):
@@ -42,7 +45,7 @@ class Facts(NamedTuple):
         is_continued: whether another session continues its work, or its run has ended.
         answered_at: when it last got a message; 0 for never.
         waits: its states if it has done nothing since.
-        done_at: when it last did something; 0 if there is nothing to wait for.
+        done_at: when it last did something after the first of these; 0 for never.
     """
 
     began_at: int
@@ -121,8 +124,7 @@ def _add_session_facts(look: Look, facts: dict[int, Facts], numbers: set[int]) -
     blockers = _blocked(facts, {session: pads[session] for session in blocked}, settled)
     waits = grouped([*blockers, *_unanswered(look, facts, agents), *_refused(look, sessions)])
     for number, states in waits.items():
-        first = min(one.since_at for one in states)
-        facts[number] = facts[number]._replace(waits=tuple(states), done_at=_done_at(look, number, first))
+        facts[number] = facts[number]._replace(waits=tuple(states), done_at=_done_at(look, number, states))
 
 
 class _Pad(NamedTuple):
@@ -220,9 +222,10 @@ def _unanswered(look: Look, facts: Mapping[int, Facts], agents: Mapping[int | No
     senders = [number for number in agents if number is not None]
     rows = look.rows(
         f"""
-        SELECT m.id, m.from_agent_id, m.created_at, a.name FROM agent_messages m
-        LEFT JOIN agents a ON a.id = m.to_agent_id
-        WHERE m.project_id = :project AND m.from_agent_id IN {set_of(senders)} AND m.expires_at > :now AND {UNANSWERED}
+        SELECT m.id, m.from_agent_id, m.created_at, a.name FROM (
+            SELECT * FROM agent_messages WHERE project_id = :project ORDER BY id DESC LIMIT {_MOST_MESSAGES}
+        ) m LEFT JOIN agents a ON a.id = m.to_agent_id
+        WHERE m.from_agent_id IN {set_of(senders)} AND m.expires_at > :now AND {UNANSWERED}
         ORDER BY m.created_at DESC, m.id DESC LIMIT {_MOST_CLAIMS}
         """
     ) if senders else []  # fmt: skip
@@ -241,21 +244,30 @@ def _refused(look: Look, sessions: Mapping[str, int]) -> Iterator[Wait]:
             yield session, AgentState("waiting", need.began_at, need.text)
 
 
-def _done_at(look: Look, session: int, since: int) -> int:
-    (row,) = look.rows(
-        f"""
-        SELECT max(at) FROM (
-            SELECT max(created_at) AS at FROM context
-            WHERE project_id = :project AND created_at > :since AND +session_id = :session
-            UNION ALL SELECT max(created_at) FROM file_changes WHERE session_id = :session AND created_at > :since
-            UNION ALL SELECT max(created_at) FROM events
-            WHERE session_id = :session AND created_at > :since AND kind = {events.PROGRESS}
-        ) AS activity
-        """,
-        session=session,
-        since=since,
-    )
-    return row[0] or 0
+# The activity of a session after a time. A note was written before its session was last seen, and edits and progress
+# notes have an index for a session.
+_ACTIVITY = (
+    "FROM file_changes WHERE session_id = :session AND created_at > :since",
+    f"FROM context WHERE session_id = :session AND {OF_LOOPS} AND created_at > :since",
+    """
+    FROM context WHERE project_id = :project AND created_at > :since AND created_at <= (
+        SELECT seen_at + :late FROM sessions WHERE id = :session
+    ) AND +session_id = :session
+    """,
+    f"FROM events WHERE session_id = :session AND created_at > :since AND kind = {events.PROGRESS}",
+)
+_HAS_ACTED = f"SELECT {' OR '.join(f'EXISTS (SELECT 1 {source})' for source in _ACTIVITY)}"
+_LATEST = " UNION ALL ".join(f"SELECT max(created_at) AS at {source}" for source in _ACTIVITY)
+_LAST_ACTED = f"SELECT max(at) FROM ({_LATEST}) AS latest"
+
+
+def _done_at(look: Look, session: int, waits: Sequence[AgentState]) -> int:
+    first, last = (end(one.since_at for one in waits) for end in (min, max))
+    # mostly it has gone on since all of them, which is found without reading what else it did
+    if look.rows(_HAS_ACTED, session=session, since=last, late=SEEN_MS)[0][0]:
+        return last + 1
+    ((done,),) = look.rows(_LAST_ACTED, session=session, since=first, late=SEEN_MS) if first < last else ((0,),)
+    return done or 0
 
 
 _HIGH = PRIORITIES[-2]

@@ -147,12 +147,15 @@ def _marks(transaction: Transaction, project_id: int, began: int) -> _Marks:
     marks: _Marks = []
     decisions = transaction.all(
         f"""
-        SELECT x.session_id, x.id, x.key, x.value_text, x.value_number, x.updated_at FROM decisions x
-        WHERE x.project_id = :project AND x.updated_at >= :began AND x.session_id IS NOT NULL
+        WITH newest AS (
+            SELECT id, key, value_text, value_number, session_id, updated_at FROM decisions
+            WHERE project_id = :project AND updated_at >= :began ORDER BY updated_at DESC LIMIT {_MOST_DRAWN}
+        )
+        SELECT session_id, id, key, value_text, value_number, updated_at FROM newest WHERE session_id IS NOT NULL
         UNION ALL
         SELECT h.session_id, h.decision_id, x.key, h.value_text, h.value_number, h.set_at
-        FROM decisions x JOIN decision_history h ON h.decision_id = x.id
-        WHERE x.project_id = :project AND x.updated_at >= :began AND h.set_at >= :began AND h.session_id IS NOT NULL
+        FROM newest x JOIN decision_history h ON h.decision_id = x.id
+        WHERE h.set_at >= :began AND h.session_id IS NOT NULL
         ORDER BY 6 DESC LIMIT {_MOST_DRAWN}
         """,
         values,

@@ -12,7 +12,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Match, Route
+from starlette.types import Scope
 
 from satchel.base.errors import InvalidInput, NotFound, Refused, SatchelError
 from satchel.interfaces.http import events, logs
@@ -26,6 +27,7 @@ from satchel.interfaces.web.pages.overview import new_count
 from satchel.interfaces.web.projects import Projects
 from satchel.interfaces.web.rendering import PAGE_HEADERS, html, static
 from satchel.interfaces.web.request import Action, ActionResult, EditConflict, Page, PageRequest, View
+from satchel.interfaces.web.rows import count_needs
 
 if TYPE_CHECKING:
     from satchel.interfaces.http.serving import Serving
@@ -77,6 +79,9 @@ def routes(serving: Serving, guard: PageGuard) -> list[BaseRoute]:
         await to_thread.run_sync(serving.logins.revoke, _login(visitor).id)
         return RedirectResponse(LOGIN_PATH, 303, headers=PAGE_HEADERS)
 
+    async def nowhere(request: Request) -> Response:
+        return await to_thread.run_sync(_miss, projects, request, _visitor(request))
+
     below = "/p/{project}"
     login_page = LoginPage(serving, guard)
     every: list[BaseRoute] = [
@@ -100,8 +105,29 @@ def routes(serving: Serving, guard: PageGuard) -> list[BaseRoute]:
     every += [
         Route(below, _with_slash, methods=["GET"]),
         Route(f"{below}/{{rest:path}}", page(_nothing), methods=["GET"]),
+        _BrowserRoute("/{rest:path}", nowhere, methods=["GET"]),
     ]
     return every
+
+
+class _BrowserRoute(Route):
+    """A route for browsers alone: programs get the error of an unknown path as JSON."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        accepted = next((value for name, value in scope.get("headers", ()) if name == b"accept"), b"")
+        is_page = scope.get("method") == "GET" and b"text/html" in accepted
+        return super().matches(scope) if is_page else (Match.NONE, {})
+
+
+def _miss(projects: Projects, request: Request, visitor: Visitor) -> Response:
+    """Return the page of an address outside the projects, with the search of the only project if there is one."""
+    try:
+        some = projects.of(_login(visitor))
+    except SatchelError as error:
+        return _fail(request, visitor, error)
+    if len(some) == 1:
+        request.path_params["project"] = some[0].address
+    return _fail(request, visitor, NotFound("there is no page at this address", "Search, or open a project"))
 
 
 def _nothing(request: PageRequest) -> Page:
@@ -195,7 +221,7 @@ def _as_html(
     if page_request.selected is not None:
         room = page_request.satchel.room
         cursor = {} if "cursor" in page.context or request.method != "GET" else {"cursor": room.reached().cursor}
-        counts = page.counts or (room.needs().total, new_count(room.since()))
+        counts = page.counts or (count_needs(room.needs()), new_count(room.since()))
     context = {
         "page": page,
         "needs_count": counts[0],

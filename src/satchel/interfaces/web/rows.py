@@ -65,17 +65,26 @@ class Part(NamedTuple):
 
 def need_rows(needs: Needs) -> tuple[list[NeedRow], list[NeedRow], str]:
     """Return the urgent needs, the others, and the sentence that names those."""
-    order = list(_CHIPS)
-    items = sorted(needs.items, key=lambda one: (order.index(one.kind), one.began_at or needs.asked_at))
-    groups: dict[tuple[str, ...], list[Need]] = {}
-    for one in items:
-        groups.setdefault(_group(one, items), []).append(one)
-    rows = [_row(first, tuple(more)) for first, *more in groups.values()]
+    rows = [_row(first, tuple(more)) for first, *more in _grouped(needs)]
     urgent = [one for one in rows if one.need.kind not in _FOLDED]
     urgent, rest = urgent[:_MOST_SHOWN], urgent[_MOST_SHOWN:] + [one for one in rows if one.need.kind in _FOLDED]
     counts = Counter(one.need.kind for one in rest)
     names = [f"{count} {_NAMES.get(kind, (kind, kind))[count > 1]}" for kind, count in counts.items()]
     return urgent, rest, ", ".join(names)
+
+
+def count_needs(needs: Needs) -> int:
+    """Return the number of rows that needs have on the overview, with those that are not read yet."""
+    return len(_grouped(needs)) + needs.total - len(needs.items)
+
+
+def _grouped(needs: Needs) -> list[list[Need]]:
+    order = list(_CHIPS)
+    items = sorted(needs.items, key=lambda one: (order.index(one.kind), one.began_at or needs.asked_at))
+    groups: dict[tuple[str, ...], list[Need]] = {}
+    for one in items:
+        groups.setdefault(_group(one, items), []).append(one)
+    return [*groups.values()]
 
 
 def _group(need: Need, items: Sequence[Need]) -> tuple[str, ...]:

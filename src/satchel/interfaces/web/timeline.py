@@ -14,7 +14,6 @@ from satchel.keep.sessions.team import TeamSession
 _HOUR_MS = 3_600_000
 HOURS, _HOURS = (1, 8, 24), 8
 _MOST_LANES, _MOST_CLAIM_LANES = 12, 8
-_MOST_TICKS = 8
 _TICK_MINUTES = {1: 10, 8: 60, 24: 180}
 
 

@@ -34,6 +34,7 @@ def overview(request: PageRequest) -> Page:
     needs, since, where, conflicts = room.needs(), room.since(), room.where(), room.conflicts()
     team = where.team
     urgent, rest, rest_names = rows.need_rows(needs)
+    count = rows.count_needs(needs)
     agent_parts, need_parts = rows.headline(team, [*urgent, *rest], conflicts.files)
     active = [one for one in rows.in_order(team.sessions) if one.state.name != "ended"]
     sent = room.sent(limit=_MOST_SENT)
@@ -66,7 +67,7 @@ def overview(request: PageRequest) -> Page:
         "conflicts": conflicts,
         "sent": sent,
     }
-    return Page(project.name, "overview.html", context, data, project, "/", (needs.total, new_count(since)))
+    return Page(project.name, "overview.html", context, data, project, "/", (count, new_count(since)))
 
 
 def new_count(since: Since) -> int:

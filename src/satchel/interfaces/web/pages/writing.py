@@ -20,6 +20,7 @@ from satchel.interfaces.web.request import (
 from satchel.keep.constraints import DEFAULT_CATEGORY, DEFAULT_PRIORITY
 from satchel.keep.decisions.records import Decision, Value
 from satchel.keep.messages.service import EVERYONE
+from satchel.keep.names import shown_name
 
 Result = TypeVar("Result")
 
@@ -185,7 +186,7 @@ def _set_unchanged(request: PageRequest, path: str, work: Callable[[int | None],
         title, theirs = "The decision was deleted", {}
         if current is not None:
             title = f"{current.key} was changed in the meantime"
-            theirs = {f"{current.agent or 'Someone without a name'} has set it to": str(current.value)}
+            theirs = {f"{shown_name(current.agent or 'Someone without a name')} has set it to": str(current.value)}
             if current.rationale:
                 theirs["Reason"] = current.rationale
         raise edit_conflict(request, title, theirs, path, "Set it anyway", revision=str(number)) from None
