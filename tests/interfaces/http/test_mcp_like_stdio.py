@@ -63,6 +63,7 @@ CALLS: tuple[tuple[str, dict[str, object]], ...] = (
     ("clear_old_data", {}),
     ("consult", {"assistant": "ollama:none", "instructions": "why?", "dry_run": True}),
     ("list_conversations", {}),
+    ("get_consultation", {"handle": "none"}),
     ("reset_conversation", {"conversation": "none"}),
     ("get_config", {}),
     ("search", {"no_such": 1}),
