@@ -111,7 +111,8 @@ def test_without_a_login_browsers_are_sent_to_it_and_programs_are_told(room: Ser
         assert (program.status, program.json()["error"]["code"]) == (401, "refused")
     for path in ("/api/search", "/mcp"):
         assert Browser(room).get(path).status == 401
-    assert Browser(room).get("/.well-known/oauth-protected-resource").status == 404
+    discovery = room.ask("/.well-known/oauth-protected-resource", token=None, headers={"Accept": "application/json"})
+    assert discovery.status == 404
 
 
 @pytest.mark.parametrize("cookie", ["", "x", "0123456789." + "A" * 43, "../../etc", "ÿ"])
