@@ -134,7 +134,7 @@ def test_a_page_that_is_open_says_that_its_login_was_revoked(chromium: Browser, 
         (own,) = [one["id"] for one in logins if one["person"] == "eve"]
         world.run("open", "--revoke", own)
         asker.call("send_message", message="Eve does not read this", to="human")
-        expect(page.locator("#live")).to_contain_text("logged out")
+        expect(page.locator("#live")).to_contain_text("Logged out")
         expect(page.get_by_text("Eve does not read this")).to_have_count(0)
         page.reload()
         expect(page).to_have_url(f"{world.url}/login")

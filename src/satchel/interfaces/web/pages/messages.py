@@ -87,7 +87,7 @@ def answer(request: PageRequest) -> ActionResult:
         other = "" if message.answered_by is None else Kind.MESSAGE.ref(message.answered_by)
         if other == answered_by:
             raise
-        raise _answered(request, ref, other, text) from None
+        raise _answered(request, message, other, text) from None
     return ActionResult("answered", message.ref, f"{request.here}/")
 
 
@@ -123,7 +123,7 @@ NOTICES: Mapping[str, Notice] = {
 }
 
 
-def _answered(request: PageRequest, ref: str, other: str, text: str) -> EditConflict:
+def _answered(request: PageRequest, message: Message, other: str, text: str) -> EditConflict:
     """Return the conflict of an answer, with the form that sends it all the same."""
     texts = []
     if other:
@@ -131,8 +131,10 @@ def _answered(request: PageRequest, ref: str, other: str, text: str) -> EditConf
         texts = [(f"{shown_name(answer.sender or 'Someone')} has answered", answer.message)]
     explained = "Your answer was not sent." if other else "Your answer was not sent. The other answer was deleted."
     fields = {"answered_by": other, "text": text}
-    title, path = f"{ref} was answered in the meantime", f"/messages/{ref}/answer"
-    return EditConflict(form_page(request, title, path, "Send mine too", fields, explained=(explained,), texts=texts))
+    title, path = f"{message.ref} was answered in the meantime", f"/messages/{message.ref}/answer"
+    labels = {"text": f"Reply to {shown_name(message.sender or message.ref)}"}
+    page = form_page(request, title, path, "Send mine too", fields, explained=(explained,), texts=texts, labels=labels)
+    return EditConflict(page)
 
 
 def _load(request: PageRequest, ref: str) -> Message:
