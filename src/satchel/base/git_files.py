@@ -1,4 +1,4 @@
-"""The checked-out branch and commit, read from git's files: a clone's settings could control a git process."""
+"""Branches, commits and user names, read from git's files: a clone's settings could control a git process."""
 
 from __future__ import annotations
 
