@@ -1,1 +1,1 @@
-"""The base: errors, clock, text, paths, configuration, tokens, redaction. Imports nothing of satchel."""
+"""The base: errors, clock, text, paths, configuration, tokens, the wire. Imports nothing of satchel."""

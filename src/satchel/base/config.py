@@ -13,7 +13,7 @@ from pathlib import Path
 
 from satchel.base.config_keys import KEYS, VARIABLE_PREFIX, Config, Key, Setting, Value, key_named
 from satchel.base.errors import InvalidInput, Refused, nearest
-from satchel.base.file_checks import flat, read_file
+from satchel.base.file_checks import flat, read_toml
 from satchel.base.text import check_name
 
 FILE_NAME = "config.toml"
@@ -95,7 +95,7 @@ def _from_files(
     project: dict[str, object] = {}
     if user_file is not None:
         try:
-            tables = read_file(user_file, links=True)
+            tables = read_toml(user_file, links=True)
             tables.pop(_DATABASES, None)
             of_projects = tables.pop(_PROJECTS, {})
             user = flat(tables)
@@ -113,7 +113,7 @@ def _from_files(
         if folder.is_symlink():
             raise Refused(f"{folder} is a link, not a folder", "Remove it, or name a store with --db PATH")
         try:
-            project = flat(read_file(folder / FILE_NAME, links=False))
+            project = flat(read_toml(folder / FILE_NAME, links=False))
         except InvalidInput as error:
             warnings.append(f"{FILE_NAME}: {error}")
     return (

@@ -1,4 +1,4 @@
-"""Checks of files and folders before they are used: git's rule for unsafe folders, and no links."""
+"""Checks of files and folders before they are used (git's rule for unsafe folders, no links), and reading them."""
 
 from __future__ import annotations
 
@@ -251,11 +251,11 @@ def why_unreadable(error: OSError) -> str:
     return f"cannot be read ({error.strerror or error})"
 
 
-_MAX_BYTES = 1_048_576
+_TOML_BYTES = 1_048_576
 
 
-def read_file(path: Path, *, links: bool, about: bytes = b"") -> dict[str, object]:
-    """Return the tables of a file; empty if it is missing.
+def read_toml(path: Path, *, links: bool, about: bytes = b"") -> dict[str, object]:
+    """Return the tables of a TOML file; empty if it is missing.
 
     ``links`` allows links, as a user's dotfiles often are. A file without the word ``about`` is not parsed, and counts
     as empty. Refuses other links, irregular and too large files, and invalid TOML.
@@ -274,10 +274,10 @@ def read_file(path: Path, *, links: bool, about: bytes = b"") -> dict[str, objec
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise Refused(f"{path} is not a regular file", "Put a file in its place, or remove it")
-        if status.st_size > _MAX_BYTES:
-            raise Refused(f"{path} has {status.st_size} bytes; a configuration has at most {_MAX_BYTES}", "Remove it")
+        if status.st_size > _TOML_BYTES:
+            raise Refused(f"{path} has {status.st_size} bytes; a configuration has at most {_TOML_BYTES}", "Remove it")
         with os.fdopen(descriptor, "rb", closefd=False) as stream:
-            raw = stream.read(_MAX_BYTES)
+            raw = stream.read(_TOML_BYTES)
     except OSError as error:
         raise InvalidInput(f"cannot be read ({error.strerror})", "None of its keys count") from error
     finally:

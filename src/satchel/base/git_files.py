@@ -1,4 +1,4 @@
-"""The checked-out branch and commit, read from git's files: a clone's settings could control a git process."""
+"""Branches, commits and user names, read from git's files: a clone's settings could control a git process."""
 
 from __future__ import annotations
 
@@ -155,19 +155,25 @@ def _is_ref(ref: bytes) -> bool:
 def read_regular(file: Path | str, most: int = _MAX_BYTES) -> bytes:
     """Return the contents of a regular file, or nothing for anything else, such as a blocking pipe."""
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (OSError, ValueError):
-        return b""
-    try:
-        return os.read(descriptor, most) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""
+        return _read(file, most) or b""
     except OSError:
         return b""
+
+
+def _read(file: Path | str, most: int, flags: int = 0) -> bytes | None:
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | flags)
+    except (OSError, ValueError):
+        return None
+    try:
+        status = os.fstat(descriptor)
+        # allocating the maximum would take longer than reading the file
+        return os.read(descriptor, min(status.st_size, most)) if stat.S_ISREG(status.st_mode) else None
     finally:
         os.close(descriptor)
 
 
 _MAX_CONFIG_BYTES = 1_048_576
-_OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FALSE = frozenset(("false", "no", "off", "0", ""))
 _LINE = lazy_regex(
     r"\s++|[#;][^\n]*+"
@@ -195,19 +201,8 @@ def text_of(file: str, *, behind_link: bool = True) -> str | None:
 
     ``behind_link`` tells whether it may be a symbolic link.
     """
-    try:
-        descriptor = os.open(file, _OPEN if behind_link else _OPEN | os.O_NOFOLLOW)
-    except (OSError, ValueError):
-        return None
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            return None
-        # allocating the maximum would take longer than reading the file
-        data = os.read(descriptor, min(status.st_size, _MAX_CONFIG_BYTES))
-    finally:
-        os.close(descriptor)
-    return data.decode("utf-8", "surrogateescape")
+    data = _read(file, _MAX_CONFIG_BYTES, 0 if behind_link else os.O_NOFOLLOW)
+    return None if data is None else data.decode("utf-8", "surrogateescape")
 
 
 def _files(environ: Mapping[str, str]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from satchel.base.errors import InvalidInput, TooLarge
-from satchel.base.invisible import INVISIBLE, first_invisible, visible
+from satchel.base.invisible import INVISIBLE, first_invisible, visible, without_hidden
 from satchel.base.records import dataclass
 
 MAX_NAME_CHARS = 200
@@ -76,9 +76,6 @@ def clean_content(text: str) -> CleanText:
         notes.append(f"{replaced} lone surrogate{'s' * (replaced > 1)} replaced by U+FFFD")
     hidden = None
     if first_invisible(text) is not None:
-        # imported here because its patterns take long to compile
-        from satchel.base.invisible import without_hidden
-
         text, hidden = without_hidden(text)
     if hidden is not None:
         notes.append(hidden)

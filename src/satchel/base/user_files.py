@@ -66,9 +66,9 @@ def read(path: Path, root: Path | None = None, *, any_bytes: bool = False) -> Co
     if path == file.root or not path.is_relative_to(file.root):
         raise InvalidInput(f"{path} is not below {root}", "Name a file in that folder")
     with naming(path, "read"), _folder_of(file, make=False) as folder:
-        if folder is None or (found := _content(folder, file)) is None:
+        if folder is None or (existing := _content(folder, file)) is None:
             return file
-    content, status = found
+    content, status = existing
     bom = content.startswith(BOM) and not any_bytes
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) and not any_bytes:
         raise InvalidInput(f"{path} is UTF-16", "Save it as UTF-8, then try again")
@@ -212,14 +212,14 @@ def _replace(folder: int, file: ConfigFile, content: bytes, *, is_program: bool,
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(content)
             stream.flush()
-            if (found := _content(folder, file)) is not None:
-                status = found[1]
+            if (existing := _content(folder, file)) is not None:
+                status = existing[1]
                 _refuse_read_only(file.path, status.st_mode)
                 with suppress(PermissionError):  # this user is not a member of the group
                     os.fchown(descriptor, status.st_uid, status.st_gid)
                 os.fchmod(descriptor, PRIVATE if is_private else stat.S_IMODE(status.st_mode))
             os.fsync(descriptor)
-        if (sha256(found[0]).hexdigest() if found else None) != file.digest:
+        if (sha256(existing[0]).hexdigest() if existing else None) != file.digest:
             raise Conflict(f"{file.path} changed since it was read", "Nothing was written; try again")
         os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
         is_placed = True

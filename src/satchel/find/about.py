@@ -281,8 +281,8 @@ def _pairs(text: str, words: Iterable[_Word]) -> list[Term]:
     by_text = {word.text: word for word in words if word.is_searched}
     pairs: dict[tuple[str, str], None] = {}
     for pair in pairwise(match[0].lower() for match in WORD.finditer(text)):
-        known = [by_text[word] for word in pair if word in by_text]
-        if len(known) == 2 and known[0] is not known[1] and not all(word.is_everyday for word in known):
+        both = [by_text[word] for word in pair if word in by_text]
+        if len(both) == 2 and both[0] is not both[1] and not all(word.is_everyday for word in both):
             pairs[pair] = None
             if len(pairs) == _MOST_PAIRS:
                 break

@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import islice
 
 from satchel.base.errors import InvalidInput
-from satchel.base.invisible import first_invisible
+from satchel.base.invisible import first_invisible, without_hidden
 from satchel.base.records import dataclass, replace
 from satchel.base.text import check_query
 from satchel.find import exact
@@ -77,8 +77,6 @@ def parse(text: str, syntax: str = "natural") -> Query:
     """
     check_query(text)
     if first_invisible(text) is not None:
-        from satchel.base.invisible import without_hidden
-
         text, _ = without_hidden(text)
     return _Operators(text).parse() if syntax == "operators" else _natural(text)
 

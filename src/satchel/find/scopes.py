@@ -1,4 +1,4 @@
-"""What a search reads: the scope of its documents, and the condition that their words must meet."""
+"""The scope of a search, and the condition that the words of its documents must meet."""
 
 from __future__ import annotations
 

@@ -308,9 +308,9 @@ def _listing_notes(scored: int, bound: int | None, order: str | None) -> list[st
 def _ranking_note(choosing: Sequence[Term], most: int | None, *, oldest: bool) -> str:
     words = [" ".join(term.words) for term in choosing[:_MAX_NAMED]]
     more = " and others" if len(choosing) > _MAX_NAMED else ""
-    named = f" with {' or '.join(words)}{more} (the rarest words here)" if words else ""
+    with_words = f" with {' or '.join(words)}{more} (the rarest words here)" if words else ""
     items = "items" if most is None else f"the {'oldest' if oldest else 'newest'} {most:,} items"
-    return f"only {items}{named} were ranked: a rarer word narrows it down"
+    return f"only {items}{with_words} were ranked: a rarer word narrows it down"
 
 
 def _demotions(

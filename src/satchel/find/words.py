@@ -1,4 +1,4 @@
-"""Words as the index splits them, and the parts of identifiers and of scripts without spaces."""
+"""Words as the index splits them, the parts of identifiers and of scripts without spaces, and other forms of words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets recognised by their place: private keys, URLs, headers, cookies, commands and manifests."""
+"""Secrets recognised by their place: private keys, URLs, headers, commands, manifests, words of other languages."""
 
 from __future__ import annotations
 
@@ -127,8 +127,8 @@ def _header() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str], re.Pat
 
 def headers(text: str, lowered: str, places: Places) -> Iterator[Span]:
     """Yield the credentials of Authorization headers, bearer tokens, and session cookies."""
-    named, bearer, _, _ = _header()
-    for word, pattern, length in (("auth", named, len("authorization")), ("bearer", bearer, len("bearer"))):
+    authorization, bearer, _, _ = _header()
+    for word, pattern, length in (("auth", authorization, len("authorization")), ("bearer", bearer, len("bearer"))):
         after = 0
         for at in places.get(word, ()):
             if at < after or (word == "auth" and not lowered.startswith("authorization", at)):
@@ -285,7 +285,7 @@ _VALUE_GROUPS = (1, 2, 3, 5)
 
 
 @cache
-def _patterns() -> tuple[re.Pattern[str], ...]:
+def _piping() -> tuple[re.Pattern[str], ...]:
     return (
         re.compile(
             r"(?:\A|[;&(])[ \t]{0,4}(?:sudo[ \t]{1,4})?"
@@ -309,21 +309,21 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
 
 def piped(text: str, _: str, places: Places) -> Iterator[Span]:
     """Yield what is written to a command that reads a password."""
-    reader, echoed, here = _patterns()
+    reader, echoed, here = _piping()
     for word in ("echo", "printf"):
         for at in places.get(word, ()):
             match = echoed.match(text, at)
             if match is not None and (command := reader.search(match["command"])) is not None:
-                yield from _secrets(match, command[0])
+                yield from _piped_secrets(match, command[0])
     for at in places.get("<<", ()):
         match = here.match(text, at)
         if match is not None:
             line = text[max(0, at - _LONGEST_COMMAND) : at].rpartition("\n")[2].rpartition("|")[2]
             if (command := reader.search(line)) is not None:
-                yield from _secrets(match, command[0])
+                yield from _piped_secrets(match, command[0])
 
 
-def _secrets(match: re.Match[str], command: str) -> Iterator[Span]:
+def _piped_secrets(match: re.Match[str], command: str) -> Iterator[Span]:
     start, end = match.span(max(number for number in _VALUE_GROUPS if number <= match.re.groups and match[number]))
     if "chpasswd" in command and "[redacted" not in match[0]:
         start = match.string.rfind(":", start, end) + 1 or start
@@ -339,7 +339,7 @@ _KEYS = frozenset(("chlüssel", "clé", "ключ", "密钥", "密鑰", "令牌"
 
 
 @cache
-def _signs() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+def _foreign_signs() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     # an ending or a particle, which has no ASCII letters in some languages, and the parts of a variable's name
     ending = r"[^\x00-\x7f]{0,4}(?:[ _]d.ordine|[A-Za-z]{1,4}(?=[ \t:=?\"'_-]))?"
     rest = ending + r"(?:[_-][A-Za-z0-9]{1,12}){0,2}"
@@ -361,11 +361,11 @@ def _signs() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
 
 def foreign(text: str, lowered: str, places: Places) -> Iterator[Span]:
     """Yield the passwords after words of ``FOREIGN_WORDS``."""
-    assigned, stated, value = _signs()
+    assigned, stated, value = _foreign_signs()
     for word in FOREIGN_WORDS:
         after = 0
         for at in places.get(word, ()):
-            if at < after or not _is_word(text, lowered, word, at):
+            if at < after or not _is_foreign_word(text, lowered, word, at):
                 continue
             after = at + len(word)
             for sign in (assigned, stated):
@@ -383,7 +383,7 @@ def foreign(text: str, lowered: str, places: Places) -> Iterator[Span]:
                     is_secret = is_strong_password(password)
                 else:
                     is_secret = is_password(password) or looks_random(password, 12)
-                    is_secret = is_secret or _is_setting(text, at, match, end, password)
+                    is_secret = is_secret or _is_foreign_setting(text, at, match, end, password)
                 if (
                     is_secret
                     and not is_placeholder(password)
@@ -394,7 +394,7 @@ def foreign(text: str, lowered: str, places: Places) -> Iterator[Span]:
                     break
 
 
-def _is_word(text: str, lowered: str, word: str, at: int) -> bool:
+def _is_foreign_word(text: str, lowered: str, word: str, at: int) -> bool:
     if word == "passe":
         return _BEFORE_PASSE.search(lowered, max(0, at - 10), at) is not None
     if word == "kode":
@@ -402,7 +402,7 @@ def _is_word(text: str, lowered: str, word: str, at: int) -> bool:
     return not word.isascii() or at == 0 or not lowered[at - 1].isalnum() or text[at].isupper()
 
 
-def _is_setting(text: str, at: int, sign: re.Match[str], end: int, value: str) -> bool:
+def _is_foreign_setting(text: str, at: int, sign: re.Match[str], end: int, value: str) -> bool:
     return (
         text[at].isupper()
         and text[at + 1].isupper()

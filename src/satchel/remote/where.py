@@ -107,11 +107,11 @@ def configured_for(folder: Path) -> Configured:
     """Return the server settings in the user's file for a folder; only their types are checked."""
     from pathlib import Path
 
-    from satchel.base.file_checks import read_file
+    from satchel.base.file_checks import read_toml
 
     file = Path(config_path(), _FILE)
     try:
-        tables = read_file(file, links=True, about=_TABLE.encode())
+        tables = read_toml(file, links=True, about=_TABLE.encode())
     except InvalidInput as error:
         raise InvalidInput(f"{file} {error.problem}", "Correct it; it may say which server is meant") from error
     general, projects = _table(tables.get(_TABLE), _TABLE), tables.get(_PROJECTS)

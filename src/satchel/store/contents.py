@@ -1,4 +1,4 @@
-"""The objects that the schema of a store may contain: those of the migrations, and those that SQLite adds."""
+"""Contents of a SQLite store: the objects its schema may contain, damaged texts, and commits lost from its WAL."""
 
 from __future__ import annotations
 

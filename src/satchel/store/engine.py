@@ -1,4 +1,4 @@
-"""The interface of a store to services, whatever its database."""
+"""The interface of a store to services, whatever its database, and its daily backups."""
 
 from __future__ import annotations
 
@@ -134,8 +134,8 @@ class Engine(Protocol):
         """Close every connection. The engine may be used again: it opens new ones."""
 
 
-_FIRST_SECONDS = 60.0
-_SECONDS = 3_600.0
+_FIRST_PAUSE_SECONDS = 60.0
+_PAUSE_SECONDS = 3_600.0
 
 
 def back_up_when_due(engine: Engine) -> Backup | None:
@@ -161,9 +161,9 @@ def daily_backups(engine: Engine) -> Iterator[None]:
     done = threading.Event()
 
     def watch() -> None:
-        pause = _FIRST_SECONDS
+        pause = _FIRST_PAUSE_SECONDS
         while not done.wait(pause):
-            pause = _SECONDS
+            pause = _PAUSE_SECONDS
             # a disk that is full today need not be so tomorrow; doctor says how old the newest backup is
             with suppress(SatchelError):
                 back_up_when_due(engine)

@@ -185,7 +185,6 @@ _SESSIONS = (
         f"ALTER TABLE {table} ADD COLUMN session_id BIGINT"
         for table in ("agent_messages", "decisions", "decision_history")
     ),
-    # refusals, ends and extensions of claims, and progress: what a timeline draws, see satchel.brief.room.where
     # need: what a person's command was started for
     """
     CREATE TABLE notified (
@@ -195,6 +194,7 @@ _SESSIONS = (
         PRIMARY KEY (project_id, need)
     ) WITHOUT ROWID
     """,
+    # refusals, ends and extensions of claims, and progress: what a timeline draws, see satchel.brief.room.where
     "CREATE INDEX events_drawn ON events (project_id, created_at) WHERE kind IN (2, 3, 4, 17, 20)",
 )
 

@@ -1,4 +1,4 @@
-"""Watch over the ``-wal`` and ``-shm`` of an open store: writes into deleted ones would be lost."""
+"""The ``-wal`` and ``-shm`` of an open store, whose deletion would lose writes, and unfinished backups and restores."""
 
 from __future__ import annotations
 

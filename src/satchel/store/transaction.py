@@ -1,4 +1,4 @@
-"""Transactions: the interface for running statements, whatever engine holds the store."""
+"""Transactions: the interface for running statements, whatever engine holds the store, alone or side by side."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from satchel.base.config import FILE_NAME
 from satchel.base.errors import InvalidInput, Refused, nearest
-from satchel.base.file_checks import my_users, owner_name, read_file
+from satchel.base.file_checks import my_users, owner_name, read_toml
 from satchel.base.folders import config_folder
 from satchel.store.postgres import Address, parse
 
@@ -99,7 +99,7 @@ class Databases:
     def _known(self) -> Mapping[str, object]:
         if self._tables is None:
             try:
-                tables = read_file(self._file, links=True, about=TABLE.encode()).get(TABLE, {})
+                tables = read_toml(self._file, links=True, about=TABLE.encode()).get(TABLE, {})
             except InvalidInput as error:
                 raise InvalidInput(f"{self._file} {error.problem}", "Correct it") from None
             if not isinstance(tables, dict):

@@ -1,4 +1,4 @@
-"""Splitting of Markdown into parts that make one item each: list items, paragraphs, tables and blocks of code."""
+"""Splitting of Markdown into parts of one item each: list items, paragraphs, tables, code; decision records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A project's record of the texts of documents that a person accepted or rejected."""
+"""The recorded texts of documents that a person accepted or rejected, and the files that clients load themselves."""
 
 from __future__ import annotations
 

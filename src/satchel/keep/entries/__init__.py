@@ -1,4 +1,4 @@
-"""Entries: the notes of a run, in seven types."""
+"""Entries: the notes of a run, in eight types."""
 
 from __future__ import annotations
 

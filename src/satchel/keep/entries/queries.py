@@ -1,4 +1,4 @@
-"""Queries for entries."""
+"""Queries for entries, and the state of a run."""
 
 from __future__ import annotations
 

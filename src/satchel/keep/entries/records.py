@@ -1,4 +1,4 @@
-"""The records of entries, and how rows become them."""
+"""Records of entries, and the entry types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sightings: a note that repeats a live one is counted with it instead of being stored again."""
+"""Notes that repeat others: the same is counted as a sighting, nearly the same is stored with a note to the writer."""
 
 from __future__ import annotations
 
@@ -184,8 +184,7 @@ def find_matches(transaction: Transaction, project_id: int, entry: Prepared) -> 
     for number, content, run, is_like, is_fresh in transaction.all(_candidates(recorded), values):
         if is_fresh:
             fresh[number] = content
-            is_like = is_like and _may_be_similar(words, _plain_words(content))  # noqa: PLW2901
-        if is_like:
+        if is_like and (not is_fresh or _may_be_similar(words, _plain_words(content))):
             runs[number], texts[number] = run, content
     if entry.supersedes is not None:
         texts.pop(entry.supersedes, None)

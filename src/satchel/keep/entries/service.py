@@ -39,7 +39,7 @@ MAX_BATCH = 500
 
 
 class Entries:
-    """Notes of agents for each other, in seven types."""
+    """Notes of agents for each other, in eight types."""
 
     def __init__(
         self, workplace: Workplace, after_write: AfterWrite | None = None, find_duplicates: FindDuplicates | None = None

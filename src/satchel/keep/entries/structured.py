@@ -1,4 +1,4 @@
-"""Entries with an object as content: their fields, and how they are parsed.
+"""Entries with an object as content: their fields, how they are parsed and put into words; the state of a run.
 
 Known fields are typed, others are kept; camelCase spellings are accepted and stored as snake_case.
 """

@@ -244,7 +244,7 @@ def labelled(kind: int, content: str) -> str:
     return structured.labelled(name, content, without=("iteration", "done"))
 
 
-SHOWN = documents.Source(Kind.ENTRY, "type, content", labelled)
+DISPLAY = documents.Source(Kind.ENTRY, "type, content", labelled)
 """The texts of entries that a search shows; structured ones with labels."""
 
 DOCUMENTS = documents.Source(

@@ -1,4 +1,4 @@
-"""Doctor checks; they change nothing."""
+"""Doctor checks, which change nothing; counts of decisions and deliveries, compared and repaired."""
 
 from __future__ import annotations
 
@@ -225,8 +225,7 @@ def _check_schema(engine: Engine) -> Check:
 def _check_texts(engine: Engine) -> Check:
     problems = engine.upkeep.text_problems(_row_name)
     if problems:
-        named = "; ".join(problems)
-        problem = f"{named}; they are shown as damaged, and never exported, shared or written back"
+        problem = f"{'; '.join(problems)}; they are shown as damaged, and never exported, shared or written back"
         return _beyond_repair("texts", f"{problem}; `satchel forget` removes an item by its id", engine)
     return Check("texts", "ok", "every text was read")
 

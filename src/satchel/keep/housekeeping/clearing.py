@@ -1,4 +1,4 @@
-"""Deletion of old messages, file changes and conversations, and of expired claims and error patterns."""
+"""Deletion of old messages, file changes and conversations, of expired claims and error patterns, of single items."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from satchel.base.errors import SatchelError
-from satchel.base.file_checks import read_file
+from satchel.base.file_checks import read_toml
 from satchel.base.git_files import text_of
 from satchel.base.paths import FILE_NAME, FOLDER_NAME
 from satchel.base.records import NamedTuple
@@ -43,7 +43,7 @@ def check_publishing(folder: Path) -> Check:
 def find_publishers(root: Path) -> tuple[Publisher, ...]:
     """Return the build tools, configured at the top of a project, that would publish its store."""
     try:
-        tables = read_file(root / "pyproject.toml", links=False)
+        tables = read_toml(root / "pyproject.toml", links=False)
     except SatchelError:
         tables = {}
     backend = str(_table(tables, "build-system").get("build-backend", "setuptools"))

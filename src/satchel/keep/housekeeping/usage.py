@@ -1,4 +1,4 @@
-"""Counts of how often a project's tags, scopes, layers and categories are used, and of what agents did, by day."""
+"""Use of names, activity of agents by day, and what became of the items that briefings delivered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reader for the decisions of a sqlew database: two value tables, a history of values, tags, scopes and rationales."""
+"""Reader for sqlew databases: decisions with their history, rules, messages and file changes."""
 
 from __future__ import annotations
 

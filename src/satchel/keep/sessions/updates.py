@@ -240,7 +240,7 @@ def _remove_old(transaction: Transaction, project_id: int) -> None:
         transaction.forget()
 
 
-_MOST, _LEAST_WORDS = 20, 2
+_MOST_SENTENCES, _LEAST_WORDS = 20, 2
 
 _LEAST_SHARED = 70
 """The percentage of a rule's telling words that a sentence must have."""
@@ -254,7 +254,7 @@ def remember_heard(transaction: Transaction, session: int, sentences: Sequence[s
     before = [one for one in _sentences(transaction, session, now) if one[1] not in texts]
     transaction.run(
         "UPDATE sessions SET heard = :heard, heard_at = :now WHERE id = :id",
-        {"heard": json.dumps([*before, *new][-_MOST:], ensure_ascii=False), "now": now, "id": session},
+        {"heard": json.dumps([*before, *new][-_MOST_SENTENCES:], ensure_ascii=False), "now": now, "id": session},
     )
 
 

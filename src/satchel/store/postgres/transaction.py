@@ -1,4 +1,4 @@
-"""Transactions on PostgreSQL: statements without a result are sent together with the next one."""
+"""Connections and transactions on PostgreSQL: statements without a result are sent together with the next one."""
 
 from __future__ import annotations
 

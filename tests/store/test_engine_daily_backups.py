@@ -126,8 +126,8 @@ def test_a_server_tries_again_after_a_backup_failed(store: Store, monkeypatch: p
             raise SatchelError("the disk is full")
         tried_again.set()
 
-    monkeypatch.setattr(engines, "_FIRST_SECONDS", 0)
-    monkeypatch.setattr(engines, "_SECONDS", 0)
+    monkeypatch.setattr(engines, "_FIRST_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(engines, "_PAUSE_SECONDS", 0)
     monkeypatch.setattr(engines, "back_up_when_due", fail_once)
     with daily_backups(store.satchel.workplace.engine):
         assert tried_again.wait(60)
