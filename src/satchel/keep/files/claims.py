@@ -314,14 +314,18 @@ def _move_to_session(
 
 
 def _find_orphaned(transaction: Transaction, claims: Sequence[Lease], now: int) -> list[Lease]:
-    sessions = {lease.session for lease in claims if lease.session is not None}
+    gone = find_gone(transaction, {lease.session for lease in claims if lease.session is not None}, now)
+    return [lease for lease in claims if lease.session in gone]
+
+
+def find_gone(transaction: Transaction, sessions: set[int], now: int) -> set[int]:
+    """Return which sessions have ended, or have no program any more."""
     if not sessions:
-        return []
+        return set()
     from satchel.keep.sessions import joining
 
     matches = joining.load(transaction, f"s.id IN {set_of(sessions)}", {})
-    orphaned = sessions - {one.state.id for one in matches if not joining.is_gone(one, now)}
-    return [lease for lease in claims if lease.session in orphaned]
+    return sessions - {one.state.id for one in matches if not joining.is_gone(one, now)}
 
 
 def release(
