@@ -214,7 +214,7 @@ def restore_ended(transaction: Transaction, project_id: int, ending: int, now: i
         raise Conflict(f"the claim on {path} ended more than 10 minutes ago", f"Nothing was changed; {name} claims it")
     if details["until"] <= now:
         raise Conflict(f"the claim on {path} would have expired by now", f"Nothing was changed; {name} claims it")
-    if session is None or claims.find_gone(transaction, {session}, now):
+    if session is None or claims.find_ended_sessions(transaction, {session}, now):
         raise Conflict(f"the session of {name} has ended since", "Nothing was changed; nobody would hold the claim")
     place = Place(path, details.get("worktree"), bool(details.get("is_key")))
     shared = [place] if details.get("shared") else []

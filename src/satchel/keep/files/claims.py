@@ -314,12 +314,13 @@ def _move_to_session(
 
 
 def _find_orphaned(transaction: Transaction, claims: Sequence[Lease], now: int) -> list[Lease]:
-    gone = find_gone(transaction, {lease.session for lease in claims if lease.session is not None}, now)
-    return [lease for lease in claims if lease.session in gone]
+    sessions = {lease.session for lease in claims if lease.session is not None}
+    ended = find_ended_sessions(transaction, sessions, now)
+    return [lease for lease in claims if lease.session in ended]
 
 
-def find_gone(transaction: Transaction, sessions: set[int], now: int) -> set[int]:
-    """Return which sessions have ended, or have no program any more."""
+def find_ended_sessions(transaction: Transaction, sessions: set[int], now: int) -> set[int]:
+    """Return which sessions have ended or been abandoned by their program."""
     if not sessions:
         return set()
     from satchel.keep.sessions import joining
