@@ -9,6 +9,7 @@ import pytest
 
 from conftest import ManualClock
 from days_of_use import vouch_in
+from repositories import git, make_repository
 from satchel import Conflict, Satchel
 from satchel.base.clock import DAY_MS
 from satchel.keep import following
@@ -52,6 +53,28 @@ def test_events_come_after_a_number_by_kind_and_as_many_as_asked(satchel: Satche
     assert [one.seq for one in after(satchel, 0, 2)] == [1, 2]
     assert [one.seq for one in after(satchel, 0, 1, ["release"])] == [2]
     assert after(satchel, 0, 1, []) == []
+
+
+def test_an_event_of_a_claim_says_where_and_until_when_and_names_no_folder_of_the_machine(
+    open_in: Callable[..., Satchel], tmp_path: Path, clock: ManualClock
+) -> None:
+    main, linked = make_repository(tmp_path / "main"), tmp_path / "linked"
+    git(main, "worktree", "add", "-q", str(linked))
+    satchel = open_in(linked)
+    first = satchel.files.claim(["a.py"], minutes=5, reason="rotation", agent="ann").claims[0].expires_at
+    with pytest.raises(Conflict):
+        satchel.files.claim(["a.py"], agent="ben")
+    later = satchel.files.claim(["a.py"], minutes=10, agent="ann").claims[0].expires_at
+    clock.now = later
+    again = satchel.files.claim(["a.py"], minutes=5, agent="ann").claims[0].expires_at
+    satchel.files.release(agent="ann")
+    assert later > first
+    assert [(one.kind, one.details) for one in after(satchel)] == [
+        ("refusal", {"paths": ["a.py"], "holders": ["ann"]}),
+        ("extension", {"path": "a.py", "until": later}),
+        ("expiry", {"path": "a.py", "until": later}),
+        ("release", {"path": "a.py", "until": again}),
+    ]
 
 
 def test_what_was_swept_is_known_by_its_number(satchel: Satchel, clock: ManualClock) -> None:

@@ -113,6 +113,9 @@ MOST_MISSED = 5_000  # maximum number of missed items before a client must reloa
 _REMEDY = "Reload, then follow without a cursor; each message and page has the cursor to continue from"
 _MAX_DIGITS = 18
 
+_CLAIM_EVENTS = (events.REFUSAL, events.RELEASE, events.EXPIRY, events.EXTENSION)
+_CLAIM_DETAILS = ("path", "paths", "holders", "until")
+
 
 @dataclass(frozen=True, slots=True)
 class Happening:
@@ -121,6 +124,7 @@ class Happening:
     Attributes:
         item: the short id of the item concerned.
         session, client: the session's uid in hexadecimal, and its client.
+        details: of claims only paths, holders and ``until``, no folder of this machine and no reason.
     """
 
     seq: int
@@ -252,11 +256,20 @@ def events_after(
             agent,
             None if uid is None else uid.hex(),
             client,
-            None if details is None else json.loads(details),
+            _public_details(kind, details),
             created,
         )
         for number, kind, item_kind, item, agent, uid, client, details, created in rows
     ]
+
+
+def _public_details(kind: int, text: str | None) -> dict[str, object] | None:
+    if text is None:
+        return None
+    details: dict[str, object] = json.loads(text)
+    if kind not in _CLAIM_EVENTS:
+        return details
+    return {name: details[name] for name in _CLAIM_DETAILS if name in details}
 
 
 def _count_events(

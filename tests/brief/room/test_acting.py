@@ -135,6 +135,25 @@ def test_an_ended_claim_is_not_restored_over_the_claim_of_another(clients: Clien
         person.room.restore_claim(ended.ending)
 
 
+@pytest.mark.parametrize("how", ["ended", "killed"])
+def test_an_ended_claim_is_not_restored_to_a_session_that_has_ended_since(
+    clients: Clients, person: Satchel, clock: ManualClock, how: str
+) -> None:
+    agent = clients.turn_to(clients.start())
+    agent.files.claim(["src/a.py"], agent="holder", minutes=60)
+    ended = _end(person)
+    if how == "ended":
+        assert agent.sessions.end()
+    else:
+        clients.end(agent)
+    clock.advance(60_000)
+    with pytest.raises(Conflict, match="the session of holder has ended since"):
+        person.room.restore_claim(ended.ending)
+    assert person.files.claims().total == 0
+    texts = [one.message for one in person.messages.inbox(agent="holder")]
+    assert texts == ["I released your claim on src/a.py"]
+
+
 def test_an_ended_claim_is_not_restored_after_ten_minutes(
     clients: Clients, person: Satchel, clock: ManualClock
 ) -> None:

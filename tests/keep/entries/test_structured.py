@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from examples import examples
 from satchel import InvalidInput, Satchel
 from satchel.keep.entries.records import STRUCTURED_TYPES
-from satchel.keep.entries.structured import parse_object, searchable_text
+from satchel.keep.entries.structured import parse_object, searchable_text, state_of
 from satchel.keep.texts import to_json
 
 REQUIRED: dict[str, dict[str, object]] = {
@@ -186,3 +186,10 @@ def test_the_texts_can_be_searched_but_not_the_names(satchel: Satchel) -> None:
     assert searchable_text('{"a": "b", "c": [1, {"d": "e"}]}') == "b\ne"
     assert satchel.entries.read(query="quadratic").total == 1
     assert satchel.entries.read(query="description").total == 0
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"), [("failing", "tests failing"), ("Tests pass", "Tests pass"), ("", ""), (None, "")]
+)
+def test_a_status_that_names_the_tests_does_not_repeat_the_word(status: str | None, expected: str) -> None:
+    assert state_of("scratchpad", {"test_status": status}) == expected

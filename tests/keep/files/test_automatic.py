@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from keep.files.seen import MINUTE
+from keep.files.claims_shown import MINUTE
 from satchel import Conflict, Satchel
 from satchel.keep.sessions.caller import SERVER
 

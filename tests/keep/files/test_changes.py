@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from days_of_use import vouch_in
-from keep.files.seen import SECRET, numbers
+from keep.files.claims_shown import SECRET, numbers
 from kept_bytes import kept_bytes
 from satchel import FileChange, Found, InvalidInput, Satchel, StoreDamaged, TooLarge
 from satchel.base.clock import iso

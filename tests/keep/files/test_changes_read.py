@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from keep.files.seen import numbers
+from keep.files.claims_shown import numbers
 from satchel import InvalidInput, Satchel
 from satchel.base.clock import iso
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from keep.files.seen import MINUTE
+from keep.files.claims_shown import MINUTE
 from kept_bytes import kept_bytes
 from satchel import FileCheck, InvalidInput, Satchel
 from satchel.keep.sessions.caller import SERVER

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from keep.files.seen import MINUTE
+from keep.files.claims_shown import MINUTE
 from satchel import RecentActivity, Satchel
 from satchel.keep.files import checking, claiming, service
 from satchel.keep.sessions.caller import SERVER

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from keep.files.seen import MINUTE, SECRET, held
+from keep.files.claims_shown import MINUTE, SECRET, held
 from satchel import Claim, Claimed, Conflict, Satchel
 from satchel.keep.files import places
 from satchel.keep.sessions.caller import SERVER

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from keep.files.seen import MINUTE, held
+from keep.files.claims_shown import MINUTE, held
 from satchel import InvalidInput, Satchel
 from satchel.keep.files.claims import claims_of_others
 from satchel.keep.sessions.records import Actor

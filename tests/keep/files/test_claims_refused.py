@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from keep.files.seen import MINUTE, SECRET, held
+from keep.files.claims_shown import MINUTE, SECRET, held
 from satchel import Conflict, InvalidInput, Satchel
 from satchel.base.clock import moment_text
 

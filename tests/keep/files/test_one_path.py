@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from keep.files.seen import held
+from keep.files.claims_shown import held
 from satchel import Conflict, Refused, Satchel
 from satchel.base import project_paths
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from keep.files.seen import SECRET, held
+from keep.files.claims_shown import SECRET, held
 from satchel import InvalidInput, Released, Satchel
 from satchel.keep.sessions.caller import SERVER
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from keep.files.seen import MINUTE, held
+from keep.files.claims_shown import MINUTE, held
 from satchel import Conflict, Interrupted, InvalidInput, PendingClaim, Satchel
 from satchel.keep.files import claiming, waiters
 from satchel.keep.files.places import Place

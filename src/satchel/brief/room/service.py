@@ -345,7 +345,7 @@ class Room(Reading):
             person: who restores it, as for :meth:`needs`.
 
         Raises:
-            Conflict: it is too late, or someone has claimed the place since.
+            Conflict: it is too late, the holder's session has ended, or someone has claimed the place since.
             NotFound: no person has ended a claim with this number.
             Refused: the caller is not a person.
         """

@@ -192,8 +192,8 @@ UNDO_MS = 10 * 60_000
 def restore_ended(transaction: Transaction, project_id: int, ending: int, now: int) -> ReleasedByPerson:
     """Restore a claim that a person has ended, as its holder had it.
 
-    Raises NotFound if there is no such end, and Conflict if it is too long ago, the claim would have expired, or
-    someone has claimed its place since.
+    Raises NotFound if there is no such end, and Conflict if it is too long ago, the claim would have expired, its
+    session has ended, or someone has claimed its place since.
     """
     row = transaction.one(
         """
@@ -214,6 +214,8 @@ def restore_ended(transaction: Transaction, project_id: int, ending: int, now: i
         raise Conflict(f"the claim on {path} ended more than 10 minutes ago", f"Nothing was changed; {name} claims it")
     if details["until"] <= now:
         raise Conflict(f"the claim on {path} would have expired by now", f"Nothing was changed; {name} claims it")
+    if session is None or claims.find_ended_sessions(transaction, {session}, now):
+        raise Conflict(f"the session of {name} has ended since", "Nothing was changed; nobody would hold the claim")
     place = Place(path, details.get("worktree"), bool(details.get("is_key")))
     shared = [place] if details.get("shared") else []
     overlaps = claims.find_overlaps(transaction, project_id, Actor(agent, name, session), [place], now, shared)

@@ -315,13 +315,18 @@ def _move_to_session(
 
 def _find_orphaned(transaction: Transaction, claims: Sequence[Lease], now: int) -> list[Lease]:
     sessions = {lease.session for lease in claims if lease.session is not None}
+    ended = find_ended_sessions(transaction, sessions, now)
+    return [lease for lease in claims if lease.session in ended]
+
+
+def find_ended_sessions(transaction: Transaction, sessions: set[int], now: int) -> set[int]:
+    """Return which sessions have ended or been abandoned by their program."""
     if not sessions:
-        return []
+        return set()
     from satchel.keep.sessions import joining
 
     matches = joining.load(transaction, f"s.id IN {set_of(sessions)}", {})
-    orphaned = sessions - {one.state.id for one in matches if not joining.is_gone(one, now)}
-    return [lease for lease in claims if lease.session in orphaned]
+    return sessions - {one.state.id for one in matches if not joining.is_gone(one, now)}
 
 
 def release(

@@ -144,7 +144,7 @@ def _without_middle(message: str) -> str:
 AT_ONCE = 20  # maximum number of patterns that one report re-signs, to bound its time
 
 
-def resign(transaction: Transaction, project_id: int, error_type: str, now: int) -> bool:
+def sign_again(transaction: Transaction, project_id: int, error_type: str, now: int) -> bool:
     """Re-sign up to :data:`AT_ONCE` patterns of older rules, those of the type first; return whether there were any."""
     plain = error_type.rpartition(".")[2] or error_type
     length = len(plain)
@@ -342,7 +342,7 @@ def record(
         return transaction.one(_MEET, {**bindings, "times": int(is_counted)})
 
     row = find(new.hash)
-    if resign(transaction, project_id, new.error_type, now) and row is None:
+    if sign_again(transaction, project_id, new.error_type, now) and row is None:
         row = find(new.hash)
     elif row is not None:
         # re-signing may have merged another pattern with it, into the older of the two

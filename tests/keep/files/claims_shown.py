@@ -1,4 +1,4 @@
-"""What an agent sees of claims and of changes, and what it may never see."""
+"""Claims and changes as an agent sees them, and a secret that it may never see."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from days_of_use import vouch_in
-from keep.files.seen import MINUTE
+from keep.files.claims_shown import MINUTE
 from satchel import Conflict, PendingClaim, Satchel
 from satchel.base.clock import DAY_MS
 from satchel.keep.sessions.caller import SERVER
