@@ -241,7 +241,7 @@ OF_INTERFACES: Mapping[str, str] = {
     "test_a_store_that_could_not_be_written_is_told_by_the_next_hook_that_works": _HOOKS,
     "test_a_hook_that_fails_again_and_again_is_seldom_told": _HOOKS,
     "test_a_hook_that_fails_needs_a_person_until_it_works": _HOOKS,
-    "hooks/test_working.py": _HOOKS,
+    "hooks/test_working": _HOOKS,
     "test_who_is_alone_is_told_how_one_comes_to_be_listed": "it begins where no store is, which no later schema is",
     "test_a_reader_of_another_encoding_gets_escapes": _PROCESS,
     "test_on_a_terminal_what_matched_is_coloured": _PROCESS,

@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from documents import ROOT
 from make_picture import HOOK, TARGET, TOUR, Act, draw, draw_tour, session, tour
 from satchel.base.tokens import token_counter
-from test_docs import ROOT
 
 MOST_BYTES = 60_000
 

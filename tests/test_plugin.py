@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import satchel
+from documents import ROOT, run_example
 from make_plugin import HOOK_EVENTS, files
 from satchel.interfaces.operations.as_tool import ALL_TOOLS, DEFAULT_TOOLSETS
-from test_docs import ROOT, run_example
 
 PLUGIN = ROOT / "plugin"
 SKILL = PLUGIN / "skills" / "satchel" / "SKILL.md"

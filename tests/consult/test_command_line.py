@@ -12,19 +12,23 @@ from typing import Any
 
 import pytest
 
+from consult.consultation_folder import enter_consultation
 from consult.consulted import Consulted
 from consult.providers.asking import content
 from satchel.base.errors import AssistantFailed, Interrupted, InvalidInput, Refused, Unavailable
-from satchel.consult.command_line import CLIENTS, MARKER, CommandLineAssistant, find_program
+from satchel.consult.command_line import CLIENTS, CommandLineAssistant, find_program
+from satchel.consult.consulted_client import MARK
 from satchel.consult.models import Ask, Exchange, Timing, find_model
 from satchel.consult.providers import open_assistant, providers
 from satchel.consult.records import Settings
 
 _PROGRAM = """#!{python}
 import json, os, pathlib, sys, time
+from satchel.consult.consulted_client import is_consulted
 told = sys.stdin.read()
 here = {{str(one): one.read_text() for one in pathlib.Path(".").rglob("*") if one.is_file()}}
 seen = {{"argv": sys.argv[1:], "told": told, "here": here, "env": dict(os.environ), "cwd": os.getcwd()}}
+seen["is_consulted"] = is_consulted(os.environ)
 if "list" in sys.argv:
     sys.exit(print('[{{"name": "satchel"}}]'))
 {body}
@@ -80,8 +84,12 @@ def test_the_thread_so_far_is_told_with_a_mark_that_occurs_in_none_of_it(install
 def test_nothing_of_satchel_reaches_it_but_the_mark_that_it_is_consulted(install: Install) -> None:
     environ = {"SATCHEL_TOKEN": "t", "CLAUDECODE": "1", "ANTHROPIC_API_KEY": "k"}
     given = seen(install(**environ), Ask("Why?"))["env"]
-    assert {name for name in given if name.startswith(("SATCHEL_", "CLAUDECODE"))} == {MARKER}
+    assert {name for name in given if name.startswith(("SATCHEL_", "CLAUDECODE"))} == {MARK}
     assert given["ANTHROPIC_API_KEY"] == "k"
+
+
+def test_it_knows_that_it_is_consulted(install: Install) -> None:
+    assert seen(install(SATCHEL_CONSULTED="1"), Ask("Why?"))["is_consulted"]
 
 
 def test_settings_are_passed_on_or_named_as_not_taken(install: Install) -> None:
@@ -166,8 +174,10 @@ class TestService:
         assert "<message-" in json.loads(second.answer)["told"]
         assert any("counts against the account" in note for note in consulted.ask(dry_run=True).notes)
 
-    def test_a_client_that_is_consulted_asks_nobody(self, consulted: Consulted) -> None:
-        consulted.satchel.consulting._environ = {MARKER: "1"}
+    def test_a_client_that_is_consulted_asks_nobody(
+        self, consulted: Consulted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        consulted.satchel.consulting._environ = {MARK: enter_consultation(tmp_path, monkeypatch)}
         with pytest.raises(Refused, match="asks no other model"):
             consulted.ask()
 

@@ -13,7 +13,9 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from consult.consultation_folder import enter_consultation
 from satchel import open_satchel
+from satchel.consult.consulted_client import MARK
 from satchel.interfaces.cli.commands.hook import mcp_command as by_click
 from satchel.interfaces.cli.options import read
 from satchel.interfaces.mcp.command import OPTIONS
@@ -100,6 +102,30 @@ def test_a_hook_briefs_before_anything_heavy_is_loaded(project: Path) -> None:
 
     assert "Passwords are never logged" in answered
     assert not loaded & (HEAVY | {"hashlib", "splintr", "satchel.keep.kinds", "satchel.interfaces.cli"})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("value", ["", "1", "/tmp"])
+def test_a_hook_briefs_where_a_project_claims_a_consultation(
+    project: Path, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv(MARK, value)
+    event = {"hook_event_name": "SessionStart", "source": "startup", "session_id": f"claimed {value}"}
+
+    answered, _ = started(project, ["hook", "claude", "SessionStart"], json.dumps(event))
+
+    assert "Passwords are never logged" in answered
+
+
+@pytest.mark.slow
+def test_a_hook_is_silent_in_a_consultation(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = enter_consultation(project, monkeypatch)
+    monkeypatch.setenv(MARK, folder)
+    event = {"hook_event_name": "SessionStart", "source": "startup", "session_id": "consulted"}
+
+    answered, _ = started(Path.cwd(), ["hook", "claude", "SessionStart"], json.dumps(event))
+
+    assert answered == ""
 
 
 @pytest.mark.slow

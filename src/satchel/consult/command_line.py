@@ -21,13 +21,11 @@ from typing import Any
 from satchel.base.errors import AssistantFailed, Refused, Unavailable
 from satchel.base.records import dataclass
 from satchel.consult import failures
+from satchel.consult.consulted_client import FOLDER_PREFIX, MARK, is_consulted
 from satchel.consult.models import Ask, Exchange, Model, Reply, Timing
 from satchel.consult.prompts import choose_mark, fenced
 from satchel.consult.records import Settings, raise_if_cancelled
 from satchel.consult.wire import Limits
-
-MARKER = "SATCHEL_CONSULTED"
-"""Set for what a consulted client starts: hooks then do nothing, and no other model is asked."""
 
 _LOOK_SECONDS = 0.1
 _LIST_SECONDS = 30
@@ -89,9 +87,7 @@ class CommandLineAssistant:
         self.name, self.window = model.full_name, model.window
         self.address = program
         self._client = CLIENTS[model.name]
-        self._environ = {name: value for name, value in environ.items() if not name.startswith(_OF_PARENTS)} | {
-            MARKER: "1"
-        }
+        self._environ = {name: value for name, value in environ.items() if not name.startswith(_OF_PARENTS)}
         self._timing = timing or Timing()
 
     @property
@@ -102,8 +98,8 @@ class CommandLineAssistant:
     def ask(self, ask: Ask) -> Reply:
         """Answer one turn; see :class:`satchel.consult.models.Assistant`."""
         ask.on_progress(f"asking {self.name}")
-        with tempfile.TemporaryDirectory(prefix="satchel-consult-") as name:
-            folder = Path(name)
+        with tempfile.TemporaryDirectory(prefix=FOLDER_PREFIX) as name:
+            folder = Path(name).resolve()
             (folder / "work").mkdir()
             for path, content in ask.searchable.items():
                 file = folder / "work" / _FILES / path.lstrip("/")
@@ -126,7 +122,7 @@ class CommandLineAssistant:
                 process = subprocess.Popen(
                     command,
                     cwd=folder / "work",
-                    env=self._environ,
+                    env=self._environ | {MARK: str(folder)},
                     stdin=prompt,
                     stdout=stdout,
                     stderr=stderr,
@@ -171,7 +167,7 @@ class CommandLineAssistant:
             listing = subprocess.run(
                 command,
                 cwd=folder / "work",
-                env=self._environ,
+                env=self._environ | {MARK: str(folder)},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=_LIST_SECONDS,
@@ -204,7 +200,7 @@ class CommandLineAssistant:
 
 def check_not_consulted(environ: Mapping[str, str]) -> None:
     """Refuse a question from within a client that answers one."""
-    if environ.get(MARKER):
+    if is_consulted(environ):
         raise Refused("a client that is consulted asks no other model", "Answer with what you have")
 
 

@@ -19,8 +19,11 @@ def main() -> None:
     arguments = sys.argv[1:]
     if sys.getfilesystemencoding() != "utf-8" and not "".join(arguments).isascii():
         _start_in_utf8(arguments)
-    if arguments[:1] == ["hook"] and "SATCHEL_CONSULTED" in os.environ:
-        os._exit(0)  # a client that answers a question for somebody is no session
+    if arguments[:1] == ["hook"] and os.environ.get("SATCHEL_CONSULTED"):
+        from satchel.consult.consulted_client import is_consulted
+
+        if is_consulted(os.environ):
+            os._exit(0)  # a client that answers a question for somebody is no session
     if arguments[:1] == ["hook"] and not any(one.startswith("-") for one in arguments):
         try:
             from satchel.interfaces.hooks.command import run

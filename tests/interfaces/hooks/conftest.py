@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from interfaces.hooks.at_work import CLIENTS, NUMBERS, AtWork
 from satchel import Satchel
+from satchel.base.clock import system_clock
 from satchel.interfaces.hooks import command
 
 RULE = "never log a password"
@@ -51,6 +53,25 @@ def hook(
         return json.loads(printed) if printed else None
 
     return call
+
+
+@pytest.fixture
+def store(filled: Satchel, open_in: Callable[..., Satchel], project: Path) -> Satchel:
+    """The store of the hooks, by the clock that they have."""
+    return open_in(project, clock=system_clock)
+
+
+@pytest.fixture
+def at_work(hook: Hook) -> AtWork:
+    """Let an agent use a tool of its client."""
+    for begun, client in CLIENTS.items():
+        hook(client, "SessionStart", session_id=begun, source="startup")
+
+    def use(session: str, event: str, tool: str, /, **fields: Any) -> dict[str, Any] | None:
+        number = {"tool_use_id": f"t{next(NUMBERS)}"}
+        return hook(CLIENTS[session], event, number | fields, session_id=session, tool_name=tool)
+
+    return use
 
 
 def context(answer: dict[str, Any] | None) -> str:

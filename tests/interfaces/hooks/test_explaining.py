@@ -10,7 +10,6 @@ import pytest
 
 from interfaces.hooks.conftest import RULE, Hook
 from satchel import Satchel
-from satchel.base.clock import system_clock
 from satchel.interfaces.hooks import state
 from satchel.interfaces.hooks.explaining import explain
 
@@ -62,11 +61,6 @@ class TestBriefings:
 
 
 class TestEventsAtWork:
-    @pytest.fixture
-    def store(self, filled: Satchel, open_in: Callable[..., Satchel], project: Path) -> Satchel:  # noqa: ARG002
-        """The store of the hooks, by the clock that they have."""
-        return open_in(project, clock=system_clock)
-
     @pytest.fixture
     def use(self, hook: Hook) -> Callable[..., dict[str, Any] | None]:
         """Let an agent use a tool in a session that has begun."""

@@ -10,7 +10,6 @@ import pytest
 
 from interfaces.hooks.conftest import RULE, Hook, context
 from satchel import Satchel
-from satchel.base.clock import system_clock
 from satchel.base.errors import Interrupted
 from satchel.base.folders import state_folder
 from satchel.brief.briefing import collecting
@@ -21,12 +20,6 @@ from satchel.interfaces.hooks import command, events, state
 LATE = "an earlier hook ran out of time"
 ASKED = "why does the carrier DHL send local times of Berlin without an offset?"
 NOTE = "the carrier DHL sends Berlin's local times without an offset"
-
-
-@pytest.fixture
-def store(filled: Satchel, open_in: Callable[..., Satchel], project: Path) -> Satchel:
-    """The store of the hooks, by the clock that they have."""
-    return open_in(project, clock=system_clock)
 
 
 def cut(monkeypatch: pytest.MonkeyPatch, kind: type, name: str, hook: Callable[[], object]) -> None:

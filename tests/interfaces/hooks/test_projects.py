@@ -18,12 +18,6 @@ Open = Callable[..., Satchel]
 
 
 @pytest.fixture
-def store(filled: Satchel, open_in: Open, project: Path) -> Satchel:
-    """The store of the hooks, by the clock that they have."""
-    return open_in(project, clock=system_clock)
-
-
-@pytest.fixture
 def inner(project: Path) -> Path:
     """A clone inside the project."""
     folder = project / "vendor" / "inner"

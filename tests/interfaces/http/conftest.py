@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from conftest import ManualClock
 from http_serving import FixedTokens, Served, served
+from interfaces.http.twins import Twin
 from satchel import open_satchel
 from satchel.interfaces.http import health
 from satchel.interfaces.http.settings import Settings
@@ -53,3 +55,19 @@ def serve(store: Path, with_probes: None) -> Iterator[Callable[..., Served]]:
     """Start a server with these settings."""
     with ExitStack() as stack:
         yield lambda **settings: stack.enter_context(served(FixedTokens(store), Settings(**settings)))
+
+
+@pytest.fixture
+def twins(tmp_path: Path) -> Iterator[Callable[[], tuple[Twin, Twin, ManualClock]]]:
+    """Make two new stores."""
+    made: list[Twin] = []
+
+    def make() -> tuple[Twin, Twin, ManualClock]:
+        clock, number = ManualClock(), len(made)
+        made.extend(Twin(tmp_path.resolve() / f"{number}{name}.db", clock) for name in ("shared", "alone"))
+        return made[-2], made[-1], clock
+
+    yield make
+    for one in made:
+        one.close()
+        one.one.close()
