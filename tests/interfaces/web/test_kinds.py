@@ -21,7 +21,7 @@ from satchel.interfaces.web.rendering import brief, visible
 
 HERE = "/p/project/"
 LISTS = (*(path.strip("/") for path, _, _ in PLACES), "messages", "proposals", *(f"memory?kind={one}" for one in KEPT))
-MOST_BYTES = 150_000 - 35_000
+MOST_BYTES = 120_000 - 35_000
 """What a page may take beside the script, the style and the icon that it loads."""
 
 

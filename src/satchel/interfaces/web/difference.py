@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import zip_longest
 
 from satchel.base.records import NamedTuple
+from satchel.interfaces.web.rendering import fit
+
+_MOST, _NEXT_LINES = 4_000, 1
+"""Characters that each text takes at most on the page, and unchanged lines around a change."""
 
 _WORD = re.compile(r"\w+|\s+|.")
 
@@ -23,23 +28,36 @@ class Line(NamedTuple):
     parts: tuple[tuple[str, bool], ...]
 
 
+def lines_of(text: str) -> tuple[Line, ...]:
+    """Return the lines of a text that did not change."""
+    return tuple(Line(" ", ((line, False),)) for line in fit(text, _MOST).splitlines())
+
+
 def compare(before: str, after: str) -> tuple[Line, ...]:
-    """Return the lines of both texts, those that changed with their words marked."""
+    """Return the lines that changed with their words marked, and the lines next to them."""
     old, new = before.splitlines(), after.splitlines()
+    first = next(
+        (at for at, (was, now) in enumerate(zip(old, new, strict=False)) if was != now), min(len(old), len(new))
+    )
+    old, new = (fit("\n".join(lines[first:]), _MOST).splitlines() for lines in (old, new))
     lines: list[Line] = []
-    for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag == "equal":
-            lines += [Line(" ", ((text, False),)) for text in old[i:j]]
-            continue
-        for number in range(max(j - i, m - k)):
-            was = old[i + number] if i + number < j else None
-            now = new[k + number] if k + number < m else None
-            removed, added = _words(was or "", now or "") if was is not None and now is not None else ((), ())
-            if was is not None:
-                lines.append(Line("-", removed or ((was, now is not None),)))
-            if now is not None:
-                lines.append(Line("+", added or ((now, was is not None),)))
+    for codes in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(_NEXT_LINES):
+        if lines:
+            lines.append(Line(" ", (("…", False),)))
+        for tag, i, j, k, m in codes:
+            lines += (
+                [Line(" ", ((text, False),)) for text in old[i:j]] if tag == "equal" else _changed(old[i:j], new[k:m])
+            )
     return tuple(lines)
+
+
+def _changed(old: Sequence[str], new: Sequence[str]) -> Iterator[Line]:
+    for was, now in zip_longest(old, new):
+        removed, added = _words(was, now) if was is not None and now is not None else ((), ())
+        if was is not None:
+            yield Line("-", removed or ((was, now is not None),))
+        if now is not None:
+            yield Line("+", added or ((now, was is not None),))
 
 
 def _words(was: str, now: str) -> tuple[tuple[tuple[str, bool], ...], tuple[tuple[str, bool], ...]]:

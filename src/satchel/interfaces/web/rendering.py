@@ -26,7 +26,7 @@ _STATIC_HEADERS = SAFETY_HEADERS | {"Cache-Control": "public, max-age=31536000, 
 
 _TYPES = {"style.css": "text/css", "script.js": "text/javascript", "icon.svg": "image/svg+xml"}
 
-SHORT, WHOLE, ROOM = 1_200, 40_000, 80_000
+SHORT, WHOLE, ROOM = 1_200, 40_000, 70_000
 """Characters of a text in a section, on the page of an item, and the most that those may become on the page."""
 
 _LIMITS = {

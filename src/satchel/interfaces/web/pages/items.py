@@ -11,7 +11,7 @@ from satchel.base.errors import Conflict, InvalidInput, Refused
 from satchel.base.paging import Page as Part
 from satchel.base.records import NamedTuple
 from satchel.interfaces.text.json import fields_of
-from satchel.interfaces.web.difference import Line, compare
+from satchel.interfaces.web.difference import Line, compare, lines_of
 from satchel.interfaces.web.pages.memory import KEPT, NAMES, flags_of, row_of, title_of
 from satchel.interfaces.web.rendering import ROOM, WHOLE, brief, fit
 from satchel.interfaces.web.request import (
@@ -39,7 +39,7 @@ from satchel.keep.shared.markdown import SHAPES
 
 _TEXTS = ("content", "message", "text", "value", "insight", "description", "rationale", "reason", "error")
 _SOLUTION = "solution"
-_REVISIONS, _MOST_RELATED, _DIFF_CHARS = 10, 5, 4_000
+_REVISIONS, _MOST_RELATED = 10, 5
 _STATES = 5
 """The latest states of an item elsewhere that are shown."""
 
@@ -332,7 +332,7 @@ class Revision(NamedTuple):
     """One revision of a decision.
 
     Attributes:
-        lines: the difference from the one before; of the first the value.
+        lines: the difference from the one before; of the first the value, unless it is the current one.
         rationale: the new reason; empty where the old one stayed.
         set_at: milliseconds UTC.
         fields: the name, the old and the new text of whatever else changed.
@@ -360,15 +360,17 @@ def _revisions(request: PageRequest, current: Decision) -> Part[Revision]:
 
 def _revision(state: Decision | DecisionState, before: Decision | DecisionState | None) -> Revision:
     set_at = state.updated_at if isinstance(state, Decision) else state.set_at
-    value = str(state.value)[:_DIFF_CHARS]
+    value = str(state.value)
     if before is None:
-        return Revision(state.revision, state.agent, compare(value, value), state.rationale or "", set_at, ())
+        # the page has the text of the current revision anyway
+        lines = () if isinstance(state, Decision) else lines_of(value)
+        return Revision(state.revision, state.agent, lines, state.rationale or "", set_at, ())
     fields = tuple(
         (name, old, new)
         for name in ("status", "version", "layer", "tags", "scopes", "paths")
         if (old := _text(getattr(before, name))) != (new := _text(getattr(state, name)))
     )
-    lines = () if state.value == before.value else compare(str(before.value)[:_DIFF_CHARS], value)
+    lines = () if state.value == before.value else compare(str(before.value), value)
     rationale = "" if state.rationale == before.rationale else state.rationale or ""
     return Revision(state.revision, state.agent, lines, rationale, set_at, fields)
 
