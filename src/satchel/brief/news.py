@@ -28,7 +28,7 @@ class News(NamedTuple):
 
 
 def find(transaction: Transaction, project_id: int, actor: Actor, now: int) -> list[News]:
-    """Return the news of others' work that an agent was not told yet."""
+    """Return the news of others' work that was not delivered to an agent yet."""
     values = {"project": project_id, "agent": actor.number, "session": actor.session or 0, "now": now}
     delivered = transaction.all(_DELIVERED, {**values, "window": actor.window}) if actor.number is not None else []
     on_files = transaction.all(_ON_FILES, values)
@@ -36,7 +36,7 @@ def find(transaction: Transaction, project_id: int, actor: Actor, now: int) -> l
 
 
 def mark(transaction: Transaction, project_id: int, actor: Actor, news: Sequence[News], now: int) -> None:
-    """Record that an agent was told the news."""
+    """Record that news was delivered to an agent."""
     number = actor.window if actor.session is not None else 0
     window = deliveries.Window(project_id, actor.session, number, actor.number, 0)
     deliveries.record(transaction, window, [one.item for one in news], now)

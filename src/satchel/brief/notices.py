@@ -231,14 +231,14 @@ def _noted(transaction: Transaction, project_id: int, actor: Actor, paths: Seque
 
 
 def _bound(transaction: Transaction, work: Workplace, project_id: int, actor: Actor, paths: Sequence[str]) -> list[str]:
-    # rules and decisions of others that bind the files, as far as the agent was not shown them
+    # rules and decisions of others that bind the files, that the agent has not got yet
     if not paths:
         return []
     from satchel.keep import binding
     from satchel.keep.deliveries import was_delivered
 
     bound = binding.find(transaction, work, project_id, paths).items
-    seen: set[tuple[Kind, int]] = set()
+    delivered: set[tuple[Kind, int]] = set()
     for kind in {one.kind for one in bound}:
         is_delivered, values = was_delivered(project_id, actor, kind, "c.id")
         author = "created_by" if kind is Kind.CONSTRAINT else "agent_id"
@@ -247,8 +247,8 @@ def _bound(transaction: Transaction, work: Workplace, project_id: int, actor: Ac
             f"SELECT c.id FROM {kind.table} c WHERE c.id IN {numbers} AND (c.{author} = :own OR {is_delivered})",
             {**values, "own": actor.number},
         )
-        seen.update((kind, number) for (number,) in rows)
-    fresh = [_bound_text(one) for one in bound if (one.kind, one.item) not in seen]
+        delivered.update((kind, number) for (number,) in rows)
+    fresh = [_bound_text(one) for one in bound if (one.kind, one.item) not in delivered]
     return [f"binding here: {', '.join(fresh[:_MAX_BOUND])}{' and more' * (len(fresh) > _MAX_BOUND)}"] if fresh else []
 
 

@@ -83,8 +83,8 @@ def find(look: Look) -> Conflicts:
         pairs.add((frozenset(one.worker for one in pair), path))
         same_tree |= {path} if pair[0].place.worktree == pair[1].place.worktree else set()
         for one in pair:
-            known = parties.setdefault(path, {}).get(one.worker)
-            if known is None or known.expires_at is None:
+            earlier = parties.setdefault(path, {}).get(one.worker)
+            if earlier is None or earlier.expires_at is None:
                 parties[path][one.worker] = one
         if len(pairs) >= _MOST_PAIRS:
             break
@@ -191,8 +191,8 @@ def _sessions(transaction: Transaction, numbers: set[int]) -> dict[int, _Session
     rows = transaction.all(
         f"SELECT id, uid, branch, ended_at IS NOT NULL FROM sessions WHERE id IN {set_of(numbers)}"
     ) if numbers else []  # fmt: skip
-    known = {number: _Session(uid.hex(), branch, bool(ended)) for number, uid, branch, ended in rows}
-    return {number: known.get(number, _Session("", None, False)) for number in numbers}
+    sessions = {number: _Session(uid.hex(), branch, bool(ended)) for number, uid, branch, ended in rows}
+    return {number: sessions.get(number, _Session("", None, False)) for number in numbers}
 
 
 def _hold(row: tuple) -> _Hold:  # type: ignore[type-arg] # as rows are

@@ -179,7 +179,7 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True)
 class PastBriefings:
-    """What was added to context, the latest first; ``asked_at`` is in milliseconds UTC."""
+    """Briefings and hook texts of the past, the latest first; ``asked_at`` is in milliseconds UTC."""
 
     items: tuple[PastBriefing, ...]
     asked_at: int
@@ -253,8 +253,8 @@ def briefings(transaction: Transaction, project_id: int, session: str | None, mo
     for kind, items in numbers.items():
         there = transaction.all(f"SELECT id, seq FROM {kind.table} WHERE id IN {set_of(items)}")
         seqs |= {(kind.number, number): seq for number, seq in there}
-        shown = kept.shown_texts(KINDS[kind], transaction, [number for number, _ in there])
-        texts |= {(kind.number, number): shortened(text, LINE_CHARS) for number, text in shown.items()}
+        lines = kept.shown_texts(KINDS[kind], transaction, [number for number, _ in there])
+        texts |= {(kind.number, number): shortened(text, LINE_CHARS) for number, text in lines.items()}
     briefed = tuple(
         PastBriefing(
             one.agent,

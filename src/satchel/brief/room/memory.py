@@ -1,4 +1,4 @@
-"""Facets of a project's memory, and what rows of its list show beside an item: whether it is stale, confirmed, used."""
+"""Facets of a project's memory, and the flags of items in its list: stale, unconfirmed, pinned, used."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Facets:
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """What a row of the list shows beside an item.
+    """The flags of an item in the list.
 
     Attributes:
         ref: its short id.
@@ -109,17 +109,17 @@ _FILES = """
     WHERE project_id = :project AND file IS NOT NULL AND superseded_by IS NULL GROUP BY file
 """
 _Counts = tuple[list[Row], Counter[str]]
-_counted: WeakKeyDictionary[Engine, dict[int, tuple[tuple[int, int], _Counts]]] = WeakKeyDictionary()
+_counts: WeakKeyDictionary[Engine, dict[int, tuple[tuple[int, int], _Counts]]] = WeakKeyDictionary()
 
 
 def _count_items(transaction: Transaction, project: Project, work: Workplace, now: int) -> _Counts:
     # counting 100,000 items takes longer than a page may, so it is done once a change, or a minute, since items expire
     moment = project.seq, now // 60_000
-    known = _counted.setdefault(work.engine, {})
-    if project.id not in known or known[project.id][0] != moment:
+    counts = _counts.setdefault(work.engine, {})
+    if project.id not in counts or counts[project.id][0] != moment:
         values = {"project": project.id, "now": now}
-        known[project.id] = moment, (transaction.all(_COUNTED, values), Counter(dict(transaction.all(_FILES, values))))
-    return known[project.id][1]
+        counts[project.id] = moment, (transaction.all(_COUNTED, values), Counter(dict(transaction.all(_FILES, values))))
+    return counts[project.id][1]
 
 
 def count(transaction: Transaction, project: Project, work: Workplace, now: int) -> Facets:

@@ -304,7 +304,7 @@ def _hook_need(hook: str, number: int, fields: dict[str, object], began: int) ->
 
 NOTIFIED = frozenset({"stuck", "blocked", "message", "waiting", "refusal", "verdict"})
 
-# How many are told at once; the next call tells the others.
+# How many one call notifies of; the next call does the others.
 _MOST_NOTIFIED = 5
 
 _WAIT_MS = 250
@@ -325,15 +325,15 @@ def notify(work: Workplace) -> int:
     with work.engine.read() as transaction:
         project = projects.find(transaction, work)
         cursor = str(following.now(transaction, project))
-        known = _last_seen.setdefault(work.engine, {})
-        if not project.id or not command or known.get(project.id) == cursor:
+        cursors = _last_seen.setdefault(work.engine, {})
+        if not project.id or not command or cursors.get(project.id) == cursor:
             return 0
         now = work.clock()
         wanted = find(looking.begin(transaction, project.id, work.person(), now)).items
-    told = [one for one in wanted if one.kind in NOTIFIED]
-    fresh = _claim(work, project.id, told, now) if told else []
+    notified = [one for one in wanted if one.kind in NOTIFIED]
+    fresh = _claim(work, project.id, notified, now) if notified else []
     if len(fresh) < _MOST_NOTIFIED:
-        known[project.id] = cursor
+        cursors[project.id] = cursor
     for need in fresh:
         _start([*command, _line(project.name, need)])
     return len(fresh)

@@ -338,7 +338,7 @@ class Room(Reading):
         return Released(ended.path, ended.agent, Kind.MESSAGE.ref(message), ended.ending)
 
     def restore_claim(self, ending: int, *, person: str | None = None) -> Released:
-        """Restore a claim that a person ended in the last 10 minutes; its holder is told.
+        """Restore a claim that a person ended in the last 10 minutes, and send its holder a message.
 
         Args:
             ending: from the answer that ended it.
