@@ -14,6 +14,8 @@ from examples import examples
 from http_serving import Answer, Served
 from room_browsing import Browser, Parsed
 from satchel import Satchel, open_satchel
+from satchel.brief.room.memory import Facets
+from satchel.brief.room.service import Room
 from satchel.interfaces.http.failing import SAFETY_HEADERS
 from satchel.interfaces.web import pages
 from satchel.interfaces.web.rendering import SHORT, visible
@@ -76,6 +78,21 @@ def test_what_is_not_there_says_so_as_a_page(ann: Browser) -> None:
     assert (outside.status, b'action="/p/project/memory"' in outside.body) == (404, True)
     assert ann.get("/no/such/page", Accept="application/json").json()["error"]["code"] == "not_found"
     assert Browser(ann.server).get("/no/such/page").headers["location"] == "/login"
+
+
+def test_a_page_hears_of_what_changes_while_it_is_read(
+    ann: Browser, satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, facets = satchel.room.reached().cursor, Room.facets
+
+    def write_meanwhile(room: Room) -> Facets:
+        satchel.entries.write("discovery", "written while the page is read")
+        return facets(room)
+
+    monkeypatch.setattr(Room, "facets", write_meanwhile)
+    page = ann.get("/p/project/memory").body.decode()
+    assert f'data-cursor="{before}"' in page
+    assert satchel.room.reached().cursor != before
 
 
 def rows_in_title(browser: Browser) -> int:

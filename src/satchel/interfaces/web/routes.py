@@ -192,10 +192,11 @@ def _show(
 ) -> Response:
     try:
         page_request = _page_request(projects, request, visitor, values)
-        page = view(page_request)
         if as_json:
-            return JSONResponse(fields_of(page.data), headers=PAGE_HEADERS)
-        return _as_html(page_request, page, request, visitor)
+            return JSONResponse(fields_of(view(page_request).data), headers=PAGE_HEADERS)
+        # before the page is read, so that its stream brings what changes in between
+        cursor = None if page_request.selected is None else page_request.satchel.room.reached().cursor
+        return _as_html(page_request, view(page_request), request, visitor, cursor)
     except Exception as error:  # noqa: BLE001 -- every error becomes a page
         return _fail(request, visitor, error, as_json=as_json)
 
@@ -213,20 +214,25 @@ def _act(projects: Projects, action: Action, request: Request, visitor: Visitor,
 
 
 def _as_html(
-    page_request: PageRequest, page: Page, request: Request, visitor: Visitor, *, status: int = 200
+    page_request: PageRequest,
+    page: Page,
+    request: Request,
+    visitor: Visitor,
+    cursor: str | None = None,
+    *,
+    status: int = 200,
 ) -> Response:
     query = {name: value for name, value in request.query_params.items() if name != "done"}
     twin = _json_path(request.url.path) + (f"?{urlencode(query)}" if query else "")
-    counts, cursor = page.counts or (0, 0), {}
-    if page_request.selected is not None:
+    counts = page.counts or (0, 0)
+    if page.counts is None and page_request.selected is not None:
         room = page_request.satchel.room
-        cursor = {} if "cursor" in page.context or request.method != "GET" else {"cursor": room.reached().cursor}
-        counts = page.counts or (count_needs(room.needs()), new_count(room.since()))
+        counts = count_needs(room.needs()), new_count(room.since())
     context = {
         "page": page,
         "needs_count": counts[0],
         "new_count": counts[1],
-        **cursor,
+        **({} if cursor is None else {"cursor": cursor}),
         "twin": twin if request.method == "GET" else None,
         "notice": _notice(page_request),
         "places": pages.PLACES,

@@ -55,7 +55,6 @@ def overview(request: PageRequest) -> Page:
         "sent": sent.items,
         "timeline": timeline.of_team(where, timeline.chosen_hours(request.values)),
         "now": needs.asked_at,
-        "cursor": cursor,
     }
     data = {
         "project": project.name,
