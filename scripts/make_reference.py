@@ -265,7 +265,8 @@ def _configuration() -> str:
         default = "not set" if key.default is None else f"`{setting_text(key.default)}`"
         stricter = f"only {key.strict_enough}"
         project = {"yes": "yes", "lower": "only to lower it", "stricter": stricter, "no": "no"}[key.project]
-        lines.append(f"| `{key.name}`<br>`{key.variable}` | {key.allowed} | {default} | {project} | {key.help} |")
+        names = f"`{key.name}`" + (f"<br>`{key.variable}`" if key.variable is not None else "")
+        lines.append(f"| {names} | {key.allowed} | {default} | {project} | {key.help} |")
     lines += [
         "\nVariables that are no keys:\n",
         "| variable | what it says |",

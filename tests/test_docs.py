@@ -119,7 +119,7 @@ def test_every_tool_and_prompt_is_documented(documented: set[str]) -> None:
 
 
 def test_every_configuration_key_is_documented_with_its_variable(documented: set[str]) -> None:
-    assert {name for key in KEYS for name in (key.name, key.variable)} - documented == set()
+    assert {name for key in KEYS for name in (key.name, key.variable) if name} - documented == set()
 
 
 def test_every_error_code_is_documented(documented: set[str]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from satchel.base.clock import Clock, system_clock
 from satchel.base.config import FILE_NAME as CONFIG_FILE_NAME
-from satchel.base.config import YOUR_FILE, load_config
+from satchel.base.config import load_config
 from satchel.base.config_keys import Config
 from satchel.base.errors import InvalidInput, Refused
 from satchel.base.folders import config_folder, current_folder, state_folder
@@ -212,12 +212,6 @@ class Satchel:
         self.close()
 
 
-def _notify_command(config: Config) -> str | None:
-    # a cloned project may set environment variables of its clients, so only the user's own file counts
-    setting = next(one for one in config.settings if one.key.name == "notify.command")
-    return config.notify_command if setting.source == YOUR_FILE else None
-
-
 def _find_states(*arguments: Any) -> Mapping[int, AgentState]:
     from satchel.brief.room import states  # hooks do not need it
 
@@ -352,7 +346,7 @@ def open_satchel(
         ),
         caller=acting,
         meaning="off" if acting is not None and acting.kind == HOOK else config.search_meaning,
-        notify_command=_notify_command(config),
+        notify_command=config.notify_command,
         person=cache(lambda: _person_here(config, environ)),
     )
     return Satchel(workplace, place, config, environ)

@@ -68,9 +68,9 @@ def load_config(
     from_environ = {
         key.name: (read_text(key, environ[key.variable]), f"environment {key.variable}")
         for key in KEYS
-        if environ.get(key.variable)
+        if key.variable is not None and environ.get(key.variable)
     }
-    variables = [key.variable for key in KEYS] + list(RESERVED_VARIABLES)
+    variables = [key.variable for key in KEYS if key.variable is not None] + list(RESERVED_VARIABLES)
     warnings += _unknown("environment", filter(_is_ours, sorted(environ)), variables)
     from_user, from_project, problems = _from_files(folder, user_file, root)
     warnings += problems
@@ -130,7 +130,8 @@ def _drop_user_keys(settings: dict[str, _SourcedValue], user_file: Path | None) 
         if key.name not in settings or key.project == "yes":
             continue
         value = settings[key.name][0]
-        own = f"your own file{'' if user_file is None else f' ({user_file})'}, {key.variable}"
+        own = f"your own file{'' if user_file is None else f' ({user_file})'}"
+        own += f", {key.variable}" if key.variable is not None else ""
         if key.project == "no":
             warnings.append(
                 f"{FILE_NAME}: {key.name} counts only in {own} or as an argument, since a project's file may come with "

@@ -29,7 +29,7 @@ class Key:
         example: the value in the documented file if there is no default.
         is_zone: whether its values are names of time zones.
         project: what the project's file may do with it.
-        named_variable: its environment variable, if not named like the key.
+        named_variable: its environment variable, if not named like the key; empty for none.
     """
 
     name: str
@@ -49,8 +49,9 @@ class Key:
         return self.name.replace(".", "_")
 
     @property
-    def variable(self) -> str:
-        return self.named_variable or VARIABLE_PREFIX + self.attribute.upper()
+    def variable(self) -> str | None:
+        named = self.named_variable
+        return VARIABLE_PREFIX + self.attribute.upper() if named is None else named or None
 
     @property
     def read_from(self) -> str:
@@ -61,7 +62,7 @@ class Key:
             "stricter": f", the project's file where it says {self.strict_enough}",
             "no": "",
         }
-        return f"argument, environment, your file{project[self.project]}"
+        return f"argument{', environment' if self.variable else ''}, your file{project[self.project]}"
 
     @property
     def strict_enough(self) -> str:
@@ -318,8 +319,9 @@ class Config:
     notify_command: str | None = _key(
         None,
         "Command started once for each thing that newly needs you, which is its last argument. Only your own file may "
-        "set it.",
+        "set it, since a clone may set environment variables of your client.",
         example="notify-send",
+        named_variable="",
     )
     project_name: str | None = _key(None, "What the project is called. Not set: as its folder.", example="my-project")
 
