@@ -8,7 +8,7 @@ TEST_JOBS ?= 2
 unexport PYTHONDONTWRITEBYTECODE
 ON_POSTGRESQL := $(wildcard tests/*/test_machine.py tests/*/*/test_*machine.py) \
 	$(addprefix tests/keep/,decisions entries files test_following_events.py test_expiry.py test_following.py test_projects.py \
-		test_change_log.py housekeeping/test_clearing.py messages/test_retention.py) \
+		test_following_changes.py housekeeping/test_clearing.py messages/test_retention.py) \
 	$(addprefix tests/,brief/briefing brief/learning find/test_documents_rebuild.py find/test_documents.py find/test_search.py)
 OVER_SERVER := $(filter-out %_options.py %_tables.py %_setup.py %_config.py,\
 	$(wildcard tests/interfaces/mcp/test_tools*.py tests/interfaces/cli/test_*.py))
