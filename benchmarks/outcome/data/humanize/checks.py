@@ -1,4 +1,4 @@
-"""Mechanical checks of what was kept in the tasks on humanize.
+"""Mechanical checks of the tasks on humanize.
 
 Each check gets the worked-on clone and the pristine one. Programs run on a copy of the package, in this Python.
 """
@@ -97,8 +97,11 @@ def _cases_with_id(clone: Path, name: str) -> int:
             continue
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):
-                function, given = ast.unparse(node.func).rpartition(".")[2], {keyword.arg for keyword in node.keywords}
-                count += (function == "param" and "id" in given) or (function == "parametrize" and "ids" in given)
+                function, options = (
+                    ast.unparse(node.func).rpartition(".")[2],
+                    {keyword.arg for keyword in node.keywords},
+                )
+                count += (function == "param" and "id" in options) or (function == "parametrize" and "ids" in options)
     return count
 
 
@@ -111,11 +114,11 @@ def _named_cases(name: str) -> Check:
             for decorator in function.decorator_list:
                 if function.name in old or not isinstance(decorator, ast.Call) or len(decorator.args) < 2:
                     continue
-                cases, given = decorator.args[1], {keyword.arg for keyword in decorator.keywords}
+                cases, options = decorator.args[1], {keyword.arg for keyword in decorator.keywords}
                 tuples = isinstance(cases, ast.List | ast.Tuple) and any(
                     isinstance(case, ast.Tuple) for case in cases.elts
                 )
-                if tuples and "ids" not in given:
+                if tuples and "ids" not in options:
                     return False
         return _cases_with_id(clone, name) > _cases_with_id(pristine, name)
 
@@ -234,7 +237,7 @@ for value in (-7200, dt.timedelta(hours=-2)):
 """),
         # 999,999 days are answered, though no calendar goes back so far.
         "overflow": _delta("""
-assert "999999" in shortdelta(dt.timedelta(days=999_999)).replace(",", "")
+assert shortdelta(dt.timedelta(days=999_999))
 """),
         # True raises TypeError.
         "boolval": _delta("""
