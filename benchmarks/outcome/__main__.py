@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from benchmarks.outcome.preparing import CONDITIONS, SIZES, TASKS, Plan, prepare
@@ -24,21 +27,21 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     tasks = TASKS if options.writers == 2 else (options.task,)
     plan = Plan(options.data, tasks, options.condition, options.size, options.clone, options.into, options.worktrees)
-    prompts = prepare(plan)
+    prepared = prepare(plan)
     if options.step == "prepare":
-        print(f"\n{'=' * 40}\n".join(prompts))
+        print(f"\n{'=' * 40}\n".join(prompt for _, prompt in prepared))
         return 0
+    words = shlex.split(options.agent)
     running = [
-        subprocess.Popen(
-            [word.replace("{prompt}", prompt) for word in shlex.split(options.agent)], cwd=options.into / "project"
-        )
-        for prompt in prompts
+        subprocess.Popen([word.replace("{prompt}", prompt) for word in words], cwd=folder, start_new_session=True)
+        for folder, prompt in prepared
     ]
+    end = time.monotonic() + options.minutes * 60
     for one in running:
         try:
-            one.wait(options.minutes * 60)
+            one.wait(max(0.0, end - time.monotonic()))
         except subprocess.TimeoutExpired:
-            one.kill()
+            os.killpg(one.pid, signal.SIGKILL)
             one.wait()
     print(collect(options.into, options.results, model=options.model, by=options.by))
     return 0

@@ -32,7 +32,9 @@ ABOUT = "run.json"
 
 _SOURCES = (".py", ".js", ".mjs", ".cjs", ".ts")
 _THING = re.compile(
-    r"^\s*(?:export\s+)?(?:async\s+)?(?:def|class|function)\s+(\w+)|^ +(?:async )?(\w+)\([^()]*\) \{$", re.MULTILINE
+    r"^\s*(?:export\s+)?(?:async\s+)?(?:def|class|function)\s+(\w+)(?: extends [\w.]+)?\s*[({:]"
+    r"|^ +(?:async )?(\w+)\([^()]*\) \{$",
+    re.MULTILINE,
 )
 _CASE = re.compile(r"def test_(\w+)|\b(?:test|it)\(\s*(['\"`])(.+?)\2")
 _WORDS_OF_JS = frozenset({"if", "for", "while", "switch", "catch", "constructor"})
@@ -80,8 +82,8 @@ class Plan:
     has_worktrees: bool = False
 
 
-def prepare(plan: Plan) -> list[str]:
-    """Make the folder of a run and return the prompts of its agents."""
+def prepare(plan: Plan) -> list[tuple[Path, str]]:
+    """Make the folder of a run, and return where each of its agents works and its prompt."""
     into = plan.into.resolve()
     into.mkdir(parents=True)
     project, home = into / "project", into / "home"
@@ -128,7 +130,7 @@ def prepare(plan: Plan) -> list[str]:
         encoding="utf-8",
     )
     work.chmod(0o755)
-    return [_prompt_of(into, name, one, about) for name, one in agents.items()]
+    return [(into / one["folder"], _prompt_of(into, name, one, about)) for name, one in agents.items()]
 
 
 def _prompt_of(into: Path, name: str, agent: Mapping[str, str], about: Mapping[str, Any]) -> str:

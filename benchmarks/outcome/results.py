@@ -148,7 +148,7 @@ def _doctor(run: Path, about: Mapping[str, Any]) -> str:
         text=True,
         check=False,
     )
-    return " ".join(line.strip() for line in done.stdout.splitlines() if line.strip("+!- ✓✗").startswith("hooks"))
+    return next((text for line in done.stdout.splitlines() if (text := line[8:]).startswith("hooks:")), "")
 
 
 def _folders(about: Mapping[str, Any]) -> list[str]:

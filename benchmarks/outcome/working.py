@@ -27,7 +27,7 @@ LOG = "log.jsonl"
 _EDIT = re.compile(r"<<<<\n(.*?)\n?====\n(.*?)\n?>>>>\n?", re.DOTALL)
 _READ_LINES, _READ_CHARS, _RUN_CHARS, _HOOK_CHARS, _PREVIEW_CHARS = 2_000, 100_000, 30_000, 10_000, 2_000
 """The limits of Claude Code, in all conditions."""
-_IDLE_SECONDS = 3 * 3_600
+_IDLE_SECONDS, _RUN_SECONDS = 3 * 3_600, 600
 _LEAST_SHARED = 20
 _NUMBER = re.compile(r"^(?:\./)?(?:NOTES\.md[:-])?\s*\d*[:\t-]?\s*")
 
@@ -72,7 +72,7 @@ class Session:
             except TypeError as error:
                 raise Refused(f"{name}: {error}") from None
             method(*every)
-        except (Refused, OSError, UnicodeDecodeError) as error:
+        except (Refused, OSError, ValueError) as error:
             self.texts.append(f"error: {error}")
             status = 1
         printed = "\n".join(self.texts)
@@ -90,13 +90,15 @@ class Session:
             "hooks": self._told,
             "output": printed,
         }
-        with (self._at / LOG).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        log = os.open(self._at / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        os.write(log, json.dumps(line).encode() + b"\n")  # at once, since two agents may write
+        os.close(log)
         return status
 
     def _start(self) -> None:
         before = []
         if self._has_server:
+            self.stop()
             subprocess.Popen(
                 [sys.executable, "-m", "benchmarks.outcome.working", str(self._at), "--as", self.name, "serve"],
                 stdin=subprocess.DEVNULL,
@@ -138,8 +140,8 @@ class Session:
         self.texts += self._after("Read", used, {"type": "text", "file": content})
 
     def _grep(self, pattern: str, path: str = ".") -> None:
-        done = self._shell(["git", "grep", "-nIE", "--untracked", "-e", pattern, "--", path])
-        self._show(_cut(done.stdout + done.stderr) or "no lines match")
+        done = self._execute(["git", "grep", "-nIE", "--untracked", "-e", pattern, "--", path])
+        self._show(_cut(done["stdout"] + done["stderr"]) or "no lines match")
         self.texts += self._after("Grep", {"pattern": pattern, "path": path}, {"mode": "content"})
 
     def _edit(self, given: str, file: str) -> None:
@@ -178,15 +180,22 @@ class Session:
         text = command[0] if len(command) == 1 else " ".join(map(_quoted, command))
         used = {"command": text}
         before = self._before("Bash", used)
-        done = self._shell(["bash", "-c", text])
-        output = _cut(done.stdout + done.stderr)
+        done = self._execute(["bash", "-c", text])
+        output = _cut(done["stdout"] + done["stderr"])
         self._show(output)
-        self.texts += [f"exit code {done.returncode}", *before]
-        if done.returncode:
-            fields = {"error": f"Exit code {done.returncode}\n{output}", "is_interrupt": False}
+        if self._has_server and re.match(r"\s*satchel\b", text):
+            self.memory += len(output)
+        self.texts += [f"exit code {done['status']}", *before]
+        if done["status"]:
+            fields = {"error": f"Exit code {done['status']}\n{output}", "is_interrupt": False}
             self.texts += self._remind("PostToolUseFailure", fields, "Bash", used)
         else:
-            answer = {"stdout": _cut(done.stdout), "stderr": _cut(done.stderr), "interrupted": False, "isImage": False}
+            answer = {
+                "stdout": _cut(done["stdout"]),
+                "stderr": _cut(done["stderr"]),
+                "interrupted": False,
+                "isImage": False,
+            }
             self.texts += self._after("Bash", used, answer)
 
     def _tools(self, *names: str) -> None:
@@ -216,23 +225,35 @@ class Session:
         """End the server, if it runs."""
         if (self._at / f"{self.name}.socket").exists():
             self._ask("stop", {})
+            while (self._at / f"{self.name}.socket").exists():
+                time.sleep(0.02)
 
     def _show(self, text: str) -> None:
         self.texts.append(text)
         self.memory += memory_in(text, self.folder / NOTES_FILE)
 
-    def _shell(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            command,
-            cwd=self.folder,
-            env=self._environ,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            stdin=subprocess.DEVNULL,
-            timeout=600,
-            check=False,
-        )
+    def _execute(self, command: Sequence[str], given: str = "", seconds: float = _RUN_SECONDS) -> dict[str, Any]:
+        """Run a command as a child of the agent's client, as which the process that holds the server stands here."""
+        params = {"command": command, "input": given, "seconds": seconds}
+        answer = self._ask("execute", params) if self._has_server else self._executed(params)
+        return dict(answer)
+
+    def _executed(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            done = subprocess.run(
+                params["command"],
+                cwd=self.folder,
+                env=self._environ,
+                input=params["input"],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=params["seconds"],
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return {"stdout": "", "stderr": f"it took more than {params['seconds']} s and was ended", "status": 124}
+        return {"stdout": done.stdout, "stderr": done.stderr, "status": done.returncode}
 
     def _before(self, tool: str, used: Mapping[str, Any]) -> list[str]:
         """Play what comes before a tool, and raise if that is denied."""
@@ -265,18 +286,9 @@ class Session:
 
     def _hear(self, event: str, handler: Mapping[str, Any], payload: Mapping[str, Any]) -> str:
         began = time.monotonic()
-        done = subprocess.run(
-            handler["command"],
-            shell=True,
-            input=json.dumps(payload),
-            cwd=self.folder,
-            env=self._environ,
-            capture_output=True,
-            text=True,
-            timeout=handler["timeout"],
-            check=False,
-        )
-        answer = json.loads(done.stdout or "{}")
+        command = ["sh", "-c", handler["command"]]
+        printed = self._execute(command, json.dumps(payload), handler["timeout"])["stdout"]
+        answer = json.loads(printed or "{}")
         said = answer.get("hookSpecificOutput", {})
         text = str(said.get("additionalContext") or "")
         if len(text) > _HOOK_CHARS:
@@ -311,7 +323,8 @@ class Session:
         return answer.get("result")
 
     def serve(self) -> NoReturn:
-        """Hold the server of a session, as its client does, until it is ended or nobody has asked for hours."""
+        """Stand for the client of a session: hold its server and run its commands and hooks, until it is ended."""
+        Path("/proc/self/comm").write_text("claude", encoding="ascii")  # Satchel tells clients by their processes
         entry = json.loads((self._at / "home" / ".claude.json").read_text(encoding="utf-8"))["mcpServers"]["satchel"]
         server = subprocess.Popen(
             [entry["command"], *entry["args"]],
@@ -349,6 +362,8 @@ class Session:
                     method, number = asked["method"], number + 1
                     if method == "stop":
                         answer: Any = {}
+                    elif method == "execute":
+                        answer = {"result": self._executed(asked["params"])}
                     elif method == "instructions":
                         answer = {"result": first["result"].get("instructions", "")}
                     else:
