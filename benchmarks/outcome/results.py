@@ -16,8 +16,8 @@ from typing import Any
 from unittest import mock
 
 from benchmarks.harness import ROOT
-from benchmarks.outcome.preparing import ABOUT, SATCHEL, environ_of
-from benchmarks.outcome.working import LOG, Session
+from benchmarks.outcome.preparing import SATCHEL
+from benchmarks.outcome.working import ABOUT, LOG, Session, environ_of
 
 RESULTS = Path(__file__).parent / "results"
 _SEEN_CHARS = 30

@@ -11,7 +11,6 @@ import inspect
 import json
 import os
 import re
-import signal
 import socket
 import subprocess
 import sys
@@ -20,9 +19,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from benchmarks.outcome.preparing import ABOUT, NOTES_FILE, environ_of
+from benchmarks.harness import ROOT
 
-LOG = "log.jsonl"
+ABOUT, LOG, NOTES_FILE = "run.json", "log.jsonl", "NOTES.md"
 
 _EDIT = re.compile(r"<<<<\n(.*?)\n?====\n(.*?)\n?>>>>\n?", re.DOTALL)
 _READ_LINES, _READ_CHARS, _RUN_CHARS, _HOOK_CHARS, _PREVIEW_CHARS = 2_000, 100_000, 30_000, 10_000, 2_000
@@ -58,12 +57,17 @@ class Session:
         settings = run / "home" / ".claude" / "settings.json"
         self._hooks = json.loads(settings.read_text(encoding="utf-8"))["hooks"] if settings.exists() else {}
         self._has_server = bool(self._hooks)
+        self._socket = run / f"{self.name}.socket"
+        # the path of a socket has to be short
+        self._address = f"/proc/self/fd/{os.open(run, os.O_PATH)}/{self._socket.name}" if self._has_server else ""
         self.texts: list[str] = []
         self.memory = self.frame = 0
         self._told: list[dict[str, Any]] = []
+        self._arguments: Sequence[str] = ()
 
     def call(self, name: str, arguments: Sequence[str], given: str) -> int:
         """Do what an agent asks for, print the answer and log it; return the status of the command."""
+        self._arguments = arguments
         status, method = 0, getattr(self, f"_{name}")
         every = [given, *arguments] if name in _WITH_INPUT else list(arguments)
         try:
@@ -99,12 +103,15 @@ class Session:
         before = []
         if self._has_server:
             self.stop()
-            subprocess.Popen(
-                [sys.executable, "-m", "benchmarks.outcome.working", str(self._at), "--as", self.name, "serve"],
+            serve = [sys.executable, "-m", "benchmarks.outcome.working", str(self._at), "--as", self.name, "serve"]
+            subprocess.run(
+                ["sh", "-c", '"$@" &', "sh", *serve],  # it must not be the child of another agent's client
+                cwd=ROOT,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
+                check=True,
             )
             listing = self._ask("tools/list", {})["tools"]
             names = "\n".join(tool["name"] for tool in listing)
@@ -223,14 +230,15 @@ class Session:
 
     def stop(self) -> None:
         """End the server, if it runs."""
-        if (self._at / f"{self.name}.socket").exists():
+        if self._socket.exists():
             self._ask("stop", {})
-            while (self._at / f"{self.name}.socket").exists():
+            while self._socket.exists():
                 time.sleep(0.02)
 
     def _show(self, text: str) -> None:
         self.texts.append(text)
-        self.memory += memory_in(text, self.folder / NOTES_FILE)
+        is_named = any(NOTES_FILE in one for one in self._arguments)
+        self.memory += memory_in(text, self.folder / NOTES_FILE, is_named=is_named)
 
     def _execute(self, command: Sequence[str], given: str = "", seconds: float = _RUN_SECONDS) -> dict[str, Any]:
         """Run a command as a child of the agent's client, as which the process that holds the server stands here."""
@@ -306,11 +314,10 @@ class Session:
         """Ask the server of this session, which may still be starting."""
         if not self._has_server:
             raise Refused("there is no server here")
-        os.chdir(self._at)  # the path of a socket has to be short
-        for _ in range(200):
+        for _ in range(400):
             try:
                 with socket.socket(socket.AF_UNIX) as connection:
-                    connection.connect(f"{self.name}.socket")
+                    connection.connect(self._address)
                     connection.sendall(json.dumps({"method": method, "params": params}).encode() + b"\n")
                     answer = json.loads(connection.makefile(encoding="utf-8").readline() or "{}")
                 break
@@ -347,10 +354,9 @@ class Session:
         first = ask(0, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client})
         requests.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
         requests.flush()
-        os.chdir(self._at)
-        name, number = f"{self.name}.socket", 0
+        number = 0
         listener = socket.socket(socket.AF_UNIX)
-        listener.bind(name)
+        listener.bind(self._address)
         listener.listen()
         listener.settimeout(_IDLE_SECONDS)
         method = ""
@@ -372,18 +378,24 @@ class Session:
         except TimeoutError:
             pass
         finally:
-            Path(name).unlink()
+            self._socket.unlink()
             requests.close()
             server.wait(20)
         sys.exit(0)
+
+
+def environ_of(home: Path, path: str) -> dict[str, str]:
+    """Return the environment of a user whose home is in the run's folder."""
+    handed_on = {name: os.environ[name] for name in ("LANG", "TERM", "TMPDIR") if name in os.environ}
+    return {"HOME": str(home), "PATH": path, **handed_on}
 
 
 _CALLS = {"start", "read", "grep", "edit", "write", "run", "tools", "tool", "done"}
 _WITH_INPUT = {"edit", "write"}
 
 
-def memory_in(text: str, notes: Path) -> int:
-    """Return how many characters of a text are lines of the notes, or long parts of lines."""
+def memory_in(text: str, notes: Path, *, is_named: bool) -> int:
+    """Return how many characters of a text are lines of the notes; also long parts of lines where a call names them."""
     if not notes.exists():
         return 0
     whole = notes.read_text(encoding="utf-8")
@@ -391,7 +403,7 @@ def memory_in(text: str, notes: Path) -> int:
     count = 0
     for line in text.splitlines():
         bare = _NUMBER.sub("", line).strip()
-        if (len(bare) >= _LEAST_SHARED and bare in whole) or bare.startswith(heads):
+        if bare.startswith(heads) or (is_named and len(bare) >= _LEAST_SHARED and bare in whole):
             count += len(line) + 1
     return count
 
@@ -421,7 +433,6 @@ def main() -> int:
     options = parser.parse_args()
     session = Session(options.run, options.name)
     if options.call == "serve":
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
         session.serve()
     given = sys.stdin.read() if options.call in _WITH_INPUT else ""
     return session.call(options.call, options.arguments, given)
