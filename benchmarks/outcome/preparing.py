@@ -62,7 +62,7 @@ _TOOLS = """\
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run is.
+    """A run to prepare.
 
     Attributes:
         data: the folder with the items, tasks and checks of a repository.
@@ -139,7 +139,7 @@ def _prompt_of(into: Path, name: str, agent: Mapping[str, str], about: Mapping[s
 
 
 def store_of(data: Path, size: int, project: Path) -> MemoryStore:
-    """Return the items about a repository, with distractors about its files where there are to be more."""
+    """Return the items about a repository, and for the larger size distractors about its files between them."""
     lines = (data / "memory.jsonl").read_text(encoding="utf-8").splitlines()
     store = MemoryStore(data.name, [json.loads(line) for line in lines], ())
     return store if size == SIZES[0] else memory_stores.grown(store, size, areas_of(project))
@@ -218,9 +218,9 @@ def _install(folder: Path, project: Path, home: Path, path: str) -> str:
     command.write_text(f'#!/bin/sh\nexec "{satchel_command()}" "$@"\n', encoding="utf-8")
     command.chmod(0o755)
     path = f"{folder}{os.pathsep}{path}"
-    found = shutil.which("satchel", path=path)
+    program = shutil.which("satchel", path=path)
     subprocess.run(
-        [str(found), "setup", "claude", "--allow", "--yes"],
+        [str(program), "setup", "claude", "--allow", "--yes"],
         cwd=project,
         env=environ_of(home, path),
         check=True,

@@ -65,11 +65,11 @@ class Session:
         self._told: list[dict[str, Any]] = []
         self._arguments: Sequence[str] = ()
 
-    def call(self, name: str, arguments: Sequence[str], given: str) -> int:
+    def call(self, name: str, arguments: Sequence[str], stdin: str) -> int:
         """Do what an agent asks for, print the answer and log it; return the status of the command."""
         self._arguments = arguments
         status, method = 0, getattr(self, f"_{name}")
-        every = [given, *arguments] if name in _WITH_INPUT else list(arguments)
+        every = [stdin, *arguments] if name in _WITH_INPUT else list(arguments)
         try:
             try:
                 inspect.signature(method).bind(*every)
@@ -86,7 +86,7 @@ class Session:
             "agent": self.name,
             "call": name,
             "arguments": list(arguments),
-            "input": given,
+            "input": stdin,
             "status": status,
             "chars": len(printed),
             "memory": self.memory,
@@ -151,8 +151,8 @@ class Session:
         self._show(_cut(done["stdout"] + done["stderr"]) or "no lines match")
         self.texts += self._after("Grep", {"pattern": pattern, "path": path}, {"mode": "content"})
 
-    def _edit(self, given: str, file: str) -> None:
-        match = _EDIT.fullmatch(given)
+    def _edit(self, stdin: str, file: str) -> None:
+        match = _EDIT.fullmatch(stdin)
         if match is None:
             raise Refused("the input is a line <<<<, the old text, a line ====, the new text and a line >>>>")
         path, (old, new) = self.folder / file, match.groups()
@@ -172,15 +172,15 @@ class Session:
         }
         self.texts += self._after("Edit", used, answer | {"userModified": False, "replaceAll": False})
 
-    def _write(self, given: str, file: str) -> None:
+    def _write(self, stdin: str, file: str) -> None:
         path = self.folder / file
-        used = {"file_path": str(path), "content": given}
+        used = {"file_path": str(path), "content": stdin}
         before = self._before("Write", used)
         kind = "update" if path.exists() else "create"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(given, encoding="utf-8")
+        path.write_text(stdin, encoding="utf-8")
         self.texts += [f"{file} was written", *before]
-        answer = {"type": kind, "filePath": str(path), "content": given, "structuredPatch": []}
+        answer = {"type": kind, "filePath": str(path), "content": stdin, "structuredPatch": []}
         self.texts += self._after("Write", used, answer)
 
     def _run(self, *command: str) -> None:
@@ -211,15 +211,15 @@ class Session:
         self.texts += [json.dumps({key: tool[key] for key in keys}, ensure_ascii=False) for tool in listing]
         self.frame += len("\n".join(self.texts))
 
-    def _tool(self, name: str, text: str = "{}") -> None:
+    def _tool(self, name: str, json_text: str = "{}") -> None:
         try:
-            arguments = json.loads(text)
+            arguments = json.loads(json_text)
         except ValueError as error:
             raise Refused(f"the arguments are no JSON: {error}") from None
         answer = self._ask("tools/call", {"name": name, "arguments": arguments})
-        said = "\n".join(part.get("text", "") for part in answer["content"])
-        self.texts.append(f"error: {said}" if answer.get("isError") else said)
-        self.memory += len(said)
+        text = "\n".join(part.get("text", "") for part in answer["content"])
+        self.texts.append(f"error: {text}" if answer.get("isError") else text)
+        self.memory += len(text)
         self.texts += self._after(f"mcp__satchel__{name}", arguments, answer["content"])
 
     def _done(self) -> None:
@@ -240,9 +240,9 @@ class Session:
         is_named = any(NOTES_FILE in one for one in self._arguments)
         self.memory += memory_in(text, self.folder / NOTES_FILE, is_named=is_named)
 
-    def _execute(self, command: Sequence[str], given: str = "", seconds: float = _RUN_SECONDS) -> dict[str, Any]:
+    def _execute(self, command: Sequence[str], stdin: str = "", seconds: float = _RUN_SECONDS) -> dict[str, Any]:
         """Run a command as a child of the agent's client, as which the process that holds the server stands here."""
-        params = {"command": command, "input": given, "seconds": seconds}
+        params = {"command": command, "input": stdin, "seconds": seconds}
         answer = self._ask("execute", params) if self._has_server else self._executed(params)
         return dict(answer)
 
@@ -289,20 +289,21 @@ class Session:
             if re.fullmatch(group.get("matcher") or ".*", source):
                 texts += [self._hear(event, handler, payload) for handler in group["hooks"]]
         label = event if tool is None else f"{event}:{tool}"
-        said = [f"{label} hook additional context: {text}" for text in texts if text]
-        return [f"<system-reminder>\n{text}\n</system-reminder>" for text in said]
+        return [
+            f"<system-reminder>\n{label} hook additional context: {text}\n</system-reminder>" for text in texts if text
+        ]
 
     def _hear(self, event: str, handler: Mapping[str, Any], payload: Mapping[str, Any]) -> str:
         began = time.monotonic()
         command = ["sh", "-c", handler["command"]]
         printed = self._execute(command, json.dumps(payload), handler["timeout"])["stdout"]
         answer = json.loads(printed or "{}")
-        said = answer.get("hookSpecificOutput", {})
-        text = str(said.get("additionalContext") or "")
+        output = answer.get("hookSpecificOutput", {})
+        text = str(output.get("additionalContext") or "")
         if len(text) > _HOOK_CHARS:
             text = text[:_PREVIEW_CHARS] + "\n(the rest is in a file)"
-        is_denied = said.get("permissionDecision") == "deny"
-        reason = str(said.get("permissionDecisionReason") or "") if is_denied else ""
+        is_denied = output.get("permissionDecision") == "deny"
+        reason = str(output.get("permissionDecisionReason") or "") if is_denied else ""
         self.memory += len(text) + len(reason)
         seconds = round(time.monotonic() - began, 3)
         self._told.append({"event": event, "text": text or reason, "denied": is_denied, "seconds": seconds})
@@ -330,7 +331,7 @@ class Session:
         return answer.get("result")
 
     def serve(self) -> NoReturn:
-        """Stand for the client of a session: hold its server and run its commands and hooks, until it is ended."""
+        """Play the client of a session: hold its server and run its commands and hooks, until it is stopped."""
         Path("/proc/self/comm").write_text("claude", encoding="ascii")  # Satchel tells clients by their processes
         entry = json.loads((self._at / "home" / ".claude.json").read_text(encoding="utf-8"))["mcpServers"]["satchel"]
         server = subprocess.Popen(
@@ -364,16 +365,16 @@ class Session:
             while method != "stop":
                 connection, _ = listener.accept()
                 with connection:
-                    asked = json.loads(connection.makefile(encoding="utf-8").readline())
-                    method, number = asked["method"], number + 1
+                    request = json.loads(connection.makefile(encoding="utf-8").readline())
+                    method, number = request["method"], number + 1
                     if method == "stop":
                         answer: Any = {}
                     elif method == "execute":
-                        answer = {"result": self._executed(asked["params"])}
+                        answer = {"result": self._executed(request["params"])}
                     elif method == "instructions":
                         answer = {"result": first["result"].get("instructions", "")}
                     else:
-                        answer = ask(number, method, asked["params"])
+                        answer = ask(number, method, request["params"])
                     connection.sendall(json.dumps(answer).encode() + b"\n")
         except TimeoutError:
             pass
@@ -434,8 +435,8 @@ def main() -> int:
     session = Session(options.run, options.name)
     if options.call == "serve":
         session.serve()
-    given = sys.stdin.read() if options.call in _WITH_INPUT else ""
-    return session.call(options.call, options.arguments, given)
+    stdin = sys.stdin.read() if options.call in _WITH_INPUT else ""
+    return session.call(options.call, options.arguments, stdin)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ CHECKS["task2"] = CHECKS["task1"]
 AGENT = """
 import re, subprocess, sys
 work = re.search("Begin with `(.*) start`", sys.argv[1])[1]
-def call(arguments, given=""):
+def call(arguments, stdin=""):
     subprocess.run(f"{work} {arguments}", shell=True, input=given, text=True, check=True)
 call("start")
 call("edit lib.py", "<<<<\\ndef one():\\n====\\ndef hours():\\n>>>>\\n")
@@ -45,7 +45,7 @@ call("run 'echo ZeroDivisionError: division by zero'")
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A repository of one file, with the data about it beside it."""
+    """A repository of one file, and a folder with the data about it."""
     clone, data = tmp_path / "clone", tmp_path / "data"
     clone.mkdir()
     data.mkdir()
@@ -68,36 +68,36 @@ def plan(clone: Path, condition: str, tasks: tuple[str, ...] = ("task1",)) -> pr
     return preparing.Plan(clone.parent / "data", tasks, condition, 300, clone, clone.parent / "run")
 
 
-def said(run: Path, agent: str, name: str, *arguments: str, given: str = "") -> str:
-    working.Session(run, agent).call(name, arguments, given)
+def answer(run: Path, agent: str, name: str, *arguments: str, stdin: str = "") -> str:
+    working.Session(run, agent).call(name, arguments, stdin)
     return str(json.loads((run / working.LOG).read_text().splitlines()[-1])["output"])
 
 
 def test_an_agent_with_a_command_line_is_run_and_judged(clone: Path, tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(AGENT)
-    kept = tmp_path / "results"
+    folder = tmp_path / "results"
     folders = ["--data", str(tmp_path / "data"), "--clone", str(clone), "--into", str(tmp_path / "run")]
-    who = ["--condition", "notes", "--model", "script", "--by", "test", "--results", str(kept)]
+    who = ["--condition", "notes", "--model", "script", "--by", "test", "--results", str(folder)]
     agent = f"{sys.executable} {tmp_path / 'agent.py'} {{prompt}}"
     assert outcome.main(["run", *folders, *who, "--agent", agent]) == 0
-    result = json.loads((kept / "tiny-task1-notes-300-1.json").read_text())
+    result = json.loads((folder / "tiny-task1-notes-300-1.json").read_text())
     assert result["kept"] == {"task1": {"new": True, "unit.sign": False, "zero": True}}
     assert result["repeated"] == {"task1": ["zero"]}, "a command printed the error"
     assert result["calls"] == {"start": 1, "edit": 1, "run": 2}
     notes = (tmp_path / "run" / "project" / "NOTES.md").read_text().splitlines()[2:]
     assert len(notes) == len(ITEMS), "also what was replaced"
     assert result["memory_chars"] == sum(len(line) + 1 for line in notes)
-    log = (kept / "tiny-task1-notes-300-1.jsonl").read_text()
+    log = (folder / "tiny-task1-notes-300-1.jsonl").read_text()
     assert preparing.NOTES_SENTENCE in log
     assert str(tmp_path) not in log
-    assert "+def hours():" in (kept / "tiny-task1-notes-300-1.patch").read_text()
-    assert "| 300 | tiny | task1 | notes | 2 of 3 | yes | 1 |" in results.report(kept)
+    assert "+def hours():" in (folder / "tiny-task1-notes-300-1.patch").read_text()
+    assert "| 300 | tiny | task1 | notes | 2 of 3 | yes | 1 |" in results.report(folder)
 
 
 def test_without_a_memory_the_tool_adds_nothing(clone: Path, tmp_path: Path) -> None:
     preparing.prepare(plan(clone, "nothing"))
-    assert said(tmp_path / "run", "writer1", "start") == "<task>\nPrint durations.\n</task>"
-    assert "no server" in said(tmp_path / "run", "writer1", "tool", "search")
+    assert answer(tmp_path / "run", "writer1", "start") == "<task>\nPrint durations.\n</task>"
+    assert "no server" in answer(tmp_path / "run", "writer1", "tool", "search")
     assert not (tmp_path / "run" / "project" / "NOTES.md").exists()
 
 
@@ -105,16 +105,16 @@ def test_with_satchel_agents_get_what_its_hooks_add_and_keep_off_each_others_fil
     preparing.prepare(plan(clone, "satchel", preparing.TASKS))
     run = tmp_path / "run"
     try:
-        start = said(run, "writer1", "start")
+        start = answer(run, "writer1", "start")
         assert "SessionStart hook additional context: Satchel" in start
         assert "unit.sign: h" in start
         assert "Durations are printed in hours" in start
         assert "in minutes" not in start
-        said(run, "writer2", "start")
-        assert "claimed" in said(run, "writer2", "tool", "claim_files", '{"paths": ["lib.py"], "reason": "mine"}')
+        answer(run, "writer2", "start")
+        assert "claimed" in answer(run, "writer2", "tool", "claim_files", '{"paths": ["lib.py"], "reason": "mine"}')
         change = "<<<<\ndef one():\n====\ndef two():\n>>>>\n"
-        assert "denied" in said(run, "writer1", "edit", "lib.py", given=change)
-        assert said(run, "writer2", "edit", "lib.py", given=change).startswith("lib.py was changed")
+        assert "denied" in answer(run, "writer1", "edit", "lib.py", stdin=change)
+        assert answer(run, "writer2", "edit", "lib.py", stdin=change).startswith("lib.py was changed")
     finally:
         for name in ("writer1", "writer2"):
             working.Session(run, name).stop()
