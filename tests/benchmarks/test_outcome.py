@@ -35,7 +35,7 @@ AGENT = """
 import re, subprocess, sys
 work = re.search("Begin with `(.*) start`", sys.argv[1])[1]
 def call(arguments, stdin=""):
-    subprocess.run(f"{work} {arguments}", shell=True, input=given, text=True, check=True)
+    subprocess.run(f"{work} {arguments}", shell=True, input=stdin, text=True, check=True)
 call("start")
 call("edit lib.py", "<<<<\\ndef one():\\n====\\ndef hours():\\n>>>>\\n")
 call("run 'cat NOTES.md; false'")
