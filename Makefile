@@ -57,7 +57,7 @@ installs: $(VENV)/.dev  ## install the wheel with each extra alone, and run what
 
 referees: $(VENV)/.dev .referees/.installed  ## run the tests that need the MCP Inspector and coding clients
 	# not in memory: the sandbox of Codex has a /dev of its own
-	TMPDIR=$${TMPDIR:-/tmp} $(BIN)/python -m pytest -m referee
+	TMPDIR=$${TMPDIR:-/tmp} $(BIN)/python -m pytest -n $(TEST_JOBS) --dist loadfile -m referee
 
 .referees/.installed: referees/package.json referees/package-lock.json $(VENV)/.dev
 	mkdir -p .referees
