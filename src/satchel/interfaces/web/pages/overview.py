@@ -102,7 +102,7 @@ def see(request: PageRequest) -> ActionResult:
 def unsee(request: PageRequest) -> ActionResult:
     """Show changes again that were marked as read."""
     room, things = request.satchel.room, request.values.get("things", "").split("\n")
-    if not any([room.unsee(one) for one in things]):
+    if True not in [room.unsee(one) for one in things]:
         raise Conflict("this was marked as read again, or more than 10 minutes ago", "Nothing was changed")
     return ActionResult("unseen")
 
