@@ -45,15 +45,15 @@ def activity(request: PageRequest) -> Page:
     items.sort(key=lambda one: -one.changed_at)
     began = {day.uid: day.spans[0].began_at for day in where.timeline if day.spans}
     sessions: dict[str | None, list[tuple[int, TeamSession]]] = {}
-    for session in where.team.sessions if not by_time else ():
-        sessions.setdefault(next(iter(session.agents), None), []).append((began.get(session.uid, 0), session))
+    for one in where.team.sessions if not by_time else ():
+        sessions.setdefault(next(iter(one.agents), None), []).append((began.get(one.uid, 0), one))
     groups: dict[tuple[str, str | None], tuple[TeamSession | None, list[Changed]]] = {}
-    for one in items:
+    for change in items:
         # the latest that had begun by then
-        own = sessions.get(one.agent, []) if one.agent else []
-        session = max(own, key=lambda of: (of[0] <= one.changed_at, of[0]))[1] if own else None
-        key = ("" if by_time else one.agent or "", session and session.task_id)
-        groups.setdefault(key, (session, []))[1].append(one)
+        own = [(at <= change.changed_at, at, one) for at, one in sessions.get(change.agent, ())] if change.agent else ()
+        session = max(own, key=lambda of: of[:2])[2] if own else None
+        key = ("" if by_time else change.agent or "", None if session is None else session.task_id)
+        groups.setdefault(key, (session, []))[1].append(change)
 
     def at(**changes: str) -> str:
         values = {"kind": kind, "agent": agent, "by": request.values.get("by", "")} | changes
