@@ -195,6 +195,18 @@ def test_a_claim_is_released_and_its_holder_told(ann: Browser, satchel: Satchel)
     assert b"has already ended" in gone.body
 
 
+def test_agents_show_what_each_did_in_the_last_days(ann: Browser, satchel: Satchel) -> None:
+    for text in ("One", "Two"):
+        satchel.messages.send(text, to="all", agent="counter")
+    satchel.files.record("src/count.py", "created", agent="counter")
+    page = ann.get("/p/project/agents").body.decode()
+    row = page.partition(">counter</bdi></a>")[2].partition("</tr>")[0]
+    assert re.findall(r'class="num">([^<]+)<', row) == ["–", "1", "2", "–", "–"]
+    assert re.search(r"<title>\d\d-\d\d: file changes 1, messages 2</title>", row)
+    days = ann.get("/p/project/agents.json").json()["days"]
+    assert [(one["changes"], one["messages"]) for one in days if one["agent"] == "counter"] == [(1, 2)]
+
+
 def test_a_person_is_you_to_oneself_and_a_name_to_others(room: Served, logins: Logins, satchel: Satchel) -> None:
     rule = satchel.constraints.add("Keep a log", agent="human:ann").ref
     note = satchel.entries.write("discovery", "The log is full", agent="builder").ref
