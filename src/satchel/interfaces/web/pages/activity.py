@@ -8,9 +8,7 @@ from urllib.parse import urlencode
 
 from satchel.base.records import NamedTuple
 from satchel.brief.room.records import Changed
-from satchel.interfaces.web.pages.overview import new_count
 from satchel.interfaces.web.request import Page, PageRequest, View
-from satchel.interfaces.web.rows import count_needs
 from satchel.keep.sessions.team import TeamSession
 
 _KINDS = {
@@ -37,8 +35,7 @@ class Group(NamedTuple):
 
 def activity(request: PageRequest) -> Page:
     """Return the changes that the person has not seen."""
-    room = request.satchel.room
-    since, team = room.since(), request.reader.room.where().team
+    since, team = request.satchel.room.since(), request.reader.sessions.team()
     kind, agent = request.values.get("kind", ""), request.values.get("agent", "")
     by_time = request.values.get("by") == "time"
     items = [one for one in since.items if kind in ("", one.kind) and agent in ("", one.agent or "")]
@@ -71,10 +68,7 @@ def activity(request: PageRequest) -> Page:
         "hidden": sum(totals.values()) - len(since.items),
         "now": since.asked_at,
     }
-    counts = (count_needs(room.needs()), new_count(since))
-    return Page(
-        f"Activity in {request.project.name}", "activity.html", context, since, request.project, "/activity", counts
-    )
+    return Page(f"Activity in {request.project.name}", "activity.html", context, since, request.project, "/activity")
 
 
 def _group(agent: str, items: list[Changed], session: TeamSession | None, *, by_time: bool) -> Group:
