@@ -19,10 +19,9 @@ from satchel.base.errors import (
 )
 from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter, token_counter
-from satchel.consult import background
-from satchel.consult.background import BackgroundConsultation
 from satchel.consult.command_line import check_not_consulted
 from satchel.consult.consultation import (
+    BackgroundConsultation,
     Consultation,
     Failure,
     Kept,
@@ -31,6 +30,8 @@ from satchel.consult.consultation import (
     check_panel,
     comparison_request,
     consultation_of,
+    get_background,
+    start_background,
 )
 from satchel.consult.conversations import Conversations
 from satchel.consult.models import MAX_WINDOW, Ask, Assistant, Exchange, Reply, ThreadLost, Timing, find_model, noop
@@ -337,7 +338,7 @@ class Consulting:
                 return self.consult_many(assistants, instructions, synthesis=synthesis, **more)
             return self.consult(assistants[0], instructions, shows_text=False, **more)
 
-        return background.start(self._owner, ask)
+        return start_background(self._owner, ask)
 
     def get(self, handle: str, *, wait: float = 0, cancel: bool = False) -> BackgroundConsultation:
         """Return the state of a consultation in the background, or its answer.
@@ -350,7 +351,7 @@ class Consulting:
         Raises:
             NotFound: the caller has no consultation of the handle.
         """
-        return background.get(self._owner, handle, wait=wait, cancel=cancel)
+        return get_background(self._owner, handle, wait=wait, cancel=cancel)
 
     @property
     def _owner(self) -> Hashable:
