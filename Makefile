@@ -22,7 +22,7 @@ OVER_SERVER := $(filter-out %_consult.py,$(wildcard tests/interfaces/mcp/test_to
 	$(call tests_of,interfaces/cli,commands commands_brief commands_ledger_clear commands_search commands_show \
 		commands_status commands_who lone_surrogates)
 
-.PHONY: help tour test test-slow test-postgresql check installs referees trial bench bench-long dist lock clean
+.PHONY: help tour test test-slow test-postgresql check installs referees trial bench bench-long bench-rivals dist lock clean
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -84,6 +84,9 @@ bench: $(VENV)/.dev  ## measure the figures and print them beside their baseline
 bench-long: $(VENV)/.dev  ## measure the figures over a million items too
 	$(BIN)/python -m benchmarks --long $(if $(DATA),--data $(DATA)) $(BENCH_ARGS)
 
+bench-rivals: $(VENV)/.dev  ## install other memory servers into .rivals and measure Satchel beside them
+	$(BIN)/python -m benchmarks.rivals $(BENCH_ARGS)
+
 $(VENV)/.dist: $(VENV)/.base requirements-dist.txt
 	$(PIP) install --require-hashes -r requirements-dist.txt
 	@touch $@
@@ -101,4 +104,4 @@ lock: $(VENV)/.dev  ## renew the hashed requirement files (needs uv)
 	uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header --no-strip-extras --python-version 3.11 --group dist --output-file requirements-dist.txt
 
 clean:  ## remove everything that was built
-	rm -rf $(VENV) .referees dist
+	rm -rf $(VENV) .referees .rivals dist

@@ -20,15 +20,14 @@ from unittest import mock
 from benchmarks import memory_stores
 from benchmarks.harness import ROOT
 from benchmarks.memory_stores import Areas, Item, MemoryStore
+from benchmarks.outcome.working import ABOUT, NOTES_FILE, environ_of
 from benchmarks.start_up import satchel_command
 
 NOTHING, NOTES, SATCHEL = "nothing", "notes", "satchel"
 CONDITIONS = (NOTHING, NOTES, SATCHEL)
 SIZES = (300, 3_000)
 TASKS = ("task1", "task2")
-NOTES_FILE = "NOTES.md"
 NOTES_SENTENCE = f"{NOTES_FILE} is the team's memory: read it first and keep to it."
-ABOUT = "run.json"
 
 _SOURCES = (".py", ".js", ".mjs", ".cjs", ".ts")
 _THING = re.compile(
@@ -63,7 +62,7 @@ _TOOLS = """\
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run is.
+    """A run to prepare.
 
     Attributes:
         data: the folder with the items, tasks and checks of a repository.
@@ -139,17 +138,11 @@ def _prompt_of(into: Path, name: str, agent: Mapping[str, str], about: Mapping[s
     return _PROMPT.format(folder=into / agent["folder"], work=work, tools=tools)
 
 
-def environ_of(home: Path, path: str) -> dict[str, str]:
-    """Return the environment of a user whose home is in the run's folder."""
-    handed_on = {name: os.environ[name] for name in ("LANG", "TERM", "TMPDIR") if name in os.environ}
-    return {"HOME": str(home), "PATH": path, **handed_on}
-
-
 def store_of(data: Path, size: int, project: Path) -> MemoryStore:
-    """Return the items about a repository, with distractors about its files where there are to be more."""
+    """Return the items about a repository, and for the larger size distractors about its files between them."""
     lines = (data / "memory.jsonl").read_text(encoding="utf-8").splitlines()
     store = MemoryStore(data.name, [json.loads(line) for line in lines], ())
-    return store if size <= len(store.items) else memory_stores.grown(store, size, areas_of(project))
+    return store if size == SIZES[0] else memory_stores.grown(store, size, areas_of(project))
 
 
 def areas_of(project: Path) -> Areas:
@@ -225,9 +218,9 @@ def _install(folder: Path, project: Path, home: Path, path: str) -> str:
     command.write_text(f'#!/bin/sh\nexec "{satchel_command()}" "$@"\n', encoding="utf-8")
     command.chmod(0o755)
     path = f"{folder}{os.pathsep}{path}"
-    found = shutil.which("satchel", path=path)
+    program = shutil.which("satchel", path=path)
     subprocess.run(
-        [str(found), "setup", "claude", "--allow", "--yes"],
+        [str(program), "setup", "claude", "--allow", "--yes"],
         cwd=project,
         env=environ_of(home, path),
         check=True,

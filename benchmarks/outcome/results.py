@@ -1,4 +1,4 @@
-"""What came of a run: the items kept, the failures repeated, what was read; and the table of all runs."""
+"""Results of runs: items kept, failures repeated, characters read and calls; and the table of all runs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from typing import Any
 from unittest import mock
 
 from benchmarks.harness import ROOT
-from benchmarks.outcome.preparing import ABOUT, SATCHEL, environ_of
-from benchmarks.outcome.working import LOG, Session
+from benchmarks.outcome.preparing import SATCHEL
+from benchmarks.outcome.working import ABOUT, LOG, Session, environ_of
 
 RESULTS = Path(__file__).parent / "results"
 _SEEN_CHARS = 30
@@ -35,23 +35,23 @@ def collect(run: Path, results: Path, *, model: str, by: str) -> Path:
     lines = log_file.read_text(encoding="utf-8").splitlines() if log_file.exists() else []
     log = [json.loads(line) for line in lines]
     items = {item["id"]: item for item in _items(data) if "id" in item}
-    kept, repeated, passed = {}, {}, {}
+    verdicts, repeated, passed = {}, {}, {}
     for agent in about["agents"].values():
         name, folder = agent["task"], run / agent["folder"]
         task = json.loads((data / f"{name}.json").read_text(encoding="utf-8"))
         with mock.patch.dict(os.environ, environ_of(run / "home", about["path"]), clear=True):
             passed[name] = _passes(task["test"], folder)
             checks = _checks_of(data)[name]
-            kept[name] = {label: bool(checks[label](folder, run / "pristine")) for label in task["binds"]}
+            verdicts[name] = {label: bool(checks[label](folder, run / "pristine")) for label in task["binds"]}
         outputs = [" ".join(line["output"].split()) for line in log if line["call"] == "run"]
         repeated[name] = [
             label
             for label in task["failures"]
-            if not kept[name][label] or any(_is_seen(items[label], output) for output in outputs)
+            if not verdicts[name][label] or any(_is_seen(items[label], output) for output in outputs)
         ]
     result = {
         "repository": about["repository"],
-        "task": "-".join(kept),
+        "task": "-".join(verdicts),
         "condition": about["condition"],
         "size": about["size"],
         "writers": len(about["agents"]),
@@ -59,7 +59,7 @@ def collect(run: Path, results: Path, *, model: str, by: str) -> Path:
         "date": datetime.now(UTC).date().isoformat(),
         "model": model,
         "by": by,
-        "kept": kept,
+        "kept": verdicts,
         "repeated": repeated,
         "tests_pass": passed,
         "memory_chars": sum(line["memory"] for line in log),
@@ -106,8 +106,8 @@ def report(results: Path) -> str:
     return "\n".join(rows)
 
 
-def _kept_text(kept: Mapping[str, Mapping[str, bool]]) -> str:
-    return " + ".join(f"{sum(checks.values())} of {len(checks)}" for checks in kept.values())
+def _kept_text(verdicts: Mapping[str, Mapping[str, bool]]) -> str:
+    return " + ".join(f"{sum(checks.values())} of {len(checks)}" for checks in verdicts.values())
 
 
 def _items(data: Path) -> list[dict[str, Any]]:

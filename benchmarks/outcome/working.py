@@ -11,7 +11,6 @@ import inspect
 import json
 import os
 import re
-import signal
 import socket
 import subprocess
 import sys
@@ -20,9 +19,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from benchmarks.outcome.preparing import ABOUT, NOTES_FILE, environ_of
+from benchmarks.harness import ROOT
 
-LOG = "log.jsonl"
+ABOUT, LOG, NOTES_FILE = "run.json", "log.jsonl", "NOTES.md"
 
 _EDIT = re.compile(r"<<<<\n(.*?)\n?====\n(.*?)\n?>>>>\n?", re.DOTALL)
 _READ_LINES, _READ_CHARS, _RUN_CHARS, _HOOK_CHARS, _PREVIEW_CHARS = 2_000, 100_000, 30_000, 10_000, 2_000
@@ -58,14 +57,19 @@ class Session:
         settings = run / "home" / ".claude" / "settings.json"
         self._hooks = json.loads(settings.read_text(encoding="utf-8"))["hooks"] if settings.exists() else {}
         self._has_server = bool(self._hooks)
+        self._socket = run / f"{self.name}.socket"
+        # the path of a socket has to be short
+        self._address = f"/proc/self/fd/{os.open(run, os.O_PATH)}/{self._socket.name}" if self._has_server else ""
         self.texts: list[str] = []
         self.memory = self.frame = 0
         self._told: list[dict[str, Any]] = []
+        self._arguments: Sequence[str] = ()
 
-    def call(self, name: str, arguments: Sequence[str], given: str) -> int:
+    def call(self, name: str, arguments: Sequence[str], stdin: str) -> int:
         """Do what an agent asks for, print the answer and log it; return the status of the command."""
+        self._arguments = arguments
         status, method = 0, getattr(self, f"_{name}")
-        every = [given, *arguments] if name in _WITH_INPUT else list(arguments)
+        every = [stdin, *arguments] if name in _WITH_INPUT else list(arguments)
         try:
             try:
                 inspect.signature(method).bind(*every)
@@ -82,7 +86,7 @@ class Session:
             "agent": self.name,
             "call": name,
             "arguments": list(arguments),
-            "input": given,
+            "input": stdin,
             "status": status,
             "chars": len(printed),
             "memory": self.memory,
@@ -99,12 +103,15 @@ class Session:
         before = []
         if self._has_server:
             self.stop()
-            subprocess.Popen(
-                [sys.executable, "-m", "benchmarks.outcome.working", str(self._at), "--as", self.name, "serve"],
+            serve = [sys.executable, "-m", "benchmarks.outcome.working", str(self._at), "--as", self.name, "serve"]
+            subprocess.run(
+                ["sh", "-c", '"$@" &', "sh", *serve],  # it must not be the child of another agent's client
+                cwd=ROOT,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
+                check=True,
             )
             listing = self._ask("tools/list", {})["tools"]
             names = "\n".join(tool["name"] for tool in listing)
@@ -144,8 +151,8 @@ class Session:
         self._show(_cut(done["stdout"] + done["stderr"]) or "no lines match")
         self.texts += self._after("Grep", {"pattern": pattern, "path": path}, {"mode": "content"})
 
-    def _edit(self, given: str, file: str) -> None:
-        match = _EDIT.fullmatch(given)
+    def _edit(self, stdin: str, file: str) -> None:
+        match = _EDIT.fullmatch(stdin)
         if match is None:
             raise Refused("the input is a line <<<<, the old text, a line ====, the new text and a line >>>>")
         path, (old, new) = self.folder / file, match.groups()
@@ -165,15 +172,15 @@ class Session:
         }
         self.texts += self._after("Edit", used, answer | {"userModified": False, "replaceAll": False})
 
-    def _write(self, given: str, file: str) -> None:
+    def _write(self, stdin: str, file: str) -> None:
         path = self.folder / file
-        used = {"file_path": str(path), "content": given}
+        used = {"file_path": str(path), "content": stdin}
         before = self._before("Write", used)
         kind = "update" if path.exists() else "create"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(given, encoding="utf-8")
+        path.write_text(stdin, encoding="utf-8")
         self.texts += [f"{file} was written", *before]
-        answer = {"type": kind, "filePath": str(path), "content": given, "structuredPatch": []}
+        answer = {"type": kind, "filePath": str(path), "content": stdin, "structuredPatch": []}
         self.texts += self._after("Write", used, answer)
 
     def _run(self, *command: str) -> None:
@@ -204,15 +211,15 @@ class Session:
         self.texts += [json.dumps({key: tool[key] for key in keys}, ensure_ascii=False) for tool in listing]
         self.frame += len("\n".join(self.texts))
 
-    def _tool(self, name: str, text: str = "{}") -> None:
+    def _tool(self, name: str, json_text: str = "{}") -> None:
         try:
-            arguments = json.loads(text)
+            arguments = json.loads(json_text)
         except ValueError as error:
             raise Refused(f"the arguments are no JSON: {error}") from None
         answer = self._ask("tools/call", {"name": name, "arguments": arguments})
-        said = "\n".join(part.get("text", "") for part in answer["content"])
-        self.texts.append(f"error: {said}" if answer.get("isError") else said)
-        self.memory += len(said)
+        text = "\n".join(part.get("text", "") for part in answer["content"])
+        self.texts.append(f"error: {text}" if answer.get("isError") else text)
+        self.memory += len(text)
         self.texts += self._after(f"mcp__satchel__{name}", arguments, answer["content"])
 
     def _done(self) -> None:
@@ -223,18 +230,19 @@ class Session:
 
     def stop(self) -> None:
         """End the server, if it runs."""
-        if (self._at / f"{self.name}.socket").exists():
+        if self._socket.exists():
             self._ask("stop", {})
-            while (self._at / f"{self.name}.socket").exists():
+            while self._socket.exists():
                 time.sleep(0.02)
 
     def _show(self, text: str) -> None:
         self.texts.append(text)
-        self.memory += memory_in(text, self.folder / NOTES_FILE)
+        is_named = any(NOTES_FILE in one for one in self._arguments)
+        self.memory += memory_in(text, self.folder / NOTES_FILE, is_named=is_named)
 
-    def _execute(self, command: Sequence[str], given: str = "", seconds: float = _RUN_SECONDS) -> dict[str, Any]:
+    def _execute(self, command: Sequence[str], stdin: str = "", seconds: float = _RUN_SECONDS) -> dict[str, Any]:
         """Run a command as a child of the agent's client, as which the process that holds the server stands here."""
-        params = {"command": command, "input": given, "seconds": seconds}
+        params = {"command": command, "input": stdin, "seconds": seconds}
         answer = self._ask("execute", params) if self._has_server else self._executed(params)
         return dict(answer)
 
@@ -281,20 +289,21 @@ class Session:
             if re.fullmatch(group.get("matcher") or ".*", source):
                 texts += [self._hear(event, handler, payload) for handler in group["hooks"]]
         label = event if tool is None else f"{event}:{tool}"
-        said = [f"{label} hook additional context: {text}" for text in texts if text]
-        return [f"<system-reminder>\n{text}\n</system-reminder>" for text in said]
+        return [
+            f"<system-reminder>\n{label} hook additional context: {text}\n</system-reminder>" for text in texts if text
+        ]
 
     def _hear(self, event: str, handler: Mapping[str, Any], payload: Mapping[str, Any]) -> str:
         began = time.monotonic()
         command = ["sh", "-c", handler["command"]]
         printed = self._execute(command, json.dumps(payload), handler["timeout"])["stdout"]
         answer = json.loads(printed or "{}")
-        said = answer.get("hookSpecificOutput", {})
-        text = str(said.get("additionalContext") or "")
+        output = answer.get("hookSpecificOutput", {})
+        text = str(output.get("additionalContext") or "")
         if len(text) > _HOOK_CHARS:
             text = text[:_PREVIEW_CHARS] + "\n(the rest is in a file)"
-        is_denied = said.get("permissionDecision") == "deny"
-        reason = str(said.get("permissionDecisionReason") or "") if is_denied else ""
+        is_denied = output.get("permissionDecision") == "deny"
+        reason = str(output.get("permissionDecisionReason") or "") if is_denied else ""
         self.memory += len(text) + len(reason)
         seconds = round(time.monotonic() - began, 3)
         self._told.append({"event": event, "text": text or reason, "denied": is_denied, "seconds": seconds})
@@ -306,11 +315,10 @@ class Session:
         """Ask the server of this session, which may still be starting."""
         if not self._has_server:
             raise Refused("there is no server here")
-        os.chdir(self._at)  # the path of a socket has to be short
-        for _ in range(200):
+        for _ in range(400):
             try:
                 with socket.socket(socket.AF_UNIX) as connection:
-                    connection.connect(f"{self.name}.socket")
+                    connection.connect(self._address)
                     connection.sendall(json.dumps({"method": method, "params": params}).encode() + b"\n")
                     answer = json.loads(connection.makefile(encoding="utf-8").readline() or "{}")
                 break
@@ -323,7 +331,7 @@ class Session:
         return answer.get("result")
 
     def serve(self) -> NoReturn:
-        """Stand for the client of a session: hold its server and run its commands and hooks, until it is ended."""
+        """Play the client of a session: hold its server and run its commands and hooks, until it is stopped."""
         Path("/proc/self/comm").write_text("claude", encoding="ascii")  # Satchel tells clients by their processes
         entry = json.loads((self._at / "home" / ".claude.json").read_text(encoding="utf-8"))["mcpServers"]["satchel"]
         server = subprocess.Popen(
@@ -347,10 +355,9 @@ class Session:
         first = ask(0, "initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client})
         requests.write('{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
         requests.flush()
-        os.chdir(self._at)
-        name, number = f"{self.name}.socket", 0
+        number = 0
         listener = socket.socket(socket.AF_UNIX)
-        listener.bind(name)
+        listener.bind(self._address)
         listener.listen()
         listener.settimeout(_IDLE_SECONDS)
         method = ""
@@ -358,32 +365,38 @@ class Session:
             while method != "stop":
                 connection, _ = listener.accept()
                 with connection:
-                    asked = json.loads(connection.makefile(encoding="utf-8").readline())
-                    method, number = asked["method"], number + 1
+                    request = json.loads(connection.makefile(encoding="utf-8").readline())
+                    method, number = request["method"], number + 1
                     if method == "stop":
                         answer: Any = {}
                     elif method == "execute":
-                        answer = {"result": self._executed(asked["params"])}
+                        answer = {"result": self._executed(request["params"])}
                     elif method == "instructions":
                         answer = {"result": first["result"].get("instructions", "")}
                     else:
-                        answer = ask(number, method, asked["params"])
+                        answer = ask(number, method, request["params"])
                     connection.sendall(json.dumps(answer).encode() + b"\n")
         except TimeoutError:
             pass
         finally:
-            Path(name).unlink()
+            self._socket.unlink()
             requests.close()
             server.wait(20)
         sys.exit(0)
+
+
+def environ_of(home: Path, path: str) -> dict[str, str]:
+    """Return the environment of a user whose home is in the run's folder."""
+    handed_on = {name: os.environ[name] for name in ("LANG", "TERM", "TMPDIR") if name in os.environ}
+    return {"HOME": str(home), "PATH": path, **handed_on}
 
 
 _CALLS = {"start", "read", "grep", "edit", "write", "run", "tools", "tool", "done"}
 _WITH_INPUT = {"edit", "write"}
 
 
-def memory_in(text: str, notes: Path) -> int:
-    """Return how many characters of a text are lines of the notes, or long parts of lines."""
+def memory_in(text: str, notes: Path, *, is_named: bool) -> int:
+    """Return how many characters of a text are lines of the notes; also long parts of lines where a call names them."""
     if not notes.exists():
         return 0
     whole = notes.read_text(encoding="utf-8")
@@ -391,7 +404,7 @@ def memory_in(text: str, notes: Path) -> int:
     count = 0
     for line in text.splitlines():
         bare = _NUMBER.sub("", line).strip()
-        if (len(bare) >= _LEAST_SHARED and bare in whole) or bare.startswith(heads):
+        if bare.startswith(heads) or (is_named and len(bare) >= _LEAST_SHARED and bare in whole):
             count += len(line) + 1
     return count
 
@@ -421,10 +434,9 @@ def main() -> int:
     options = parser.parse_args()
     session = Session(options.run, options.name)
     if options.call == "serve":
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
         session.serve()
-    given = sys.stdin.read() if options.call in _WITH_INPUT else ""
-    return session.call(options.call, options.arguments, given)
+    stdin = sys.stdin.read() if options.call in _WITH_INPUT else ""
+    return session.call(options.call, options.arguments, stdin)
 
 
 if __name__ == "__main__":
