@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 TEST_JOBS ?= 2
 # without bytecode every run compiles the tests anew, which takes 8 s of each worker, and every command all that it loads
 unexport PYTHONDONTWRITEBYTECODE
-# what can differ there: a session of each machine, each list with its filters, and what counts, orders or deletes
+# what can differ there: every state machine, each list with its filters, and what counts, orders or deletes
 tests_of = $(patsubst %,tests/$(1)/test_%.py,$(2))
 ON_POSTGRESQL := $(wildcard tests/*/test_machine.py tests/*/*/test_*machine.py) \
 	$(call tests_of,keep,expiry following following_changes following_events projects) \

@@ -100,8 +100,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _has_few_examples(item: pytest.Item) -> bool:
     """Whether the fast tests try all examples of a property or state machine."""
-    test = getattr(item, "obj", None)
-    chosen = getattr(test, "_hypothesis_internal_use_settings", None) or getattr(item.parent.obj, "settings", None)
+    test, machine = getattr(item, "obj", None), getattr(item.parent, "obj", None)
+    chosen = getattr(test, "_hypothesis_internal_use_settings", None) or getattr(machine, "settings", None)
     is_fast = item.get_closest_marker("slow") is None
     return is_fast and isinstance(chosen, hypothesis.settings) and chosen.max_examples <= examples.MOST_OF_FEW
 

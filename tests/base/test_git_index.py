@@ -54,6 +54,15 @@ def test_an_edit_that_kept_size_and_time_is_dirty(repository: Path) -> None:
     assert stands(repository, "a.py")[0] == DIRTY
 
 
+def test_a_file_with_the_size_and_time_of_an_older_index_is_clean_unread(repository: Path) -> None:
+    file, time = repository / "a.py", 1_700_000_000_999_999_999
+    os.utime(file, ns=(time, time))
+    git(repository, "update-index", "--refresh")
+    file.write_text("b\n")
+    os.utime(file, ns=(time, time))
+    assert stands(repository, "a.py")[0] == CLEAN
+
+
 @pytest.mark.parametrize("path", ["new.py", "src/new.py", "py", "rc/a.py"])
 def test_what_git_does_not_know_is_untracked(repository: Path, path: str) -> None:
     (repository / path).parent.mkdir(exist_ok=True)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from examples import examples
+from satchel.base.invisible import revealed
 from satchel.base.text import clean_content
 
 ZWNJ, ZWJ, VS15, VS16 = "\u200c", "\u200d", "\ufe0e", "\ufe0f"
@@ -43,6 +44,11 @@ REAL = {
     "a name in Japanese": "葛\U000e0100城",
     "Mongolian": "ᠠ\u180b",
 }
+
+
+def test_control_characters_and_what_hides_are_revealed_in_ascii_too() -> None:
+    assert revealed("\x1b[31mred\u202eder") == "\\u{1b}[31mred\\u{202e}der"
+    assert revealed("\x1b[31mred") == "\\u{1b}[31mred"
 
 
 @pytest.mark.parametrize("text", REAL.values(), ids=REAL)

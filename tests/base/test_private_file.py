@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,15 @@ def test_every_reader_sees_the_last_change(tmp_path: Path) -> None:
     assert file.current() == [first]
     add(other, second)
     assert file.current() == file.load() == [first, second]
+
+
+def test_each_change_is_later_than_the_one_before_whatever_the_clock_says(tmp_path: Path) -> None:
+    file = open_file(tmp_path)
+    add(file, Item("a", 1, None))
+    ahead = file.path.stat().st_mtime_ns + 3_600_000_000_000
+    os.utime(file.path, ns=(ahead, ahead))
+    add(file, Item("b", 2, None))
+    assert file.path.stat().st_mtime_ns > ahead
 
 
 @pytest.mark.parametrize(

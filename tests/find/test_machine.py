@@ -203,4 +203,4 @@ class Index(RuleBasedStateMachine):
         assert checks == {}
 
 
-TestIndex, TestLongIndex = short_and_long(Index, examples=24, steps=25)
+TestIndex, TestLongIndex = short_and_long(Index, examples=14, steps=25)

@@ -45,6 +45,11 @@ NOT_NAMING = [
 ]
 
 
+def test_a_file_without_a_suffix_is_no_module(satchel: Satchel) -> None:
+    satchel.constraints.add("import shop.rate_limit first")
+    assert bound(satchel, "src/shop/rate_limit") == []
+
+
 def test_a_text_that_names_a_file_its_folder_or_its_module_concerns_it(satchel: Satchel) -> None:
     refs = {satchel.constraints.add(text).ref: by for text, by in NAMING}
     for text in NOT_NAMING:

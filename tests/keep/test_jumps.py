@@ -108,7 +108,7 @@ class Jumping(RuleBasedStateMachine):
         assert self.satchel.files.claims().items == ()
 
 
-TestJumping, TestJumpingAtLength = short_and_long(Jumping, examples=60, steps=40, short=(8, 15))
+TestJumping, TestJumpingAtLength = short_and_long(Jumping, examples=30, steps=40, short=(8, 15))
 
 
 def test_what_expired_is_hidden_at_once_and_deleted_after_a_day_of_use(satchel: Satchel, clock: ManualClock) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import apsw
 import pytest
@@ -57,3 +59,16 @@ def test_of_a_newer_schema_only_what_can_run_or_stands_for_a_table_of_ours_is_na
     store.execute("CREATE TRIGGER t AFTER INSERT ON attic BEGIN SELECT 1; END")
     store.execute("DROP TABLE likenesses; CREATE VIEW likenesses AS SELECT 1 AS mark")
     assert contents.unknown_objects(store) == ["trigger t on attic", "view likenesses"]
+
+
+@pytest.mark.parametrize(
+    ("magic", "page_size", "lost"),
+    [(0x377F0682, 512, 1), (0x377F0683, 512, 1), (0x377F0680, 512, 0), (0x377F0682, 100, 0)],
+)
+def test_commits_behind_damage_are_counted_where_the_wal_has_a_header(
+    tmp_path: Path, magic: int, page_size: int, lost: int
+) -> None:
+    header = struct.pack(">8I", magic, 3_007_000, page_size, 0, 1, 2, 0, 0)
+    frame = struct.pack(">6I", 1, 1, 1, 2, 0, 0) + bytes(512)
+    (tmp_path / "s.db-wal").write_bytes(header + frame)
+    assert contents.lost_commits(tmp_path / "s.db") == lost

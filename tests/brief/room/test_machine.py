@@ -140,4 +140,4 @@ class Looking(RuleBasedStateMachine):
         rmtree(self.folder)
 
 
-TestShort, TestLong = short_and_long(Looking, examples=60, steps=40)
+TestShort, TestLong = short_and_long(Looking, examples=30, steps=40)

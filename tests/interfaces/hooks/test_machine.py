@@ -419,4 +419,4 @@ class Hooks(RuleBasedStateMachine):
             assert kept == sorted((one.path, one.agent, one.automatic, one.expires) for one in self.live())
 
 
-TestHooks, TestLongHooks = short_and_long(Hooks, examples=24, steps=60)
+TestHooks, TestLongHooks = short_and_long(Hooks, examples=14, steps=60)

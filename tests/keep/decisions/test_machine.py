@@ -298,4 +298,4 @@ class Ledger(RuleBasedStateMachine):
             assert [check for check in self.satchel.housekeeping.doctor() if check.status == "failed"] == []
 
 
-TestLedger, TestLongLedger = short_and_long(Ledger, examples=30, steps=30)
+TestLedger, TestLongLedger = short_and_long(Ledger, examples=18, steps=30)

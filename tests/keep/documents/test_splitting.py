@@ -60,6 +60,11 @@ def test_a_document_is_split_by_its_structure() -> None:
     ]
 
 
+def test_a_fence_in_an_item_is_of_it_to_its_end() -> None:
+    text = "- Run it:\n  ```sh\n- no item\n\nno note\n  ```\n- Read on.\n"
+    assert [(one.kind, len(one.lines)) for one in blocks_of(text)] == [("item", 6), ("item", 1)]
+
+
 def test_the_block_of_satchel_is_no_part_of_a_document() -> None:
     text = "- Use tabs.\n\n<!-- satchel: begin -->\n- Never push.\n<!-- satchel: end -->\n- Use LF.\n"
     assert [one.text for one in split(text)] == ["Use tabs.", "Use LF."]

@@ -267,4 +267,4 @@ class Claims(RuleBasedStateMachine):
                     assert not overlaps(one.path, other.path)
 
 
-TestClaims, TestLongClaims = short_and_long(Claims, examples=60, steps=30)
+TestClaims, TestLongClaims = short_and_long(Claims, examples=30, steps=30)

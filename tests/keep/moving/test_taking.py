@@ -93,6 +93,16 @@ def test_of_what_changed_on_both_sides_the_later_state_holds_and_the_other_is_hi
     assert (verdict.outcome.value, values(satchel)) == ("conflict", expected)
 
 
+def test_a_history_that_grows_leaves_other_decisions_as_they_are(satchel: Satchel, clock: ManualClock) -> None:
+    satchel.decisions.set("layout", "flat")
+    take(satchel, [decision()])
+    clock.advance(HOUR)
+    satchel.decisions.set("store", "sqlite")
+    take(satchel, [decision(value="valkey", updated_at=later(1))])
+    assert len(values(satchel)) == 3
+    assert satchel.decisions.get("layout").decision.revision == 1
+
+
 def test_two_stores_that_changed_one_decision_agree_once_each_has_taken_the_others_lines(
     satchel: Satchel, other: Satchel, clock: ManualClock
 ) -> None:

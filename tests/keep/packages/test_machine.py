@@ -221,4 +221,4 @@ class Shelf(RuleBasedStateMachine):
         assert kept == known
 
 
-TestShelf, TestLongShelf = short_and_long(Shelf, examples=30, steps=30)
+TestShelf, TestLongShelf = short_and_long(Shelf, examples=18, steps=30)

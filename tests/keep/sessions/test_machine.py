@@ -385,4 +385,4 @@ class Sessions(Desks):
                 assert one.agent == other.agent or not (one.exclusive or other.exclusive)
 
 
-TestSessions, TestLongSessions = short_and_long(Sessions, examples=24, steps=60)
+TestSessions, TestLongSessions = short_and_long(Sessions, examples=14, steps=60)
