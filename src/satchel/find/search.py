@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -229,9 +230,13 @@ def newest(transaction: Transaction, scope: Scope, offset: int, limit: int) -> t
     """Return a page of the newest documents in a scope, and the number of them, in one snapshot.
 
     The inner query runs from the last document, which is usually the newest, so that the sort keeps the first page
-    early.
+    early. Its result holds until something is committed, or a document expires.
     """
     where, values = _conditions_of(scope)
+    pages: dict[object, tuple[int, int, tuple[Ranking, int]]] = transaction.reads.setdefault("newest", {})
+    key = where, tuple(value for name, value in values.items() if name != "now"), offset, limit
+    if key in pages and pages[key][0] <= scope.now < pages[key][1]:
+        return pages[key][2]
     rows = transaction.all(
         f"""
         SELECT id FROM (
@@ -241,7 +246,15 @@ def newest(transaction: Transaction, scope: Scope, offset: int, limit: int) -> t
         {**values, "limit": limit, "offset": offset},
     )
     hits = tuple(Hit(row[0], 0.0, by_surroundings=False) for row in rows)
-    return replace(NOTHING, hits=hits), count(transaction, scope)
+    ((until,),) = transaction.all(_NEXT_EXPIRY, {"project": scope.project_id, "now": scope.now})
+    if len(pages) >= _MOST_PAGES:
+        pages.clear()
+    pages[key] = scope.now, until or sys.maxsize, (replace(NOTHING, hits=hits), count(transaction, scope))
+    return pages[key][2]
+
+
+_NEXT_EXPIRY = "SELECT min(expires_at) FROM documents WHERE project_id = :project AND expires_at > :now"
+_MOST_PAGES = 100
 
 
 def count(transaction: Transaction, scope: Scope) -> int:

@@ -100,9 +100,9 @@ _ACTIVITY = f"""
 """
 
 
-def count_names(transaction: Transaction, project: Project) -> NamesInUse:
+def count_names(transaction: Transaction, project: Project, only: str | None = None) -> NamesInUse:
     names: list[NameUse] = []
-    for kind, table, dimension, rules in _KINDS:
+    for kind, table, dimension, rules in (one for one in _KINDS if only in (None, one[0])):
         decisions = (
             "SELECT COALESCE(sum(decisions), 0) FROM decision_counts "
             f"WHERE project_id = :project AND dimension = {dimension} AND name_id = n.id"
