@@ -36,7 +36,7 @@ _FORM_TYPE = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 20
 _KEY_FIELD, _KEY_HEADER = "form_key", "x-satchel-form"
 _REF = re.compile(r"[a-z]{1,2}[0-9]{1,18}")
-_UNDO = re.compile(r"([a-z_]{1,20})=([\w.~%-]{1,400})", re.ASCII)
+_UNDO = re.compile(r"([a-z_]{1,20})=([\w.~%-]{1,4000})", re.ASCII)
 
 
 def routes(serving: Serving, guard: PageGuard) -> list[BaseRoute]:
