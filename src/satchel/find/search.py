@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from satchel.base.errors import Interrupted, StoreDamaged
 from satchel.base.paging import COUNTED
 from satchel.base.records import dataclass, field, replace
 from satchel.find import exact, scopes, scoring
+from satchel.find.documents import until_expiry
 from satchel.find.exact import Texts, resolve, with_forms
 from satchel.find.index import ScopedIndex, scoped_index
 from satchel.find.kind import LIVE, SUPERSEDED
@@ -230,31 +230,24 @@ def newest(transaction: Transaction, scope: Scope, offset: int, limit: int) -> t
     """Return a page of the newest documents in a scope, and the number of them, in one snapshot.
 
     The inner query runs from the last document, which is usually the newest, so that the sort keeps the first page
-    early. Its result holds until something is committed, or a document expires.
+    early.
     """
     where, values = _conditions_of(scope)
-    pages: dict[object, tuple[int, int, tuple[Ranking, int]]] = transaction.reads.setdefault("newest", {})
-    key = where, tuple(value for name, value in values.items() if name != "now"), offset, limit
-    if key in pages and pages[key][0] <= scope.now < pages[key][1]:
-        return pages[key][2]
-    rows = transaction.all(
-        f"""
-        SELECT id FROM (
-            SELECT d.id, d.created_at FROM documents d WHERE {where} ORDER BY d.id DESC LIMIT {NO_LIMIT}
-        ) AS found ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
-        """,
-        {**values, "limit": limit, "offset": offset},
-    )
-    hits = tuple(Hit(row[0], 0.0, by_surroundings=False) for row in rows)
-    ((until,),) = transaction.all(_NEXT_EXPIRY, {"project": scope.project_id, "now": scope.now})
-    if len(pages) >= _MOST_PAGES:
-        pages.clear()
-    pages[key] = scope.now, until or sys.maxsize, (replace(NOTHING, hits=hits), count(transaction, scope))
-    return pages[key][2]
 
+    def look() -> tuple[Ranking, int]:
+        rows = transaction.all(
+            f"""
+            SELECT id FROM (
+                SELECT d.id, d.created_at FROM documents d WHERE {where} ORDER BY d.id DESC LIMIT {NO_LIMIT}
+            ) AS found ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
+            """,
+            {**values, "limit": limit, "offset": offset},
+        )
+        hits = tuple(Hit(row[0], 0.0, by_surroundings=False) for row in rows)
+        return replace(NOTHING, hits=hits), count(transaction, scope)
 
-_NEXT_EXPIRY = "SELECT min(expires_at) FROM documents WHERE project_id = :project AND expires_at > :now"
-_MOST_PAGES = 100
+    of_scope = tuple(value for name, value in values.items() if name != "now")
+    return until_expiry(transaction, scope.project_id, scope.now, (where, of_scope, offset, limit), look)
 
 
 def count(transaction: Transaction, scope: Scope) -> int:

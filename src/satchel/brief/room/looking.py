@@ -85,7 +85,7 @@ def once(find: Find[More, Found]) -> Find[More, Found]:
 
 def once_a_minute(find: Find[More, Found]) -> Find[More, Found]:
     """Return a function of reads that does its work once for the same arguments until a commit, or the next minute."""
-    return _keeping(find, lambda look: look[1:-2] + (look.former, look.now // 60_000))
+    return _keeping(find, lambda look: (*look[1:-2], look.former, look.now // 60_000))
 
 
 def _keeping(find: Find[More, Found], moment_of: Callable[[Look], tuple[object, ...]]) -> Find[More, Found]:

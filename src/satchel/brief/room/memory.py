@@ -106,6 +106,8 @@ _FILES = """
     SELECT file, count(*) FROM context
     WHERE project_id = :project AND file IS NOT NULL AND superseded_by IS NULL GROUP BY file
 """
+
+
 class _Counts(NamedTuple):
     items: list[Row]
     files: tuple[Facet, ...]
@@ -124,12 +126,15 @@ def _count_items(transaction: Transaction, project: Project, work: Workplace, no
         values = {"project": project.id, "now": now}
         tags = (Facet(one.name, one.decisions + one.rules) for one in count_names(transaction, project, "tag").names)
         ((confirmed,),) = transaction.all(_CONFIRMED_LIVE, values)
-        _counts[place] = moment, _Counts(
-            transaction.all(_COUNTED, values),
-            _facets(Counter(dict(transaction.all(_FILES, values))))[:_MOST_NAMES],
-            tuple(tags)[:_MOST_NAMES],
-            confirmed,
-            citations.load_newest(transaction, project.id, _MOST_CITED),
+        _counts[place] = (
+            moment,
+            _Counts(
+                transaction.all(_COUNTED, values),
+                _facets(Counter(dict(transaction.all(_FILES, values))))[:_MOST_NAMES],
+                tuple(tags)[:_MOST_NAMES],
+                confirmed,
+                citations.load_newest(transaction, project.id, _MOST_CITED),
+            ),
         )
     return _counts[place][1]
 
