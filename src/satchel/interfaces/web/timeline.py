@@ -139,15 +139,16 @@ def _lane(window: _Window, day: SessionDay, session: TeamSession, name: str, poi
     until = state.since_at if state.name in ("stuck", "waiting") else window.now
     last = min(until, session.seen_at if session.gone else window.now)
     bars: list[Bar] = []
+    is_silent = False
     for span in day.spans:
         began, ended = max(span.began_at, window.began), min(span.ended_at, last)
         if ended <= began:
             continue
-        if bars and bars[-1].ended_at < began:
-            bars.append(window.bar("silent", bars[-1].ended_at, began, "Silent"))
+        is_silent = is_silent or (bool(bars) and bars[-1].ended_at < began)
         bars.append(window.bar("working", began, ended, "Working"))
-    if bars and bars[-1].ended_at < last:
-        bars.append(window.bar("silent", bars[-1].ended_at, last, "Silent"))
+    if bars and (is_silent or bars[-1].ended_at < last):
+        # one line below the times at work
+        bars.insert(0, window.bar("silent", bars[0].began_at, last, "Silent between its times at work"))
     if until < window.now:
         since = max(state.since_at, window.began)
         bars.append(window.bar(state.name, since, window.now, state.name.capitalize()))
