@@ -26,8 +26,8 @@ from benchmarks.start_up import clean_environment
 from satchel.base.clock import system_clock
 from satchel.interfaces.web.logins import Logins
 
-_MOST_MS, _MOST_KB, _SOON_MS, _PAINT_MS = 50, 150, 500, 500
-_OPEN_PAGES, _IDLE_SHARE = 20, 10
+_MOST_MS, _MOST_KB, _SOON_MS, _PAINT_MS = 30, 120, 500, 300
+_OPEN_PAGES, _IDLE_SHARE = 20, 5
 _PATIENCE_SECONDS = 60.0
 _STORM_PER_MINUTE, _AT_ONCE = 10_000, 10
 _GAP_SECONDS = 1.0
@@ -55,8 +55,13 @@ def _pages() -> dict[str, str]:
         return f"memory?q={quote(text)}{more}"
 
     return {
-        "the page of the project": "",
+        "the overview": "",
         "an item": "items/e5",
+        "messages": "messages",
+        "a thread": "messages/m7",
+        "proposals": "proposals",
+        "the form of a decision": "new?kind=decision",
+        "decisions": "memory?kind=decision",
         "the memory, page 500": "memory?offset=9980",
         "search for a common word": search(common[0]),
         "search for a rare word": search(rare),
@@ -81,6 +86,10 @@ def measure(bench: Bench, store: Path) -> tuple[list[Figure], tuple[str, ...]]:
         looks = {what: partial(visitor.ask, path) for what, path in paths.items()}
         taken = interleave(looks, bench.choose(30, 5), warm_up=2)
         figures = [timed(f"answered: {what}", taken[what], at_most=_MOST_MS) for what in paths]
+        bench.progress.say("processor time of pages")
+        costs = {what: visitor.cost(path, bench.choose(20, 5)) for what, path in paths.items()}
+        dearest = max(costs, key=costs.__getitem__)
+        figures.append(Figure(f"processor time of the dearest: {dearest}", costs[dearest], "ms", at_most=_MOST_MS))
         largest = max(paths, key=lambda what: visitor.weigh(paths[what]))
         kilobytes = visitor.weigh(paths[largest]) / 1_000
         figures.append(Figure(f"the largest with all it loads: {largest}", kilobytes, "KB", at_most=_MOST_KB))
@@ -94,9 +103,10 @@ def measure(bench: Bench, store: Path) -> tuple[list[Figure], tuple[str, ...]]:
             figures.append(timed("first paint in Chromium", painted, at_most=_PAINT_MS))
     return figures, (
         "Pages are asked one after the other on one connection, so that what is measured is the server and the "
-        "loopback. From the write to the page: a real writer has committed, until the stream of the page has said so "
-        "and the page was loaded. An open page in the storm is loaded at most once a second, as the script does; "
-        "processor shares are the server's, in percent of one core."
+        "loopback; nothing is written meanwhile, so that counts of the last commit still hold. From the write to the "
+        "page: a real writer has committed, until the stream of the page has said so and the page was loaded. An open "
+        "page in the storm is loaded at most once a second, as the script does; processor shares are the server's, in "
+        "percent of one core."
         + ("" if painted else " First paint was not measured: Chromium or Playwright is missing."),
     )
 
@@ -137,9 +147,18 @@ class Visitor:
         self.get(path)
 
     def others(self) -> dict[str, str]:
-        """Return the pages that the page of the project leads to beside the search."""
-        links = re.findall(rf'<a href="/p/{PROJECT}/([a-z]+)" data-go', self.get("").decode())
-        return {f"the page {path}": path for path in links}
+        """Return the pages that the overview leads to: those of the navigation, and that of an agent."""
+        overview = self.get("").decode()
+        links = re.findall(rf'<a href="/p/{PROJECT}/([a-z]+)" data-go', overview)
+        agent = re.search(rf"/p/{PROJECT}/(agents/[0-9a-f]+)", overview)
+        return {f"the page {path}": path for path in links} | ({"an agent": agent[1]} if agent else {})
+
+    def cost(self, path: str, rounds: int) -> float:
+        """Return the server's processor time for a page, in milliseconds."""
+        before = self.processor_seconds()
+        for _ in range(rounds):
+            self.get(path)
+        return 1_000 * (self.processor_seconds() - before) / rounds
 
     def weigh(self, path: str) -> int:
         """Return how many bytes a page has with all that it loads."""

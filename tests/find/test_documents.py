@@ -22,6 +22,21 @@ def engine(satchel: Satchel) -> Engine:
     return satchel.workplace.engine
 
 
+def test_a_look_is_held_until_a_commit_or_an_expiry(satchel: Satchel) -> None:
+    now, looks = satchel.workplace.clock(), iter(range(9))
+    satchel.messages.send("Look", to="all", agent="ann")
+
+    def look(at: int) -> int:
+        with satchel.workplace.engine.read() as transaction:
+            return documents.until_expiry(transaction, 1, at, "look", lambda: next(looks))
+
+    with satchel.workplace.engine.read() as transaction:
+        ((expiry,),) = transaction.all("SELECT expires_at FROM documents")
+    assert [look(now), look(expiry - 1), look(expiry), look(expiry - 1)] == [0, 0, 1, 2]
+    satchel.messages.send("Look again", to="all", agent="ann")
+    assert look(expiry - 1) == 3
+
+
 def document(item: int, text: str, run: int = 1) -> Document:
     return Document(Kind.ENTRY, item, 1, 1, run, text, 0)
 

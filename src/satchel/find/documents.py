@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from satchel.base.clock import DAY_MS
 from satchel.base.records import dataclass
 from satchel.find.kind import LIVE, SUPERSEDED, Kind
 from satchel.store.damage import MARK
@@ -14,6 +15,8 @@ from satchel.store.transaction import Transaction, set_of
 if TYPE_CHECKING:
     from satchel.find.index import Index
     from satchel.store.engine import Engine
+
+Held = TypeVar("Held")
 
 
 def _index_of(transaction: Transaction) -> Index:
@@ -303,3 +306,19 @@ def _reached(transaction: Transaction, kind: Kind, after: int) -> int | None:
 def _extent(transaction: Transaction, kind: Kind) -> tuple[int, int]:
     row = transaction.one(f"SELECT coalesce(max(id), 0), count(*) FROM {kind.table}")
     return (int(row[0]), int(row[1])) if row else (0, 0)
+
+
+_NEXT_EXPIRY = "SELECT min(expires_at) FROM documents WHERE project_id = :project AND expires_at > :now"
+_MOST_HELD = 100
+
+
+def until_expiry(transaction: Transaction, project_id: int, now: int, key: object, look: Callable[[], Held]) -> Held:
+    """Return what a look at the documents of a project shows; it is held until a commit, or until one expires."""
+    looks: dict[object, tuple[int, int, Held]] = transaction.reads.setdefault(("documents", project_id), {})
+    held = looks.get(key)
+    if held is None or not held[0] <= now < held[1]:
+        ((until,),) = transaction.all(_NEXT_EXPIRY, {"project": project_id, "now": now})
+        if len(looks) >= _MOST_HELD:
+            looks.clear()
+        held = looks[key] = now, now + DAY_MS if until is None else until, look()
+    return held[2]

@@ -11,6 +11,7 @@ from satchel.base.errors import Interrupted, StoreDamaged
 from satchel.base.paging import COUNTED
 from satchel.base.records import dataclass, field, replace
 from satchel.find import exact, scopes, scoring
+from satchel.find.documents import until_expiry
 from satchel.find.exact import Texts, resolve, with_forms
 from satchel.find.index import ScopedIndex, scoped_index
 from satchel.find.kind import LIVE, SUPERSEDED
@@ -232,16 +233,21 @@ def newest(transaction: Transaction, scope: Scope, offset: int, limit: int) -> t
     early.
     """
     where, values = _conditions_of(scope)
-    rows = transaction.all(
-        f"""
-        SELECT id FROM (
-            SELECT d.id, d.created_at FROM documents d WHERE {where} ORDER BY d.id DESC LIMIT {NO_LIMIT}
-        ) AS found ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
-        """,
-        {**values, "limit": limit, "offset": offset},
-    )
-    hits = tuple(Hit(row[0], 0.0, by_surroundings=False) for row in rows)
-    return replace(NOTHING, hits=hits), count(transaction, scope)
+
+    def look() -> tuple[Ranking, int]:
+        rows = transaction.all(
+            f"""
+            SELECT id FROM (
+                SELECT d.id, d.created_at FROM documents d WHERE {where} ORDER BY d.id DESC LIMIT {NO_LIMIT}
+            ) AS found ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset
+            """,
+            {**values, "limit": limit, "offset": offset},
+        )
+        hits = tuple(Hit(row[0], 0.0, by_surroundings=False) for row in rows)
+        return replace(NOTHING, hits=hits), count(transaction, scope)
+
+    of_scope = tuple(value for name, value in values.items() if name != "now")
+    return until_expiry(transaction, scope.project_id, scope.now, (where, of_scope, offset, limit), look)
 
 
 def count(transaction: Transaction, scope: Scope) -> int:

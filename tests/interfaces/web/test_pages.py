@@ -186,6 +186,7 @@ def test_a_claim_is_released_and_its_holder_told(ann: Browser, satchel: Satchel)
         assert ann.post("/p/project/claims/release", {"claim": f"{team.uid} 5 src/a.py"}).status == 409
         assert ann.post("/p/project/claims/release", {"claim": "src/a.py"}).status == 400
         assert b"src/a.py" in ann.get("/p/project/").body
+        assert b"src/a.py" in ann.get(f"/p/project/agents/{team.uid}").body
         assert ann.post("/p/project/claims/release", claim).status == 303
         assert session.sessions.team().sessions[0].claims == ()
         told = session.messages.inbox(agent="holder")
@@ -197,7 +198,7 @@ def test_a_claim_is_released_and_its_holder_told(ann: Browser, satchel: Satchel)
 
 def test_agents_show_what_each_did_in_the_last_days(ann: Browser, satchel: Satchel) -> None:
     for text in ("One", "Two"):
-        satchel.messages.send(text, to="all", agent="counter")
+        satchel.messages.send(text, to="reader", agent="counter")
     satchel.files.record("src/count.py", "created", agent="counter")
     page = ann.get("/p/project/agents").body.decode()
     row = page.partition(">counter</bdi></a>")[2].partition("</tr>")[0]

@@ -8,7 +8,7 @@ from functools import lru_cache
 from satchel.base.clock import DAY_MS
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
-from satchel.brief.room.looking import LINE_CHARS, Look, once, value_text
+from satchel.brief.room.looking import LINE_CHARS, Look, once, once_a_minute, value_text
 from satchel.brief.room.records import Conflicts, FileConflict, ItemConflict, ItemVersion, Need, Party
 from satchel.find.kind import Kind
 from satchel.keep.files import claims, refusals, waiters
@@ -65,6 +65,24 @@ class _Hold(NamedTuple):
 
 def find(look: Look) -> Conflicts:
     """Return the conflicts, each file once: those in one worktree first, then the latest."""
+    same_tree, of_files = _find_parties(look)
+    live = {path: [one for one in some if (one.expires_at or look.now + 1) > look.now] for path, some in of_files}
+    by_path = {path: some for path, some in live.items() if len(some) > 1}
+    for need in find_wanted(look, MOST):
+        if need.place is not None and need.began_at is not None:
+            same_tree |= {need.place}
+            _add_wish(by_path.setdefault(need.place, []), need, look.now)
+    files = [
+        FileConflict(path, path in same_tree, tuple(sorted(of_file, key=lambda one: one.began_at)))
+        for path, of_file in by_path.items()
+    ]
+    files.sort(key=lambda one: (not one.same_tree, -one.parties[-1].began_at, one.path))
+    items = (*_decisions(look), *_rules(look))
+    return Conflicts(tuple(files[:MOST]), len(files), items, look.now)
+
+
+@once_a_minute
+def _find_parties(look: Look) -> tuple[frozenset[str], tuple[tuple[str, list[Party]], ...]]:
     transaction, now = look.transaction, look.now
     values = {"project": look.project_id, "now": now, "since": now - RECENT_MS}
     holds = [_hold(row) for row in transaction.all(_CLAIMS, values)]
@@ -88,18 +106,8 @@ def find(look: Look) -> Conflicts:
                 parties[path][one.worker] = one
         if len(pairs) >= _MOST_PAIRS:
             break
-    by_path = {path: [_party(one, sessions) for one in of_file.values()] for path, of_file in parties.items()}
-    for need in find_wanted(look, MOST):
-        if need.place is not None and need.began_at is not None:
-            same_tree.add(need.place)
-            _add_wish(by_path.setdefault(need.place, []), need, look.now)
-    files = [
-        FileConflict(path, path in same_tree, tuple(sorted(of_file, key=lambda one: one.began_at)))
-        for path, of_file in by_path.items()
-    ]
-    files.sort(key=lambda one: (not one.same_tree, -one.parties[-1].began_at, one.path))
-    items = (*_decisions(look), *_rules(look))
-    return Conflicts(tuple(files[:MOST]), len(files), items, now)
+    of_files = ((path, [_party(one, sessions) for one in of_file.values()]) for path, of_file in parties.items())
+    return frozenset(same_tree), tuple(of_files)
 
 
 def _add_wish(parties: list[Party], need: Need, now: int) -> None:

@@ -75,18 +75,30 @@ Found = TypeVar("Found")
 More = ParamSpec("More")
 
 
-def once(find: Callable[Concatenate[Look, More], Found]) -> Callable[Concatenate[Look, More], Found]:
-    """Return a function of reads that does its work once for the same look and arguments."""
+Find = Callable[Concatenate[Look, More], Found]
 
-    def find_once(look: Look, /, *args: More.args, **kwargs: More.kwargs) -> Found:
+
+def once(find: Find[More, Found]) -> Find[More, Found]:
+    """Return a function of reads that does its work once for the same look and arguments."""
+    return _keeping(find, lambda look: look)
+
+
+def once_a_minute(find: Find[More, Found]) -> Find[More, Found]:
+    """Return a function of reads that does its work once for the same arguments until a commit, or the next minute."""
+    return _keeping(find, lambda look: (*look[1:-2], look.former, look.now // 60_000))
+
+
+def _keeping(find: Find[More, Found], moment_of: Callable[[Look], tuple[object, ...]]) -> Find[More, Found]:
+    def find_again(look: Look, /, *args: More.args, **kwargs: More.kwargs) -> Found:
+        moment = moment_of(look), args
         held = look.transaction.reads.get(find)
-        if held is None or held[0] != (look, args):
-            # the last one alone, since the memo outlives the transaction
-            held = look.transaction.reads[find] = (look, args), find(look, *args, **kwargs)
+        if held is None or held[0] != moment:
+            # the last one alone, since they outlive the transaction
+            held = look.transaction.reads[find] = moment, find(look, *args, **kwargs)
         result: Found = held[1]
         return result
 
-    return find_once
+    return find_again
 
 
 # Of how many rows of the whole store those of one project are picked.

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection
 
 from satchel.base.clock import DAY_MS
-from satchel.base.records import dataclass
+from satchel.base.records import NamedTuple, dataclass
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import citations
 from satchel.keep.corrections.log import CONFIRMED
@@ -106,7 +106,16 @@ _FILES = """
     SELECT file, count(*) FROM context
     WHERE project_id = :project AND file IS NOT NULL AND superseded_by IS NULL GROUP BY file
 """
-_Counts = tuple[list[Row], Counter[str]]
+
+
+class _Counts(NamedTuple):
+    items: list[Row]
+    files: tuple[Facet, ...]
+    tags: tuple[Facet, ...]
+    confirmed: int
+    cited: dict[int, citations.Place]
+
+
 _counts: dict[tuple[str, int], tuple[tuple[int, int], _Counts]] = {}
 
 
@@ -115,7 +124,18 @@ def _count_items(transaction: Transaction, project: Project, work: Workplace, no
     place, moment = (work.engine.location, project.id), (project.seq, now // 60_000)
     if place not in _counts or _counts[place][0] != moment:
         values = {"project": project.id, "now": now}
-        _counts[place] = moment, (transaction.all(_COUNTED, values), Counter(dict(transaction.all(_FILES, values))))
+        tags = (Facet(one.name, one.decisions + one.rules) for one in count_names(transaction, project, "tag").names)
+        ((confirmed,),) = transaction.all(_CONFIRMED_LIVE, values)
+        _counts[place] = (
+            moment,
+            _Counts(
+                transaction.all(_COUNTED, values),
+                _facets(Counter(dict(transaction.all(_FILES, values))))[:_MOST_NAMES],
+                tuple(tags)[:_MOST_NAMES],
+                confirmed,
+                citations.load_newest(transaction, project.id, _MOST_CITED),
+            ),
+        )
     return _counts[place][1]
 
 
@@ -124,11 +144,11 @@ def count(transaction: Transaction, project: Project, work: Workplace, now: int)
     kinds: Counter[str] = Counter(dict.fromkeys((KINDS[kind].name for kind in MEMORY), 0))
     types, states, authors = (Counter[str]() for _ in range(3))
     progress, by_agents = 0, 0
-    rows, files = _count_items(transaction, project, work, now)
+    counted = _count_items(transaction, project, work, now)
     names_of: dict[int, str] = dict(
         transaction.all("SELECT id, name FROM agents WHERE project_id = :project", {"project": project.id})
     )
-    for number, type_, status, agent, items in rows:
+    for number, type_, status, agent, items in counted.items:
         kind, author = KIND_OF[number], names_of.get(agent)
         if kind is Kind.ENTRY and type_ == SCRATCHPAD:
             progress += items
@@ -144,19 +164,16 @@ def count(transaction: Transaction, project: Project, work: Workplace, now: int)
             types[ENTRY_TYPES[type_ - 1]] += items
         authors.update({author: items} if author else {})
         by_agents += items * (not is_persons(author) and kind in _CONFIRMABLE)
-    ((confirmed,),) = transaction.all(_CONFIRMED_LIVE, {"project": project.id})
     ((pinned,),) = transaction.all("SELECT count(*) FROM pins WHERE project_id = :project", {"project": project.id})
-    compared = _compare(work, citations.load_newest(transaction, project.id, _MOST_CITED))
-    states.update({"stale": sum(compared.values()), "unconfirmed": max(0, by_agents - confirmed), "pinned": pinned})
-    names = count_names(transaction, project).names
-    tags = tuple(Facet(one.name, one.decisions + one.rules) for one in names if one.kind == "tag")
+    compared, unconfirmed = _compare(work, counted.cited), max(0, by_agents - counted.confirmed)
+    states.update({"stale": sum(compared.values()), "unconfirmed": unconfirmed, "pinned": pinned})
     return Facets(
         sum(kinds.values()),
         _facets(kinds),
         _facets(types),
         _facets(states),
-        tags[:_MOST_NAMES],
-        _facets(files)[:_MOST_NAMES],
+        counted.tags,
+        counted.files,
         _facets(authors)[:_MOST_NAMES],
         progress,
         len(compared),
@@ -188,7 +205,7 @@ def _compare(work: Workplace, places: dict[int, citations.Place]) -> dict[int, b
 def flags(transaction: Transaction, project_id: int, work: Workplace, refs: Collection[tuple[Kind, int]]) -> Flagged:
     """Return the flags of items that the project has, in their order."""
     values = {"project": project_id}
-    wanted = f"({' OR '.join(f'{{0}} = {kind.number} AND {{1}} = {number}' for kind, number in refs)})"
+    wanted = f"({{0}}, {{1}}) IN (VALUES {', '.join(f'({kind.number}, {number})' for kind, number in refs)})"
     persons = {
         (kind, number)
         for kind in Kind
@@ -202,7 +219,7 @@ def flags(transaction: Transaction, project_id: int, work: Workplace, refs: Coll
         f"""
         SELECT c.item_kind, c.item_id, a.name FROM corrections c LEFT JOIN agents a ON a.id = c.agent_id
         WHERE c.project_id = :project AND c.action = {CONFIRMED} AND c.undone_at IS NULL
-            AND {wanted.format("c.item_kind", "c.item_id")} ORDER BY c.id DESC
+            AND {wanted.format("c.item_kind", "c.item_id")} ORDER BY +c.id DESC
         """,
         values,
     ):

@@ -53,15 +53,9 @@ _DRAFT = STATUSES.index("draft") + 1
 def find(look: Look) -> Needs:
     needs = [
         *states.find_needs(look),
-        *_messages(look),
         *conflicts.find_wanted(look, MOST),
-        *_overtaken(look),
-        *_drafts(look),
-        *_verdicts(look),
-        *_errors(look),
-        *_shared(look),
-        *_hooks(look),
-        *needs_proposals.find(look),
+        *_of_items(look),
+        *needs_proposals.find(look),  # whether a session is over depends on its process
     ]
     needs.sort(key=lambda one: (-PRIORITIES.index(one.severity), one.began_at or look.now, one.kind, one.ref or ""))
     quiet_since = None if needs else last_need.since(look)
@@ -69,17 +63,34 @@ def find(look: Look) -> Needs:
     return Needs(look.person, items, len(needs), quiet_since, look.now, _more(look, needs))
 
 
+@looking.once_a_minute
+def _of_items(look: Look) -> list[Need]:
+    return [
+        *_messages(look),
+        *_overtaken(look),
+        *_drafts(look),
+        *_verdicts(look),
+        *_errors(look),
+        *_shared(look),
+        *_hooks(look),
+    ]
+
+
 def _more(look: Look, needs: list[Need]) -> tuple[str, ...]:
     counts = Counter(one.kind for one in needs)
     limits = dict.fromkeys(("message", "draft", "shared"), LOOKED_AT) | {"waiting": MOST, "refusal": MOST}
+    limited = _limited(look) | {kind for kind, limit in limits.items() if counts[kind] >= limit}
+    return tuple(kind for kind in NEEDS if kind in limited)
+
+
+@looking.once_a_minute
+def _limited(look: Look) -> frozenset[str]:
     columns = ", ".join(
         f"EXISTS (SELECT 1 FROM {source} AND {time} > :after ORDER BY {time} LIMIT 1 OFFSET {LOOKED_AT}) "
         for source, time in _LIMITED.values()
     )
     (row,) = look.rows(f"SELECT {columns}", after=look.now - RECENT_DAYS * DAY_MS)
-    limited = {kind for kind, is_limited in zip(_LIMITED, row, strict=True) if is_limited}
-    limited |= {kind for kind, limit in limits.items() if counts[kind] >= limit}
-    return tuple(kind for kind in NEEDS if kind in limited)
+    return frozenset(kind for kind, is_limited in zip(_LIMITED, row, strict=True) if is_limited)
 
 
 # The sources of kinds of which the newest items are read, needs or not.

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from satchel.base.errors import InvalidInput, NotFound, unknown_name
-from satchel.base.records import NamedTuple
+from satchel.base.records import NamedTuple, replace
 from satchel.base.text import shortened
-from satchel.brief.room.looking import LINE_CHARS, Look, once, value_text
+from satchel.brief.room.looking import LINE_CHARS, Look, once_a_minute, value_text
 from satchel.brief.room.records import CHANGES, Changed, Since
 from satchel.find.kind import KIND_OF, Kind, read_number
 from satchel.keep import events
@@ -64,9 +64,13 @@ _MOST_FILES = 5
 _DEPRECATED, _DRAFT = STATUSES.index("deprecated") + 1, STATUSES.index("draft") + 1
 
 
-@once
 def find(look: Look, seq: int) -> Since:
     """Return the changes that a person has not seen; ``seq`` is the project's change counter."""
+    return replace(_find(look, seq), asked_at=look.now)
+
+
+@once_a_minute
+def _find(look: Look, seq: int) -> Since:
     seen_marks = marks(look)
     items: list[Changed] = []
     totals: list[tuple[str, int]] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput
@@ -11,7 +11,7 @@ from satchel.base.text import shortened
 from satchel.base.vocabulary import PRIORITIES
 from satchel.brief import at_work
 from satchel.brief.room import conflicts
-from satchel.brief.room.looking import LINE_CHARS, OPEN_RUN, Look, newest, once, possible
+from satchel.brief.room.looking import LINE_CHARS, OPEN_RUN, Look, newest, once, once_a_minute, possible
 from satchel.brief.room.records import Need
 from satchel.find.kind import Kind
 from satchel.keep import events
@@ -86,14 +86,13 @@ def find(
 
 
 @once
-def _find_facts(look: Look, sessions: Sequence[SessionRow], own_session: int | None) -> dict[int, Facts]:
+def _find_facts(look: Look, sessions: Sequence[SessionRow], own_session: int | None) -> Mapping[int, Facts]:
     facts: dict[int, Facts] = {}
     for one in sessions:
         number, seen_at = one.state.id, one.state.seen_at
         facts[number] = Facts(seen_at, look.now) if number == own_session else Facts(seen_at, seen_at, _ended_at(one))
-    if sessions:
-        _add_session_facts(look, facts, {one.state.id for one in sessions[:MAX_CHECKED]})
-    return facts
+    checked = tuple(facts.items())[:MAX_CHECKED]
+    return facts | _session_facts(look, checked, tuple(_refused(look))) if checked else facts
 
 
 def _ended_at(session: SessionRow) -> int | None:
@@ -105,7 +104,12 @@ def _ended_at(session: SessionRow) -> int | None:
     return session.state.seen_at if is_gone else None
 
 
-def _add_session_facts(look: Look, facts: dict[int, Facts], numbers: set[int]) -> None:
+@once_a_minute
+def _session_facts(
+    look: Look, checked: Sequence[tuple[int, Facts]], refused: Sequence[tuple[str | None, AgentState]]
+) -> dict[int, Facts]:
+    facts = dict(checked)
+    numbers = facts.keys()
     rows = look.rows(
         f"""
         SELECT s.id, s.uid, s.created_at, COALESCE(s.agent_id, s.unnamed_id),
@@ -117,7 +121,7 @@ def _add_session_facts(look: Look, facts: dict[int, Facts], numbers: set[int]) -
     for number, _, began, _, is_continued in rows:
         facts[number] = facts[number]._replace(began_at=began, is_continued=bool(is_continued))
     pads = _pads(look, numbers)
-    stuck = _stuck_since(look, numbers)
+    stuck = at_work.stuck(look.transaction, look.project_id, list(numbers), look.now)
     blocked = {session for session, last in pads.items() if last.pad.blockers and not last.pad.done}
     settled = settlements(
         look, [last.number for session, last in pads.items() if session in blocked or session in stuck]
@@ -126,21 +130,11 @@ def _add_session_facts(look: Look, facts: dict[int, Facts], numbers: set[int]) -
         if number in pads:
             facts[number] = _stuck(facts[number], pads[number], settled[pads[number].number], since)
     blockers = _blocked(facts, {session: pads[session] for session in blocked}, settled)
-    waits = grouped([*blockers, *_unanswered(look, facts, agents), *_refused(look, sessions)])
+    refusals = ((sessions[uid], state) for uid, state in refused if uid in sessions)
+    waits = grouped([*blockers, *_unanswered(look, facts, agents), *refusals])
     for number, states in waits.items():
         facts[number] = facts[number]._replace(waits=tuple(states), done_at=_done_at(look, number, states))
-
-
-def _stuck_since(look: Look, numbers: set[int]) -> dict[int, int]:
-    # how long ago matters by the day: it is found again after a commit, or a minute
-    place = ("stuck", look.project_id)
-    moment = numbers, look.now // 60_000
-    held = look.transaction.reads.get(place)
-    if held is None or held[0] != moment:
-        stuck = at_work.stuck(look.transaction, look.project_id, list(numbers), look.now)
-        held = look.transaction.reads[place] = moment, stuck
-    since: dict[int, int] = held[1]
-    return since
+    return facts
 
 
 class _Pad(NamedTuple):
@@ -150,7 +144,7 @@ class _Pad(NamedTuple):
     created_at: int
 
 
-def _pads(look: Look, numbers: set[int]) -> dict[int, _Pad]:
+def _pads(look: Look, numbers: Collection[int]) -> dict[int, _Pad]:
     rows = look.rows(
         f"""
         SELECT s.id, c.id, c.task_id, c.content, c.created_at FROM sessions s JOIN context c ON c.id = (
@@ -252,11 +246,10 @@ def _unanswered(look: Look, facts: Mapping[int, Facts], agents: Mapping[int | No
                 yield session, AgentState("waiting", at, reason)
 
 
-def _refused(look: Look, sessions: Mapping[str, int]) -> Iterator[Wait]:
+def _refused(look: Look) -> Iterator[tuple[str | None, AgentState]]:
     for need in conflicts.find_wanted(look, _MOST_CLAIMS):
-        session = sessions.get(need.session or "")
-        if session is not None and need.began_at is not None:
-            yield session, AgentState("waiting", need.began_at, need.text)
+        if need.began_at is not None:
+            yield need.session, AgentState("waiting", need.began_at, need.text)
 
 
 # The activity of a session after a time. A note was written before its session was last seen, and edits and progress
@@ -295,12 +288,11 @@ def find_needs(look: Look) -> list[Need]:
 
     It does until it is continued, answered or dismissed, or its run ends.
     """
-    since = look.now - LISTED_DAYS * DAY_MS
-    return [*_with_session(look, since), *_without_session(look, since)]
+    return [*_with_session(look), *_without_session(look)]
 
 
-def _with_session(look: Look, since: int) -> Iterator[Need]:
-    values: dict[str, object] = {"project": look.project_id, "since": since}
+def _with_session(look: Look) -> Iterator[Need]:
+    values: dict[str, object] = {"project": look.project_id, "since": look.now - LISTED_DAYS * DAY_MS}
     sessions = joining.load(look.transaction, "s.project_id = :project AND s.seen_at > :since", values, MAX_CHECKED)
     state_of = {
         number: state
@@ -335,7 +327,8 @@ def _with_session(look: Look, since: int) -> Iterator[Need]:
         yield Need(kind, _HIGH, text, ref, uid.hex(), agent, state.since_at, actions, run=run, key=key)
 
 
-def _without_session(look: Look, since: int) -> Iterator[Need]:
+@once_a_minute
+def _without_session(look: Look) -> list[Need]:
     rows = look.rows(
         f"""
         SELECT c.id, c.content, c.run_id, c.task_id, c.loop_id, c.agent_id, c.session_id, c.created_at, a.name,
@@ -353,8 +346,9 @@ def _without_session(look: Look, since: int) -> Iterator[Need]:
         ) c LEFT JOIN agents a ON a.id = c.agent_id JOIN runs r ON r.id = c.run_id
         ORDER BY c.created_at DESC, c.id DESC
         """,
-        after=since,
+        after=look.now - LISTED_DAYS * DAY_MS,
     )
+    needs: list[Need] = []
     places: set[tuple[object, ...]] = set()
     last = []
     for number, content, run, task, loop, agent, session, at, *others in rows:
@@ -380,4 +374,5 @@ def _without_session(look: Look, since: int) -> Iterator[Need]:
             Kind.ENTRY.ref(number),
             possible(answer=name, end_run=run, see=True),
         )
-        yield Need(kind, _HIGH, text, ref, None, name, began, actions, run=run)
+        needs.append(Need(kind, _HIGH, text, ref, None, name, began, actions, run=run))
+    return needs

@@ -10,7 +10,7 @@ from satchel.base.clock import DAY_MS
 from satchel.base.records import NamedTuple, replace
 from satchel.base.text import shortened
 from satchel.brief.room import states
-from satchel.brief.room.looking import LINE_CHARS, newest, value_text
+from satchel.brief.room.looking import LINE_CHARS, Look, newest, once_a_minute, value_text
 from satchel.brief.room.records import ClaimBar, Mark, SessionDay, Span, Where
 from satchel.find.kind import Kind
 from satchel.keep import events
@@ -34,10 +34,12 @@ def find(transaction: Transaction, project_id: int, own_session: int | None, now
     ended = (now // QUARTER_MS + 1) * QUARTER_MS
     began = ended - DAY_MS
     team = find_team(transaction, project_id, own_session, now, states.find, is_all=False)
-    return Where(team, _timeline(transaction, project_id, began, now), began, ended)
+    return Where(team, _timeline(Look(transaction, project_id, "", -1, -1, now), began), began, ended)
 
 
-def _timeline(transaction: Transaction, project_id: int, began: int, now: int) -> tuple[SessionDay, ...]:
+@once_a_minute
+def _timeline(look: Look, began: int) -> tuple[SessionDay, ...]:
+    transaction, project_id, now = look.transaction, look.project_id, look.now
     sessions = transaction.all(
         f"""
         SELECT s.id, s.uid, a.name, s.client, s.created_at, s.seen_at

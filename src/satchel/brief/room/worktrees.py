@@ -101,7 +101,7 @@ def find(transaction: Transaction, project_id: int, work: Workplace, now: int) -
         f"""
         SELECT session_id, details, created_at FROM events
         WHERE project_id = :project AND created_at >= :since AND kind = {events.PROGRESS} AND session_id IS NOT NULL
-        ORDER BY created_at DESC LIMIT 1000
+        ORDER BY created_at DESC LIMIT 300
         """,
         {"project": project_id, "since": now - DAY_MS},
     )
@@ -146,8 +146,10 @@ def _worktree(
 def _edited(transaction: Transaction, project_id: int, tree: str, after: int) -> tuple[str, ...]:
     rows = transaction.all(
         """
-        SELECT DISTINCT f.path FROM file_changes c JOIN files f ON f.id = c.file_id
-        WHERE c.project_id = :project AND COALESCE(c.worktree, '') = :tree AND c.created_at > :after ORDER BY f.path
+        SELECT DISTINCT f.path FROM (
+            SELECT * FROM file_changes WHERE project_id = :project AND created_at > :after
+            ORDER BY created_at DESC LIMIT 1000
+        ) c JOIN files f ON f.id = c.file_id WHERE COALESCE(c.worktree, '') = :tree ORDER BY f.path
         """,
         {"project": project_id, "tree": tree, "after": after},
     )

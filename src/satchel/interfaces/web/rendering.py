@@ -33,7 +33,7 @@ SHORT, WHOLE, ROOM = 1_200, 40_000, 70_000
 
 _LIMITS = {
     "MOST_SESSIONS": 12,
-    "MOST_FOLDED": 12,
+    "MOST_FOLDED": 8,
     "MOST_CONFLICTS": 6,
     "LINE": 120,
 }

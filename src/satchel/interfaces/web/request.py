@@ -132,7 +132,7 @@ class Page:
         title: the title.
         template: the name of its template.
         context: the variables of the template.
-        data: the JSON of the page, at its address with ``.json``.
+        data: the JSON of the page, at its address with ``.json``, or a function that returns it.
         project: the project, if any.
         place: the path of its entry in the navigation.
     """

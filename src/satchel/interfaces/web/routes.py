@@ -194,7 +194,8 @@ def _show(
         with _page_request(projects, request, visitor, values).of_one_moment() as page_request:
             page = view(page_request)
             if as_json:
-                return JSONResponse(fields_of(page.data), headers=PAGE_HEADERS)
+                data = page.data() if callable(page.data) else page.data
+                return JSONResponse(fields_of(data), headers=PAGE_HEADERS)
             # the stream brings what changes after the state that the page shows
             cursor = None if page_request.selected is None else page_request.satchel.room.reached().cursor
             return _as_html(page_request, page, request, visitor, cursor)

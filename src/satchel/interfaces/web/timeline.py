@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from satchel.base.records import NamedTuple
+from satchel.base.records import NamedTuple, replace
 from satchel.brief.room.records import ClaimBar, Mark, SessionDay, Where
 from satchel.interfaces.web.rendering import clock
 from satchel.interfaces.web.rows import in_order
@@ -14,6 +14,8 @@ from satchel.keep.sessions.team import TeamSession
 _HOUR_MS = 3_600_000
 HOURS, _HOURS = (1, 8, 24), 8
 _MOST_LANES, _MOST_CLAIM_LANES = 12, 8
+# Marks of one kind that would cover each other are one, in per cent of the width.
+_APART = 2
 _TICK_MINUTES = {1: 10, 8: 60, 24: 180}
 
 
@@ -103,10 +105,20 @@ class _Window:
         return Bar(state, x, round(max(self.x(ended) - x, 0.2), 2), began, ended, title)
 
     def points(self, marks: Iterable[Mark]) -> tuple[Point, ...]:
+        first: dict[str, Mark] = {}
+        apart: dict[tuple[str, int], Mark] = {}
+        for one in marks:
+            if one.at < self.began:
+                continue
+            last = first.get(one.kind)
+            if last is None or self.x(one.at) - self.x(last.at) >= _APART:
+                first[one.kind] = apart[one.kind, one.at] = one
+            else:
+                key = last.kind, last.at
+                apart[key] = replace(apart[key], count=apart[key].count + one.count)
         return tuple(
             Point(one.kind, self.x(one.at), one.at, f"{one.count} × {one.text}" if one.count > 1 else one.text, one.ref)
-            for one in marks
-            if one.at >= self.began
+            for one in apart.values()
         )
 
     def claims(self, bars: Iterable[ClaimBar]) -> tuple[Bar, ...]:
@@ -127,15 +139,16 @@ def _lane(window: _Window, day: SessionDay, session: TeamSession, name: str, poi
     until = state.since_at if state.name in ("stuck", "waiting") else window.now
     last = min(until, session.seen_at if session.gone else window.now)
     bars: list[Bar] = []
+    is_silent = False
     for span in day.spans:
         began, ended = max(span.began_at, window.began), min(span.ended_at, last)
         if ended <= began:
             continue
-        if bars and bars[-1].ended_at < began:
-            bars.append(window.bar("silent", bars[-1].ended_at, began, "Silent"))
+        is_silent = is_silent or (bool(bars) and bars[-1].ended_at < began)
         bars.append(window.bar("working", began, ended, "Working"))
-    if bars and bars[-1].ended_at < last:
-        bars.append(window.bar("silent", bars[-1].ended_at, last, "Silent"))
+    if bars and (is_silent or bars[-1].ended_at < last):
+        # one line below the times at work
+        bars.insert(0, window.bar("silent", bars[0].began_at, last, "Silent between its times at work"))
     if until < window.now:
         since = max(state.since_at, window.began)
         bars.append(window.bar(state.name, since, window.now, state.name.capitalize()))

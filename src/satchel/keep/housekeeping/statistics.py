@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from satchel.base.records import dataclass
 from satchel.base.retention import HOUR_MS
 from satchel.base.vocabulary import LAYERS, TAGS
+from satchel.find.documents import until_expiry
 from satchel.find.kind import Kind
 from satchel.keep.expiry import GOES_ON
 from satchel.keep.kinds import KINDS
@@ -96,7 +97,10 @@ def count_up(transaction: Transaction, engine: Engine | None, project: Project, 
         row = transaction.one(sql, values)
         return int(row[0]) if row else 0
 
-    kind_counts = transaction.all(_BY_KIND, values)
+    def held_count(sql: str) -> int:
+        return until_expiry(transaction, project.id, now, sql, lambda: count(sql))
+
+    kind_counts = until_expiry(transaction, project.id, now, _BY_KIND, lambda: transaction.all(_BY_KIND, values))
     of_kind = {kind: sum(row[-1] for row in kind_counts if row[0] == kind.number) for kind in KINDS}
 
     def by_status(kind: Kind) -> tuple[tuple[str, int], ...]:
@@ -105,7 +109,7 @@ def count_up(transaction: Transaction, engine: Engine | None, project: Project, 
     of_type = [(number, n) for one, number, _, n in kind_counts if one == Kind.ENTRY.number]
     entries = _numbered(_ENTRY_TYPES, of_type)
     conversations, turns, tokens_sent, saved = transaction.all(_CONVERSATIONS, values)[0]
-    everything = 0 if engine is None else count("SELECT count(*) FROM documents")
+    everything = 0 if engine is None else held_count("SELECT count(*) FROM documents")
     size = None if engine is None else engine.upkeep.size()
     return Statistics(
         location=None if engine is None else engine.location,
@@ -125,12 +129,12 @@ def count_up(transaction: Transaction, engine: Engine | None, project: Project, 
         claims=count("SELECT count(*) FROM file_claims WHERE project_id = :project AND expires_at > :now"),
         packages=by_status(Kind.PACKAGE),
         error_patterns=of_kind[Kind.ERROR_PATTERN],
-        solutions=count(
+        solutions=held_count(
             "SELECT count(*) FROM error_solutions s JOIN error_patterns p ON p.id = s.pattern_id "
             "WHERE s.project_id = :project AND p.expires_at > :now"
         ),
         strategies=of_kind[Kind.STRATEGY],
-        deliveries=count(
+        deliveries=held_count(
             "SELECT count(*) FROM deliveries d JOIN windows w ON w.id = d.window_id "
             "WHERE w.project_id = :project AND d.kind > 0"
         ),

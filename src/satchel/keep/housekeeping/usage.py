@@ -11,6 +11,7 @@ from satchel.base.clock import DAY_MS
 from satchel.base.records import dataclass, field
 from satchel.base.text import shortened
 from satchel.base.tokens import estimate
+from satchel.find.documents import until_expiry
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import events, kept
 from satchel.keep.corrections.log import CONFIRMED
@@ -101,9 +102,9 @@ _ACTIVITY = f"""
 """
 
 
-def count_names(transaction: Transaction, project: Project) -> NamesInUse:
+def count_names(transaction: Transaction, project: Project, only: str | None = None) -> NamesInUse:
     names: list[NameUse] = []
-    for kind, table, dimension, rules in _KINDS:
+    for kind, table, dimension, rules in (one for one in _KINDS if only in (None, one[0])):
         decisions = (
             "SELECT COALESCE(sum(decisions), 0) FROM decision_counts "
             f"WHERE project_id = :project AND dimension = {dimension} AND name_id = n.id"
@@ -125,10 +126,9 @@ def count_activity(transaction: Transaction, project: Project, now: int) -> Acti
     names: dict[int, str] = dict(
         transaction.all("SELECT id, name FROM agents WHERE project_id = :project", {"project": project.id})
     )
-    days = [
-        AgentDay(day * DAY_MS, names.get(agent), *map(int, counts))
-        for day, agent, *counts in transaction.all(_ACTIVITY, {"project": project.id, "since": since})
-    ]
+    values = {"project": project.id, "since": since}
+    rows = until_expiry(transaction, project.id, now, (_ACTIVITY, since), lambda: transaction.all(_ACTIVITY, values))
+    days = [AgentDay(day * DAY_MS, names.get(agent), *map(int, counts)) for day, agent, *counts in rows]
     return Activity(tuple(sorted(days, key=lambda one: (-one.began_at, one.agent is None, one.agent or ""))))
 
 

@@ -19,7 +19,7 @@ _KINDS = {
     "correction": ("Correction", "Corrections"),
     "action": ("Action", "Actions"),
 }
-_MOST_SHOWN = 6
+_MOST_SHOWN, _MOST_GROUPS = 6, 25
 
 
 class Group(NamedTuple):
@@ -52,6 +52,7 @@ def activity(request: PageRequest) -> Page:
         session = max(own, key=lambda of: of[:2])[2] if own else None
         key = ("" if by_time else change.agent or "", None if session is None else session.task_id)
         groups.setdefault(key, (session, []))[1].append(change)
+    shown = [*groups.items()][:_MOST_GROUPS]
 
     def at(**changes: str) -> str:
         values = {"kind": kind, "agent": agent, "by": request.values.get("by", "")} | changes
@@ -61,7 +62,7 @@ def activity(request: PageRequest) -> Page:
     totals = dict(since.totals)
     context = {
         "since": since,
-        "groups": [_group(name, some, session, by_time=by_time) for (name, _), (session, some) in groups.items()],
+        "groups": [_group(name, some, session, by_time=by_time) for (name, _), (session, some) in shown],
         "kinds": [("All", sum(totals.values()), at(kind=""), not kind)]
         + [(_KINDS[name][1], count, at(kind=name), name == kind) for name, count in since.totals if count],
         "names": {name: word for name, (word, _) in _KINDS.items()},
@@ -70,7 +71,7 @@ def activity(request: PageRequest) -> Page:
         "agent": agent,
         "kind": kind,
         "by_time": by_time,
-        "hidden": sum(totals.values()) - len(since.items),
+        "hidden": sum(totals.values()) - len(since.items) + len(items) - sum(len(some) for _, (_, some) in shown),
         "now": since.asked_at,
     }
     return Page(f"Activity in {request.project.name}", "activity.html", context, since, request.project, "/activity")

@@ -63,8 +63,11 @@ def agents(request: PageRequest) -> Page:
         "weeks": _weeks(activity.days, team.asked_at),
         "now": team.asked_at,
     }
-    data = {**fields_of(where), "days": activity.days}
-    return Page(f"Agents of {request.project.name}", "agents.html", context, data, request.project, "/agents")
+    title = f"Agents of {request.project.name}"
+    # fields of a long timeline take longer to make than the page
+    return Page(
+        title, "agents.html", context, lambda: {**fields_of(where), "days": activity.days}, request.project, "/agents"
+    )
 
 
 def _weeks(days: Iterable[AgentDay], now: int) -> list[AgentWeek]:
