@@ -197,7 +197,7 @@ def test_a_claim_is_released_and_its_holder_told(ann: Browser, satchel: Satchel)
 
 def test_agents_show_what_each_did_in_the_last_days(ann: Browser, satchel: Satchel) -> None:
     for text in ("One", "Two"):
-        satchel.messages.send(text, to="all", agent="counter")
+        satchel.messages.send(text, to="counted", agent="counter")
     satchel.files.record("src/count.py", "created", agent="counter")
     page = ann.get("/p/project/agents").body.decode()
     row = page.partition(">counter</bdi></a>")[2].partition("</tr>")[0]
@@ -233,7 +233,7 @@ def test_changes_are_marked_as_seen_up_to_what_was_shown(ann: Browser, satchel: 
 TAGS = set(
     "html head meta title link script body a header div nav span form input kbd details summary ul ol li button main "
     "h1 h2 section p b bdi time textarea label dl dt dd dialog svg defs pattern path g circle use rect line text code "
-    "table thead tbody tr th td pre".split()
+    "table thead tbody tr th td pre datalist option".split()
 )
 """The elements of pages, whatever they show."""
 
