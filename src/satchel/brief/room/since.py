@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from satchel.base.errors import InvalidInput, NotFound, unknown_name
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
-from satchel.brief.room.looking import LINE_CHARS, Look, value_text
+from satchel.brief.room.looking import LINE_CHARS, Look, once, value_text
 from satchel.brief.room.records import CHANGES, Changed, Since
 from satchel.find.kind import KIND_OF, Kind, read_number
 from satchel.keep import events
@@ -64,6 +64,7 @@ _MOST_FILES = 5
 _DEPRECATED, _DRAFT = STATUSES.index("deprecated") + 1, STATUSES.index("draft") + 1
 
 
+@once
 def find(look: Look, seq: int) -> Since:
     """Return the changes that a person has not seen; ``seq`` is the project's change counter."""
     seen_marks = marks(look)

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from satchel.client import Satchel
-    from satchel.consult.background import BackgroundConsultation
-    from satchel.consult.consultation import Consultation, Panel
+    from satchel.consult.consultation import BackgroundConsultation, Consultation, Panel
     from satchel.consult.records import ConversationHistory
     from satchel.interfaces.mcp.call import Call
     from satchel.interfaces.text.consultations import Conversations, Reset
@@ -27,7 +26,7 @@ _TOLD_EVERY_CHARS = 400
 
 def answer_agent(call: Call[Satchel], /, *, format: str = "text", **request: Any) -> str:  # noqa: A002 -- on the wire
     """Ask another model, and report each step to the caller."""
-    from satchel.consult.background import BackgroundConsultation
+    from satchel.consult.consultation import BackgroundConsultation
     from satchel.interfaces.mcp.call import answer
     from satchel.interfaces.text.consultations import background_fields, background_text, consultation_text
     from satchel.interfaces.text.json import fields_of

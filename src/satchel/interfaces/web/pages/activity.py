@@ -8,9 +8,7 @@ from urllib.parse import urlencode
 
 from satchel.base.records import NamedTuple
 from satchel.brief.room.records import Changed
-from satchel.interfaces.web.pages.overview import new_count
 from satchel.interfaces.web.request import Page, PageRequest, View
-from satchel.interfaces.web.rows import count_needs
 from satchel.keep.sessions.team import TeamSession
 
 _KINDS = {
@@ -75,10 +73,7 @@ def activity(request: PageRequest) -> Page:
         "hidden": sum(totals.values()) - len(since.items),
         "now": since.asked_at,
     }
-    counts = (count_needs(room.needs()), new_count(since))
-    return Page(
-        f"Activity in {request.project.name}", "activity.html", context, since, request.project, "/activity", counts
-    )
+    return Page(f"Activity in {request.project.name}", "activity.html", context, since, request.project, "/activity")
 
 
 def _group(agent: str, items: list[Changed], session: TeamSession | None, *, by_time: bool) -> Group:

@@ -30,12 +30,9 @@ def _store(request: PageRequest, project: Project) -> str:
 def overview(request: PageRequest) -> Page:
     """Return the overview of a project."""
     project, room = request.project, request.satchel.room
-    # read first, so that the event stream reports everything that comes later
-    cursor = room.reached().cursor
     needs, since, where, conflicts = room.needs(), room.since(), room.where(), room.conflicts()
     team = where.team
     urgent, rest, rest_names = rows.need_rows(needs)
-    count = rows.count_needs(needs)
     agent_parts, need_parts = rows.headline(team, [*urgent, *rest], conflicts.files)
     active = [one for one in rows.in_order(team.sessions) if one.state.name != "ended"]
     sent = room.sent(limit=_MOST_SENT)
@@ -60,14 +57,14 @@ def overview(request: PageRequest) -> Page:
     data = {
         "project": project.name,
         "person": request.login.author,
-        "cursor": cursor,
+        "cursor": room.reached().cursor,
         "needs": needs,
         "since": since,
         "where": where,
         "conflicts": conflicts,
         "sent": sent,
     }
-    return Page(project.name, "overview.html", context, data, project, "/", (count, new_count(since)))
+    return Page(project.name, "overview.html", context, data, project, "/")
 
 
 def new_count(since: Since) -> int:
