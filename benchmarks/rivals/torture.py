@@ -338,8 +338,8 @@ def secret(scene: Scene) -> Cell:
 def cloned(scene: Scene) -> Cell:
     """Commit a store into a repository, and start a server in somebody else's clone of it.
 
-    The store lies where the server looks by itself, if that is in the project; then where the clone's ``.mcp.json`` names
-    it, in the environment of the server.
+    The store lies where the server looks by itself, if that is in the project; then where ``.mcp.json`` of the clone
+    names it, in the environment of the server.
     """
     attacker, victim = scene.folder / "attacker", scene.folder / "victim"
     theirs = Home.make(scene.rival, scene.installed, attacker)

@@ -11,6 +11,8 @@ import pytest
 from benchmarks.outcome import __main__ as outcome
 from benchmarks.outcome import preparing, results, working
 
+from satchel import open_satchel
+
 ITEMS = [
     {"id": "old", "rule": "Durations are printed in minutes", "priority": "high", "by": "human:sofia"},
     {"id": "new", "rule": "Durations are printed in hours", "priority": "high", "by": "human:sofia", "replaces": "old"},
@@ -35,7 +37,7 @@ AGENT = """
 import re, subprocess, sys
 work = re.search("Begin with `(.*) start`", sys.argv[1])[1]
 def call(arguments, stdin=""):
-    subprocess.run(f"{work} {arguments}", shell=True, input=given, text=True, check=True)
+    subprocess.run(f"{work} {arguments}", shell=True, input=stdin, text=True, check=True)
 call("start")
 call("edit lib.py", "<<<<\\ndef one():\\n====\\ndef hours():\\n>>>>\\n")
 call("run 'cat NOTES.md; false'")
@@ -64,8 +66,8 @@ def clone(tmp_path: Path) -> Path:
     return clone
 
 
-def plan(clone: Path, condition: str, tasks: tuple[str, ...] = ("task1",)) -> preparing.Plan:
-    return preparing.Plan(clone.parent / "data", tasks, condition, 300, clone, clone.parent / "run")
+def plan(clone: Path, condition: str) -> preparing.Plan:
+    return preparing.Plan(clone.parent / "data", ("task1",), condition, 300, clone, clone.parent / "run")
 
 
 def answer(run: Path, agent: str, name: str, *arguments: str, stdin: str = "") -> str:
@@ -101,8 +103,10 @@ def test_without_a_memory_the_tool_adds_nothing(clone: Path, tmp_path: Path) -> 
     assert not (tmp_path / "run" / "project" / "NOTES.md").exists()
 
 
-def test_with_satchel_agents_get_what_its_hooks_add_and_keep_off_each_others_files(clone: Path, tmp_path: Path) -> None:
-    preparing.prepare(plan(clone, "satchel", preparing.TASKS))
+def test_with_satchel_an_agent_gets_what_its_hooks_add_and_what_they_deny(
+    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    preparing.prepare(plan(clone, "satchel"))
     run = tmp_path / "run"
     try:
         start = answer(run, "writer1", "start")
@@ -110,14 +114,15 @@ def test_with_satchel_agents_get_what_its_hooks_add_and_keep_off_each_others_fil
         assert "unit.sign: h" in start
         assert "Durations are printed in hours" in start
         assert "in minutes" not in start
-        answer(run, "writer2", "start")
-        assert "claimed" in answer(run, "writer2", "tool", "claim_files", '{"paths": ["lib.py"], "reason": "mine"}')
+        assert "claimed" in answer(run, "writer1", "tool", "claim_files", '{"paths": ["lib.py"], "reason": "mine"}')
         change = "<<<<\ndef one():\n====\ndef two():\n>>>>\n"
-        assert "denied" in answer(run, "writer1", "edit", "lib.py", stdin=change)
-        assert answer(run, "writer2", "edit", "lib.py", stdin=change).startswith("lib.py was changed")
+        assert answer(run, "writer1", "edit", "lib.py", stdin=change).startswith("lib.py was changed"), "one session"
+        monkeypatch.setenv("SATCHEL_TRUST", "1")  # the run has a home of its own, whose list of stores has this one
+        with open_satchel(run / "project" / ".satchel" / "satchel.db", cwd=run / "project") as satchel:
+            satchel.files.claim(["test_lib.py"], agent="other")
+        assert "denied" in answer(run, "writer1", "write", "test_lib.py", stdin="")
     finally:
-        for name in ("writer1", "writer2"):
-            working.Session(run, name).stop()
+        working.Session(run, "writer1").stop()
 
 
 def test_a_store_grows_by_items_about_the_repositorys_own_files(clone: Path) -> None:
