@@ -24,7 +24,7 @@ from satchel.keep.listing import hidden_note
 from satchel.keep.paths import check_place, inside, is_folder, meant_note
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import ME, UNKNOWN, find_authors
-from satchel.store.transaction import Row, Transaction, set_of
+from satchel.store.transaction import Row, Transaction, grouped, set_of
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from satchel.keep.common_filters import CommonFilters
 
 JOINT = " | "  # separator of an item's parts in its snippet
-
 _CHARS_IN_HASTE = 2_000  # how much of each text is searched for an excerpt when the time is over
 
 _ONE_TEXT = frozenset({Kind.ENTRY, Kind.MESSAGE})  # kinds whose lines are one text instead of parts
@@ -138,6 +137,7 @@ class Finding(Service):
         loop_id: str | None = None,
         file: str | None = None,
         status: str = "live",
+        among: Sequence[str] | None = None,
         limit: int = DEFAULT_LIMIT,
         offset: int = 0,
         explain: bool = False,
@@ -155,6 +155,7 @@ class Finding(Service):
             kinds, types, author, task_id, loop_id, file: only items of these; rules and decisions are of the files that
                 their paths match.
             status: live, superseded (by another, or retracted), or all; superseded items rank below live ones then.
+            among: only these items, by their short ids; None is all.
             limit: 0 to 500; 0 gives the total alone.
             offset: how many to skip.
             explain: add an explanation of each score.
@@ -201,6 +202,8 @@ class Finding(Service):
             writers = () if author is None else find_authors(transaction, work, project.id, author)
             on_file, values = ("", {}) if file is None else _on_file(transaction, project.id, file)
             where = [on_file]
+            if among is not None:
+                where.append(f"({' OR '.join(_items(grouped(map(read_ref, among)))) or '0 = 1'})")
             by = () if author is None else writers or (UNKNOWN,)
             for column, one_of in (("agent_id", by), ("task_id", (task_id,)), ("loop_id", (loop_id,))):
                 if one_of and one_of[0] is not None:
@@ -263,25 +266,23 @@ class Finding(Service):
             return replace(results_page, notes=(*results_page.notes, *notes))
 
     def rebuild(self, progress: documents.Progress) -> int:
-        """Rebuild the search index while others write.
+        """Rebuild the search index while others write, and return the number of indexed items.
 
         Args:
             progress: called with the number of items done and about how many there are.
-
-        Returns:
-            The number of indexed items.
         """
         loaders = [(kind, partial(kept.load_documents, thing)) for kind, thing in KINDS.items()]
         return documents.rebuild(self._workplace.engine, loaders, progress)
 
 
+def _items(numbers: Mapping[Kind, Sequence[int]]) -> list[str]:
+    return [f"d.kind = {kind.number} AND d.item_id IN {set_of(some)}" for kind, some in numbers.items() if some]
+
+
 def _on_file(transaction: Transaction, project_id: int, file: str) -> tuple[str, dict[str, object]]:
     condition, values = inside(file, "d.file") if is_folder(file) else ("d.file = :file", dict[str, object](file=file))
-    parts = [condition]
-    for kind, numbers in binding.matching_paths(transaction, project_id, file).items():
-        if numbers:
-            parts.append(f"d.kind = {kind.number} AND d.item_id IN {set_of(numbers)}")
-    return f"({' OR '.join(parts)})", values
+    parts = _items(binding.matching_paths(transaction, project_id, file))
+    return f"({' OR '.join([condition, *parts])})", values
 
 
 def _written_with(

@@ -32,6 +32,10 @@ def test_facets_count_what_holds_by_kind_type_state_tag_file_and_author(satchel:
     assert counts(facets.states) == {"live": 3, "draft": 1, "ended": 1, "stale": 1, "unconfirmed": 2, "pinned": 1}
     assert (counts(facets.tags), counts(facets.files)) == ({"web": 2}, {"cart.py": 1})
     assert counts(facets.authors) == {"dev": 2, "ben": 2}
+    for state in ("stale", "draft", "unconfirmed", "pinned"):
+        assert len(satchel.room.selected(state)) == counts(facets.states)[state], state
+    assert satchel.room.selected("stale") == satchel.room.selected("pinned") == (note.ref,)
+    assert len(satchel.room.selected("tag", "WEB")) == counts(facets.tags)["web"]
 
 
 def test_flags_tell_who_confirmed_an_item_and_who_got_it(satchel: Satchel) -> None:

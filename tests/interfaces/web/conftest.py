@@ -15,6 +15,10 @@ from room_world import World
 from satchel import Satchel, open_satchel
 from satchel.base.clock import system_clock
 from satchel.interfaces.web.logins import Logins
+from satchel.keep.sessions.caller import Caller
+
+LONG = "What is asked here takes a whole paragraph, with <b>markup</b> and many words. " * 20
+SESSIONS, MESSAGES, CHANGES, CLAIMS, NAME_CHARS = 50, 300, 60, 5, 80
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +41,32 @@ def logins(tmp_path_factory: pytest.TempPathFactory) -> Logins:
 def room(satchel: Satchel, logins: Logins) -> Iterator[Served]:
     """The server; all tests of a module share it."""
     store: Path = satchel.place.file
+    with served(FixedTokens(store), logins=logins) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory, logins: Logins) -> Iterator[Served]:
+    """The server of a project with more of everything than fits on a page, and agents with the longest names."""
+    folder = tmp_path_factory.mktemp("full").resolve() / "project"
+    (folder / ".git").mkdir(parents=True)
+    relaxed = {"store.durability": "relaxed"}
+    with open_satchel(cwd=folder, environ={}, settings=relaxed) as satchel:
+        for number in range(MESSAGES):
+            satchel.messages.send(f"{number}: {LONG}", to="human", agent=f"agent-{number % 7}")
+        for number in range(CHANGES):
+            satchel.decisions.set(f"key {number}", LONG, agent="first")
+            satchel.decisions.set(f"key {number}", f"{number} {LONG}", agent="second")
+            satchel.constraints.add(f"Rule {number}: {LONG}", agent="first")
+        store = satchel.place.file
+    for number in range(SESSIONS):
+        caller = Caller.of_request("t", f"session-{number}")
+        with open_satchel(store, project="project", caller=caller, environ={}, settings=relaxed) as session:
+            agent = f"worker-{number}-".ljust(NAME_CHARS, "w")
+            paths = [f"src/package_{number}/module_{place}.py" for place in range(CLAIMS)]
+            session.files.claim(paths, agent=agent, reason=LONG[:200])
+            pad = {"done": False, "next_step": LONG[:900], "blockers": [LONG[:900], LONG[:400]], "attempted": ["a try"]}
+            session.entries.write("scratchpad", pad, agent=agent, task_id=f"T{number}")
     with served(FixedTokens(store), logins=logins) as running:
         yield running
 

@@ -95,6 +95,27 @@ def test_a_rule_is_added_and_withdrawn(ann: Browser, satchel: Satchel) -> None:
     assert satchel.constraints.find(query="Friday").total == 0
 
 
+def test_tags_and_scopes_are_completed_and_survive_a_change(ann: Browser, satchel: Satchel) -> None:
+    rule = satchel.constraints.add(
+        "Logs are UTC", tags=["logs"], paths=["src/**"], metadata={"since": 2}, agent="builder"
+    )
+    key = satchel.decisions.set("log.level", "info", tags=["logs", "ops"], scopes=["api"], agent="builder").ref
+    page = ann.get(f"{HERE}/new?kind=decision")
+    assert '<option value="logs">logs, 2 uses</option>' in page.body.decode()
+    assert '<option value="api">api, 1 use</option>' in page.body.decode()
+    path, fields = _form(page, "Decide")
+    names = fields | {"key": "log.file", "value": "app.log", "tags": "logs, files ,", "scopes": "cli"}
+    decision = satchel.decisions.get(_ref(ann.post(path, names))).decision
+    assert (set(decision.tags), decision.scopes) == ({"logs", "files"}, ("cli",))
+    for ref, button, change in ((rule.ref, "Save", {"text": "Logs are in UTC"}), (key, "Decide", {"value": "debug"})):
+        path, fields = _form(ann.get(f"{HERE}/items/{ref}/edit"), button)
+        assert ann.post(path, fields | change).status == 303
+    new = satchel.constraints.find(query="Logs are in UTC").constraints[0]
+    assert (new.tags, new.paths, new.metadata) == (rule.tags, rule.paths, rule.metadata)
+    level = satchel.decisions.get("log.level").decision
+    assert (level.value, set(level.tags), level.scopes) == ("debug", {"logs", "ops"}, ("api",))
+
+
 def test_a_message_goes_to_all_to_an_agent_or_is_kept_in_the_form(ann: Browser, satchel: Satchel) -> None:
     satchel.entries.write("discovery", "here I am", agent="listener")
     page = ann.get(f"{HERE}/new")

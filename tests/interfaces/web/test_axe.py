@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
+from http_serving import Served
 from room_world import World, every_page, fits, looked_at, of_chromium
+from satchel.interfaces.web.logins import Logins
 
 pytestmark = of_chromium
 AXE = Path(__file__).parents[3] / ".referees" / "node_modules" / "axe-core" / "axe.min.js"
@@ -42,6 +44,9 @@ def judged(page: Page, axe: str) -> list[str]:
         page.emulate_media(color_scheme=scheme)
         found += [f"{width} {scheme} {one}" for one in page.evaluate(RUN, only)]
         found += [] if fits(page) else [f"wider than {width}"]
+    for width in (1024, 1920):
+        page.set_viewport_size({"width": width, "height": 900})
+        found += [] if fits(page) else [f"wider than {width}"]
     return found
 
 
@@ -60,6 +65,22 @@ def test_axe_finds_nothing_on_any_page(chromium: Browser, busy: World, axe: str)
         page.keyboard.press("?")
         found["help"] = judged(page, axe)
     assert {path: findings for path, findings in found.items() if findings} == {}
+
+
+def test_axe_finds_nothing_on_pages_that_are_full(chromium: Browser, full: Served, logins: Logins, axe: str) -> None:
+    page, url = chromium.new_page(), f"http://127.0.0.1:{full.port}"
+    page.goto(f"{url}/login?key={logins.new_link('ann', full.port)}")
+    found: list[str] = []
+    for path in ("activity", "memory", "agents", ""):
+        page.goto(f"{url}/p/project/{path}")
+        for width in (360, 1024, 1920):
+            page.set_viewport_size({"width": width, "height": 900})
+            found += [] if fits(page) else [f"{path or 'overview'} is wider than {width}"]
+    expect(page.get_by_text("more agents")).to_be_visible()
+    page.evaluate(axe)
+    found += page.evaluate(RUN, SCHEMES[0][1])
+    page.close()
+    assert found == []
 
 
 def test_axe_finds_nothing_where_another_has_answered_meanwhile(chromium: Browser, busy: World, axe: str) -> None:

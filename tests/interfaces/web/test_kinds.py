@@ -74,6 +74,27 @@ def test_facets_count_and_lead_to_what_they_count(ann: Browser, satchel: Satchel
     assert "facet: counted" not in page_of(ann, "memory?author=facettist&kind=entry").text
 
 
+def test_states_tags_and_use_lead_to_the_items_that_they_count(ann: Browser, satchel: Satchel) -> None:
+    rule = satchel.constraints.add("Facets are links", tags=["facets"], agent="sorter").ref
+    note = satchel.entries.write("discovery", "Facets are counted", agent="sorter").ref
+    draft = satchel.decisions.set("facet.order", "by use", status="draft", tags=["facets"], agent="sorter").ref
+    satchel.corrections.confirm(note, agent="human:ann")
+    satchel.pins.pin(note, agent="human:ann")
+    satchel.brief(agent="reader", query="facets are links")
+
+    def listed(query: str) -> list[str]:
+        results = ann.get(f"{HERE}memory.json?author=sorter&{query}").json()["results"]
+        return sorted(one["id"] for one in results)
+
+    assert listed("") == sorted([rule, note, draft])
+    assert (listed("status=unconfirmed"), listed("status=pinned"), listed("status=draft")) == ([rule], [note], [draft])
+    assert (listed("status=stale"), listed("tag=Facets"), listed("tag=none")) == ([], sorted([rule, draft]), [])
+    assert listed("tag=facets&status=unconfirmed&kind=constraint&q=links") == [rule]
+    assert rule in listed("sort=used")
+    page = page_of(ann, "memory")
+    assert {"/p/project/memory?status=unconfirmed", "/p/project/memory?tag=facets"} <= set(links_of(page))
+
+
 def test_a_row_of_the_memory_confirms_and_undoes(ann: Browser, satchel: Satchel) -> None:
     note = satchel.entries.write("discovery", "Facts may be confirmed in the row", agent="a")
     assert f'action="/p/project/items/{note.ref}/confirm"' in ann.get(f"{HERE}memory?author=a").body.decode()

@@ -234,7 +234,7 @@ def test_changes_are_marked_as_seen_up_to_what_was_shown(ann: Browser, satchel: 
 TAGS = set(
     "html head meta title link script body a header div nav span form input kbd details summary ul ol li button main "
     "h1 h2 section p b bdi time textarea label dl dt dd dialog svg defs pattern path g circle use rect line text code "
-    "table thead tbody tr th td pre".split()
+    "table thead tbody tr th td pre datalist option".split()
 )
 """The elements of pages, whatever they show."""
 

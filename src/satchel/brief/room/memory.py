@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from satchel.base.clock import DAY_MS
 from satchel.base.records import NamedTuple, dataclass
+from satchel.base.text import fold
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import citations
 from satchel.keep.corrections.log import CONFIRMED
@@ -250,6 +251,53 @@ def flags(transaction: Transaction, project_id: int, work: Workplace, refs: Coll
         is_stale = stale.get(number) if kind is Kind.ENTRY else None
         rows.append(Flags(kind.ref(number), by, is_unconfirmed, key in pinned, is_stale, sessions, used_at))
     return Flagged(tuple(rows))
+
+
+MOST_SELECTED = 500
+"""How many items of a state or tag are listed, the newest."""
+
+_MOST_USED = 100
+_DRAFT = KINDS[Kind.DECISION].statuses.index("draft") + 1
+_SELECTED = {
+    "draft": f"""
+        SELECT kind, item_id FROM documents
+        WHERE project_id = :project AND kind = {Kind.DECISION.number} AND status = {_DRAFT} ORDER BY id DESC
+    """,
+    "pinned": "SELECT kind, item_id FROM pins WHERE project_id = :project ORDER BY created_at DESC",
+    "unconfirmed": f"""
+        SELECT d.kind, d.item_id FROM documents d
+        WHERE d.project_id = :project AND d.kind IN ({", ".join(str(kind.number) for kind in _CONFIRMABLE)})
+            AND d.status = 1 AND (d.kind <> {Kind.ENTRY.number} OR d.type <> {SCRATCHPAD})
+            AND (d.agent_id IS NULL OR d.agent_id NOT IN {PERSONS}) AND NOT EXISTS (
+                SELECT 1 FROM corrections c WHERE c.item_kind = d.kind AND c.item_id = d.item_id
+                    AND c.action = {CONFIRMED} AND c.undone_at IS NULL
+            )
+        ORDER BY d.id DESC
+    """,
+    "used": f"""
+        SELECT d.kind, d.item_id FROM (
+            SELECT id, session_id FROM windows WHERE project_id = :project ORDER BY id DESC LIMIT {_WINDOWS}
+        ) w JOIN deliveries d ON d.window_id = w.id WHERE d.kind IN ({", ".join(str(kind.number) for kind in MEMORY)})
+        GROUP BY 1, 2 ORDER BY count(DISTINCT w.session_id) DESC, max(d.created_at) DESC LIMIT {_MOST_USED}
+    """,
+    "tag": f"""
+        SELECT {Kind.DECISION.number}, j.decision_id FROM decision_tags j JOIN tags t ON t.id = j.tag_id
+        WHERE t.project_id = :project AND t.folded = :tag
+        UNION SELECT {Kind.CONSTRAINT.number}, j.constraint_id FROM constraint_tags j JOIN tags t ON t.id = j.tag_id
+        WHERE t.project_id = :project AND t.folded = :tag ORDER BY 2 DESC
+    """,
+}
+SELECTIONS = ("stale", *_SELECTED)
+
+
+def select(transaction: Transaction, project_id: int, work: Workplace, what: str, tag: str = "") -> tuple[str, ...]:
+    """Return the short ids of the items of a state, of a tag, or of those used in most sessions."""
+    if what == "stale":
+        compared = _compare(work, citations.load_newest(transaction, project_id, _MOST_CITED))
+        return tuple(Kind.ENTRY.ref(number) for number, is_stale in compared.items() if is_stale)
+    statement = f"SELECT * FROM ({_SELECTED[what]}) AS selected LIMIT {MOST_SELECTED}"
+    rows = transaction.all(statement, {"project": project_id, "tag": fold(tag)})
+    return tuple(KIND_OF[kind].ref(number) for kind, number in rows)
 
 
 MOST_DAYS = 90

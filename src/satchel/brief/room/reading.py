@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from satchel.base.errors import InvalidInput, NotFound
+from satchel.base.errors import InvalidInput, NotFound, unknown_name
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page, check_whole
 from satchel.base.text import check_name
 from satchel.base.vocabulary import number_of
@@ -143,6 +143,21 @@ class Reading(Service):
         wanted = list(dict.fromkeys(map(read_ref, refs)))
         with projects.reading(self._workplace) as (transaction, project):
             return memory.flags(transaction, project.id, self._workplace, wanted)
+
+    def selected(self, what: str, tag: str = "") -> tuple[str, ...]:
+        """Return the short ids of the newest items of a state or tag, or of the items that most sessions got.
+
+        Args:
+            what: stale, unconfirmed, draft, pinned, used, or tag.
+            tag: the tag, if that is asked for.
+
+        Raises:
+            InvalidInput: what is another word.
+        """
+        if what not in memory.SELECTIONS:
+            raise unknown_name("what", what, memory.SELECTIONS)
+        with projects.reading(self._workplace) as (transaction, project):
+            return memory.select(transaction, project.id, self._workplace, what, tag)
 
     def briefings(self, session: str | None = None, *, limit: int = 20) -> PastBriefings:
         """Return what was added to the context of a session, with the items, the latest first.

@@ -13,8 +13,12 @@ from satchel.base.records import dataclass, replace
 from satchel.client import Satchel
 from satchel.interfaces.web.logins import Login
 from satchel.interfaces.web.projects import Project, Projects
+from satchel.keep.housekeeping.usage import NameUse
 from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction
+
+_COMPLETED = {"tags": "tag", "scopes": "scope", "category": "category"}
+_MOST_COMPLETED = 100
 
 
 class _Snapshot:
@@ -109,6 +113,13 @@ class PageRequest:
     def optional(self, field: str) -> str | None:
         """Return a field of the form, stripped; None where it is empty."""
         return self.values.get(field, "").strip() or None
+
+    def names(self, field: str, before: Sequence[str] = ()) -> Sequence[str]:
+        """Return a field with names separated by commas; a missing or unchanged one is what was there before."""
+        text = self.values.get(field)
+        if text is None or text == ", ".join(before):
+            return before
+        return [name for one in text.split(",") if (name := one.strip())]
 
     def number(self, field: str, default: int | None = None) -> int:
         """Return a field that is a whole number from 0.
@@ -220,7 +231,7 @@ def form_page(
     explained: Sequence[str] = (),
     texts: Sequence[tuple[str, str]] = (),
     labels: Mapping[str, str] = MappingProxyType({}),
-    choices: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    choices: Mapping[str, Sequence[object]] = MappingProxyType({}),
     back: str = "/",
     data: object = None,
 ) -> Page:
@@ -236,10 +247,18 @@ def form_page(
         back: the path of the page for those who cancel.
         data: the JSON; None is the fields.
     """
+    choices = {**_in_use(request, fields), **choices}
     form = {"path": path, "button": button, "fields": fields, "labels": labels, "choices": choices} if path else None
     context = {"form": form, "explained": explained, "texts": texts, "back": back}
     data = {"path": path, "fields": [*fields]} if data is None else data
     return Page(title, "form.html", context, data, request.project, place)
+
+
+def _in_use(request: PageRequest, fields: Mapping[str, object]) -> dict[str, list[NameUse]]:
+    """Return the used names of the fields that have such, the most used first."""
+    kinds = {field: kind for field, kind in _COMPLETED.items() if field in fields}
+    names = request.reader.housekeeping.names_in_use().names if kinds else ()
+    return {field: [one for one in names if one.kind == kind][:_MOST_COMPLETED] for field, kind in kinds.items()}
 
 
 def now(request: PageRequest) -> int:

@@ -37,6 +37,16 @@ _NAMES = {
 _STATE_CLASSES = {"working": "", "stuck": "t-bad", "waiting": "t-wait", "silent": "t-idle"}
 _MOST_SHOWN = 12
 
+CHANGE_NAMES = {
+    "decision": ("Decision", "Decisions"),
+    "rule": ("Rule", "Rules"),
+    "fix": ("Error", "Errors"),
+    "files": ("Files", "Files"),
+    "correction": ("Correction", "Corrections"),
+    "action": ("Action", "Actions"),
+}
+"""The names of one and of several changes of a kind."""
+
 
 class NeedRow(NamedTuple):
     """A need as a row of the page.
@@ -144,6 +154,11 @@ def headline(team: Team, rows: Iterable[NeedRow], blocks: Sequence[FileConflict]
         Part(_counted(meeting, "file on two branches", "files on two branches"), "t-wait", "#conflicts"),
     ]
     return agents, [one for one in others if one.text]
+
+
+def changes_in_words(totals: Iterable[tuple[str, int]]) -> str:
+    """Return the numbers of changes by kind."""
+    return ", ".join(f"{count} {CHANGE_NAMES[kind][count != 1].lower()}" for kind, count in totals if count)
 
 
 def _counted(count: int, one: str, several: str) -> str:

@@ -9,16 +9,9 @@ from urllib.parse import urlencode
 from satchel.base.records import NamedTuple
 from satchel.brief.room.records import Changed
 from satchel.interfaces.web.request import Page, PageRequest, View
+from satchel.interfaces.web.rows import CHANGE_NAMES
 from satchel.keep.sessions.team import TeamSession
 
-_KINDS = {
-    "decision": ("Decision", "Decisions"),
-    "rule": ("Rule", "Rules"),
-    "fix": ("Error", "Errors"),
-    "files": ("Files", "Files"),
-    "correction": ("Correction", "Corrections"),
-    "action": ("Action", "Actions"),
-}
 _MOST_SHOWN, _MOST_GROUPS = 6, 25
 
 
@@ -64,8 +57,8 @@ def activity(request: PageRequest) -> Page:
         "since": since,
         "groups": [_group(name, some, session, by_time=by_time) for (name, _), (session, some) in shown],
         "kinds": [("All", sum(totals.values()), at(kind=""), not kind)]
-        + [(_KINDS[name][1], count, at(kind=name), name == kind) for name, count in since.totals if count],
-        "names": {name: word for name, (word, _) in _KINDS.items()},
+        + [(CHANGE_NAMES[name][1], count, at(kind=name), name == kind) for name, count in since.totals if count],
+        "names": {name: word for name, (word, _) in CHANGE_NAMES.items()},
         "sentence": _sentence(since.items, sum(totals.values()), has_looked=since.looked_at is not None),
         "agents": sorted({one.agent or "" for one in since.items} - {""}),
         "agent": agent,

@@ -216,7 +216,9 @@ def correct(request: PageRequest) -> ActionResult:
                 category=request.values.get("category", record.category),
                 priority=request.values.get("priority", record.priority),
                 layer=record.layer,
-                tags=record.tags,
+                tags=request.names("tags", record.tags),
+                paths=record.paths,
+                metadata=record.metadata,
                 supersedes=old,
             )
         else:
@@ -297,10 +299,12 @@ def _allowed(request: PageRequest, one: Item) -> frozenset[str]:
 def _editable(record: object) -> dict[str, object] | None:
     """Return the fields of the form that changes an item; None where no form does."""
     if isinstance(record, Decision):
-        fields = {name: getattr(record, name) for name in ("key", "value", "rationale", "status")}
-        return {**fields, "revision": record.revision}
+        fields = {name: getattr(record, name) for name in ("key", "value", "rationale")}
+        names = {name: ", ".join(getattr(record, name)) for name in ("tags", "scopes")}
+        return {**fields, **names, "status": record.status, "revision": record.revision}
     if isinstance(record, Constraint):
-        return {"text": record.text, "category": record.category, "priority": record.priority}
+        fields = {"text": record.text, "category": record.category, "tags": ", ".join(record.tags)}
+        return {**fields, "priority": record.priority}
     if isinstance(record, Entry) and record.type not in STRUCTURED_TYPES:
         return {"text": record.content}
     return None

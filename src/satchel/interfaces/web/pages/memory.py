@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from satchel.base.errors import InvalidInput
-from satchel.base.records import NamedTuple
+from satchel.base.records import NamedTuple, replace
 from satchel.base.text import shortened
 from satchel.brief.room.memory import Flags
 from satchel.find.snippets import Snippet
@@ -37,9 +37,18 @@ NAMES = {
 """The names of one and of several items of a kind."""
 
 KEPT = ("constraint", "decision", "error_pattern", "entry", "package", "strategy")
-_STATES = (("", "Current", "live"), ("superseded", "Replaced or retracted", "ended"), ("all", "All", ""))
+_STATES = (
+    ("", "Current", "live"),
+    ("stale", "May be stale", "stale"),
+    ("unconfirmed", "Unconfirmed", "unconfirmed"),
+    ("draft", "Draft", "draft"),
+    ("pinned", "Pinned", "pinned"),
+    ("superseded", "Replaced or retracted", "ended"),
+    ("all", "All", ""),
+)
+_FLAGS = ("stale", "unconfirmed", "draft", "pinned")
 _MOST_LINKS = 8
-_FILTERS = ("q", "kind", "status", "author", "file", "run", "task", "loop", "progress")
+_FILTERS = ("q", "kind", "status", "tag", "sort", "author", "file", "run", "task", "loop", "progress")
 _PROGRESS = "scratchpad"
 _TITLE_CHARS, _READ_AT_ONCE = 160, 100
 _SENTENCE = re.compile(r".+?(?:[.!?](?=\s)|\n|$)", re.DOTALL)
@@ -82,9 +91,12 @@ def memory(request: PageRequest) -> Page:
     values = {name: text for name in _FILTERS if (text := request.values.get(name, "").strip())}
     first, query = offset(request), values.get("q")
     kinds = [values["kind"]] if "kind" in values else [*KEPT, *(("message",) if query else ())]
+    state, by_use = values.get("status", "live"), values.get("sort") == "used"
+    among, used = _among(request, state, values.get("tag"), by_use=by_use)
     chosen: dict[str, Any] = {
         "kinds": kinds,
-        "status": values.get("status", "live"),
+        "status": "live" if state in _FLAGS else state,
+        "among": among,
         "author": values.get("author"),
         "file": values.get("file"),
         "run_id": values.get("run"),
@@ -93,7 +105,11 @@ def memory(request: PageRequest) -> Page:
     }
     # progress notes are shown if they are searched for, or asked for by what they have
     hides = not {"q", "run", "task", "loop", "progress"} & values.keys()
-    results = _search(request, query, {**chosen, "limit": _READ_AT_ONCE if hides else MAX_ITEMS, "offset": first})
+    reach = {"limit": _READ_AT_ONCE if hides or by_use else MAX_ITEMS, "offset": 0 if by_use else first}
+    results = _search(request, query, chosen | reach)
+    if by_use:
+        ordered = sorted(results.results, key=lambda one: used.index(one.ref))[first:]
+        results = replace(results, results=tuple(ordered), offset=first)
     shown = [(number, one) for number, one in enumerate(results.results, 1) if not hides or one.type != _PROGRESS]
     shown = shown[:MAX_ITEMS]
     last = first + (shown[-1][0] if len(shown) == MAX_ITEMS else len(results.results))
@@ -116,7 +132,18 @@ def memory(request: PageRequest) -> Page:
             "Kind",
             links("kind", [("", "All", facets.total), *((kind, NAMES[kind][1], kinds_of.get(kind)) for kind in KEPT)]),
         ),
-        ("State", links("status", [(state, word, states.get(name)) for state, word, name in _STATES])),
+        (
+            "State",
+            links(
+                "status",
+                [
+                    (state, word, states.get(name))
+                    for state, word, name in _STATES
+                    if state not in _FLAGS or states.get(name) or state == own["status"]
+                ],
+            ),
+        ),
+        ("Tag", links("tag", [(one.name, one.name, one.count) for one in facets.tags[:_MOST_LINKS]])),
         ("File", links("file", [(one.name, one.name, one.count) for one in facets.files[:_MOST_LINKS]])),
         ("Author", links("author", [(one.name, one.name, one.count) for one in facets.authors[:_MOST_LINKS]])),
         *((name.capitalize(), links(name, [])) for name in ("run", "task", "loop") if own[name]),
@@ -134,11 +161,22 @@ def memory(request: PageRequest) -> Page:
         "query": query or "",
         "older": at(offset=last) if last < results.total else None,
         "newer": at() if first else None,
-        "anywhere": at(kind="", author="", file="", status="all"),
+        "anywhere": at(kind="", author="", file="", tag="", sort="", status="all"),
+        "by_use": by_use,
         "now": now(request),
     }
     data = {"facets": facets, **fields_of(results, "results")}
     return Page(f"Memory of {request.project.name}", "memory.html", context, data, request.project, "/memory")
+
+
+def _among(request: PageRequest, state: str, tag: str | None, *, by_use: bool) -> tuple[list[str] | None, list[str]]:
+    """Return the items to which a state, tag and order limit the list, None for all, and those most used, in order."""
+    room = request.reader.room
+    used = [*room.selected("used")] if by_use else []
+    sets = [room.selected(state)] if state in _FLAGS else []
+    sets += [room.selected("tag", tag)] if tag else []
+    sets += [tuple(used)] if by_use else []
+    return [*set.intersection(*map(set, sets))] if sets else None, used
 
 
 def title_of(record: Any) -> str:

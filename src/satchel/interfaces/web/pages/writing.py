@@ -32,10 +32,15 @@ def new(request: PageRequest) -> Page:
     forms = {
         "message": ("New message", "/messages", "Send", {"to": EVERYONE, "text": "", "message_type": "info"}),
         "note": ("New note", "/notes", "Save note", {"text": "", "type": "discovery", "task_id": "", "file": ""}),
-        "rule": ("New rule", "/rules", "Add rule", {"text": "", "category": DEFAULT_CATEGORY, "priority": ""}),
-        "decision": ("New decision", "/decisions", "Decide", {"key": "", "value": "", "rationale": "", "status": ""}),
+        "rule": ("New rule", "/rules", "Add rule", dict.fromkeys(("text", "category", "tags", "priority"), "")),
+        "decision": (
+            "New decision",
+            "/decisions",
+            "Decide",
+            dict.fromkeys(("key", "value", "rationale", "tags", "scopes", "status"), ""),
+        ),
     }
-    defaults = {"priority": DEFAULT_PRIORITY, "status": "active", "revision": 0}
+    defaults = {"category": DEFAULT_CATEGORY, "priority": DEFAULT_PRIORITY, "status": "active", "revision": 0}
     kind = request.values.get("kind", "message")
     title, path, button, fields = forms.get(kind, forms["message"])
     fields = {name: value or str(defaults.get(name, "")) for name, value in fields.items()}
@@ -67,6 +72,7 @@ def add_rule(request: PageRequest) -> ActionResult:
         request.values.get("text", ""),
         category=request.optional("category") or DEFAULT_CATEGORY,
         priority=request.values.get("priority") or DEFAULT_PRIORITY,
+        tags=request.names("tags"),
     )
     return ActionResult("rule-added", rule.ref, request.item_page(rule.ref), WITHDRAWN)
 
@@ -90,6 +96,8 @@ def decide(request: PageRequest) -> ActionResult:
             _value(request, before),
             status=request.values.get("status") or "active",
             rationale=request.values.get("rationale", ""),
+            tags=request.names("tags", before.tags if before else ()),
+            scopes=request.names("scopes", before.scopes if before else ()),
             expected_revision=revision,
         ),
     )

@@ -208,6 +208,14 @@
     if (copy) navigator.clipboard.writeText(copy).then(() => { event.target.textContent = "Copied"; });
   });
   document.addEventListener("change", (event) => { if (event.target.matches("select[data-apply]")) event.target.form.requestSubmit(); });
+  // the last of several names is completed
+  document.addEventListener("input", (event) => {
+    const before = event.target.list && /^.*,\s*/.exec(event.target.value);
+    for (const one of event.target.list ? event.target.list.options : []) {
+      one.dataset.name ??= one.value;
+      one.value = (before ? before[0] : "") + one.dataset.name;
+    }
+  });
   document.addEventListener("toggle", (event) => {
     const form = event.target.matches("details.act[open]") && event.target.closest("li").querySelector(".ask textarea");
     if (form) form.focus();
