@@ -126,11 +126,15 @@ class Conversations:
         Secrets are redacted in what is stored of prompt and answer, and a content that holds one is not kept.
         """
         work, plan = self.workplace, result.plan
-        prompt = redact(plan.prompt)
+        # a provider that keeps the thread gets no prompt of ours again
+        is_ours = result.provider_ref is None
+        prompt = redact(plan.prompt if is_ours else "")
+        media = plan.media if is_ours else ()
+        new = {one: content for one, content in plan.new_contents.items() if is_ours or isinstance(content, str)}
         question = redact(plan.question).text
         answer = storable(result.answer)
-        compressed = changes.compress(prompt.text) + b"".join(digest_of(one.data) for one in plan.media)
-        contents = changes.pack_contents(plan.new_contents) if self._max_blob_bytes else []
+        compressed = changes.compress(prompt.text) + b"".join(digest_of(one.data) for one in media)
+        contents = changes.pack_contents(new) if self._max_blob_bytes else []
         before = conversation.state
         held_before = 0 if result.starts_over else before.held_tokens
         after = ConversationState(
