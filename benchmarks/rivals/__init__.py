@@ -1,0 +1,1 @@
+"""Satchel beside other memory servers: how fast each is, and what of its notes outlives a disaster."""
