@@ -179,7 +179,7 @@ def test_a_thread_that_starts_over_has_the_history_and_the_tokens_of_its_own_tur
 def test_secrets_are_stored_in_no_part_of_a_turn(conversations: Conversations, satchel: Satchel) -> None:
     held = conversations.acquire(KEY)
     secret = f"token = {SECRET}\n"
-    said = {"prompt": f"See:\n{secret}", "answer": f"Revoke {SECRET}\x07.", "ref": None}
+    said: dict[str, Any] = {"prompt": f"See:\n{secret}", "answer": f"Revoke {SECRET}\x07.", "ref": None}
     answered = result(known("s.py", secret), contents=(secret,), **said)
     notes = conversations.commit(held, answered).notes
     assert SECRET not in repr(conversations.history(KEY))
