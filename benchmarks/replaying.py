@@ -157,7 +157,7 @@ def replay(trees: list[Tree], counter: TokenCounter, window: Window, *, with_dif
                 counts[content.digest] = counter.count(content.text)
         moved = sum(plan.files[path].placement is not known.placement for path, known in state.files.items())
         held = state.held_tokens
-        kept |= plan.new_contents
+        kept |= {digest: text for digest, text in plan.new_contents.items() if isinstance(text, str)}
         state = ConversationState(turn, plan.files, held + plan.tokens + ANSWER_TOKENS, plan.has_overflowed, "r")
         again = _planned(state, texts, counter, window, kept.get, turn)
         done = Replay(

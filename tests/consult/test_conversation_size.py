@@ -1,7 +1,8 @@
-"""What a conversation takes in the store, apart from its turns and the contents that diffs are made from."""
+"""What a conversation takes in the store where the provider keeps the thread, apart from the contents for diffs."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 
 import pytest
@@ -31,7 +32,9 @@ def test_a_thousand_files_take_less_than_100_kb(satchel: Satchel, layout: Callab
                 """
                 SELECT sum(pgsize) FROM dbstat WHERE name IN (
                     SELECT name FROM sqlite_schema
-                    WHERE tbl_name IN ('conversations', 'conversation_folders', 'conversation_files')
+                    WHERE tbl_name IN (
+                        'conversations', 'conversation_turns', 'conversation_folders', 'conversation_files'
+                    )
                 )
                 """
             )
@@ -40,7 +43,9 @@ def test_a_thousand_files_take_less_than_100_kb(satchel: Satchel, layout: Callab
 
     take_turn(conversations, key=ConversationKey("gpt", "without files"))
     empty = pages()
-    take_turn(conversations, *(known(path, path, tokens=3_000) for path in paths))
+    take_turn(
+        conversations, *(known(path, path, tokens=3_000) for path in paths), prompt=random.randbytes(99_999).hex()
+    )
     for turn in range(10):
         take_turn(conversations, *(known(path, f"{path}{turn}", tokens=3_100 + turn) for path in paths[turn::10]))
     # every file changed once

@@ -156,7 +156,8 @@ def test_the_history_is_what_was_said(conversations: Conversations, clock: Manua
     take_turn(conversations, prompt="again", answer="Two.", ref="t2", tokens=3, resent_tokens=9)
     first, second = conversations.history(KEY)
     assert (first.n, first.prompt, first.answer, first.provider_ref) == (1, prompt, "One.", None)
-    assert (second.n, second.prompt, second.answer, second.provider_ref) == (2, "again", "Two.", "t2")
+    # the provider has that prompt
+    assert (second.n, second.prompt, second.answer, second.provider_ref) == (2, "", "Two.", "t2")
     assert (second.sent_tokens, second.resent_tokens, second.answer_tokens) == (3, 9, 20)
     assert second.created_at - first.created_at == 5
     assert conversations.list(since=first.created_at).total == 1
@@ -178,9 +179,8 @@ def test_a_thread_that_starts_over_has_the_history_and_the_tokens_of_its_own_tur
 def test_secrets_are_stored_in_no_part_of_a_turn(conversations: Conversations, satchel: Satchel) -> None:
     held = conversations.acquire(KEY)
     secret = f"token = {SECRET}\n"
-    answered = result(
-        known("s.py", secret), contents=(secret,), prompt=f"See:\n{secret}", answer=f"Revoke {SECRET}\x07."
-    )
+    said: dict[str, Any] = {"prompt": f"See:\n{secret}", "answer": f"Revoke {SECRET}\x07.", "ref": None}
+    answered = result(known("s.py", secret), contents=(secret,), **said)
     notes = conversations.commit(held, answered).notes
     assert SECRET not in repr(conversations.history(KEY))
     assert conversations.reader()(digest(secret)) is None
@@ -344,15 +344,12 @@ class TestResetting:
     def test_one_that_is_not_there_is_said_with_the_nearest(self, conversations: Conversations) -> None:
         with pytest.raises(NotFound, match="list_conversations"):
             conversations.reset(KEY)
-        take_turn(conversations)
-        with pytest.raises(NotFound, match="Did you mean 'review'"):
-            conversations.reset(ConversationKey("gpt", "revew"))
 
     def test_vector_stores_stay_recorded(self, conversations: Conversations, satchel: Satchel) -> None:
-        stores = VectorStores(satchel.workplace)
         take_turn(conversations)
         held = conversations.acquire(KEY)
-        store = stores.announce("openai", held.id)
+        stores = VectorStores(satchel.workplace, held.id)
+        store = stores.announce("openai")
         conversations.release(held)
         conversations.reset(KEY)
         (left,) = stores.recorded()

@@ -23,13 +23,13 @@ from satchel.consult.media import Damaged, Extent, measure, media_tokens
 from satchel.consult.records import Media
 
 
-def png(width: int = 30, height: int = 20, *, told: tuple[int, int] | None = None) -> bytes:
-    """A black image; where another size is told, with that in its header."""
+def png(width: int = 30, height: int = 20, *, header_size: tuple[int, int] | None = None) -> bytes:
+    """A black image; another size may be written into its header."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    header = struct.pack(">IIBBBBB", *(told or (width, height)), 8, 2, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", *(header_size or (width, height)), 8, 2, 0, 0, 0)
     rows = zlib.compress((b"\0" + bytes(3 * width)) * height)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
@@ -68,10 +68,10 @@ def test_the_extent_stands_in_the_header(data: bytes, extent: Extent) -> None:
     ("data", "problem"),
     [
         (b"# A text", "begins as no image or PDF"),
-        (png(told=(3, 2)), "names 3 x 2 pixels, and it holds others"),
-        (png(told=(4_000, 4_000)), "names 4,000 x 4,000 pixels"),
-        (png(told=(100_000, 1)), "100,000 x 1 pixels"),
-        (png(told=(0, 5)), "0 x 5 pixels"),
+        (png(header_size=(3, 2)), "names 3 x 2 pixels, and it holds others"),
+        (png(header_size=(4_000, 4_000)), "names 4,000 x 4,000 pixels"),
+        (png(header_size=(100_000, 1)), "100,000 x 1 pixels"),
+        (png(header_size=(0, 5)), "0 x 5 pixels"),
         (png()[:20], "header is damaged"),
         (png().replace(b"\x1e", b"\x1f", 1), "header is damaged"),
         (JPEG[:9], "header is damaged"),
@@ -167,7 +167,7 @@ def test_an_image_and_a_pdf_are_sent_once_before_the_text(seeing: Consulted) -> 
     assert second.sent_tokens < 300 < second.saved_tokens
     *before, (now,) = parts_of(seeing)
     assert "attached" not in str(now)
-    # OpenAI keeps the thread; for others we do, with what was shown in it
+    # OpenAI keeps the thread; for others we send it again, images included
     assert [[data_of(part) for part in one[:-1]] for one in before] == [[pdf(1), png()]] * (len(before))
     assert len(before) == (not seeing.model.startswith("openai"))
 
@@ -207,7 +207,7 @@ def test_a_model_that_is_sent_none_refuses_and_nothing_is_sent(seeing: Consulted
 @to("anthropic")
 def test_what_is_no_image_or_pdf_is_held_back_with_the_reason(seeing: Consulted) -> None:
     seeing.write("a.pdf", "A text")
-    seeing.write("b.png", png(told=(3, 2)))
+    seeing.write("b.png", png(header_size=(3, 2)))
     with seeing.write("c.png", png()).open("r+b") as file:
         file.truncate(50_000_000)
     seeing.write("folder/d.png", png())

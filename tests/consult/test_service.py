@@ -205,7 +205,8 @@ class TestTurns:
         consulted.write("a.py", f'TOKEN = "{token}"\n')
         done = consulted.ask(context=["a.py"], force=True)
         assert token in consulted.prompts()[0]
-        assert [note for note in done.notes if "redacted" in note]
+        # of a thread that the provider keeps, nothing of the prompt is stored
+        assert any("redacted" in note for note in done.notes) == (consulted.model == "compatible:tiny")
         with consulted.satchel.workplace.engine.read() as transaction:
             assert transaction.all("SELECT 1 FROM blobs") == []
         (turn,) = consulted.satchel.consulting.conversations.history(

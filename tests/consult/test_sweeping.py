@@ -61,7 +61,7 @@ def provider() -> Provider:
 
 def test_a_store_is_recorded_before_it_is_made(stores: VectorStores, satchel: Satchel, clock: ManualClock) -> None:
     held = Conversations(satchel.workplace).acquire(KEY)
-    announced = stores.announce("openai", held.id, 10 * MINUTE)
+    announced = VectorStores(satchel.workplace, held.id).announce("openai", 10 * MINUTE)
     assert stores.recorded() == (announced,)
     assert (announced.provider, announced.external_id, announced.conversation_id) == ("openai", None, held.id)
     assert (announced.state, announced.attempts, announced.created_at) == ("announced", 0, clock.now)

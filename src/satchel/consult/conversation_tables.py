@@ -25,12 +25,10 @@ from satchel.keep.housekeeping.checks import Check, Examination
 from satchel.store.engine import Engine
 from satchel.store.transaction import Row, Transaction
 
-_FROM_FILES = """
+_FILES = """
+    SELECT d.path || f.name, f.size, f.mtime_ns, f.digest, f.tokens, f.first_turn, f.overflow
     FROM conversation_folders d JOIN conversation_files f ON f.folder_id = d.id
     WHERE d.conversation_id = :conversation
-"""
-_FILES = f"""
-    SELECT d.path || f.name, f.size, f.mtime_ns, f.digest, f.tokens, f.first_turn, f.overflow {_FROM_FILES}
 """
 
 
@@ -52,13 +50,6 @@ def load_files(transaction: Transaction, conversation_id: int) -> dict[str, Know
     for known in map(known_file, transaction.all(_FILES, {"conversation": conversation_id})):
         files[known.path] = known if known.why is None else known._replace(why=Overflow(known.why))
     return files
-
-
-def count_files(transaction: Transaction, conversation_id: int) -> int:
-    """Return how many files :func:`load_files` would."""
-    row = transaction.one(f"SELECT count(*) {_FROM_FILES}", {"conversation": conversation_id})
-    assert row is not None
-    return int(row[0])
 
 
 def changed_files(before: Mapping[str, KnownFile], after: Mapping[str, KnownFile]) -> list[KnownFile]:
@@ -86,16 +77,13 @@ def write_files(transaction: Transaction, conversation_id: int, changed: Sequenc
         """,
         [
             {
-                "folder": folders[_split(known.path)[0]],
-                "name": _split(known.path)[1],
-                "size": known.size,
-                "mtime_ns": known.mtime_ns,
-                "digest": known.digest,
-                "tokens": known.tokens,
-                "first_turn": known.first_turn,
-                "overflow": None if known.why is None else known.why.value,
+                **{name: value for name, value in known._asdict().items() if name not in {"path", "why"}},
+                "folder": folders[folder],
+                "name": name,
+                "overflow": known.why and known.why.value,
             }
             for known in changed
+            for folder, name in [_split(known.path)]
         ],
     )
 

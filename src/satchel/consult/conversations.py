@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from satchel.base.errors import NotFound, SatchelError, nearest
+from satchel.base.errors import NotFound, SatchelError
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page, check_whole
 from satchel.base.text import check_name
 from satchel.consult import changes, conversation_tables
@@ -126,11 +126,15 @@ class Conversations:
         Secrets are redacted in what is stored of prompt and answer, and a content that holds one is not kept.
         """
         work, plan = self.workplace, result.plan
-        prompt = redact(plan.prompt)
+        # a provider that keeps the thread gets no prompt of ours again
+        is_ours = result.provider_ref is None
+        prompt = redact(plan.prompt if is_ours else "")
+        media = plan.media if is_ours else ()
+        new = {one: content for one, content in plan.new_contents.items() if is_ours or isinstance(content, str)}
         question = redact(plan.question).text
         answer = storable(result.answer)
-        compressed = changes.compress(prompt.text) + b"".join(digest_of(one.data) for one in plan.media)
-        contents = changes.pack_contents(plan.new_contents) if self._max_blob_bytes else []
+        compressed = changes.compress(prompt.text) + b"".join(digest_of(one.data) for one in media)
+        contents = changes.pack_contents(new) if self._max_blob_bytes else []
         before = conversation.state
         held_before = 0 if result.starts_over else before.held_tokens
         after = ConversationState(
@@ -308,12 +312,13 @@ class Conversations:
             statement = f"SELECT id, turns, {conversation_tables.LEASE_COLUMNS} FROM conversations WHERE {_OF_KEY}"
             row = transaction.one(statement, key_values(work, project, key))
             if row is None:
-                raise _unknown(transaction, work, project, key)
+                problem = f"there is no conversation {key.conversation!r} with {key.assistant}"
+                raise NotFound(problem, "list_conversations shows those there are")
             number, turns, *lease = row
             held = conversation_tables.live_lease(lease, work.clock())
             if held is not None:
                 raise conversation_tables.refused_lease(key, held)
-            files = conversation_tables.count_files(transaction, number)
+            files = len(conversation_tables.load_files(transaction, number))
             transaction.run("DELETE FROM conversations WHERE id = :id", {"id": number})
             contents = expiry.remove_contents(transaction, project.id)
         return ForgottenConversation(key, turns, files, contents)
@@ -356,25 +361,6 @@ def _begin(transaction: Transaction, work: Workplace, project: Project, key: Con
             "created_at": now,
             "updated_at": now,
         },
-    )
-
-
-def _unknown(transaction: Transaction, work: Workplace, project: Project, key: ConversationKey) -> NotFound:
-    known = [
-        row[0]
-        for row in transaction.all(
-            f"""
-            SELECT session_id FROM conversations
-            WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND {HAS_TURNS}
-            ORDER BY updated_at DESC, id DESC LIMIT 200
-            """,
-            {**key_values(work, project, key), "now": work.clock()},
-        )
-    ]
-    close = nearest(key.conversation, known)
-    return NotFound(
-        f"there is no conversation {key.conversation!r} with {key.assistant}",
-        f"Did you mean {close!r}?" if close else "list_conversations shows those there are",
     )
 
 

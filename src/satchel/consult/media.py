@@ -13,7 +13,8 @@ from __future__ import annotations
 import re
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from math import ceil
 
 from satchel.base.records import dataclass
@@ -86,7 +87,7 @@ def _png(data: bytes) -> Extent:
         if kind == b"IDAT":
             packed.append(data[at + 8 : at + 8 + size])
         at += 12 + size
-    if width <= _MAX_SIDE and height <= _MAX_SIDE and not is_interlaced:
+    if width <= _MAX_SIDE and height <= _MAX_SIDE and needed <= 4 * _MAX_INFLATED and not is_interlaced:
         there = sum(map(len, _inflate(b"".join(packed), needed + 1)))
         if there != needed or not samples:
             raise Damaged(f"its header names {width:,} x {height:,} pixels, and it holds others; save it again")
@@ -95,7 +96,7 @@ def _png(data: bytes) -> Extent:
 
 def _jpeg(data: bytes) -> Extent:
     at = 2
-    while True:
+    for _ in range(_MAX_SEGMENTS):
         marker = data[at + 1]
         if data[at] != 0xFF:
             raise struct.error
@@ -103,6 +104,7 @@ def _jpeg(data: bytes) -> Extent:
             height, width = struct.unpack_from(">HH", data, at + 5)
             return Extent(width, height)
         at += 1 if marker == 0xFF else 2 + struct.unpack_from(">H", data, at + 2)[0]
+    raise struct.error
 
 
 def _gif(data: bytes) -> Extent:
@@ -121,17 +123,23 @@ def _webp(data: bytes) -> Extent:
 
 
 _PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
-_OBJECTS = re.compile(rb"/ObjStm.{0,500}?stream\r?\n", re.DOTALL)
+_HEAD_BYTES = 500
+_MAX_SEGMENTS = 100_000
 
 
 def _pdf(data: bytes) -> Extent:
     if b"/Encrypt" in data:
         raise Damaged("it is encrypted, which providers do not read; send it without a password")
-    pages, left = len(_PAGE.findall(data)), _MAX_INFLATED
-    for found in _OBJECTS.finditer(data):
-        # pages may stand in compressed objects, which are read whole: a part may end within a name
-        objects = b"".join(_inflate(data[found.end() :], left))
-        pages, left = pages + len(_PAGE.findall(objects)), left - len(objects)
+    pages, left, at = len(_PAGE.findall(data)), _MAX_INFLATED, 0
+    while (at := data.find(b"/ObjStm", at) + 7) > 6:
+        if (begin := data.find(b"stream", at, at + _HEAD_BYTES)) < 0:
+            continue
+        if (at := data.find(b"endstream", begin + 6)) < 0:
+            break
+        # pages may be compressed objects; they are read whole, since a part may end within a name
+        with suppress(zlib.error):
+            objects = b"".join(_inflate(data[begin + 6 : at].lstrip(b"\r\n"), left))
+            pages, left = pages + len(_PAGE.findall(objects)), left - len(objects)
         if left <= 0:
             raise Damaged(f"its objects take more than {_MAX_INFLATED:,} bytes; send a part of it")
     if not pages:
@@ -139,12 +147,11 @@ def _pdf(data: bytes) -> Extent:
     return Extent(pages=pages)
 
 
-def _inflate(data: bytes, most: int) -> list[bytes]:
-    inflating, parts = zlib.decompressobj(), []
+def _inflate(data: bytes, most: int) -> Iterator[bytes]:
+    inflating = zlib.decompressobj()
     while most > 0 and (part := inflating.decompress(data, min(most, _CHUNK))):
-        parts.append(part)
+        yield part
         most, data = most - len(part), inflating.unconsumed_tail
-    return parts
 
 
 _MEASURES: dict[str, Callable[[bytes], Extent]] = {

@@ -288,7 +288,7 @@ def converse(
     for number in range(MAX_ROUNDS + 1):
         may_search = searches is not None and number < MAX_ROUNDS and searches.has_room
         one = _round(ask, wire, patience, send, may_search, _BETWEEN if texts else "")
-        if number == 0 and not ask.media and _is_cut_short(ask.tokens, one.input_tokens):
+        if number == 0 and not _has_media(ask) and _is_cut_short(ask.tokens, one.input_tokens):
             notes.append(
                 f"{name} took {one.input_tokens:,} tokens of about {ask.tokens:,}: it may have cut what was sent; "
                 "give its server a larger context, or configure a smaller window here"
@@ -397,6 +397,11 @@ def _joined(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _has_media(ask: Ask) -> bool:
+    # counted as the most that they can take; what is in a thread of the provider is not known here
+    return bool(ask.media or ask.provider_ref or any(past.media for past in ask.history))
 
 
 def _is_cut_short(sent: int, taken: int | None) -> bool:

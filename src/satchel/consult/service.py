@@ -59,7 +59,7 @@ from satchel.consult.records import (
     raise_if_cancelled,
 )
 from satchel.consult.schemas import find_mismatch, unfenced
-from satchel.consult.vector_stores import StoresOfConversation, VectorStores
+from satchel.consult.vector_stores import VectorStores
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
 
@@ -234,7 +234,7 @@ class Consulting:
                 on_text or noop,
                 tell,
                 is_cancelled,
-                StoresOfConversation(VectorStores(self._workplace), thread.id),
+                VectorStores(self._workplace, thread.id),
                 renew,
                 shows_text,
                 question.settings,

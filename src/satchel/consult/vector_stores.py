@@ -15,7 +15,7 @@ from satchel.base.paging import check_whole
 from satchel.base.records import dataclass, replace
 from satchel.consult.records import IsCancelled, never
 from satchel.keep import names, projects
-from satchel.keep.projects import Service
+from satchel.keep.projects import Service, Workplace
 from satchel.store.transaction import Row
 
 LIFE_MS = 3_600_000
@@ -84,14 +84,18 @@ class Sweeper:
 
 
 class VectorStores(Service):
-    """The vector stores that a project has at providers, or may have."""
+    """The vector stores that a project has at providers, or may have; new ones are those of a conversation."""
 
-    def announce(self, provider: str, conversation_id: int | None = None, life_ms: int = LIFE_MS) -> VectorStore:
+    def __init__(self, workplace: Workplace, conversation_id: int | None = None) -> None:
+        super().__init__(workplace)
+        self._conversation_id = conversation_id
+
+    def announce(self, provider: str, life_ms: int = LIFE_MS) -> VectorStore:
         """Record a store before it is made; this is durable when it returns."""
         provider = names.check_identifier(provider, "provider")
         now = self._workplace.clock()
         name = f"{_NAME}{os.urandom(16).hex()}"
-        return self._record(VectorStore(name, provider, None, conversation_id, _ANNOUNCED, 0, 0, now), life_ms)
+        return self._record(VectorStore(name, provider, None, self._conversation_id, _ANNOUNCED, 0, 0, now), life_ms)
 
     def made(self, store: VectorStore, external_id: str, life_ms: int = LIFE_MS) -> VectorStore:
         """Record the provider's name for a store, once known; again, to say that it is still in use.
@@ -207,20 +211,3 @@ def _store(row: Row) -> VectorStore:
 
 def _uid(store: VectorStore) -> bytes:
     return bytes.fromhex(store.name.removeprefix(_NAME))
-
-
-class StoresOfConversation:
-    """Records hosted stores as those of one conversation."""
-
-    def __init__(self, stores: VectorStores, conversation_id: int) -> None:
-        self._stores = stores
-        self._conversation_id = conversation_id
-
-    def announce(self, provider: str) -> VectorStore:
-        return self._stores.announce(provider, self._conversation_id)
-
-    def made(self, store: VectorStore, external_id: str) -> VectorStore:
-        return self._stores.made(store, external_id)
-
-    def deleted(self, store: VectorStore) -> None:
-        self._stores.deleted(store)
