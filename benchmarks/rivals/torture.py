@@ -67,8 +67,25 @@ def _fill(home: Home, count: int = _FEW) -> range:
     return range(count)
 
 
-def _missing(home: Home, numbers: Iterable[int], prefix: Sequence[str] = ()) -> list[int]:
-    with Client(home, prefix) as client:
+def _fill_for_an_hour(scene: Scene, count: int) -> tuple[Home, range]:
+    """Write half of the notes an hour ago, then a quarter in each of two sessions that follow each other at once."""
+    _require("faketime")
+    home = Home.make(scene.rival, scene.installed, scene.folder / "home", _clock("-1h"))
+    numbers = range(count)
+    for part in (numbers[: count // 2], numbers[count // 2 : count * 3 // 4], numbers[count * 3 // 4 :]):
+        with Client(home) as client:
+            for number in part:
+                client.write(number)
+        home = replace(home, prefix=())
+    return home, numbers
+
+
+def _clock(offset: str) -> Sequence[str]:
+    return ("faketime", "-m", "-f", offset)
+
+
+def _missing(home: Home, numbers: Iterable[int]) -> list[int]:
+    with Client(home) as client:
         return client.missing(numbers)
 
 
@@ -112,9 +129,10 @@ def unplugged(scene: Scene) -> Cell:
     _require("strace")
     home = scene.home()
     trace = scene.folder / "trace"
-    prefix = ["strace", "-f", "-q", "-ttt", "-e", "trace=fsync,fdatasync,msync,sync_file_range", "-o", str(trace)]
+    calls = "trace=fsync,fdatasync,msync,sync_file_range"
+    strace = ("strace", "-f", "--seccomp-bpf", "-q", "-ttt", "-e", calls, "-o", str(trace))
     spans = []
-    with Client(home, prefix) as client:
+    with Client(replace(home, prefix=strace)) as client:
         client.write(0)
         for number in range(1, _FEW + 1):
             start = time.time()
@@ -197,8 +215,7 @@ def _attempt(work: Callable[[], object]) -> RuntimeError | None:
 
 def cleaned(scene: Scene) -> Cell:
     """Run ``git clean -fdx`` in the project, as an agent may that wants a clean build."""
-    home = scene.home()
-    numbers = _fill(home)
+    home, numbers = _fill_for_an_hour(scene, _FEW)
     subprocess.run(["git", "clean", "-fdxq"], cwd=home.project, check=True)
     state = _look(home, numbers)
     return Cell(str(state), state.lost)
@@ -223,30 +240,42 @@ class _State:
 
 def _look(home: Home, numbers: Sequence[int]) -> _State:
     found: list[int] = []
+    errors: list[str] = []
+    texts = []
 
     def search() -> None:
         with Client(home) as client:
-            stderr = client.errors
-            for number in numbers:
-                found.extend({number} - set(client.missing([number])))
-            client.write(5_000)
-            traces.extend(line for line in stderr if "Traceback" in line)
+            try:
+                for number in numbers:
+                    found.extend({number} - set(client.missing([number])))
+            finally:
+                errors.extend(client.errors)
 
-    traces: list[str] = []
-    error = _attempt(search)
-    lost = len(numbers) - len(found)
-    text = f"{len(found)} of {len(numbers)} found"
-    if error is None:
-        return _State(text + (", nothing said" if lost else ""), lost, lost)
-    text += f", then an error ({_short(error)})"
-    if "Traceback" in str(error) or traces:
-        text += " with a traceback"
-    if home.rival.restore and not home.restore():
-        text += f"; `{home.rival.name} {' '.join(home.rival.restore)}` has no backup"
-    elif home.rival.restore:
-        lost = len(_missing(home, numbers))
-        text += f"; after `{home.rival.name} {' '.join(home.rival.restore)}` {len(numbers) - lost} of {len(numbers)}"
-    return _State(text, lost, 0)
+    def write() -> None:
+        with Client(home) as client:
+            client.write(5_000)
+
+    unread = _attempt(search)
+    unwritten = _attempt(write)
+    lost = silent = len(numbers) - len(found)
+    texts.append(f"{len(found)} of {len(numbers)} found")
+    if unread is not None:
+        silent = 0
+        texts.append(f"then an error ({_short(unread)})")
+        if "Traceback" in str(unread) + "".join(errors):
+            texts.append("with a traceback")
+    elif lost:
+        texts.append("nothing said")
+    if unwritten is not None and str(unwritten) != str(unread):
+        texts.append(f"a write is refused ({_short(unwritten)})")
+    if lost and home.rival.restore:
+        command = f"`{home.rival.name} {' '.join(home.rival.restore)}`"
+        if home.restore():
+            lost = len(_missing(home, numbers))
+            texts.append(f"after {command} {len(numbers) - lost} of {len(numbers)}")
+        else:
+            texts.append(f"{command} has no backup")
+    return _State(", ".join(texts), lost, silent)
 
 
 def crowded(scene: Scene) -> Cell:
@@ -263,9 +292,8 @@ def ahead(scene: Scene) -> Cell:
     _require("faketime")
     home = scene.home()
     numbers = _fill(home)
-    prefix = ["faketime", "-f", "+365d", "env", "FAKETIME_DONT_FAKE_MONOTONIC=1"]
     late = range(_FEW, 2 * _FEW)
-    with Client(home, prefix) as client:
+    with Client(replace(home, prefix=_clock("+365d"))) as client:
         missing = len(client.missing(numbers))
         for number in late:
             client.write(number)
@@ -302,8 +330,7 @@ def mixed(scene: Scene) -> Cell:
 
 def damaged(scene: Scene, damage: Callable[[bytearray], None]) -> Cell:
     """Damage the largest file of the store while no server runs."""
-    home = scene.home()
-    numbers = _fill(home, _MANY)
+    home, numbers = _fill_for_an_hour(scene, _MANY)
     file = max(home.files(), key=lambda path: path.stat().st_size)
     data = bytearray(file.read_bytes())
     damage(data)
@@ -338,8 +365,7 @@ def secret(scene: Scene) -> Cell:
 def cloned(scene: Scene) -> Cell:
     """Commit a store into a repository, and start a server in somebody else's clone of it.
 
-    The store lies where the server looks by itself, if that is in the project; then where the clone's ``.mcp.json`` names
-    it, in the environment of the server.
+    It lies where the server looks by itself, if that is in the project; then where the clone's ``.mcp.json`` says.
     """
     attacker, victim = scene.folder / "attacker", scene.folder / "victim"
     theirs = Home.make(scene.rival, scene.installed, attacker)
