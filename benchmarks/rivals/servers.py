@@ -22,6 +22,7 @@ from benchmarks.content import notes
 Json = dict[str, Any]
 
 ANSWER_SECONDS = 120
+_READER_SECONDS = 5
 
 _TEXTS = [note.content for note in notes(500, "rivals")]
 
@@ -220,8 +221,9 @@ class Client:
             start_new_session=True,
         )
         self._lines: queue.Queue[bytes | None] = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._readers = [threading.Thread(target=work, daemon=True) for work in (self._read, self._listen)]
+        for reader in self._readers:
+            reader.start()
         self._last = 0
         hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
         try:
@@ -233,14 +235,15 @@ class Client:
 
     def _read(self) -> None:
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self._lines.put(line)
+        with self.process.stdout as lines:
+            for line in lines:
+                self._lines.put(line)
         self._lines.put(None)
 
     def _listen(self) -> None:
         assert self.process.stderr is not None
-        for line in self.process.stderr:
-            self.errors.append(line.decode(errors="replace"))
+        with self.process.stderr as lines:
+            self.errors.extend(line.decode(errors="replace") for line in lines)
 
     def _send(self, message: Json) -> None:
         assert self.process.stdin is not None
@@ -312,6 +315,11 @@ class Client:
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        for reader in self._readers:
+            reader.join(_READER_SECONDS)
+        assert self.process.stdin is not None
+        with suppress(OSError):
+            self.process.stdin.close()
 
     def __enter__(self) -> Self:
         return self

@@ -15,11 +15,10 @@ from satchel.base.clock import DAY_MS
 from satchel.base.errors import SatchelError
 from satchel.store import backups
 from satchel.store import engine as engines
-from satchel.store.engine import back_up_when_due, automatic_backups
+from satchel.store.engine import automatic_backups, back_up_when_due
 from satchel.store.opening import Access
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.turnstile import only_one
-
 
 RECENT_MS = 600_000
 
