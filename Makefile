@@ -6,12 +6,21 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 TEST_JOBS ?= 2
 # without bytecode every run compiles the tests anew, which takes 8 s of each worker, and every command all that it loads
 unexport PYTHONDONTWRITEBYTECODE
+# what can differ there: a session of each machine, each list with its filters, and what counts, orders or deletes
+tests_of = $(patsubst %,tests/$(1)/test_%.py,$(2))
 ON_POSTGRESQL := $(wildcard tests/*/test_machine.py tests/*/*/test_*machine.py) \
-	$(addprefix tests/keep/,decisions entries files test_following_events.py test_expiry.py test_following.py test_projects.py \
-		test_following_changes.py housekeeping/test_clearing.py messages/test_retention.py) \
-	$(addprefix tests/,brief/briefing brief/learning find/test_documents_rebuild.py find/test_documents.py find/test_search.py)
-OVER_SERVER := $(filter-out %_options.py %_tables.py %_setup.py %_config.py,\
-	$(wildcard tests/interfaces/mcp/test_tools*.py tests/interfaces/cli/test_*.py))
+	$(call tests_of,keep,expiry following following_changes following_events projects) \
+	$(call tests_of,keep/decisions,batches finding history pages) \
+	$(call tests_of,keep/entries,pruning queries queries_state repeats_counted repeats_near searching structured) \
+	$(call tests_of,keep/files,changes_read claims claims_listed committing waiting worktrees) \
+	$(call tests_of,keep/housekeeping,clearing) $(call tests_of,keep/messages,retention) \
+	$(call tests_of,brief/briefing,collecting guarantees loaded_documents round_trips sections service sessions) \
+	$(call tests_of,brief/learning,crossing fixes known_fixes strangers) \
+	$(call tests_of,find,documents documents_rebuild search)
+# what a server answers: each tool with its parameters, and each command once
+OVER_SERVER := $(filter-out %_consult.py,$(wildcard tests/interfaces/mcp/test_tools*.py)) \
+	$(call tests_of,interfaces/cli,commands commands_brief commands_ledger_clear commands_search commands_show \
+		commands_status commands_who lone_surrogates)
 
 .PHONY: help tour test test-slow test-postgresql check installs referees trial bench bench-long bench-rivals dist lock clean
 help:  ## show this list
@@ -57,7 +66,7 @@ installs: $(VENV)/.dev  ## install the wheel with each extra alone, and run what
 
 referees: $(VENV)/.dev .referees/.installed  ## run the tests that need the MCP Inspector and coding clients
 	# not in memory: the sandbox of Codex has a /dev of its own
-	TMPDIR=$${TMPDIR:-/tmp} $(BIN)/python -m pytest -m referee
+	TMPDIR=$${TMPDIR:-/tmp} $(BIN)/python -m pytest -n $(TEST_JOBS) --dist loadfile -m referee
 
 .referees/.installed: referees/package.json referees/package-lock.json $(VENV)/.dev
 	mkdir -p .referees

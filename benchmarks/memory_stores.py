@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,8 @@ _ERROR_SHARE = 0.13
 _DAYS = 30
 
 Item = dict[str, Any]
+Areas = Mapping[str, tuple[str, str]]
+"""What can be said about files: things in each, and cases that it handles, both with commas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +61,19 @@ def load(name: str) -> MemoryStore:
     return MemoryStore(name, [json.loads(line) for line in lines], day["sessions"])
 
 
-def grown(store: MemoryStore, size: int = SIZE) -> MemoryStore:
-    """Return a store with distractors about the same library put in between its items: the same for each call."""
+def grown(store: MemoryStore, size: int = SIZE, areas: Areas | None = None) -> MemoryStore:
+    """Return a store with distractors about its library's files put in between its items: the same for each call."""
     chance = random.Random(store.name)
+    about = _AREAS if areas is None else areas
     rules = RULES - sum("rule" in item for item in store.items)
     decisions = DECISIONS - len({item["decision"] for item in store.items if "decision" in item})
     rest = size - len(store.items) - rules - decisions
     errors = int(rest * _ERROR_SHARE)
     made = [
-        *_several(chance, _rule, rules),
-        *_several(chance, _decision, decisions),
-        *_several(chance, _error, errors),
-        *_several(chance, _note, rest - errors),
+        *_several(chance, _rule, about, rules),
+        *_several(chance, _decision, about, decisions),
+        *_several(chance, _error, about, errors),
+        *_several(chance, _note, about, rest - errors),
     ]
     chance.shuffle(made)
     places = sorted(chance.randrange(len(made) + 1) for _ in store.items)
@@ -90,11 +93,22 @@ def fill(project: Path, store: MemoryStore) -> dict[str, str]:
             path = project / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"{name}\n", encoding="utf-8")
+    return write(project, store)
+
+
+def days_of(store: MemoryStore) -> Iterator[tuple[int, Sequence[Item]]]:
+    """Yield the days on which a store was written, as the time of their begin in milliseconds, with their items."""
     begin = system_clock() - _DAYS * DAY_MS
     a_day = -(-len(store.items) // (_DAYS - 1))
+    for start in range(0, len(store.items), a_day):
+        yield begin + start // a_day * DAY_MS, store.items[start : start + a_day]
+
+
+def write(project: Path, store: MemoryStore) -> dict[str, str]:
+    """Write a store's items into ``.satchel`` of a folder that has one; return labels by short ids."""
     labels: dict[str, str] = {}
     refs: dict[str, str] = {}
-    now = begin
+    now = system_clock()
 
     def clock() -> int:
         return now
@@ -109,16 +123,15 @@ def fill(project: Path, store: MemoryStore) -> dict[str, str]:
     with open_satchel(project / ".satchel" / "satchel.db", cwd=project, clock=clock, caller=at_terminal) as satchel:
         with sqlite_of(satchel).exclusive() as connection:
             connection.pragma("synchronous", "OFF")
-        for start in range(0, len(store.items), a_day):
-            items = store.items[start : start + a_day]
-            now = begin + start // a_day * DAY_MS
+        for day, items in days_of(store):
+            now = day
             for author in sorted({item["by"] for item in items if "note" in item}):
                 notes = [item for item in items if "note" in item and item["by"] == author]
                 made = [NewEntry("discovery", item["note"], file=item.get("file")) for item in notes]
                 for item, entry in zip(notes, satchel.entries.write_many(made, agent=author), strict=True):
                     remember(item, entry.ref)
             for item in items:
-                now += DAY_MS // (2 * a_day)
+                now += DAY_MS // (2 * len(items))
                 if "note" not in item:
                     remember(item, _write(satchel, item, refs))
     return labels
@@ -147,10 +160,10 @@ def _paths(item: Item) -> dict[str, Any]:
     return {"paths": item["paths"]} if "paths" in item else {}
 
 
-def _several(chance: random.Random, make: Any, number: int) -> list[Item]:
+def _several(chance: random.Random, make: Any, areas: Areas, number: int) -> list[Item]:
     made: dict[str, Item] = {}
     while len(made) < number:
-        item: Item = make(chance)
+        item: Item = make(chance, areas)
         made.setdefault(item.get("decision") or item.get("rule") or item.get("message") or item["note"], item)
     return list(made.values())
 
@@ -158,7 +171,7 @@ def _several(chance: random.Random, make: Any, number: int) -> list[Item]:
 _AUTHORS = ("claude-3f2b", "codex-91ae", "gemini-44e8")
 _PERSONS = ("human:sofia", "human:devin")
 
-_AREAS: Mapping[str, tuple[str, str]] = {
+_AREAS: Areas = {
     "httpx/_client.py": (
         "Client.send, _transport_for_url, the mounts, base_url, the event hooks, the redirect history, "
         "_merge_cookies, trust_env, Client.stream, BoundAsyncStream, cookie persistence, _redirect_headers",
@@ -274,8 +287,8 @@ _COMMIT_FORMS = (
 _ERROR_FORMS = (
     ("AssertionError", "test of {a} with {e}: {n} != {m}", "the fixture had state of {b}; build a new one"),
     ("TypeError", "{a}: expected str, got bytes ({e}), line {n}", "decode before {b}"),
-    ("httpx.ReadTimeout", "{a} after {n} ms with {e}", "the stub slept; patch {b}"),
-    ("httpx.ConnectError", "[Errno {n}] in {a}, {e}", "start the server of {b} first"),
+    ("ReadTimeout", "{a} after {n} ms with {e}", "the stub slept; patch {b}"),
+    ("ConnectError", "[Errno {n}] in {a}, {e}", "start the server of {b} first"),
     ("KeyError", "'{a}' at {e}, line {n}", "it is set by {b} since the merge; use get"),
     ("mypy error", "{f}:{n}: error: Incompatible types in assignment near {a}", "annotate {b}, not the caller"),
     ("ValueError", "{a}: {e} is not allowed here ({n})", "normalise in {b}"),
@@ -304,9 +317,9 @@ _VALUE_FORMS = (
 )
 
 
-def _filling(chance: random.Random) -> tuple[str, dict[str, Any]]:
-    file = chance.choice(list(_AREAS))
-    things, cases = ([one.strip() for one in part.split(", ")] for part in _AREAS[file])
+def _filling(chance: random.Random, areas: Areas) -> tuple[str, dict[str, Any]]:
+    file = chance.choice(list(areas))
+    things, cases = ([one.strip() for one in part.split(", ")] for part in areas[file])
     first, second = chance.sample(things, 2)
     return file, {
         "a": first,
@@ -320,8 +333,8 @@ def _filling(chance: random.Random) -> tuple[str, dict[str, Any]]:
     }
 
 
-def _note(chance: random.Random) -> Item:
-    file, words = _filling(chance)
+def _note(chance: random.Random, areas: Areas) -> Item:
+    file, words = _filling(chance, areas)
     if chance.random() < 0.3:
         number = f"{chance.randrange(16**7):07x}"
         text = f"commit {number}: {chance.choice(_COMMIT_FORMS).format(**words)}"
@@ -330,21 +343,21 @@ def _note(chance: random.Random) -> Item:
     return item | ({"file": file} if chance.random() < 0.7 else {})
 
 
-def _error(chance: random.Random) -> Item:
-    file, words = _filling(chance)
+def _error(chance: random.Random, areas: Areas) -> Item:
+    file, words = _filling(chance, areas)
     kind, message, fix = (part.format(**words) for part in chance.choice(_ERROR_FORMS))
     return {"error": kind, "message": message, "fix": fix, "by": chance.choice(_AUTHORS), "file": file}
 
 
-def _rule(chance: random.Random) -> Item:
-    file, words = _filling(chance)
+def _rule(chance: random.Random, areas: Areas) -> Item:
+    file, words = _filling(chance, areas)
     priority = chance.choices(("low", "medium", "high"), (3, 5, 2))[0]
     item = {"rule": chance.choice(_RULE_FORMS).format(**words), "by": chance.choice(_PERSONS), "priority": priority}
     return item | ({"paths": [file]} if chance.random() < 0.6 else {})
 
 
-def _decision(chance: random.Random) -> Item:
-    file, words = _filling(chance)
+def _decision(chance: random.Random, areas: Areas) -> Item:
+    file, words = _filling(chance, areas)
     thing = words["a"].removeprefix("the ").replace(" ", "_").replace("--", "").strip("_").lower()
     key = f"{Path(file).stem.strip('_').lstrip('.')}.{thing.rpartition('.')[2]}.{chance.choice(_ASPECTS)}"
     item = {"decision": key, "value": chance.choice(_VALUE_FORMS).format(**words), "by": chance.choice(_PERSONS)}

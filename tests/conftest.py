@@ -92,6 +92,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         import on_postgresql  # psycopg takes 0.1 s to load
 
         _leave_out(items, on_postgresql.left_out)
+    if hypothesis.settings.get_current_profile_name() == examples.EVERY:
+        done = [item for item in items if _has_few_examples(item)]
+        config.hook.pytest_deselected(items=done)
+        items[:] = [item for item in items if item not in done]
+
+
+def _has_few_examples(item: pytest.Item) -> bool:
+    """Whether the fast tests try all examples of a property or state machine."""
+    test = getattr(item, "obj", None)
+    chosen = getattr(test, "_hypothesis_internal_use_settings", None) or getattr(item.parent.obj, "settings", None)
+    is_fast = item.get_closest_marker("slow") is None
+    return is_fast and isinstance(chosen, hypothesis.settings) and chosen.max_examples <= examples.MOST_OF_FEW
 
 
 def _leave_out(items: list[pytest.Item], why: Callable[[str], str | None]) -> None:

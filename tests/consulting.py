@@ -232,7 +232,7 @@ class Desk:
     def commit(self, plan: TurnPlan, answer_tokens: int = 20) -> TurnPlan:
         """Let the model read a planned turn and answer it."""
         self.reader.hear(plan.prompt, plan.overflow)
-        self.blobs |= plan.new_contents
+        self.blobs |= {digest: text for digest, text in plan.new_contents.items() if isinstance(text, str)}
         self.state = ConversationState(
             turns=self.state.turns + 1,
             files=plan.files,

@@ -142,47 +142,21 @@ def remote_of(satchel: Satchel, role: str = PERSON) -> RemoteSatchel:
 
 _CONSULTS = "a consultation reads files, and uses keys, on the machine of who asks, which keeps the conversation"
 _READS_FILES = "a server sends the text of no file: who reads a package opens its file in its own working tree"
-_SHARES = "shared text lies in the repository beside the store: it is refused over a server"
 _UPKEEP = "upkeep is done on the machine of the store"
 _TOKEN_NAMES = "a program that says nothing of itself acts as the person of its token, and not as nobody"
 
 LEFT_OUT: Mapping[str, str] = {
-    "test_tools_consult.py": _CONSULTS,
     "test_the_default_agent_learns_of_unread_messages[reset_conversation": _CONSULTS,
     "test_the_default_agent_learns_of_unread_messages[list_conversations": _CONSULTS,
     "test_who_acts_learns_of_unread_messages[consult": _CONSULTS,
     "test_the_default_agent_learns_of_unread_messages[consult": _CONSULTS,
     "test_another_agent_is_told_nothing[consult": _CONSULTS,
-    "test_titles_are_a_line_each_and_as_json_no_more[conversations]": _CONSULTS,
-    "test_a_file_is_shown_as_it_is_now": _READS_FILES,
-    "test_what_cannot_be_shown_is_said_and_the_rest_is_shown": _READS_FILES,
-    "test_a_link_that_leads_out_of_the_project_is_neither_saved_nor_shown": _READS_FILES,
     "test_a_package_that_cannot_be_read_keeps_no_other_from_being_read": _READS_FILES,
     "test_a_file_is_read_as_it_is_now": _READS_FILES,
-    "test_commands_consulting.py": _CONSULTS,
-    "test_commands_sharing.py": _SHARES,
-    "test_commands_documents.py": _SHARES,
-    "test_commands_edit.py": _UPKEEP,
-    "test_commands_token.py": _UPKEEP,
-    "test_commands_trust.py": _UPKEEP,
-    "test_commands_database.py": _UPKEEP,
-    "test_database.py": _UPKEEP,
-    "test_commands_export.py": _UPKEEP,
-    "test_commands_import.py": _UPKEEP,
-    "test_commands_destructive.py": _UPKEEP,
-    "test_commands_housekeeping.py": _UPKEEP,
     "test_a_rebuild_": _UPKEEP,
     "test_a_state_that_an_import_replaced": _UPKEEP,
-    "test_a_foreign_file_is_refused_and_left_as_it_is": "a server has no store there to call over",
-    "[unreachable]": "what the server itself cannot reach is a lost answer to its caller, and asked for again",
     "is no item's id": "forget rewrites the whole file of a store: it is refused over a server",
-    "test_a_fault_of_ours": "what a fault of the server was stands in its log, and nowhere else",
-    "test_a_key_press_ends_a_command_with_its_status": "it is pressed where the store is read, which is in the server",
-    "test_commands_gate.py": "most of that is done on the machine of the store; else a token decides",
-    "test_commands_setup.py": "setup writes what clients start, and asks no store",
     "test_the_format_of_what_is_saved_is_chosen[save_package": _TOKEN_NAMES,
-    "test_a_constraint_that_ended_says_so_with_its_reason": _TOKEN_NAMES,
-    "test_a_text_may_come_from_standard_input": _TOKEN_NAMES,
     "test_a_critical_rule_stays_and_the_answer_says_who_was_asked": _TOKEN_NAMES,
     "test_a_run_that_was_started_is_worked_in_by_its_name": _TOKEN_NAMES,
     "[claim_files-arguments10-agent]": _TOKEN_NAMES,

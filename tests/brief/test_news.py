@@ -1,12 +1,15 @@
-"""News at the end of answers: what others did to what the reader was shown or holds, once, and never its own."""
+"""News at the end of answers: what others did to what the reader was shown, holds or read, once, and never its own."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from satchel import Satchel
+from satchel.keep.sessions.caller import Caller
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -61,3 +64,22 @@ def test_a_failed_review_is_told_to_the_author_of_the_change_and_marked_once_tha
     assert "review FAILED of src/a.py (f1) by ann: breaks b" in satchel.brief(agent="ben", task_id="T1").text
     satchel.files.record("src/a.py", "modified", agent="ben")
     assert "(f1, changed since)" in satchel.brief(agent="cat", task_id="T1").text
+
+
+def test_what_others_do_to_a_file_that_was_read_is_told_once(
+    open_in: Callable[..., Satchel], project: Path, clock: ManualClock
+) -> None:
+    caller = Caller.of_hook({}, "claude", "s1", begins=True)
+    reader = open_in(project, environ={"SATCHEL_PERSON": "ann"}, caller=caller)
+    reader.sessions.enter()
+    reader.constraints.add("keys rotate", paths=["src/a.py"], agent="ben")
+    answer = reader.working.after_read(str(project), [("src/a.py", "")])
+    assert "keys rotate" in answer.text
+    reader.working.record(answer)
+    clock.advance(MINUTE)
+    other = open_in(project)
+    other.files.record("src/a.py", "modified", description="typed", agent="ben")
+    other.files.record("src/b.py", "modified", agent="ben")
+    told = reader.notices.line(shown_by=None)
+    assert told == 'notice: src/a.py, which you read, was modified by ben (f1): "typed"'
+    assert reader.notices.line(shown_by=None) is None

@@ -12,7 +12,7 @@ from consult.consulted import Consulted
 from consult.providers.chat_completions import ChatCompletions
 from satchel.base.errors import AssistantFailed, Conflict, InvalidInput, NotFound
 from satchel.base.records import replace
-from satchel.consult import background
+from satchel.consult import consultation
 from satchel.consult.consultation import Consultation, Panel
 from satchel.consult.records import raise_if_cancelled
 
@@ -98,10 +98,10 @@ def test_too_many_at_once_are_refused(consulted: Consulted) -> None:
         raise_if_cancelled(lambda: True)
         raise AssertionError
 
-    for _ in range(background.MAX_RUNNING):
-        background.start("someone", ask)
+    for _ in range(consultation.MAX_RUNNING):
+        consultation.start_background("someone", ask)
     with pytest.raises(Conflict, match="8 consultations are running"):
-        background.start("someone", ask)
+        consultation.start_background("someone", ask)
     over.set()
 
 
@@ -109,3 +109,13 @@ def test_too_many_at_once_are_refused(consulted: Consulted) -> None:
 def test_a_wait_out_of_range_is_refused(consulted: Consulted, wait: float) -> None:
     with pytest.raises(InvalidInput, match="out of range"):
         consulted.satchel.consulting.get("x", wait=wait)
+
+
+def test_finished_answers_of_one_owner_push_out_none_of_another(consulted: Consulted) -> None:
+    done = consulted.ask()
+    first = consultation.start_background("ann", lambda *_: done)
+    others = [consultation.start_background("bob", lambda *_: done) for _ in range(66)]
+    assert consultation.get_background("ann", first.handle).result is done
+    assert consultation.get_background("bob", others[2].handle).result is done
+    with pytest.raises(NotFound):
+        consultation.get_background("bob", others[0].handle)

@@ -39,7 +39,10 @@ def kept(satchel: Satchel, *texts: str) -> list[bool]:
     with satchel.workplace.engine.read() as transaction:
         row = transaction.one("SELECT min(id) FROM projects")
         assert row is not None
-        return [changes.load_content(transaction, row[0], digest(text)) == text for text in texts]
+        return [
+            changes.load_content(transaction, row[0], digest(text)) == text.encode("utf-8", "surrogatepass")
+            for text in texts
+        ]
 
 
 @pytest.fixture

@@ -327,7 +327,7 @@ class AgentsShell(RuleBasedStateMachine):
             assert self.of_person() == self.before
 
 
-TestAnyAttemptOfAnAgent, TestAnyAttemptOfAnAgentAtLength = short_and_long(AgentsShell, examples=60, steps=40)
+TestAnyAttemptOfAnAgent, TestAnyAttemptOfAnAgentAtLength = short_and_long(AgentsShell, examples=30, steps=40)
 
 
 @pytest.mark.parametrize("who", range(2))

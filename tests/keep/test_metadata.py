@@ -76,3 +76,25 @@ def test_lines_of_an_export_and_shared_texts_hold_it(satchel: Satchel) -> None:
         assert items.line_from(text, None)["metadata"] == FIELDS
     take(satchel, [line | {"metadata": {"risk": 9}, "updated_at": "2026-12-31T00:00:00.000Z"} for line in lines[:1]])
     assert satchel.decisions.get("cache").decision.metadata == {"risk": 9}
+
+
+def test_the_end_of_a_rule_or_decision_is_briefed_with_it_and_stays_until_it_is_cleared(satchel: Satchel) -> None:
+    satchel.constraints.add("no floats", metadata={"risk": 1}, until="2027-01-31", paths=["src/*.py"])
+    satchel.decisions.set("cache", "redis", metadata={"risk": 1}, until="the gateway is replaced")
+    changed = satchel.decisions.set("cache", "valkey")
+    text = satchel.briefings.brief(agent="ben").text
+    assert "no floats (until 2027-01-31)" in text
+    assert "cache: valkey (until the gateway is replaced)" in text
+    (bound,) = satchel.constraints.binding("src/a.py").bindings
+    assert bound.text == "no floats (until 2027-01-31)"
+    assert changed.metadata == {"risk": 1, "until": "the gateway is replaced"}
+    assert satchel.decisions.set("cache", until=None).metadata == {"risk": 1}
+    assert satchel.decisions.get("cache").history.items[0].metadata == changed.metadata
+
+
+@pytest.mark.parametrize("until", ["x" * 201, "two\nlines", 3])
+def test_an_end_that_is_no_short_line_is_refused(satchel: Satchel, until: object) -> None:
+    with pytest.raises((InvalidInput, TooLarge), match="until"):
+        satchel.constraints.add("no floats", until=until)  # type: ignore[arg-type]
+    with pytest.raises((InvalidInput, TooLarge), match="until"):
+        satchel.decisions.set("cache", "redis", until=until)  # type: ignore[arg-type]

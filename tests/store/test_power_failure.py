@@ -98,7 +98,7 @@ def test_a_power_failure_while_the_store_is_made_leaves_one_that_can_be_used(
     entries = Entries(_workplace(open_engine(vfs="satchel-power")))
     entries.write("discovery", "first")
     chance = random.Random(0)
-    for cut in range(0, len(disk.log), 3):
+    for cut in range(0, len(disk.log), 5):
         wreck = tmp_path / f"wreck-{cut}"
         wreck.mkdir()
         disk.after_power_failure(cut, chance, wreck)

@@ -1,4 +1,4 @@
-"""News for the receiver of an answer, once: others' changes of items that it was shown and of files that it holds."""
+"""News for the receiver of an answer, once: others' changes of items it was shown, and of files it holds or read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from satchel.store.transaction import Row, Transaction
 # How many pieces of news of each kind one answer brings; the next has the others.
 _MOST = 10
 
-_CHARS = 300
+_CHARS = 1_000
 
 
 class News(NamedTuple):
@@ -64,9 +64,19 @@ _DELIVERED = f"""
 """
 
 _CLAIMED = """
-    SELECT path, created_at FROM file_claims
+    SELECT path, created_at, 1 AS is_held FROM file_claims
     WHERE project_id = :project AND expires_at > :now AND is_key = 0
         AND (session_id = :session OR :session = 0 AND agent_id = :agent)
+"""
+# Files that the agent holds, or of which hooks have shown it something, as it read or edited them.
+_HELD_OR_READ = f"""
+    {_CLAIMED} UNION ALL
+    SELECT f.path, max(d.created_at), 0 FROM windows w JOIN deliveries d ON d.window_id = w.id
+    JOIN files f ON f.id = d.item_id
+    WHERE w.project_id = :project AND w.agent_id = :agent AND w.session_id = :session AND :session <> 0
+        AND d.kind = {deliveries.SPENT_ON_FILE}
+        AND NOT EXISTS (SELECT 1 FROM ({_CLAIMED}) h WHERE h.path = f.path)
+    GROUP BY f.path
 """
 _NEW = """
     NOT EXISTS (SELECT 1 FROM windows w JOIN deliveries d ON d.window_id = w.id
@@ -75,20 +85,21 @@ _NEW = """
 """
 _OTHERS = "c.agent_id IS DISTINCT FROM :agent AND (:session = 0 OR c.session_id IS DISTINCT FROM :session)"
 
-# Others' changes of files that the agent holds, notes on them and claims of them, since it claimed them.
+# Others' changes of such files and notes on them, since it claimed or read them, and claims of those that it holds.
 _ON_FILES = f"""
-    SELECT {Kind.FILE_CHANGE.number}, c.id, c.seq, h.path, c.change, a.name, c.description
-    FROM ({_CLAIMED}) h JOIN files f ON f.project_id = :project AND f.path = h.path
+    SELECT {Kind.FILE_CHANGE.number}, c.id, c.seq, h.path, h.is_held, c.change, a.name, c.description
+    FROM ({_HELD_OR_READ}) h JOIN files f ON f.project_id = :project AND f.path = h.path
     JOIN file_changes c ON c.file_id = f.id AND c.created_at > h.created_at AND c.expires_at > :now
     LEFT JOIN agents a ON a.id = c.agent_id
     WHERE {_OTHERS} AND {_NEW.format(kind=Kind.FILE_CHANGE.number, item="c.id")}
     UNION ALL
-    SELECT {Kind.ENTRY.number}, c.id, c.seq, h.path, c.type, a.name, c.content
-    FROM ({_CLAIMED}) h JOIN context c ON c.project_id = :project AND c.file = h.path AND c.created_at > h.created_at
+    SELECT {Kind.ENTRY.number}, c.id, c.seq, h.path, h.is_held, c.type, a.name, c.content
+    FROM ({_HELD_OR_READ}) h
+    JOIN context c ON c.project_id = :project AND c.file = h.path AND c.created_at > h.created_at
     LEFT JOIN agents a ON a.id = c.agent_id
     WHERE c.superseded_by IS NULL AND {_OTHERS} AND {_NEW.format(kind=Kind.ENTRY.number, item="c.id")}
     UNION ALL
-    SELECT {deliveries.CLAIM}, c.id, c.seq, h.path, 0, a.name, c.reason
+    SELECT {deliveries.CLAIM}, c.id, c.seq, h.path, 1, 0, a.name, c.reason
     FROM ({_CLAIMED}) h JOIN file_claims c ON c.project_id = :project AND c.path = h.path AND c.is_key = 0
         AND c.created_at > h.created_at AND c.expires_at > :now
     LEFT JOIN agents a ON a.id = c.agent_id
@@ -109,8 +120,8 @@ def _changed(row: Row) -> News:
 
 
 def _on_file(row: Row) -> News:
-    kind, number, seq, path, subtype, agent, text = row
-    who, file = _who(agent), f"{name_text(path)}, which you hold,"
+    kind, number, seq, path, is_held, subtype, agent, text = row
+    who, file = _who(agent), f"{name_text(path)}, which you {'hold' if is_held else 'read'},"
     if kind == Kind.ENTRY.number:
         text = f"{Kind.ENTRY.ref(number)} on {file} {who}: {_quoted(entries.labelled(subtype, text))}"
     else:

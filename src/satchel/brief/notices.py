@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 _MAX_CLAIMS = 20
 _MAX_SENDERS = 3
 _MAX_MESSAGES = 100
-_MAX_NOTES, _MAX_NOTED, _NOTE_CHARS = 3, 20, 200
-_MAX_BOUND, _BOUND_CHARS = 10, 200
+_MAX_NOTES, _MAX_NOTED, _NOTE_CHARS = 3, 20, 600
+_MAX_BOUND, _BOUND_CHARS = 10, 1_000
 # How many refusals one notice lists; the next answer has the others.
 _MAX_FREE = 5
 

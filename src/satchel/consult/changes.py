@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from satchel.base.records import dataclass
-from satchel.consult.records import FoundFile, KnownFile, digest_of_text
+from satchel.consult.records import DIGEST_BYTES, FoundFile, KnownFile, digest_of
 from satchel.keep.expiry import remove_contents
 from satchel.redaction import finds_secret
 from satchel.store.transaction import Transaction
@@ -246,30 +246,40 @@ class Packed:
     compressed: bytes
 
 
-def pack_contents(contents: Mapping[bytes, str]) -> list[Packed]:
-    """Compress contents, outside any transaction. One with a secret is left out: it is never stored."""
-    return [Packed(digest, compress(text)) for digest, text in sorted(contents.items()) if finds_secret(text) is None]
+def pack_contents(contents: Mapping[bytes, str | bytes]) -> list[Packed]:
+    """Compress contents, outside any transaction. A text with a secret is left out: it is never stored."""
+    return [
+        Packed(digest, compress(content))
+        for digest, content in sorted(contents.items())
+        if isinstance(content, bytes) or finds_secret(content) is None
+    ]
 
 
-def unpack_content(packed: Packed) -> str | None:
+def unpack_content(packed: Packed) -> bytes | None:
     """Return a content that was kept, or None where it is damaged or not what its digest says."""
-    text = decompress(packed.compressed)
-    if text is None or digest_of_text(text) != packed.digest:
-        return None
-    return text
-
-
-def compress(text: str) -> bytes:
-    """Return a text as it is stored; lone surrogates survive."""
-    return zlib.compress(text.encode("utf-8", "surrogatepass"), _ZLIB_LEVEL)
-
-
-def decompress(data: bytes) -> str | None:
-    """Return the text that was compressed, or None where the data is damaged."""
     try:
-        return zlib.decompress(data).decode("utf-8", "surrogatepass")
-    except (zlib.error, UnicodeDecodeError):
+        content = zlib.decompress(packed.compressed)
+    except zlib.error:
         return None
+    return content if digest_of(content) == packed.digest else None
+
+
+def compress(content: str | bytes) -> bytes:
+    """Return a content as it is stored; lone surrogates survive."""
+    data = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
+    return zlib.compress(data, _ZLIB_LEVEL)
+
+
+def unpack_prompt(data: bytes) -> tuple[str | None, tuple[bytes, ...]]:
+    """Return a stored prompt, None where it is damaged, and the digests of its images and PDF, which follow it."""
+    inflating = zlib.decompressobj()
+    try:
+        text = inflating.decompress(data).decode("utf-8", "surrogatepass")
+    except (zlib.error, UnicodeDecodeError):
+        return None, ()
+    rest = inflating.unused_data
+    digests = tuple(rest[at : at + DIGEST_BYTES] for at in range(0, len(rest), DIGEST_BYTES))
+    return (text, digests) if inflating.eof and len(rest) % DIGEST_BYTES == 0 else (None, ())
 
 
 def store_contents(transaction: Transaction, project_id: int, contents: list[Packed], now: int) -> None:
@@ -308,7 +318,7 @@ def touch_contents(transaction: Transaction, project_id: int, conversation_id: i
     )
 
 
-def load_content(transaction: Transaction, project_id: int, digest: bytes) -> str | None:
+def load_content(transaction: Transaction, project_id: int, digest: bytes) -> bytes | None:
     """Return the content of a digest; None where it is not kept, or not what it should be."""
     row = transaction.one(
         "SELECT bytes FROM blobs WHERE project_id = :project AND digest = :digest",

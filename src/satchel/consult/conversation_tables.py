@@ -161,13 +161,13 @@ def load_turns(transaction: Transaction, conversation_id: int, first: int, last:
     )
     turns = []
     for n, compressed, *rest in rows:
-        prompt = changes.decompress(compressed)
+        prompt, media = changes.unpack_prompt(compressed)
         if prompt is None:
             raise StoreDamaged(
                 f"turn {n} of a conversation cannot be read",
                 "Reset the conversation; `satchel doctor` examines the rest",
             )
-        turns.append(Turn(n, prompt, *rest))
+        turns.append(Turn(n, prompt, media, *rest))
     return tuple(turns)
 
 
@@ -301,7 +301,7 @@ def check_turns(engine: Engine) -> Check:
         total, unread = 0, []
         for _, compressed, n, session, assistant in _in_steps(transaction, _TURNS):
             total += 1
-            if changes.decompress(compressed) is None:
+            if changes.unpack_prompt(compressed)[0] is None:
                 unread.append(f"turn {n} of {session!r} with {assistant} cannot be read")
         missing = [
             f"{session!r} with {assistant} has {there} of its {turns} turns"

@@ -7,7 +7,7 @@ A call acquires a conversation, and either commits its turn or releases it: in b
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from satchel.base.paging import DEFAULT_LIMIT, Page, check_page, check_whole
 from satchel.base.text import check_name
 from satchel.consult import changes, conversation_tables
 from satchel.consult.conversation_tables import LEASE_MS, LONGEST_LEASE_MS
+from satchel.consult.media import type_of
 from satchel.consult.records import (
     Committed,
     Conversation,
@@ -25,9 +26,11 @@ from satchel.consult.records import (
     ForgottenConversation,
     Lease,
     ListedConversation,
+    Media,
     PastTurn,
     Turn,
     TurnResult,
+    digest_of,
     list_placements,
 )
 from satchel.keep import expiry, names, projects
@@ -126,7 +129,7 @@ class Conversations:
         prompt = redact(plan.prompt)
         question = redact(plan.question).text
         answer = storable(result.answer)
-        compressed = changes.compress(prompt.text)
+        compressed = changes.compress(prompt.text) + b"".join(digest_of(one.data) for one in plan.media)
         contents = changes.pack_contents(plan.new_contents) if self._max_blob_bytes else []
         before = conversation.state
         held_before = 0 if result.starts_over else before.held_tokens
@@ -194,6 +197,14 @@ class Conversations:
             assert row is not None
             return conversation_tables.load_turns(transaction, number, row[0])
 
+    def media(self, digests: Iterable[bytes]) -> tuple[Media, ...] | None:
+        """Return images and PDF that were sent, or None where one is not stored any more."""
+        with self.workplace.engine.read() as transaction:
+            project = projects.find(transaction, self.workplace)
+            contents = [changes.load_content(transaction, project.id, digest) for digest in digests]
+        media = [Media("", type_of(data), data) for data in contents if data is not None]
+        return tuple(media) if len(media) == len(contents) else None
+
     def read(self, number: int, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> ConversationHistory:
         """Return one conversation of the owner with its turns in all threads, the newest first."""
         check_page(limit, offset)
@@ -227,7 +238,8 @@ class Conversations:
         def read_old(digest: bytes) -> str | None:
             with self.workplace.engine.read() as transaction:
                 project = projects.find(transaction, self.workplace)
-                return changes.load_content(transaction, project.id, digest)
+                content = changes.load_content(transaction, project.id, digest)
+            return None if content is None else content.decode("utf-8", "surrogatepass")
 
         return read_old
 

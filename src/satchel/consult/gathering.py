@@ -5,8 +5,8 @@ The reasons that a file is held back for:
 ``secret_name``, ``secret``: its name, or what it holds, says that it holds secrets; sent only with force.
 ``outside``: a link leads out of the allowed roots. ``git``: it belongs to git's own folder.
 ``too_large``, ``special``, ``unreadable``, ``vanished``, ``changing``, ``binary``, ``undecodable``: it cannot be sent.
-``name``: its name cannot stand in a prompt. ``ignored``, ``empty``: a folder that was
-named holds nothing but ignored files, or none.
+``damaged``: it is no image or PDF, though its name says so. ``name``: its name cannot stand in a prompt.
+``ignored``, ``empty``: a folder that was named holds nothing but ignored files, or none.
 
 """
 
@@ -16,7 +16,7 @@ import os
 import re
 import stat
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 
@@ -25,6 +25,7 @@ from satchel.base.file_checks import is_inside, why_unreadable
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.consult.ignoring import list_files
+from satchel.consult.media import MAX_BYTES, has_media_name
 from satchel.consult.records import FoundFile, Gathering, HeldBack, IsCancelled, never, raise_if_cancelled
 from satchel.redaction.filenames import is_secret_folder, is_secret_name
 
@@ -56,6 +57,7 @@ def gather(
     *,
     base: str,
     limits: Limits = DEFAULT_LIMITS,
+    known: Collection[str] = (),
     force: bool = False,
     is_cancelled: IsCancelled = never,
 ) -> Gathering:
@@ -63,9 +65,10 @@ def gather(
 
     Folders are expanded as git lists them: ignored files are left out silently, unless they are named themselves;
     git's own folder is never entered. Links that stay inside the roots are followed, unless their target is ignored,
-    and the target is named for where it is. Files are not read.
+    and the target is named for where it is. Images and PDF are taken where they are named themselves or known to the
+    conversation. Files are not read.
     """
-    walk = _Walk(roots, base, limits, force, is_cancelled)
+    walk = _Walk(roots, base, limits, known, force, is_cancelled)
     # in an order that does not depend on the caller's, a folder before what is in it
     for path in sorted({_checked(path) for path in paths}):
         walk.take_named(path)
@@ -79,12 +82,21 @@ def gather(
 class _Walk:
     """One gathering under way; files and what is held back are kept by their names in the conversation."""
 
-    def __init__(self, roots: Sequence[str], base: str, limits: Limits, force: bool, is_cancelled: IsCancelled) -> None:
+    def __init__(
+        self,
+        roots: Sequence[str],
+        base: str,
+        limits: Limits,
+        known: Collection[str],
+        force: bool,
+        is_cancelled: IsCancelled,
+    ) -> None:
         self._from = base
         self._base = os.path.realpath(base)
         self._roots = tuple(sorted({os.path.realpath(root) for root in roots}))
         self._as_named = (*self._roots, *(os.path.normpath(root) for root in roots))
         self._limits = limits
+        self._known = known
         self._force = force
         self._is_cancelled = is_cancelled
         self._followed: set[str] = set()
@@ -201,23 +213,25 @@ class _Walk:
         if name == ".git" or ".git" in above:
             self._hold(path, "git", _GIT)
         elif self._force:
-            self._take(path, real, root, status)
+            self._take(path, real, root, status, is_named=True)
         elif any(map(is_secret_folder, above)):
             self._hold(path, "secret_name", _HELD_BY_FOLDER)
         elif is_secret_name(name):
             self._hold(path, "secret_name", _HELD_BY_NAME)
         else:
-            self._take(path, real, root, status)
+            self._take(path, real, root, status, is_named=True)
 
-    def _take(self, path: str, real: str, root: str, status: os.stat_result) -> None:
+    def _take(self, path: str, real: str, root: str, status: os.stat_result, *, is_named: bool = False) -> None:
+        is_media = has_media_name(path) and (is_named or path in self._known)
+        most = MAX_BYTES if is_media else self._limits.file_bytes
         if not stat.S_ISREG(status.st_mode):
             self._hold(path, "special", "it is no ordinary file")
-        elif status.st_size > self._limits.file_bytes:
-            self._hold(path, "too_large", too_large(status.st_size, self._limits.file_bytes))
+        elif status.st_size > most:
+            self._hold(path, "too_large", too_large(status.st_size, most))
         elif not path.isprintable() and _UNSAYABLE.search(path):
             self._hold(path, "name", "its name holds a control character or is no text in UTF-8; send a copy")
         else:
-            self.files[path] = FoundFile(path, real, root, status.st_size, status.st_mtime_ns)
+            self.files[path] = FoundFile(path, real, root, status.st_size, status.st_mtime_ns, is_media)
 
     def _follow(self, link: str, path: str) -> None:
         real = os.path.realpath(link)

@@ -259,10 +259,11 @@ class HostedStore:
             )
         return Filled(external_id, dict(self._paths), tuple(sorted(self._dropped, key=lambda held: held.path)))
 
-    def _checked(self, contents: Mapping[str, Content]) -> list[tuple[str, bytes]]:
-        taken: list[tuple[str, bytes]] = []
+    def _checked(self, contents: Mapping[str, Content]) -> list[tuple[str, bytes, str]]:
+        taken: list[tuple[str, bytes, str]] = []
         for path in sorted(contents):
-            raw = contents[path].text.encode()
+            media = contents[path].media
+            raw = contents[path].text.encode() if media is None else media.data
             if not raw.strip():
                 self._dropped.append(HeldBack(path, "empty", "nothing but blanks, which a vector store does not take"))
             elif len(raw) > _MAX_BYTES:
@@ -270,19 +271,19 @@ class HostedStore:
             elif len(taken) >= MAX_FILES:
                 self._dropped.append(HeldBack(path, "too_many", f"a vector store takes {MAX_FILES:,} files"))
             else:
-                taken.append((path, raw))
+                taken.append((path, raw, "text/plain" if media is None else media.type))
         return taken
 
-    def _upload(self, files: Sequence[tuple[str, bytes]], tag: str, before: int, total: int) -> None:
+    def _upload(self, files: Sequence[tuple[str, bytes, str]], tag: str, before: int, total: int) -> None:
         began = self._timing.clock()
 
-        def upload(one: tuple[str, bytes]) -> HeldBack | None:
-            path, raw = one
+        def upload(one: tuple[str, bytes, str]) -> HeldBack | None:
+            path, raw, kind = one
             try:
                 number = self._do(
                     lambda: id_of(
                         self._client.sdk.files.create(
-                            file=(_upload_name(tag, path), raw, "text/plain"),
+                            file=(_upload_name(tag, path, kind), raw, kind),
                             purpose="assistants",
                             expires_after={"anchor": "created_at", "seconds": _FILE_LIFE_SECONDS},
                         ).id
@@ -383,7 +384,7 @@ def _seen(batch: VectorStoreFileBatch) -> _Batch:
     return _Batch(id_of(batch.id), batch.status == "in_progress", int(batch.file_counts.completed))
 
 
-def _upload_name(tag: str, path: str) -> str:
+def _upload_name(tag: str, path: str, kind: str) -> str:
     flat = path.strip("/").replace("/", "--")[-_NAME_CHARS:]
     ending = flat[flat.rfind(".") :].lower() if "." in flat else ""
-    return f"{tag}{flat}" if ending in ACCEPTED else f"{tag}{flat}.txt"
+    return f"{tag}{flat}" if ending in ACCEPTED or kind != "text/plain" else f"{tag}{flat}.txt"

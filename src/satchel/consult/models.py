@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from satchel.base.errors import AssistantFailed, InvalidInput, nearest, unknown_name
 from satchel.base.records import dataclass, field
 from satchel.base.text import check_name
-from satchel.consult.records import Content, HeldBack, IsCancelled, Settings, Window, never
+from satchel.consult.records import Content, HeldBack, IsCancelled, Media, Settings, Window, never
 
 if TYPE_CHECKING:
     from satchel.consult.vector_stores import Sweeper, VectorStore
@@ -67,6 +67,7 @@ class Exchange:
 
     prompt: str
     answer: str
+    media: tuple[Media, ...] = ()
 
 
 def noop(_: str = "") -> None:
@@ -91,6 +92,7 @@ class Ask:
         stores: where hosted vector stores are recorded; needed by adapters that make them.
         on_sign: called, in the thread of the call, before each request and whenever the provider sends something, be
             it no word of the answer: a model may think for longer than a lease lasts.
+        media: the images and PDF of the turn, which the prompt counts.
         is_shown: whether ``on_text`` shows the text to anybody: what was shown is not asked for again.
     """
 
@@ -106,6 +108,7 @@ class Ask:
     on_sign: Callable[[], None] = noop
     is_shown: bool = True
     settings: Settings = Settings()
+    media: tuple[Media, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

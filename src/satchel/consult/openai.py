@@ -10,14 +10,16 @@ from satchel.base.errors import AssistantFailed, InvalidInput
 from satchel.base.records import replace
 from satchel.consult import failures, rounds
 from satchel.consult.hosted_store import Filled, HostedStore, remove_store
+from satchel.consult.media import is_document
 from satchel.consult.models import Ask, Reply
-from satchel.consult.records import IsCancelled
+from satchel.consult.records import IsCancelled, Media
 from satchel.consult.rounds import Call, Round, converse
 from satchel.consult.sdk import (
     OPENAI_URL,
     OpenAIClient,
     OwnHistoryAssistant,
     SdkAssistant,
+    base64_of,
     count_of,
     id_of,
     messages_of,
@@ -121,6 +123,20 @@ class OpenRouter(OpenAICompatible):
 
 def _shape(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"name": "answer", "schema": dict(schema)}
+
+
+def _with_media(ask: Ask) -> Any:
+    if not ask.media:
+        return ask.prompt
+    parts = [*map(_part, ask.media), {"type": "input_text", "text": ask.prompt}]
+    return [{"role": "user", "content": parts}]
+
+
+def _part(media: Media) -> dict[str, str]:
+    url = f"data:{media.type};base64,{base64_of(media)}"
+    if is_document(media):
+        return {"type": "input_file", "filename": media.path.rpartition("/")[2], "file_data": url}
+    return {"type": "input_image", "image_url": url, "detail": "high"}
 
 
 class _Calls:
@@ -240,7 +256,7 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
             client.explained(),
             client.sdk.responses.create(
                 model=self.model,
-                input=ask.prompt,
+                input=_with_media(ask),
                 max_output_tokens=self.window.output,
                 store=True,
                 stream=True,

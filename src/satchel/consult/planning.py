@@ -33,6 +33,7 @@ _LIST_SHARE = 0.04
 _EARLIER_SHARE = 0.2
 """Share of the room for the discussion that the provider has forgotten and gets again."""
 
+_UNSEARCHABLE = "the model's provider cannot search it"
 _MAX_NAMED = 5
 
 
@@ -83,8 +84,10 @@ def plan_turn(
         if reserve and (overflow or draft.overflow):
             for_files, reserve = room(replace(window, tokens=window.tokens - reserve), counter), 0
             inline, overflow = draft.place(for_files)
-        prompt = render(draft.parts(inline, overflow), counter, int(_LIST_SHARE * for_files))
-        tokens = counter.count(prompt)
+        parts = draft.parts(inline, overflow)
+        prompt = render(parts, counter, int(_LIST_SHARE * for_files))
+        media = [piece.media for piece in parts.pieces if piece.media is not None]
+        tokens = counter.count(prompt) + sum(one.tokens for one in media)
         full = state.held_tokens + tokens
         excess = full - int(request.inline_share * for_files)
         if inline and excess > 0:
@@ -94,6 +97,8 @@ def plan_turn(
     least = tokens if state.turns == 0 else counter.count(request.instructions) + counter.count(request.briefing or "")
     warnings = check_fits(state.held_tokens, tokens, least, most, request.conversation, request.taken)
 
+    overflow = draft.hold_unsearchable(overflow)
+    held |= draft.held
     draft.settle(inline, overflow, for_files)
     files = {**state.files, **draft.changed} if draft.changed else state.files
     in_prompt = check_partition(state.files, files, asked, draft.overflow, list(held))
@@ -110,6 +115,7 @@ def plan_turn(
         resent_tokens=tokens + whole - sum(piece.tokens for piece in draft.pieces),
         notes=(*draft.notes(overflow), *warnings),
         has_overflowed=state.has_overflowed or bool(overflow),
+        media=tuple(media),
     )
 
 
@@ -165,7 +171,7 @@ class _Draft:
         self.changed: dict[str, KnownFile] = {}
         self.held: dict[str, HeldBack] = {}
         self.overflow: dict[str, Content] = {}
-        self.contents: dict[bytes, str] = {}
+        self.contents: dict[bytes, str | bytes] = {}
         self.pieces: list[Piece] = []
 
     def take(self, found: FoundFile, known: KnownFile | None) -> None:
@@ -187,6 +193,8 @@ class _Draft:
         content = self._read(found)
         if isinstance(content, HeldBack):
             self.held[found.path] = content
+        elif not content.is_searchable:
+            self.held[found.path] = HeldBack(found.path, "media", f"{_UNSEARCHABLE}; name it as a file of the context")
         else:
             self.overflow[found.path] = content
             self._announced.add(found.path)
@@ -205,17 +213,23 @@ class _Draft:
 
     def place(self, most: int) -> tuple[list[NewFile], list[NewFile]]:
         """Split the new files, by their own tokens, into those in the prompt and those that overflow."""
-        if self._state.has_overflowed or not self._new:
+        # what cannot be searched has no other place
+        media = [new for new in self._new if not new.content.is_searchable]
+        new = media if self._state.has_overflowed else self._new
+        if not new:
             return [], list(self._new)
         without = render(self.parts([], self._new), self._counter, int(_LIST_SHARE * most))
         left = int(self._request.inline_share * most) - self._state.held_tokens - self._counter.count(without)
-        return place_new(self._new, self._request.priority, left)
+        inline, overflow = place_new(new, {*self._request.priority, *(one.path for one in media)}, left)
+        if self._state.has_overflowed:
+            overflow += [one for one in self._new if one.content.is_searchable]
+        return inline, overflow
 
     def parts(self, inline: Iterable[NewFile], overflow: Iterable[NewFile]) -> Parts:
         """Return what the turn says if its new files are split like this."""
         is_opening = self._state.held_tokens == 0
         new_pieces = [_piece(new) for new in inline]
-        more = {new.path: new.content for new in overflow}
+        more = {new.path: new.content for new in overflow if new.content.is_searchable}
         searched = self.overflow | more
         announced = searched.keys() if is_opening else self._announced | more.keys()
         return Parts(
@@ -238,12 +252,23 @@ class _Draft:
             excess -= tokens_of_past(self._earlier.pop(0), self._counter)
         return had_any
 
+    def hold_unsearchable(self, overflow: Iterable[NewFile]) -> list[NewFile]:
+        """Hold back what can neither stand in the prompt nor be searched, and return the rest."""
+        rest: list[NewFile] = []
+        for new in overflow:
+            if new.content.is_searchable:
+                rest.append(new)
+            else:
+                detail = f"its {new.tokens:,} tokens have no room beside the other files, and {_UNSEARCHABLE}"
+                self.held[new.path] = HeldBack(new.path, "no_room", detail)
+        return rest
+
     def settle(self, inline: Iterable[NewFile], overflow: Iterable[NewFile], most: int) -> None:
         """Make the split of the new files final."""
         turn = self._state.turns + 1
         for new in inline:
             self.pieces.append(_piece(new))
-            self.contents[new.content.digest] = new.content.text
+            self._store(new.content)
             self.changed[new.path] = self._known(new.path, new.content, new.tokens, turn, None)
         for new in overflow:
             self.overflow[new.path] = new.content
@@ -276,7 +301,7 @@ class _Draft:
         return path in self.changed or path in self._state.files
 
     def _meet(self, path: str, content: Content) -> None:
-        tokens = self._count(path, content.text)
+        tokens = self._size(path, content)
         around = self._counter.count(fenced("file", ANY_MARK, "", path=path))
         self._new.append(NewFile(path, content, tokens, tokens + around))
 
@@ -285,8 +310,9 @@ class _Draft:
         if content.digest == known.digest and self._request.is_stable:
             self.changed[path] = known._replace(mtime_ns=self._telling_time(content))
             return
-        tokens = self._count(path, content.text)
-        text = self._diff(known, content, tokens) if self._request.is_stable else None
+        tokens = self._size(path, content)
+        is_diffed = self._request.is_stable and content.media is None
+        text = self._diff(known, content, tokens) if is_diffed else None
         is_diff = text is not None
         sent = content.text if text is None else text
         self.pieces.append(
@@ -297,9 +323,10 @@ class _Draft:
                 is_diff,
                 replaces=known.digest is not None,
                 tokens=self._count(path, sent) if is_diff else tokens,
+                media=content.media,
             )
         )
-        self.contents[content.digest] = content.text
+        self._store(content)
         self.changed[path] = self._known(path, content, tokens, known.first_turn, None)
 
     def _diff(self, known: KnownFile, content: Content, tokens: int) -> str | None:
@@ -314,7 +341,7 @@ class _Draft:
         if known.digest is None:
             self._announced.add(known.path)
         if content.digest != known.digest:
-            tokens = self._count(known.path, content.text)
+            tokens = self._size(known.path, content)
             self.changed[known.path] = self._known(known.path, content, tokens, known.first_turn, known.why)
         elif self._telling_time(content) != known.mtime_ns:
             self.changed[known.path] = known._replace(mtime_ns=self._telling_time(content))
@@ -330,6 +357,12 @@ class _Draft:
 
     def _telling_time(self, content: Content) -> int | None:
         return telling_time(content.stat.mtime_ns, self._request.now)
+
+    def _store(self, content: Content) -> None:
+        self.contents[content.digest] = content.text if content.media is None else content.media.data
+
+    def _size(self, path: str, content: Content) -> int:
+        return self._count(path, content.text) if content.media is None else content.media.tokens
 
     def _count(self, path: str, text: str) -> int:
         name = path.rpartition("/")[2]
@@ -351,7 +384,8 @@ def _let_go(known: KnownFile) -> KnownFile:
 
 
 def _piece(new: NewFile) -> Piece:
-    return Piece(new.path, new.content.digest, new.content.text, is_diff=False, replaces=False, tokens=new.tokens)
+    content = new.content
+    return Piece(new.path, content.digest, content.text, False, False, new.tokens, content.media)
 
 
 def _shortened_list(paths: list[str]) -> str:

@@ -13,8 +13,10 @@ from satchel.base.errors import Refused
 from satchel.base.file_checks import open_inside, why_unreadable
 from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter
+from satchel.consult import media
 from satchel.consult.conversations import Conversations
 from satchel.consult.gathering import DEFAULT_LIMITS, gather, too_large
+from satchel.consult.models import Assistant
 from satchel.consult.planning import plan_turn
 from satchel.consult.question import DEFAULT_CONVERSATION, Question
 from satchel.consult.records import (
@@ -26,11 +28,11 @@ from satchel.consult.records import (
     Gathering,
     HeldBack,
     IsCancelled,
+    Media,
     PastTurn,
     Stat,
     TurnPlan,
     TurnRequest,
-    Window,
     digest_of,
     raise_if_cancelled,
 )
@@ -60,7 +62,8 @@ class ProjectFiles:
         if self._root is None:
             raise Refused("there is no project here to take files from", "Call it in a project, or give no paths")
         there = [path for path in paths if not (self.is_gone(path) and _knows(known, self._known_as(path)))]
-        return gather(there, [self._root, *allow_roots], base=self._root, force=force, is_cancelled=is_cancelled)
+        roots = [self._root, *allow_roots]
+        return gather(there, roots, base=self._root, known=known, force=force, is_cancelled=is_cancelled)
 
     def is_gone(self, path: str) -> bool:
         """Check whether a path was deleted; one that cannot be examined does not count as deleted."""
@@ -94,14 +97,14 @@ _LOOKED_AT = 8_192
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-def read_content(
-    found: FoundFile, *, force: bool = False, max_bytes: int = DEFAULT_LIMITS.file_bytes
-) -> Content | HeldBack:
+def read_content(found: FoundFile, *, force: bool = False, max_bytes: int | None = None) -> Content | HeldBack:
     """Read a file once, inside its root, whatever links say by now.
 
     The text is what the file holds, its line ends and byte order mark included. A file that changes while it is read
     is read again; what is recorded of it belongs to the read that is returned.
     """
+    if max_bytes is None:
+        max_bytes = media.MAX_BYTES if found.is_media else DEFAULT_LIMITS.file_bytes
     for _ in range(_ATTEMPTS):
         try:
             read = _read(found, max_bytes)
@@ -110,6 +113,8 @@ def read_content(
             return HeldBack(found.path, "vanished" if gone else "unreadable", f"it {why_unreadable(error)}")
         if isinstance(read, HeldBack):
             return read
+        if read is not None and found.is_media:
+            return _examined(found.path, *read)
         if read is not None:
             return _judged(found.path, *read, force=force)
     return HeldBack(found.path, "changing", "it changed each time it was read; ask again once it rests")
@@ -125,7 +130,7 @@ def _read(found: FoundFile, max_bytes: int) -> tuple[bytes, Stat] | HeldBack | N
             return HeldBack(found.path, "too_large", too_large(before.st_size, max_bytes))
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             data = file.read(_LOOKED_AT)
-            if b"\0" in data:
+            if b"\0" in data and not found.is_media:
                 return _binary(found.path, data)
             # one byte more than it had tells that it grew, and nothing grows without bound in memory
             data += file.read(max(0, before.st_size - len(data) + 1))
@@ -158,10 +163,19 @@ def _judged(path: str, data: bytes, status: Stat, *, force: bool) -> Content | H
     return Content(text, digest_of(data), status)
 
 
+def _examined(path: str, data: bytes, status: Stat) -> Content | HeldBack:
+    try:
+        media.measure(data)
+    except media.Damaged as error:
+        return HeldBack(path, "damaged", str(error))
+    return Content("", digest_of(data), status, Media(path, media.type_of(data), data))
+
+
 def _binary(path: str, data: bytes) -> HeldBack:
     if data.startswith(_UTF_16):
         return HeldBack(path, "undecodable", "it is text in UTF-16 or UTF-32, not in UTF-8; send it converted")
-    return HeldBack(path, "binary", "it is no text: it holds zero bytes")
+    hint = "; name it itself to send it" if media.has_media_name(path) else ""
+    return HeldBack(path, "binary", f"it is no text: it holds zero bytes{hint}")
 
 
 _TOLD_EVERY_FILES = 500
@@ -172,7 +186,7 @@ class SharedReading:
 
     def __init__(self, counter: TokenCounter) -> None:
         self.lock = RLock()
-        self.gatherings: dict[tuple[str, ...], Gathering] = {}
+        self.gatherings: dict[tuple[tuple[str, ...], frozenset[str]], Gathering] = {}
         self.contents: dict[FoundFile, Content | HeldBack] = {}
         self._counts: dict[tuple[str, str | None], int] = {}
         self._counter = counter
@@ -203,7 +217,7 @@ class Preparing:
         state: ConversationState,
         question: Question,
         briefing: str | None,
-        window: Window,
+        model: Assistant,
         on_progress: Callable[[str], None],
         is_cancelled: IsCancelled,
         shared: SharedReading,
@@ -211,11 +225,12 @@ class Preparing:
     ) -> TurnPlan:
         """Decide what a turn sends."""
         with shared.lock:
+            window = model.window
             # before the files are looked at: one that changes from now on is taken for changed
             now = self._clock()
 
             def look(paths: Sequence[str]) -> Gathering:
-                key = tuple(paths)
+                key = tuple(paths), frozenset(filter(media.has_media_name, state.files)) if state.files else frozenset()
                 if key not in shared.gatherings:
                     gathering = self._files.gather(
                         paths,
@@ -256,7 +271,10 @@ class Preparing:
                     on_progress(f"read {done:,} files")
                 if found not in shared.contents:
                     shared.contents[found] = read_content(found, force=question.force)
-                return shared.contents[found]
+                content = shared.contents[found]
+                if isinstance(content, HeldBack) or content.media is None:
+                    return content
+                return self._for_model(content, content.media, model.name, question)
 
             return plan_turn(
                 state,
@@ -268,3 +286,15 @@ class Preparing:
                 read_old=self._conversations.reader(),
                 is_gone=self._files.is_gone,
             )
+
+    @staticmethod
+    def _for_model(content: Content, one: Media, model: str, question: Question) -> Content | HeldBack:
+        if media.takes_media(model):
+            tokens, is_searchable = media.media_tokens(model, one), media.searches_media(model, one)
+            return replace(content, media=replace(one, tokens=tokens, is_searchable=is_searchable))
+        if question.takes_over:
+            return HeldBack(one.path, "media", f"{model} is sent no images and PDF")
+        raise Refused(
+            f"{model} is sent no images and PDF, such as {one.path}",
+            "Leave them out, or ask a model of OpenAI, Anthropic or Google",
+        )

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from satchel.base.records import dataclass
 from satchel.base.tokens import TokenCounter
-from satchel.consult.records import PastTurn
+from satchel.consult.records import Media, PastTurn
 
 _MARK_DIGITS = 9
 """Digits of a mark to begin with. Encodings take digits in threes, so every mark of nine costs three tokens."""
@@ -97,6 +97,7 @@ class Piece:
     is_diff: bool
     replaces: bool
     tokens: int
+    media: Media | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +131,11 @@ def render(parts: Parts, counter: TokenCounter, max_listed: int) -> str:
         file_map += f"Searchable in this turn: {_files(parts.searchable_count)}\n"
     if file_map:
         written.append(fenced("map", mark, file_map))
+    media = [piece for piece in parts.pieces if piece.media is not None]
     for piece in parts.pieces:
         more = {"replaces": "yes"} if piece.replaces and not piece.is_diff else {}
+        if piece.media is not None:
+            more["attached"] = f"{media.index(piece) + 1} of {len(media)}"
         written.append(fenced("diff" if piece.is_diff else "file", mark, piece.text, path=piece.path, **more))
     for name, paths in (("removed", parts.removed), ("withheld", parts.withheld)):
         if paths:

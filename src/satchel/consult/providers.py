@@ -10,14 +10,17 @@ from satchel.base.records import dataclass
 from satchel.consult import failures, rounds
 from satchel.consult.command_line import CLIENTS, CommandLineAssistant, find_program
 from satchel.consult.failures import Patience
+from satchel.consult.media import is_document
 from satchel.consult.models import Ask, Assistant, Timing, find_model
 from satchel.consult.openai import OpenAICompatible, OpenAIResponses, OpenRouter
+from satchel.consult.records import Media
 from satchel.consult.rounds import Call, Round
 from satchel.consult.sdk import (
     OwnHistoryAssistant,
     SdkAssistant,
     SdkClient,
     StainlessClient,
+    base64_of,
     count_of,
     making,
     messages_of,
@@ -65,7 +68,8 @@ class AnthropicMessages(OwnHistoryAssistant[AnthropicClient]):
     def _messages(self, ask: Ask) -> list[Any]:
         # what stands up to here comes again: with the next search, and as the beginning of the next turn
         cached = {"type": "text", "text": ask.prompt, "cache_control": {"type": "ephemeral"}}
-        return [*messages_of(ask.history), {"role": "user", "content": [cached]}]
+        now = {"role": "user", "content": [*map(_anthropic_part, ask.media), cached]}
+        return [*messages_of(ask.history, _anthropic_part), now]
 
     def _send(
         self, client: AnthropicClient, messages: list[Any], may_search: bool | None, ask: Ask
@@ -111,6 +115,11 @@ class AnthropicMessages(OwnHistoryAssistant[AnthropicClient]):
         ]
         thread: list[Any] = [{"role": "assistant", "content": list(one.raw)}]
         return [*thread, {"role": "user", "content": answers}] if answers else thread
+
+
+def _anthropic_part(media: Media) -> dict[str, Any]:
+    source = {"type": "base64", "media_type": media.type, "data": base64_of(media)}
+    return {"type": "document" if is_document(media) else "image", "source": source}
 
 
 def _anthropic_round(final: Any) -> Round:
@@ -202,9 +211,9 @@ class GeminiContents(OwnHistoryAssistant[GeminiClient]):
     def _messages(self, ask: Ask) -> list[Any]:
         contents: list[Any] = []
         for past in ask.history:
-            contents.append({"role": "user", "parts": [{"text": past.prompt}]})
+            contents.append({"role": "user", "parts": _gemini_parts(past.media, past.prompt)})
             contents.append({"role": "model", "parts": [{"text": past.answer}]})
-        contents.append({"role": "user", "parts": [{"text": ask.prompt}]})
+        contents.append({"role": "user", "parts": _gemini_parts(ask.media, ask.prompt)})
         return contents
 
     def _send(
@@ -276,6 +285,10 @@ class GeminiContents(OwnHistoryAssistant[GeminiClient]):
             for call, result in zip(one.calls, results, strict=True)
         ]
         return [{"role": "model", "parts": list(one.raw)}, {"role": "user", "parts": answers}]
+
+
+def _gemini_parts(media: Sequence[Media], text: str) -> list[Any]:
+    return [*({"inline_data": {"mime_type": one.type, "data": one.data}} for one in media), {"text": text}]
 
 
 def _value(name: Any) -> str | None:

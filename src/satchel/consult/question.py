@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, SatchelError, nearest, unknown_name
 from satchel.base.paging import MAX_LIMIT
@@ -168,85 +168,74 @@ class QuestionOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One turn's question."""
+    """One turn's question, with the checked :class:`QuestionOptions`."""
 
     key: ConversationKey
     instructions: str
     notes: tuple[str, ...]
+    briefing: BriefingRequest | None
+    keeping: Keeping | None
+    settings: Settings
     context: tuple[str, ...]
     priority: tuple[str, ...]
     attachments: tuple[str, ...]
-    briefing: BriefingRequest | None
-    keeping: Keeping | None
-    run_id: str | None
-    agent: str | None
-    force: bool
-    reuse: bool
     allow_roots: tuple[str, ...]
-    takes_over: bool
-    settings: Settings
+    run_id: str | None = None
+    agent: str | None = None
+    force: bool = False
+    reuse: bool = False
+    takes_over: bool = False
+
+
+_PATHS = ("context", "priority", "attachments", "allow_roots")
 
 
 def check_question(
     instructions: str,
     *,
     max_bytes: int,
-    conversation: str = DEFAULT_CONVERSATION,
-    context: Sequence[str] = (),
-    priority: Sequence[str] = (),
-    attachments: Sequence[str] = (),
-    briefing: bool = False,
-    role: str | None = None,
-    task_id: str | None = None,
-    run_id: str | None = None,
-    agent: str | None = None,
     keep_as: str | None = None,
-    force: bool = False,
-    reuse: bool = False,
-    allow_roots: Sequence[str] = (),
-    takes_over: bool = False,
-    effort: str | None = None,
-    temperature: float | None = None,
-    schema: Mapping[str, Any] | None = None,
-    web_search: bool = False,
     dry_run: bool = False,
+    **options: Unpack[QuestionOptions],
 ) -> Question:
-    """Check what a call asks; for the other parameters see :class:`QuestionOptions`."""
-    for root in allow_roots:
+    """Check what a call asks."""
+    rest: dict[str, Any] = dict(options)
+    for root in rest.get("allow_roots", ()):
         if not Path(root).is_absolute() or not Path(root).is_dir():
             raise InvalidInput(f"{root[:200]!r} is not an absolute path of a folder", "Name a folder that exists")
-    for field, paths in (("context", context), ("priority", priority), ("attachments", attachments)):
+    for field in _PATHS:
+        paths = rest.get(field, ())
         if isinstance(paths, str) or not all(isinstance(path, str) for path in paths):
             raise InvalidInput(f"{field} is no list of paths", f'Give {field} as ["src", "README.md"]')
-    unused = [name for name, value in (("role", role), ("task_id", task_id)) if value is not None and not briefing]
+        rest[field] = tuple(paths)
+    whose = {name: rest.pop(name, None) for name in BriefingRequest.__match_args__}
+    briefing = BriefingRequest(**whose) if rest.pop("briefing", False) else None
+    unused = [name for name, value in whose.items() if value is not None and briefing is None]
     if unused:
         raise InvalidInput(f"{', '.join(unused)} was given without briefing", "Ask for a briefing, or leave it out")
-    if effort is not None and effort not in EFFORTS:
-        raise unknown_name("effort", effort, EFFORTS)
-    if temperature is not None and not 0 <= temperature <= _HOTTEST:
-        raise InvalidInput(f"temperature {temperature!r} is out of range", f"Give 0 to {_HOTTEST}")
+    settings = Settings(**{name: rest.pop(name) for name in Settings.__match_args__ if name in rest})
+    if settings.effort is not None and settings.effort not in EFFORTS:
+        raise unknown_name("effort", settings.effort, EFFORTS)
+    if settings.temperature is not None and not 0 <= settings.temperature <= _HOTTEST:
+        raise InvalidInput(f"temperature {settings.temperature!r} is out of range", f"Give 0 to {_HOTTEST}")
     keeping = check_keeping(keep_as, dry_run=dry_run)
-    if run_id is not None and not briefing and (keeping is None or keeping.entry_type is None):
+    is_of_run = briefing is not None or (keeping is not None and keeping.entry_type is not None)
+    if rest.get("run_id") is not None and not is_of_run:
         raise InvalidInput("run_id was given without briefing or a note to keep", "Leave it out, or say what it is for")
+    for name in ("run_id", "agent"):
+        if rest.get(name) is not None:
+            rest[name] = check_identifier(rest[name], name)
     asked = check_content(instructions, "instructions", max_bytes)
-    if schema is not None:
-        asked = check_content(f"{instructions}\n\n{_AS_JSON}{check_schema(schema)}", "instructions", max_bytes)
+    if settings.schema is not None:
+        asked = check_content(f"{instructions}\n\n{_AS_JSON}{check_schema(settings.schema)}", "instructions", max_bytes)
     return Question(
-        key=ConversationKey("", check_identifier(conversation, "conversation")),
-        instructions=asked.text,
-        notes=tuple(f"question: {note}" for note in asked.notes),
-        context=tuple(context),
-        priority=tuple(priority),
-        attachments=tuple(attachments),
-        briefing=BriefingRequest(role, task_id) if briefing else None,
-        keeping=keeping,
-        run_id=None if run_id is None else check_identifier(run_id, "run_id"),
-        agent=None if agent is None else check_identifier(agent, "agent"),
-        force=force,
-        reuse=reuse,
-        allow_roots=tuple(allow_roots),
-        takes_over=takes_over,
-        settings=Settings(effort, temperature, schema, web_search),
+        ConversationKey("", check_identifier(rest.pop("conversation", DEFAULT_CONVERSATION), "conversation")),
+        asked.text,
+        tuple(f"question: {note}" for note in asked.notes),
+        briefing,
+        keeping,
+        settings,
+        **rest,
     )
 
 

@@ -78,6 +78,7 @@ class FoundFile(NamedTuple):
     root: str
     size: int
     mtime_ns: int
+    is_media: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +99,29 @@ class Gathering:
 
 
 @dataclass(frozen=True, slots=True)
+class Media:
+    """An image or PDF, the tokens that a model takes it for, and whether its provider searches it."""
+
+    path: str
+    type: str
+    data: bytes
+    tokens: int = 0
+    is_searchable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Content:
-    """The content of a file as it was read, all from the same read."""
+    """The content of a file as it was read, all from the same read; an image or PDF has no text."""
 
     text: str
     digest: bytes
     stat: Stat
+    media: Media | None = None
+
+    @property
+    def is_searchable(self) -> bool:
+        """Whether it can be searched where it does not fit into the prompt."""
+        return self.media is None or self.media.is_searchable
 
 
 class KnownFile(NamedTuple):
@@ -237,7 +255,9 @@ class TurnPlan:
         overflow: contents that the turn needs in a vector store, by path.
         attachments: the paths among them that are searched in this turn only.
         files: what the conversation knows of every file once the turn has succeeded.
-        new_contents: texts whose digests the state refers to and that diffs will be made from, by digest.
+        new_contents: contents whose digests the state refers to, by digest: texts, which diffs will be made from, and
+            images and PDF, which a provider that keeps no history gets with every turn.
+        media: the images and PDF of the turn, in the order of their numbers in the prompt.
         held_back: what is not sent, and why.
         resent_tokens: what a full resend of all inline files would have added.
         notes: what the caller should know, such as that the window is filling.
@@ -250,11 +270,12 @@ class TurnPlan:
     overflow: Mapping[str, Content]
     attachments: tuple[str, ...]
     files: Mapping[str, KnownFile]
-    new_contents: Mapping[bytes, str]
+    new_contents: Mapping[bytes, str | bytes]
     held_back: tuple[HeldBack, ...]
     resent_tokens: int
     notes: tuple[str, ...]
     has_overflowed: bool
+    media: tuple[Media, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +332,7 @@ class Turn:
 
     n: int
     prompt: str
+    media: tuple[bytes, ...]
     answer: str
     provider_ref: str | None
     sent_tokens: int

@@ -288,7 +288,7 @@ def converse(
     for number in range(MAX_ROUNDS + 1):
         may_search = searches is not None and number < MAX_ROUNDS and searches.has_room
         one = _round(ask, wire, patience, send, may_search, _BETWEEN if texts else "")
-        if number == 0 and _is_cut_short(ask.tokens, one.input_tokens):
+        if number == 0 and not ask.media and _is_cut_short(ask.tokens, one.input_tokens):
             notes.append(
                 f"{name} took {one.input_tokens:,} tokens of about {ask.tokens:,}: it may have cut what was sent; "
                 "give its server a larger context, or configure a smaller window here"

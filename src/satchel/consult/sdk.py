@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -12,6 +13,7 @@ from satchel.base.errors import AssistantFailed
 from satchel.consult import failures
 from satchel.consult.failures import Patience
 from satchel.consult.models import MAX_WINDOW, Ask, Exchange, Model, Reply, ThreadLost, Timing
+from satchel.consult.records import Media
 from satchel.consult.rounds import Round, converse, searches
 from satchel.consult.vector_stores import Sweeper
 from satchel.consult.wire import Connecting, Limits, Wire, public_address, too_much
@@ -264,13 +266,19 @@ def without_nones(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def messages_of(history: Sequence[Exchange]) -> list[Any]:
-    """Return past turns in the form that most protocols share."""
-    return [
-        {"role": role, "content": content}
-        for past in history
-        for role, content in (("user", past.prompt), ("assistant", past.answer))
-    ]
+def messages_of(history: Sequence[Exchange], part: Callable[[Media], Any] | None = None) -> list[Any]:
+    """Return past turns in the form that most protocols share, images and PDF before the text of their turn."""
+    messages: list[Any] = []
+    for past in history:
+        text = {"type": "text", "text": past.prompt}
+        content = [*map(part, past.media), text] if part and past.media else past.prompt
+        messages += [{"role": "user", "content": content}, {"role": "assistant", "content": past.answer}]
+    return messages
+
+
+def base64_of(media: Media) -> str:
+    """Return an image or PDF as the text that JSON carries."""
+    return base64.b64encode(media.data).decode("ascii")
 
 
 class OwnHistoryAssistant(SdkAssistant[ClientT]):

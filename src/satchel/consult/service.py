@@ -19,10 +19,9 @@ from satchel.base.errors import (
 )
 from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter, token_counter
-from satchel.consult import background
-from satchel.consult.background import BackgroundConsultation
 from satchel.consult.command_line import check_not_consulted
 from satchel.consult.consultation import (
+    BackgroundConsultation,
     Consultation,
     Failure,
     Kept,
@@ -31,6 +30,8 @@ from satchel.consult.consultation import (
     check_panel,
     comparison_request,
     consultation_of,
+    get_background,
+    start_background,
 )
 from satchel.consult.conversations import Conversations
 from satchel.consult.models import MAX_WINDOW, Ask, Assistant, Exchange, Reply, ThreadLost, Timing, find_model, noop
@@ -73,7 +74,6 @@ _RENEWALS = 3
 _BRIEFING_PART = 4
 """Of the room of a small window, the part that a briefing may take."""
 
-_THREAD_LOST = "the provider had forgotten the thread: its files and discussion were sent again"
 _CLIENT_BILLED = "the client adds its own instructions, and counts against the account that it is signed in with"
 _WEB_BILLED = "the provider bills web searches, and the tokens of their results, on top"
 _MAX_QUERY_CHARS = 1_000
@@ -204,7 +204,7 @@ class Consulting:
         if dry_run:
             state = self.conversations.state(question.key)
             question, past = take_over(self.conversations, state, question, self._preparing.is_gone)
-            plan = self._preparing.plan(state, question, known, model.window, listener, is_cancelled, shared, past)
+            plan = self._preparing.plan(state, question, known, model, listener, is_cancelled, shared, past)
             earlier = earlier_answer(self._workplace, question.key, question.instructions, plan.files)
             costs = ((question.settings.web_search, _WEB_BILLED), (model.name.startswith("cli:"), _CLIENT_BILLED))
             billed = tuple(note for applies, note in costs if applies)
@@ -219,7 +219,7 @@ class Consulting:
                 listener(what)
 
             question, past = take_over(self.conversations, thread.state, question, self._preparing.is_gone)
-            plan = self._preparing.plan(thread.state, question, known, model.window, tell, is_cancelled, shared, past)
+            plan = self._preparing.plan(thread.state, question, known, model, tell, is_cancelled, shared, past)
             earlier = earlier_answer(self._workplace, question.key, question.instructions, plan.files)
             if earlier is not None and question.reuse:
                 return self._reused(question, model, thread.state, plan, earlier)
@@ -228,7 +228,7 @@ class Consulting:
             ask = Ask(
                 plan.prompt,
                 thread.state.provider_ref,
-                self._history(thread.state, question.key, model),
+                (),
                 plan.overflow,
                 thread.state.held_tokens + plan.tokens,
                 on_text or noop,
@@ -238,20 +238,21 @@ class Consulting:
                 renew,
                 shows_text,
                 question.settings,
+                plan.media,
             )
-            starts_over = False
+            lost: tuple[str, ...] = ()
             try:
-                reply = model.ask(ask)
+                reply = model.ask(replace(ask, history=self._history(thread.state, question.key, model)))
             except MissingExtra as error:
                 if not self._workplace.is_confined:
                     raise
                 raise Unavailable(error.problem, "Ask who runs this server to add the extra") from None
-            except ThreadLost:
-                starts_over = True
+            except ThreadLost as error:
+                lost = (f"{error.problem}: its files and discussion were sent again",)
                 state = forgotten(thread.state)
                 past = self.conversations.past(question.key)
-                plan = self._preparing.plan(state, question, known, model.window, tell, is_cancelled, shared, past)
-                again = replace(ask, prompt=plan.prompt, provider_ref=None, history=(), searchable=plan.overflow)
+                plan = self._preparing.plan(state, question, known, model, tell, is_cancelled, shared, past)
+                again = replace(ask, prompt=plan.prompt, provider_ref=None, searchable=plan.overflow, media=plan.media)
                 reply = model.ask(replace(again, tokens=plan.tokens))
             if question.settings.schema is not None:
                 reply = replace(reply, text=unfenced(reply.text))
@@ -259,11 +260,10 @@ class Consulting:
             answered = reply.output_tokens if model.keeps_history else None
             if answered is None:
                 answered = self.counter.times(model.window.token_factor).count(reply.text)
-            result = TurnResult(plan, reply.text, answered, reply.provider_ref, starts_over)
+            result = TurnResult(plan, reply.text, answered, reply.provider_ref, bool(lost))
             # a caller who cancelled while a store was being deleted gets no answer, and must find all as it was
             raise_if_cancelled(is_cancelled)
             committed = self.conversations.commit(thread, result)
-        lost = (_THREAD_LOST,) if starts_over else ()
         notes = (*earlier_notes(earlier), *swept, *lost, *committed.notes)
         schema = question.settings.schema
         mismatch = None if schema is None else find_mismatch(reply.text, schema)
@@ -338,7 +338,7 @@ class Consulting:
                 return self.consult_many(assistants, instructions, synthesis=synthesis, **more)
             return self.consult(assistants[0], instructions, shows_text=False, **more)
 
-        return background.start(self._owner, ask)
+        return start_background(self._owner, ask)
 
     def get(self, handle: str, *, wait: float = 0, cancel: bool = False) -> BackgroundConsultation:
         """Return the state of a consultation in the background, or its answer.
@@ -351,7 +351,7 @@ class Consulting:
         Raises:
             NotFound: the caller has no consultation of the handle.
         """
-        return background.get(self._owner, handle, wait=wait, cancel=cancel)
+        return get_background(self._owner, handle, wait=wait, cancel=cancel)
 
     @property
     def _owner(self) -> Hashable:
@@ -403,7 +403,13 @@ class Consulting:
     def _history(self, state: ConversationState, key: ConversationKey, model: Assistant) -> tuple[Exchange, ...]:
         if model.keeps_history or not state.turns:
             return ()
-        return tuple(Exchange(turn.prompt, turn.answer) for turn in self.conversations.history(key))
+        exchanges = []
+        for turn in self.conversations.history(key):
+            media = self.conversations.media(turn.media) if turn.media else ()
+            if media is None:
+                raise ThreadLost("an image or PDF of the thread is not stored any more", reason="thread_lost")
+            exchanges.append(Exchange(turn.prompt, turn.answer, media))
+        return tuple(exchanges)
 
     def _renewing(self, conversation: Conversation, lease_ms: int) -> Callable[[], None]:
         clock = self._workplace.clock

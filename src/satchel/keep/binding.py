@@ -45,6 +45,16 @@ def binding_caller(transaction: Transaction, workplace: Workplace, project_id: i
     )
 
 
+def until_in(metadata: str) -> str:
+    """Return the end of a rule or decision as briefings show it behind the text; empty without one."""
+    if '"until":' not in metadata:
+        return ""
+    from satchel.keep.fields import metadata_in  # imported here: few items have an end
+
+    end = metadata_in(metadata).get("until")
+    return "" if end is None else f" (until {end})"
+
+
 _AT_ONCE = 200  # so many items are compared before the next ones are
 
 # of rules and of decisions without paths, the texts of so many are compared with the names of files
@@ -184,7 +194,7 @@ def _comparisons(
 
 
 def _query(columns: str, table: str, condition: str, order: str) -> str:
-    select = f"SELECT {columns}, paths FROM {table} WHERE project_id = :project AND {condition}"
+    select = f"SELECT {columns}, metadata, paths FROM {table} WHERE project_id = :project AND {condition}"
     return (
         f"{select} AND paths <> '[]' "
         f"UNION ALL SELECT * FROM ({select} AND paths = '[]' ORDER BY {order} LIMIT {MOST_UNBOUND}) AS unbound"
@@ -203,15 +213,16 @@ _DECISIONS = _query(
 
 
 def _is_rule(row: Row) -> bool:
-    return len(row) == 6  # a decision has a key and a reason too
+    return len(row) == 7  # a decision has a key and a reason too
 
 
 def _binding(row: Row, by: str, file: str, is_wide: bool) -> Binding:
     if _is_rule(row):
-        number, seq, text, priority, unconfirmed, _ = row
+        number, seq, text, priority, unconfirmed, metadata, _ = row
+        text += until_in(metadata)
         return Binding(Kind.CONSTRAINT, number, seq, "", text, None, priority, by, file, is_wide, bool(unconfirmed))
-    number, seq, key, text, amount, reason, _ = row
-    value = f"{amount:.15g}" if text is None else text
+    number, seq, key, text, amount, reason, metadata, _ = row
+    value = (f"{amount:.15g}" if text is None else text) + until_in(metadata)
     return Binding(Kind.DECISION, number, seq, key, value, reason, 0, by, file, is_wide)
 
 

@@ -19,7 +19,7 @@ from satchel.keep.corrections.log import Corrector
 from satchel.keep.fields import Field
 from satchel.keep.kind import ItemKind, names_part
 from satchel.keep.listing import Filter, Order, View
-from satchel.keep.names import ensure_agent
+from satchel.keep.names import check_identifier, ensure_agent
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import ME, is_by_person
 from satchel.keep.sessions.records import Actor
@@ -306,6 +306,7 @@ class Constraints(Service):
         paths: Sequence[str] = (),
         tags: Sequence[str] = (),
         metadata: Mapping[str, str | float] | None = None,
+        until: str | None = None,
         supersedes: str | int | None = None,
         stated_by: str | None = None,
         only_for: str | None = None,
@@ -324,6 +325,7 @@ class Constraints(Service):
                 ``*.py`` or ``docs/``; without any it binds everywhere.
             tags: at most 50 names, case-insensitive; created on first use.
             metadata: texts, numbers, true and false by key, at most 2 KB of JSON.
+            until: the date or condition that ends it, at most 200 characters; briefings show it, nothing else happens.
             supersedes: the short id of the rule it replaces, such as ``c7``.
             stated_by: ``user`` if the session's person stated it in these words in the last hour; otherwise it is
                 stored as the agent's own. It binds that person's sessions only until a person confirms it.
@@ -344,6 +346,8 @@ class Constraints(Service):
             if value not in {None, valid}:
                 raise unknown_name(name, value, (valid,))
         notes: tuple[str, ...] = ()
+        if until and isinstance(metadata, Mapping | None):
+            metadata = {**(metadata or {}), "until": check_identifier(until, "until")}
         is_agents = not is_by_person(work, agent)
         if is_agents and work.caller is not None and priority == PRIORITIES[-1]:
             priority, notes = PRIORITIES[-2], (f"stored as {PRIORITIES[-2]}: only a person makes a rule critical",)

@@ -27,11 +27,16 @@ class SqliteTransaction:
         is_overdue: whether it was ended because it ran for too long.
     """
 
-    __slots__ = ("connection", "forks", "interrupted", "is_out_of_time", "is_overdue", "memo", "started")
+    __slots__ = ("connection", "forks", "interrupted", "is_out_of_time", "is_overdue", "memo", "reads", "started")
 
     database: ClassVar[str] = "sqlite"
 
-    def __init__(self, connection: apsw.Connection, memo: dict[Hashable, Any] | None = None) -> None:
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        memo: dict[Hashable, Any] | None = None,
+        reads: dict[Hashable, Any] | None = None,
+    ) -> None:
         self.connection = connection
         self.forks = forks.generation
         self.interrupted = False
@@ -39,6 +44,7 @@ class SqliteTransaction:
         self.is_overdue = False
         self.is_out_of_time: Callable[[], bool] | None = None
         self.memo = {} if memo is None else memo
+        self.reads = {} if reads is None else reads
 
     def forget(self) -> None:
         self.memo.clear()

@@ -111,6 +111,28 @@ def test_to_have_seen_more_is_never_taken_back(satchel: Satchel) -> None:
     assert changed(satchel) == []
 
 
+def test_the_last_mark_of_everything_is_undone_for_ten_minutes(satchel: Satchel, clock: ManualClock) -> None:
+    rule, port = (
+        satchel.constraints.add("no eval", agent="dev").ref,
+        satchel.decisions.set("port", 80, agent="dev").ref,
+    )
+    satchel.room.see([port], person=ANN)
+    first = satchel.room.see(person=ANN).seq
+    assert satchel.room.unsee(f"everything:{first}", person=ANN)
+    assert changed(satchel) == [(rule, "added")]  # what had its own mark keeps it
+    assert not satchel.room.unsee(f"everything:{first}", person=ANN)
+    first = satchel.room.see(person=ANN).seq
+    host = satchel.decisions.set("host", 1, agent="dev").ref
+    last = satchel.room.see(person=ANN).seq
+    assert not satchel.room.unsee(f"everything:{first}", person=ANN)
+    clock.advance(600_000)
+    assert satchel.room.unsee(f"everything:{last}", person=ANN)
+    assert changed(satchel) == [(host, "set")]
+    last = satchel.room.see(person=ANN).seq
+    clock.advance(600_001)
+    assert not satchel.room.unsee(f"everything:{last}", person=ANN)
+
+
 def test_what_is_too_old_to_be_looked_at_is_counted_apart_and_seen_with_the_rest(satchel: Satchel) -> None:
     for number in range(1_003):
         satchel.files.record(f"f{number}.py", "created", agent="dev")

@@ -12,7 +12,7 @@ from benchmarks import load
 pytestmark = pytest.mark.slow
 
 _HOOK = [sys.executable, "-m", "satchel", "hook", "claude"]
-_TIMES = 10
+_TIMES = 5
 
 
 def test_no_start_and_no_edit_of_a_claimed_file_is_lost(own_state: None, tmp_path: Path) -> None:

@@ -196,4 +196,4 @@ class SharedProcess(RuleBasedStateMachine):
         assert set(rows) == model
 
 
-TestShort, TestLong = short_and_long(SharedProcess, examples=60, steps=30)
+TestShort, TestLong = short_and_long(SharedProcess, examples=30, steps=30)

@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conftest import ManualClock
-from examples import examples
 from interfaces.http.twins import DatabaseTwin, Twin, compare
 from store.postgres.places import new_place
 
@@ -29,7 +28,7 @@ def test_a_token_is_answered_as_if_its_project_were_alone(
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1_000_000))
 def test_a_token_is_answered_as_if_its_project_were_alone_whatever_is_asked(
     twins: Callable[[], tuple[Twin, Twin, ManualClock]], seed: int
@@ -38,7 +37,7 @@ def test_a_token_is_answered_as_if_its_project_were_alone_whatever_is_asked(
 
 
 @pytest.mark.slow
-@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=2, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 1_000_000))
 def test_a_token_for_a_database_is_answered_as_if_its_project_were_alone(seed: int) -> None:
     clock = ManualClock()

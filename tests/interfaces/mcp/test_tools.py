@@ -14,7 +14,7 @@ from consult.answered_turns import take_turn
 from default_tools import DEFAULT_TOOLS
 from satchel.base.tokens import token_counter
 from satchel.base.vocabulary import LIVENESS
-from satchel.consult import background
+from satchel.consult import consultation
 from satchel.find.query import SYNTAXES
 from satchel.interfaces.mcp.guidance import PROMPTS, Prompt, instructions
 from satchel.interfaces.mcp.registry import Registry
@@ -327,7 +327,7 @@ def waiting(new_asker: Callable[..., Asker], monkeypatch: pytest.MonkeyPatch) ->
     def make(**options: object) -> Asker:
         ask = new_asker(**options, settings={"consult.window_tokens": 16_000})
         take_turn(ask.satchel.consulting.conversations)
-        monkeypatch.setitem(background._jobs, "h", background._Job(ask.satchel.consulting._owner))
+        monkeypatch.setitem(consultation._jobs, "h", consultation._Job(ask.satchel.consulting._owner))
         ask.satchel.runs.start("r1")
         ask.text("send_message", message="stop", to="ben", priority="critical", agent="ann")
         ask.text("set_decision", key="old", value=1, agent="ann")

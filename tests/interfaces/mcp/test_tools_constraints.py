@@ -35,6 +35,7 @@ CASES = [
     *(added(name, value) for name, value in FULL.items()),
     added("paths", ["src/api/**", "*.py"]),
     added("metadata", {"owner": "core", "risk": 3}),
+    added("until", "2027-01-31")._replace(look=lambda answer: answer.get("metadata", {}).get("until")),
     found("metadata", "owner"),
     found("file", "src/api/a.py")._replace(
         look=lambda answer: [one["id"] for one in answer["bindings" if "bindings" in answer else "constraints"]],

@@ -48,6 +48,7 @@ CASES = [
     kept("scopes", ["gateway"]),
     kept("paths", ["src/api/**", "*.py"]),
     kept("metadata", {"owner": "core", "risk": 3}),
+    kept("until", "2027-01-31")._replace(look=lambda answer: answer["decisions"][0].get("metadata", {}).get("until")),
     kept("layer", "data"),
     kept("version", "2.0.0"),
     kept("status", "deprecated"),

@@ -254,7 +254,29 @@ def test_what_was_set_aside_or_seen_is_shown_again(ann: Browser, satchel: Satche
     assert b"src/weg.py" not in ann.get(f"{HERE}/activity").body
     assert _undo(ann, seen).status == 303
     assert b"src/weg.py" in ann.get(f"{HERE}/activity").body
-    assert ann.post(f"{HERE}/seen/undo", {"thing": "files:painter: & co"}).status == 409
+    assert ann.post(f"{HERE}/seen/undo", {"things": "files:painter: & co"}).status == 409
+
+
+def test_a_group_or_everything_that_was_marked_as_read_is_shown_again(ann: Browser, satchel: Satchel) -> None:
+    other = satchel.decisions.set("width", 1, agent="measurer").ref
+    for number in range(2):
+        satchel.decisions.set(f"depth {number}", "deep", agent="diver: & co")
+
+    def refs() -> list[str]:
+        return [one["id"] for one in ann.get(f"{HERE}/activity.json").json()["items"]]
+
+    before = refs()
+    page = ann.get(f"{HERE}/activity?agent=diver: %26 co".replace(" ", "%20"))
+    group = ann.post(*_form(page, "Mark as read"))
+    assert len(refs()) == len(before) - 2
+    assert other in refs()
+    assert _undo(ann, group).status == 303
+    assert refs() == before
+    everything = ann.post(*_form(ann.get(f"{HERE}/activity"), "Mark all as read"))
+    assert refs() == []
+    assert _undo(ann, everything).status == 303
+    assert refs() == before
+    assert _undo(ann, everything).status == 409
 
 
 def test_a_run_is_ended_once_and_what_it_suggests_is_saved(ann: Browser, bob: Browser, satchel: Satchel) -> None:

@@ -111,7 +111,7 @@ def test_an_error_shows_its_fixes_and_who_reported_what(ann: Browser, satchel: S
     assert [(one["agent"], one["confidence"]) for one in history["words"]] == [("d", 5), ("c", 7), ("b", 6)]
     page = page_of(ann, f"items/{met.pattern.ref}")
     assert "helped 2, did not 1" in page.text
-    assert f"d was not helped by {met.recorded.ref}" in page.text
+    assert f"{met.recorded.ref} did not help d" in page.text
 
 
 def test_an_error_that_needs_a_person_gets_a_fix(ann: Browser, satchel: Satchel) -> None:

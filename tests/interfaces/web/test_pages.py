@@ -18,6 +18,7 @@ from satchel.brief.room.memory import Facets
 from satchel.brief.room.service import Room
 from satchel.interfaces.http.failing import SAFETY_HEADERS
 from satchel.interfaces.web import pages
+from satchel.interfaces.web.logins import Logins
 from satchel.interfaces.web.rendering import SHORT, visible
 from satchel.keep.sessions.caller import Caller
 
@@ -192,6 +193,31 @@ def test_a_claim_is_released_and_its_holder_told(ann: Browser, satchel: Satchel)
     gone = ann.post("/p/project/claims/release", claim)
     assert gone.status == 409
     assert b"has already ended" in gone.body
+
+
+def test_agents_show_what_each_did_in_the_last_days(ann: Browser, satchel: Satchel) -> None:
+    for text in ("One", "Two"):
+        satchel.messages.send(text, to="all", agent="counter")
+    satchel.files.record("src/count.py", "created", agent="counter")
+    page = ann.get("/p/project/agents").body.decode()
+    row = page.partition(">counter</bdi></a>")[2].partition("</tr>")[0]
+    assert re.findall(r'class="num">([^<]+)<', row) == ["–", "1", "2", "–", "–"]
+    assert re.search(r"<title>\d\d-\d\d: file changes 1, messages 2</title>", row)
+    days = ann.get("/p/project/agents.json").json()["days"]
+    assert [(one["changes"], one["messages"]) for one in days if one["agent"] == "counter"] == [(1, 2)]
+
+
+def test_a_person_is_you_to_oneself_and_a_name_to_others(room: Served, logins: Logins, satchel: Satchel) -> None:
+    rule = satchel.constraints.add("Keep a log", agent="human:ann").ref
+    note = satchel.entries.write("discovery", "The log is full", agent="builder").ref
+    satchel.corrections.confirm(note, agent="human:ann")
+    for person, (own, confirmed) in {"ann": ("you", "by you"), "bob": ("ann", "by ann")}.items():
+        browser = Browser.of(room, logins, person)
+        text = Parsed(browser.get("/p/project/memory").body).text
+        assert f"Keep a log\n{own}" in re.sub(r"\s*\n\s*", "\n", text)
+        assert f"confirmed {confirmed}" in text
+        assert own in Parsed(browser.get(f"/p/project/items/{rule}").body).text
+        assert "human:" not in text
 
 
 def test_changes_are_marked_as_seen_up_to_what_was_shown(ann: Browser, satchel: Satchel) -> None:

@@ -191,4 +191,4 @@ class Corrected(RuleBasedStateMachine):
                 assert examine(transaction)[1:] == (0, [])
 
 
-TestCorrected, TestLongCorrected = short_and_long(Corrected, examples=60, steps=40)
+TestCorrected, TestLongCorrected = short_and_long(Corrected, examples=30, steps=40)

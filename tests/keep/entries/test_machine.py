@@ -265,4 +265,4 @@ class Context(RuleBasedStateMachine):
         assert all(seq <= self.satchel.housekeeping.statistics().seq for seq in seqs)
 
 
-TestContext, TestLongContext = short_and_long(Context, examples=20, steps=40)
+TestContext, TestLongContext = short_and_long(Context, examples=12, steps=40)

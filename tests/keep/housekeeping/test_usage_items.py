@@ -8,6 +8,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.base.clock import DAY_MS
+from satchel.base.tokens import estimate
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -37,6 +38,15 @@ def test_deliveries_are_counted_by_item(kept: Satchel) -> None:
     brief(kept, "ben", "cat")
     use = kept.housekeeping.memory_use()
     assert (use.items, use.deliveries, use.confirmed, use.succeeded, use.corrected) == (2, 4, 0, 0, 0)
+
+
+def test_tokens_of_briefings_are_beside_those_of_the_whole_items(kept: Satchel) -> None:
+    long = kept.entries.write("discovery", "the parser holds every line of the file in memory. " * 60, agent="ann")
+    briefings = [kept.briefings.brief(agent=agent, run_id="main", budget=300) for agent in ("ben", "cat")]
+    assert all(long.ref in briefing.text for briefing in briefings)
+    use = kept.housekeeping.memory_use()
+    assert use.tokens == sum(briefing.tokens for briefing in briefings)
+    assert use.whole_tokens == pytest.approx(2 * estimate(long.content), rel=0.1)
 
 
 def test_what_was_confirmed_is_useful(kept: Satchel) -> None:

@@ -303,4 +303,4 @@ class Post(RuleBasedStateMachine):
             assert checks["index"].status == "ok", checks["index"].detail
 
 
-TestPost, TestLongPost = short_and_long(Post, examples=16, steps=40)
+TestPost, TestLongPost = short_and_long(Post, examples=10, steps=40)

@@ -309,4 +309,4 @@ class Lessons(RuleBasedStateMachine):
             assert "index" not in checks or checks["index"].status == "ok", checks["index"].detail
 
 
-TestLessons, TestLongLessons = short_and_long(Lessons, examples=24, steps=40)
+TestLessons, TestLongLessons = short_and_long(Lessons, examples=14, steps=40)

@@ -128,4 +128,4 @@ class SharingMachine(RuleBasedStateMachine):
         assert team.lost() == []
 
 
-TestSharing, TestSharingLong = short_and_long(SharingMachine, examples=10, steps=40, short=(2, 12))
+TestSharing, TestSharingLong = short_and_long(SharingMachine, examples=6, steps=40, short=(2, 12))

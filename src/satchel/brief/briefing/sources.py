@@ -13,7 +13,7 @@ from satchel.brief.briefing.ranking import MEDIUM
 from satchel.brief.briefing.records import COUNTED, CRITICAL, Candidate
 from satchel.brief.fields import joined, name_text, value_text
 from satchel.find.kind import Kind
-from satchel.keep.binding import UNCONFIRMED, author_of, binding_caller
+from satchel.keep.binding import UNCONFIRMED, author_of, binding_caller, until_in
 from satchel.keep.decisions.records import DEPRECATED, STATUSES, value_of
 from satchel.keep.loop_scope import LoopScope
 from satchel.keep.names import is_persons
@@ -380,7 +380,7 @@ def constraints(context: BriefingContext) -> Source:
         may_be_critical=True,
         binds=True,
         load=loading(
-            "c.priority, c.text, a.name, c.created_at, c.unconfirmed",
+            "c.priority, c.text, a.name, c.created_at, c.unconfirmed, c.metadata",
             f"constraints c LEFT JOIN agents a ON a.id = {author_of('c')}",
             _constraint,
         ),
@@ -389,12 +389,12 @@ def constraints(context: BriefingContext) -> Source:
 
 
 def _constraint(_context: BriefingContext, new: New, row: Row) -> Candidate:
-    _number, _seq, priority, text, agent, created, unconfirmed = row
+    _number, _seq, priority, text, agent, created, unconfirmed, metadata = row
     return new(
         label="rule",
         group="rules",
         head=UNCONFIRMED if unconfirmed else "",
-        text=text,
+        text=f"{text}{until_in(metadata)}",
         priority=priority,
         changed_at=created,
         is_persons=is_persons(agent),
@@ -420,7 +420,8 @@ def decisions(_context: BriefingContext) -> Source:
         priority=str(MEDIUM),
         binds=True,
         load=loading(
-            f"c.key, c.status, c.value_text, c.value_number, c.rationale, a.name, c.updated_at, {_IS_OF_TASK}",
+            f"c.key, c.status, c.value_text, c.value_number, c.rationale, a.name, c.updated_at, c.metadata, "
+            f"{_IS_OF_TASK}",
             "decisions c LEFT JOIN agents a ON a.id = c.agent_id",
             _decision,
         ),
@@ -429,12 +430,12 @@ def decisions(_context: BriefingContext) -> Source:
 
 
 def _decision(_context: BriefingContext, new: New, row: Row) -> Candidate:
-    _number, _seq, key, status, text, value, rationale, agent, changed, is_of_task = row
+    _number, _seq, key, status, text, value, rationale, agent, changed, metadata, is_of_task = row
     return new(
         label="decision",
         group="decisions",
         head=joined(name_text(key), "(draft)" if status == _DRAFT else None),
-        text=value_text(value_of(text, value)),
+        text=f"{value_text(value_of(text, value))}{until_in(metadata)}",
         reason=rationale or "",
         priority=MEDIUM,
         changed_at=changed,

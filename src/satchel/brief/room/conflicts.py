@@ -8,7 +8,7 @@ from functools import lru_cache
 from satchel.base.clock import DAY_MS
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
-from satchel.brief.room.looking import LINE_CHARS, Look, value_text
+from satchel.brief.room.looking import LINE_CHARS, Look, once, value_text
 from satchel.brief.room.records import Conflicts, FileConflict, ItemConflict, ItemVersion, Need, Party
 from satchel.find.kind import Kind
 from satchel.keep.files import claims, refusals, waiters
@@ -225,6 +225,11 @@ class _Wish(NamedTuple):
 
 def find_wanted(look: Look, most: int) -> list[Need]:
     """Return needs for claims that are waited for, or were refused to sessions still at work, while they are held."""
+    return _find_wanted(look._replace(person="", number=-1, everybody=-1, former=-1), most)
+
+
+@once
+def _find_wanted(look: Look, most: int) -> list[Need]:
     wishes = _wishes(look, most)
     if not wishes:
         return []

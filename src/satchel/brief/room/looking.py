@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Concatenate, ParamSpec, TypeVar
+
 from satchel.base.records import NamedTuple
 from satchel.base.text import fold
 from satchel.base.vocabulary import HUMAN, MAIN_RUN
@@ -66,6 +69,36 @@ def begin(transaction: Transaction, project_id: int, person: str, now: int) -> L
     )
     former = everybody if others is None and number != everybody else -1
     return Look(transaction, project_id, person, number, everybody, now, former)
+
+
+Found = TypeVar("Found")
+More = ParamSpec("More")
+
+
+def once(find: Callable[Concatenate[Look, More], Found]) -> Callable[Concatenate[Look, More], Found]:
+    """Return a function of reads that does its work once for the same look and arguments."""
+
+    def find_once(look: Look, /, *args: More.args, **kwargs: More.kwargs) -> Found:
+        held = look.transaction.reads.get(find)
+        if held is None or held[0] != (look, args):
+            # the last one alone, since the memo outlives the transaction
+            held = look.transaction.reads[find] = (look, args), find(look, *args, **kwargs)
+        result: Found = held[1]
+        return result
+
+    return find_once
+
+
+# Of how many rows of the whole store those of one project are picked.
+_LOOKED_AT = 50_000
+
+
+def newest(table: str, most: int) -> str:
+    """Return the newest rows of a project, in SQL, in the order of ids: an index on the project would sort all."""
+    return (
+        f"(SELECT * FROM {table} WHERE +project_id = :project AND id > (SELECT max(id) FROM {table}) - {_LOOKED_AT} "
+        f"ORDER BY id DESC LIMIT {most})"
+    )
 
 
 def value_text(text: str | None, number: float | None) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
-from weakref import WeakKeyDictionary
 
 from satchel.base.clock import DAY_MS
 from satchel.base.records import dataclass
@@ -17,7 +16,6 @@ from satchel.keep.housekeeping.usage import count_names
 from satchel.keep.kinds import KINDS
 from satchel.keep.names import PERSONS, is_persons
 from satchel.keep.projects import Project, Workplace
-from satchel.store.engine import Engine
 from satchel.store.transaction import Row, Transaction, set_of
 
 MOST_FLAGGED = 100
@@ -109,17 +107,16 @@ _FILES = """
     WHERE project_id = :project AND file IS NOT NULL AND superseded_by IS NULL GROUP BY file
 """
 _Counts = tuple[list[Row], Counter[str]]
-_counts: WeakKeyDictionary[Engine, dict[int, tuple[tuple[int, int], _Counts]]] = WeakKeyDictionary()
+_counts: dict[tuple[str, int], tuple[tuple[int, int], _Counts]] = {}
 
 
 def _count_items(transaction: Transaction, project: Project, work: Workplace, now: int) -> _Counts:
     # counting 100,000 items takes longer than a page may, so it is done once a change, or a minute, since items expire
-    moment = project.seq, now // 60_000
-    counts = _counts.setdefault(work.engine, {})
-    if project.id not in counts or counts[project.id][0] != moment:
+    place, moment = (work.engine.location, project.id), (project.seq, now // 60_000)
+    if place not in _counts or _counts[place][0] != moment:
         values = {"project": project.id, "now": now}
-        counts[project.id] = moment, (transaction.all(_COUNTED, values), Counter(dict(transaction.all(_FILES, values))))
-    return counts[project.id][1]
+        _counts[place] = moment, (transaction.all(_COUNTED, values), Counter(dict(transaction.all(_FILES, values))))
+    return _counts[place][1]
 
 
 def count(transaction: Transaction, project: Project, work: Workplace, now: int) -> Facets:

@@ -49,6 +49,7 @@ _REQUEST = MESSAGE_TYPES.index("request") + 1
 _DRAFT = STATUSES.index("draft") + 1
 
 
+@looking.once
 def find(look: Look) -> Needs:
     needs = [
         *states.find_needs(look),

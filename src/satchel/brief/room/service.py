@@ -113,14 +113,15 @@ class Room(Reading):
         return MarkedSeen(name, wanted, reached)
 
     def unsee(self, ref: str, *, person: str | None = None) -> bool:
-        """Show one thing again that a person has marked as seen.
+        """Show one thing again that a person has marked as seen, or everything that the last :meth:`see` has marked.
 
         Args:
-            ref: from an answer.
+            ref: from an answer; ``everything:SEQ``, with the ``seq`` of that answer, for everything.
             person: as for :meth:`needs`.
 
         Returns:
-            Whether it was marked on its own, not with its whole kind.
+            Whether it was marked on its own, not with its whole kind; of everything whether that is the last such mark
+            and less than 10 minutes old.
 
         Raises:
             InvalidInput: not a ref.

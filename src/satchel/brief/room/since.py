@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from satchel.base.errors import InvalidInput, NotFound, unknown_name
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
-from satchel.brief.room.looking import LINE_CHARS, Look, value_text
+from satchel.brief.room.looking import LINE_CHARS, Look, once, value_text
 from satchel.brief.room.records import CHANGES, Changed, Since
 from satchel.find.kind import KIND_OF, Kind, read_number
 from satchel.keep import events
 from satchel.keep.agent_rows import find_agent_row
 from satchel.keep.corrections.log import CONFIRMED, SUPERSEDED
 from satchel.keep.decisions.records import STATUSES
+from satchel.keep.files.claiming import UNDO_MS
 from satchel.keep.files.records import CHANGES as OF_FILES
 from satchel.keep.kinds import read_ref
 from satchel.keep.moving.marks import ACTION, CORRECTION, EVERYTHING, FILES, HOOK, NOBODY, SOLUTION
@@ -63,6 +64,7 @@ _MOST_FILES = 5
 _DEPRECATED, _DRAFT = STATUSES.index("deprecated") + 1, STATUSES.index("draft") + 1
 
 
+@once
 def find(look: Look, seq: int) -> Since:
     """Return the changes that a person has not seen; ``seq`` is the project's change counter."""
     seen_marks = marks(look)
@@ -300,6 +302,10 @@ MOST_MARKED = 500
 """How many things are marked at once."""
 
 _FILES_OF, _CORRECTION, _HOOK, PROPOSAL_OF, _ACTION = "files:", "correction:", "hook:", "proposal:", "action:"
+_EVERYTHING = "everything:"
+
+# The item of the mark of everything before the last, for undoing that; exports leave it out, as no item has it.
+_BEFORE = 1
 _UNKNOWN_AUTHOR = "?"
 
 _MARK = """
@@ -354,6 +360,10 @@ def mark(look: Look, refs: Sequence[str], up_to: int) -> None:
     ``refs`` are short ids, other refs of answers, or names of :data:`CHANGES`; none is everything.
     """
     things = [_thing(look, ref) for ref in refs] or [_Thing(EVERYTHING, 0)]
+    before = marks(look)[""]
+    rows = [(thing, up_to, look.now) for thing in things]
+    if not refs and up_to > before.seq:
+        rows.append((_Thing(EVERYTHING, _BEFORE), *before))
     look.transaction.many(
         _MARK,
         [
@@ -362,30 +372,52 @@ def mark(look: Look, refs: Sequence[str], up_to: int) -> None:
                 "person": look.number,
                 "kind": thing.kind,
                 "item": thing.item,
-                "seq": up_to,
-                "now": look.now,
+                "seq": seq,
+                "now": at,
             }
-            for thing in things
+            for thing, seq, at in rows
         ],
     )
     for thing in things:
         if thing.item == 0:
+            # what an undo of everything shows again keeps its own mark
             kinds = [thing.kind] if thing.kind else [*OF_CHANGES.values()]
             look.transaction.run(
                 f"DELETE FROM seen WHERE person_id = :me AND seq <= :seq AND kind IN ({', '.join(map(str, kinds))})"
                 + (" AND item_id <> 0" if thing.kind else ""),
-                {"me": look.number, "seq": up_to},
+                {"me": look.number, "seq": up_to if thing.kind else before.seq},
             )
 
 
+def everything_ref(seq: int) -> str:
+    """Return what undoes the mark of everything up to a change."""
+    return f"{_EVERYTHING}{seq}"
+
+
 def unmark(look: Look, ref: str) -> bool:
-    """Remove the mark of one thing; return whether it had its own."""
+    """Remove the mark of one thing, or restore the mark of everything before the last; return whether it had its own
+    or, of everything, whether it is the last and less than 10 minutes old.
+    """
+    if ref.startswith(_EVERYTHING):
+        return _restore_everything(look, read_number(ref.removeprefix(_EVERYTHING), "", "a change"))
     thing = _thing(look, ref)
     removed = look.transaction.execute(
         "DELETE FROM seen WHERE person_id = :me AND kind = :kind AND item_id = :item AND item_id <> 0",
         {"me": look.number, "kind": thing.kind, "item": thing.item},
     )
     return removed > 0
+
+
+def _restore_everything(look: Look, seq: int) -> bool:
+    of_everything = f"person_id = :me AND kind = {EVERYTHING}"
+    before = look.rows(f"SELECT seq FROM seen WHERE {of_everything} AND item_id = {_BEFORE}")
+    last = f"SELECT 1 FROM seen WHERE {of_everything} AND item_id = 0 AND seq = :seq AND created_at >= :after"
+    if not before or not look.rows(last, seq=seq, after=look.now - UNDO_MS):
+        return False
+    gone = "item_id = 0" if before[0][0] else f"item_id IN (0, {_BEFORE})"
+    look.transaction.run(f"DELETE FROM seen WHERE {of_everything} AND {gone}", look.values)
+    look.transaction.run(f"UPDATE seen SET item_id = 0 WHERE {of_everything} AND item_id = {_BEFORE}", look.values)
+    return True
 
 
 def begin_person(look: Look) -> Look:

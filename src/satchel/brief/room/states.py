@@ -11,7 +11,7 @@ from satchel.base.text import shortened
 from satchel.base.vocabulary import PRIORITIES
 from satchel.brief import at_work
 from satchel.brief.room import conflicts
-from satchel.brief.room.looking import LINE_CHARS, OPEN_RUN, Look, possible
+from satchel.brief.room.looking import LINE_CHARS, OPEN_RUN, Look, newest, once, possible
 from satchel.brief.room.records import Need
 from satchel.find.kind import Kind
 from satchel.keep import events
@@ -81,15 +81,19 @@ def find(
     transaction: Transaction, project_id: int, sessions: Sequence[SessionRow], own_session: int | None, now: int
 ) -> dict[int, AgentState]:
     """Return the states of sessions by id; only the first 100 are checked for being stuck or waiting."""
-    checked = {one.state.id for one in sessions[:MAX_CHECKED]}
+    facts = _find_facts(Look(transaction, project_id, "", -1, -1, now), tuple(sessions), own_session)
+    return {number: state_of(one, now) for number, one in facts.items()}
+
+
+@once
+def _find_facts(look: Look, sessions: Sequence[SessionRow], own_session: int | None) -> dict[int, Facts]:
     facts: dict[int, Facts] = {}
     for one in sessions:
         number, seen_at = one.state.id, one.state.seen_at
-        facts[number] = Facts(seen_at, now) if number == own_session else Facts(seen_at, seen_at, _ended_at(one))
-    if checked:
-        look = Look(transaction, project_id, "", -1, -1, now)
-        _add_session_facts(look, facts, checked)
-    return {number: state_of(one, now) for number, one in facts.items()}
+        facts[number] = Facts(seen_at, look.now) if number == own_session else Facts(seen_at, seen_at, _ended_at(one))
+    if sessions:
+        _add_session_facts(look, facts, {one.state.id for one in sessions[:MAX_CHECKED]})
+    return facts
 
 
 def _ended_at(session: SessionRow) -> int | None:
@@ -113,7 +117,7 @@ def _add_session_facts(look: Look, facts: dict[int, Facts], numbers: set[int]) -
     for number, _, began, _, is_continued in rows:
         facts[number] = facts[number]._replace(began_at=began, is_continued=bool(is_continued))
     pads = _pads(look, numbers)
-    stuck = at_work.stuck(look.transaction, look.project_id, list(numbers), look.now)
+    stuck = _stuck_since(look, numbers)
     blocked = {session for session, last in pads.items() if last.pad.blockers and not last.pad.done}
     settled = settlements(
         look, [last.number for session, last in pads.items() if session in blocked or session in stuck]
@@ -125,6 +129,18 @@ def _add_session_facts(look: Look, facts: dict[int, Facts], numbers: set[int]) -
     waits = grouped([*blockers, *_unanswered(look, facts, agents), *_refused(look, sessions)])
     for number, states in waits.items():
         facts[number] = facts[number]._replace(waits=tuple(states), done_at=_done_at(look, number, states))
+
+
+def _stuck_since(look: Look, numbers: set[int]) -> dict[int, int]:
+    # how long ago matters by the day: it is found again after a commit, or a minute
+    place = ("stuck", look.project_id)
+    moment = numbers, look.now // 60_000
+    held = look.transaction.reads.get(place)
+    if held is None or held[0] != moment:
+        stuck = at_work.stuck(look.transaction, look.project_id, list(numbers), look.now)
+        held = look.transaction.reads[place] = moment, stuck
+    since: dict[int, int] = held[1]
+    return since
 
 
 class _Pad(NamedTuple):
@@ -222,9 +238,8 @@ def _unanswered(look: Look, facts: Mapping[int, Facts], agents: Mapping[int | No
     senders = [number for number in agents if number is not None]
     rows = look.rows(
         f"""
-        SELECT m.id, m.from_agent_id, m.created_at, a.name FROM (
-            SELECT * FROM agent_messages WHERE project_id = :project ORDER BY id DESC LIMIT {_MOST_MESSAGES}
-        ) m LEFT JOIN agents a ON a.id = m.to_agent_id
+        SELECT m.id, m.from_agent_id, m.created_at, a.name
+        FROM {newest("agent_messages", _MOST_MESSAGES)} m LEFT JOIN agents a ON a.id = m.to_agent_id
         WHERE m.from_agent_id IN {set_of(senders)} AND m.expires_at > :now AND {UNANSWERED}
         ORDER BY m.created_at DESC, m.id DESC LIMIT {_MOST_CLAIMS}
         """

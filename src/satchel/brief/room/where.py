@@ -10,7 +10,7 @@ from satchel.base.clock import DAY_MS
 from satchel.base.records import NamedTuple, replace
 from satchel.base.text import shortened
 from satchel.brief.room import states
-from satchel.brief.room.looking import LINE_CHARS, value_text
+from satchel.brief.room.looking import LINE_CHARS, newest, value_text
 from satchel.brief.room.records import ClaimBar, Mark, SessionDay, Span, Where
 from satchel.find.kind import Kind
 from satchel.keep import events
@@ -165,11 +165,9 @@ def _marks(transaction: Transaction, project_id: int, began: int) -> _Marks:
         marks.append((session, Mark("decision", at, line, Kind.DECISION.ref(number))))
     errors = transaction.all(
         f"""
-        SELECT r.session_id, p.id, p.error_type, p.message, r.created_at FROM (
-            SELECT id, error_type, message FROM error_patterns
-            WHERE project_id = :project AND last_seen >= :began ORDER BY last_seen DESC LIMIT {_MOST_ERRORS}
-        ) p JOIN error_reports r ON r.pattern_id = p.id
-        WHERE r.created_at >= :began AND r.session_id IS NOT NULL ORDER BY r.created_at DESC LIMIT {_MOST_DRAWN}
+        SELECT r.session_id, p.id, p.error_type, p.message, r.created_at
+        FROM {newest("error_reports", _MOST_DRAWN)} r JOIN error_patterns p ON p.id = r.pattern_id
+        WHERE r.created_at >= :began AND r.session_id IS NOT NULL
         """,
         values,
     )
@@ -178,9 +176,9 @@ def _marks(transaction: Transaction, project_id: int, began: int) -> _Marks:
         marks.append((session, Mark("error", at, line, Kind.ERROR_PATTERN.ref(number))))
     messages = transaction.all(
         f"""
-        SELECT m.session_id, m.id, m.message, a.name, m.created_at FROM (
-            SELECT * FROM agent_messages WHERE project_id = :project ORDER BY id DESC LIMIT {_MOST_DRAWN}
-        ) m LEFT JOIN agents a ON a.id = m.to_agent_id WHERE m.created_at >= :began AND m.session_id IS NOT NULL
+        SELECT m.session_id, m.id, m.message, a.name, m.created_at
+        FROM {newest("agent_messages", _MOST_DRAWN)} m LEFT JOIN agents a ON a.id = m.to_agent_id
+        WHERE m.created_at >= :began AND m.session_id IS NOT NULL
         """,
         values,
     )
@@ -188,9 +186,6 @@ def _marks(transaction: Transaction, project_id: int, began: int) -> _Marks:
         line = shortened(f"to {to or 'all'}: {text}", LINE_CHARS)
         marks.append((session, Mark("message", at, line, Kind.MESSAGE.ref(number))))
     return marks
-
-
-_MOST_ERRORS = 200
 
 
 def _merged(marks: Iterable[Mark]) -> tuple[Mark, ...]:

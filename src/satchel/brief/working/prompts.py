@@ -18,7 +18,7 @@ from satchel.find.scopes import Scope
 from satchel.find.search import SUNK
 from satchel.find.words import WORD, unspaced_runs
 from satchel.keep import deliveries
-from satchel.keep.binding import UNCONFIRMED, author_of, binding_caller
+from satchel.keep.binding import UNCONFIRMED, author_of, binding_caller, until_in
 from satchel.keep.decisions.records import STATUSES, value_of
 from satchel.keep.names import is_persons
 from satchel.keep.projects import Workplace
@@ -369,14 +369,15 @@ def _decisions(matches: _Matches) -> list[Item]:
 
 
 _DECISION = (
-    "c.id, c.seq, c.key, c.value_text, c.value_number, a.name FROM decisions c LEFT JOIN agents a ON a.id = c.agent_id"
+    "c.id, c.seq, c.key, c.value_text, c.value_number, c.metadata, a.name "
+    "FROM decisions c LEFT JOIN agents a ON a.id = c.agent_id"
 )
 
 
 def _decision(row: Row) -> Item:
-    number, seq, key, text, value, author = row
+    number, seq, key, text, value, metadata, author = row
     head = start_of(Kind.DECISION.ref(number), name_text(key), is_persons=is_persons(author))
-    return Item(Kind.DECISION, number, seq, head, value_text(value_of(text, value)))
+    return Item(Kind.DECISION, number, seq, head, f"{value_text(value_of(text, value))}{until_in(metadata)}")
 
 
 def _constraints(matches: _Matches) -> list[Item]:
@@ -385,15 +386,15 @@ def _constraints(matches: _Matches) -> list[Item]:
 
 
 _RULE = (
-    "c.id, c.seq, c.text, c.priority, a.name, c.unconfirmed "
+    "c.id, c.seq, c.text, c.metadata, c.priority, a.name, c.unconfirmed "
     f"FROM constraints c LEFT JOIN agents a ON a.id = {author_of('c')}"
 )
 
 
 def _rule(row: Row) -> Item:
-    number, seq, text, priority, author, unconfirmed = row
+    number, seq, text, metadata, priority, author, unconfirmed = row
     head = start_of(Kind.CONSTRAINT.ref(number), UNCONFIRMED if unconfirmed else None, is_persons=is_persons(author))
-    return Item(Kind.CONSTRAINT, number, seq, head, text, priority=priority)
+    return Item(Kind.CONSTRAINT, number, seq, head, f"{text}{until_in(metadata)}", priority=priority)
 
 
 def _errors(matches: _Matches) -> list[Item]:

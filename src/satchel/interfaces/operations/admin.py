@@ -138,13 +138,13 @@ merges the search index and gives unused space back to the disk.""",
             Parameter(
                 "messages_hours",
                 int,
-                about="Those this old and older, even unread; default what has expired",
+                about="This old and older, even unread; default what has expired",
                 help="Messages of this age. Default: what has expired.",
             ),
             Parameter(
                 "file_changes_hours",
                 int,
-                about="Those this old and older",
+                about="This old and older",
                 help="File changes of this age. Default: what has expired.",
             ),
             Parameter(

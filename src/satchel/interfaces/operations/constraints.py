@@ -50,6 +50,7 @@ OPERATIONS = (
             parameters.NEW_LAYER.but(unlisted=True),
             parameters.NEW_TAGS,
             parameters.NEW_METADATA,
+            parameters.UNTIL,
             parameters.SUPERSEDES,
             Parameter(
                 "stated_by",

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from satchel.client import Satchel
-    from satchel.consult.background import BackgroundConsultation
-    from satchel.consult.consultation import Consultation, Panel
+    from satchel.consult.consultation import BackgroundConsultation, Consultation, Panel
     from satchel.consult.records import ConversationHistory
     from satchel.interfaces.mcp.call import Call
     from satchel.interfaces.text.consultations import Conversations, Reset
@@ -27,7 +26,7 @@ _TOLD_EVERY_CHARS = 400
 
 def answer_agent(call: Call[Satchel], /, *, format: str = "text", **request: Any) -> str:  # noqa: A002 -- on the wire
     """Ask another model, and report each step to the caller."""
-    from satchel.consult.background import BackgroundConsultation
+    from satchel.consult.consultation import BackgroundConsultation
     from satchel.interfaces.mcp.call import answer
     from satchel.interfaces.text.consultations import background_fields, background_text, consultation_text
     from satchel.interfaces.text.json import fields_of
@@ -211,11 +210,11 @@ _GET = Operation(
     tool="get_consultation",
     toolset="consult",
     title="Get a consultation",
-    about="The answer of a consultation in the background, or how far it is.",
+    about="The answer of a consultation in the background.",
     found_by="background consultation answer handle wait",
     parameters=(
         Parameter("handle", about="From consult", required=True),
-        Parameter("wait", float, about="Seconds to wait for it, up to 45"),
+        Parameter("wait", float, about="Seconds, up to 45"),
         Parameter("cancel", bool, about="End it", unlisted=True),
     ),
     run=_get,
@@ -281,7 +280,7 @@ OPERATIONS = (
         parameters=(
             Parameter(
                 "assistant",
-                about="As gpt-6-sol, anthropic:claude-opus-5-5, ollama:qwen3:8b, cli:claude",
+                about="As gpt-6-sol, ollama:qwen3:8b, cli:claude",
                 required=True,
                 option="MODEL",
             ),
@@ -302,14 +301,14 @@ OPERATIONS = (
             ),
             Parameter(
                 "conversation",
-                about="Conversation name; reuse it to continue",
+                about="Name; reuse it to continue",
                 help="The conversation. Default: default.",
                 metavar="NAME",
             ),
             Parameter(
                 "context",
                 list[str],
-                about="Files and folders it is about",
+                about="Files and folders",
                 help="A file or folder it is about; repeatable.",
                 option="--file",
                 metavar="PATH",
@@ -348,11 +347,11 @@ OPERATIONS = (
             Parameter(
                 "background",
                 bool,
-                about="Return a handle for get_consultation at once",
+                about="Answer later, by get_consultation",
                 option=None,
                 unlisted=True,
             ),
-            Parameter("schema", dict, about="JSON Schema that the answer must match", option=None, unlisted=True),
+            Parameter("schema", dict, about="JSON Schema of the answer", option=None, unlisted=True),
             Parameter(
                 "schema_text",
                 help="A file with a JSON Schema that the answer must match.",
@@ -364,7 +363,7 @@ OPERATIONS = (
             Parameter(
                 "web_search",
                 bool,
-                about="Let the provider search the web",
+                about="Search the web",
                 help="Let the provider search the web, which it may bill on top.",
                 option="--web",
                 unlisted=True,
@@ -373,7 +372,7 @@ OPERATIONS = (
             Parameter(
                 "takes_over",
                 bool,
-                about="Continue what another model discussed under this name",
+                about="Continue another model's discussion",
                 help="Begin with the files and the discussion of the conversation of this name with another model.",
                 option="--take-over",
                 unlisted=True,

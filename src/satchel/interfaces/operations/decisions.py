@@ -16,7 +16,7 @@ _STATUSES = ("active", "deprecated", "draft")
 USUAL = {"status": "active", "version": "1.0.0", "rev": "1"}
 """What people are not shown of a decision that has nothing else to say there."""
 
-_CLEARABLE = ("tags", "scopes", "paths", "layer", "rationale", "version", "metadata")
+_CLEARABLE = ("tags", "scopes", "paths", "layer", "rationale", "version", "metadata", "until")
 _REPLACES = "May be repeated; replaces what there is."
 
 _DECISION = (
@@ -27,6 +27,7 @@ _DECISION = (
     parameters.NEW_PATHS.but(type=list[str] | None, about="Globs of files it binds"),
     parameters.NEW_LAYER.but(type=str | None, unlisted=True),
     parameters.NEW_METADATA.but(type=dict | None),
+    parameters.UNTIL.but(type=str | None),
     Parameter(
         "version",
         str | None,

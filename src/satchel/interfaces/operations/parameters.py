@@ -60,6 +60,7 @@ NEW_METADATA = Parameter(
     metavar="KEY=VALUE",
     unlisted=True,
 )
+UNTIL = Parameter("until", about="Date or condition", help="The date or condition that ends it.")
 METADATA = Parameter(
     "metadata", about="key, or key=value", help="Only with this key, or key=value.", metavar="KEY", unlisted=True
 )

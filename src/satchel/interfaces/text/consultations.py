@@ -18,8 +18,7 @@ from satchel.interfaces.text.parts import content_lines, counted, value_text
 
 if TYPE_CHECKING:
     from satchel.base.paging import Page
-    from satchel.consult.background import BackgroundConsultation
-    from satchel.consult.consultation import Consultation, Panel
+    from satchel.consult.consultation import BackgroundConsultation, Consultation, Panel
     from satchel.consult.providers import ProviderState
     from satchel.consult.records import ConversationHistory, HeldBack, ListedConversation, ListedFile
 

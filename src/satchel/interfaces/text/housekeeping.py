@@ -54,6 +54,11 @@ def memory_text(use: housekeeping.MemoryUse) -> str:
         f"{use.succeeded} followed by success, {use.corrected} corrected after"
     )
     lines = [head]
+    if use.deliveries:
+        lines.append(
+            f"briefings: {counted(use.tokens, 'token')}; the whole texts of the same items: "
+            f"{counted(use.whole_tokens, 'token')}"
+        )
     lines += ["most useful:", *map(_use_line, use.useful)] if use.useful else []
     if use.unused:
         lines.append(f"not confirmed yet: {use.unused_total}, each briefed 3 times or more, first over a week ago")

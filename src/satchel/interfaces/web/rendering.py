@@ -9,12 +9,14 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from markupsafe import Markup, escape
 from starlette.responses import Response
 
 from satchel.base.clock import DAY_MS, iso, span_in_words
 from satchel.base.invisible import revealed
+from satchel.base.text import fold
+from satchel.base.vocabulary import HUMAN
 from satchel.find.snippets import Snippet
 from satchel.interfaces.http.failing import SAFETY_HEADERS, not_found
 from satchel.interfaces.text.parts import total_text
@@ -70,6 +72,13 @@ def html(
     """
     text = _environment().get_template(template).render({"person": person, **context, "form_key": key})
     return Response(text, status, PAGE_HEADERS | (headers or {}), media_type="text/html")
+
+
+def name_for(person: str, name: str) -> str:
+    """Return a name as a person sees it: ``you`` for their own."""
+    if name == HUMAN:
+        return "a person"
+    return "you" if person and fold(name) == fold(person) else shown_name(name)
 
 
 def prepare() -> None:
@@ -202,9 +211,10 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    filters = (moment, ago, at_clock, clock, date, place_and_digest, is_ref, remaining, cut, brief, marked)
+    filters = (moment, ago, at_clock, clock, date, place_and_digest, is_ref, remaining, cut, brief, marked, shown_name)
     environment.filters |= {one.__name__: one for one in filters}
-    environment.filters |= {"name": shown_name, "client": lambda name: _CLIENTS.get(name, name)}
+    environment.filters |= {"name": pass_context(lambda context, name: name_for(context["person"], name))}
+    environment.filters |= {"client": lambda name: _CLIENTS.get(name, name)}
     environment.globals |= {"asset": _asset, "total_text": total_text, "SHORT": SHORT, **_LIMITS}
     return environment
 

@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from satchel.base.errors import InvalidInput
-from satchel.base.records import dataclass
+from satchel.base.records import dataclass, replace
 from satchel.client import Satchel
 from satchel.interfaces.web.logins import Login
 from satchel.interfaces.web.projects import Project, Projects
+from satchel.store.engine import Engine
+from satchel.store.transaction import Transaction
+
+
+class _Snapshot:
+    """An engine whose reads all see one state of the store."""
+
+    def __init__(self, engine: Engine, transaction: Transaction) -> None:
+        self._engine = engine
+        self._transaction = transaction
+
+    @contextmanager
+    def read(self) -> Iterator[Transaction]:
+        yield self._transaction
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +42,7 @@ class PageRequest:
         selected: the project in the address; None on pages of no project.
         values: the fields of the query or form.
         path: the variable parts of the path.
+        moment: the state of the store and the time that a page shows; None for an action.
     """
 
     projects: Projects
@@ -31,6 +50,18 @@ class PageRequest:
     selected: Project | None
     values: Mapping[str, str]
     path: Mapping[str, str]
+    moment: tuple[Engine, int] | None = None
+
+    @contextmanager
+    def of_one_moment(self) -> Iterator[PageRequest]:
+        """Yield the request with one state of the store and one time, so that nothing in a page is read twice."""
+        if self.selected is None:
+            yield self
+            return
+        work = self.satchel.workplace
+        with work.engine.read() as transaction:
+            engine = cast("Engine", _Snapshot(work.engine, transaction))
+            yield replace(self, moment=(engine, work.clock()))
 
     @property
     def project(self) -> Project:
@@ -46,12 +77,19 @@ class PageRequest:
     @property
     def satchel(self) -> Satchel:
         """The project's store, opened as the person."""
-        return self.projects.satchel(self.project, self.login)
+        return self._open(is_reader=False)
 
     @property
     def reader(self) -> Satchel:
         """The project's store, opened as nobody, so that nothing counts as read."""
-        return self.projects.satchel(self.project, self.login, is_reader=True)
+        return self._open(is_reader=True)
+
+    def _open(self, *, is_reader: bool) -> Satchel:
+        satchel = self.projects.satchel(self.project, self.login, is_reader=is_reader)
+        if self.moment is not None:
+            engine, now = self.moment
+            satchel.workplace = replace(satchel.workplace, engine=engine, clock=lambda: now)
+        return satchel
 
     def item_page(self, ref: str) -> str:
         """Return the address of an item."""
@@ -97,7 +135,6 @@ class Page:
         data: the JSON of the page, at its address with ``.json``.
         project: the project, if any.
         place: the path of its entry in the navigation.
-        counts: the numbers of needs and of new changes, if the page already counted them.
     """
 
     title: str
@@ -106,7 +143,6 @@ class Page:
     data: object
     project: Project | None = None
     place: str = ""
-    counts: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ _FORM_TYPE = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 20
 _KEY_FIELD, _KEY_HEADER = "form_key", "x-satchel-form"
 _REF = re.compile(r"[a-z]{1,2}[0-9]{1,18}")
-_UNDO = re.compile(r"([a-z_]{1,20})=([\w.~%-]{1,400})", re.ASCII)
+_UNDO = re.compile(r"([a-z_]{1,20})=([\w.~%-]{1,4000})", re.ASCII)
 
 
 def routes(serving: Serving, guard: PageGuard) -> list[BaseRoute]:
@@ -191,12 +191,13 @@ def _show(
     as_json: bool,
 ) -> Response:
     try:
-        page_request = _page_request(projects, request, visitor, values)
-        if as_json:
-            return JSONResponse(fields_of(view(page_request).data), headers=PAGE_HEADERS)
-        # before the page is read, so that its stream brings what changes in between
-        cursor = None if page_request.selected is None else page_request.satchel.room.reached().cursor
-        return _as_html(page_request, view(page_request), request, visitor, cursor)
+        with _page_request(projects, request, visitor, values).of_one_moment() as page_request:
+            page = view(page_request)
+            if as_json:
+                return JSONResponse(fields_of(page.data), headers=PAGE_HEADERS)
+            # the stream brings what changes after the state that the page shows
+            cursor = None if page_request.selected is None else page_request.satchel.room.reached().cursor
+            return _as_html(page_request, page, request, visitor, cursor)
     except Exception as error:  # noqa: BLE001 -- every error becomes a page
         return _fail(request, visitor, error, as_json=as_json)
 
@@ -224,8 +225,8 @@ def _as_html(
 ) -> Response:
     query = {name: value for name, value in request.query_params.items() if name != "done"}
     twin = _json_path(request.url.path) + (f"?{urlencode(query)}" if query else "")
-    counts = page.counts or (0, 0)
-    if page.counts is None and page_request.selected is not None:
+    counts = 0, 0
+    if page_request.selected is not None:
         room = page_request.satchel.room
         counts = count_needs(room.needs()), new_count(room.since())
     context = {

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from satchel.base.records import NamedTuple
 from satchel.brief.room.records import FileConflict, Need, Needs
+from satchel.interfaces.web.rendering import name_for
 from satchel.keep.names import shown_name
 from satchel.keep.sessions.team import STATES, Team, TeamSession
 
@@ -65,7 +66,7 @@ class Part(NamedTuple):
 
 def need_rows(needs: Needs) -> tuple[list[NeedRow], list[NeedRow], str]:
     """Return the urgent needs, the others, and the sentence that names those."""
-    rows = [_row(first, tuple(more)) for first, *more in _grouped(needs)]
+    rows = [_row(first, tuple(more), needs.person) for first, *more in _grouped(needs)]
     urgent = [one for one in rows if one.need.kind not in _FOLDED]
     urgent, rest = urgent[:_MOST_SHOWN], urgent[_MOST_SHOWN:] + [one for one in rows if one.need.kind in _FOLDED]
     counts = Counter(one.need.kind for one in rest)
@@ -103,7 +104,7 @@ def _task(need: Need) -> str:
     return task if colon else ""
 
 
-def _row(need: Need, more: tuple[Need, ...]) -> NeedRow:
+def _row(need: Need, more: tuple[Need, ...], person: str) -> NeedRow:
     css, word = _CHIPS[need.kind]
     agent, title, facts = shown_name(need.agent or "someone"), need.text, [need.remedy or ""]
     task = _task(need)
@@ -114,7 +115,7 @@ def _row(need: Need, more: tuple[Need, ...]) -> NeedRow:
     elif need.kind == "blocked":
         title, facts = f"{agent} cannot go on: {rest}", [task]
     elif need.kind in ("waiting", "refusal") and need.place:
-        title, facts = f"{agent} wants {need.place}", [f"held by {shown_name(need.holder or 'someone')}"]
+        title, facts = f"{agent} wants {need.place}", [f"held by {name_for(person, need.holder or 'someone')}"]
     elif need.kind == "message" and need.severity not in ("high", "critical") and not need.text.rstrip().endswith("?"):
         css, word = "plain", "Message"
     facts += [f"review failed: {one.text.removeprefix(f'{_task(one)}: ')}" for one in more if one.kind == "verdict"]

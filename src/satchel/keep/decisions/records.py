@@ -51,6 +51,7 @@ class NewDecision:
         status: one of :data:`STATUSES`.
         rationale: the reason.
         expected_revision: set it only if this is its revision; 0 requires a new key.
+        until: the date or condition that ends it, at most 200 characters; kept in ``metadata``, shown in briefings.
     """
 
     key: str
@@ -64,6 +65,7 @@ class NewDecision:
     rationale: str | Keep | None = KEEP
     expected_revision: int | None = None
     metadata: Metadata | Keep | None = KEEP
+    until: str | Keep | None = KEEP
 
 
 @dataclass(frozen=True, slots=True)

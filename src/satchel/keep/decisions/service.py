@@ -76,6 +76,7 @@ class Decisions:
         rationale: str | Keep | None = KEEP,
         expected_revision: int | None = None,
         metadata: Metadata | Keep | None = KEEP,
+        until: str | Keep | None = KEEP,
         agent: str | None = None,
     ) -> Decision:
         """Set one decision; it is durable when this returns, and what it replaces is in its history.
@@ -84,7 +85,20 @@ class Decisions:
         has none. What a person decided only a person changes: an agent's change becomes a separate draft, and the
         person gets a message.
         """
-        fields = (key, value, tags, scopes, paths, layer, version, status, rationale, expected_revision, metadata)
+        fields = (
+            key,
+            value,
+            tags,
+            scopes,
+            paths,
+            layer,
+            version,
+            status,
+            rationale,
+            expected_revision,
+            metadata,
+            until,
+        )
         new = NewDecision(*fields)
         return self.set_many([new], agent=agent)[0]
 

@@ -15,7 +15,7 @@ from satchel.find import likeness, near
 from satchel.find.kind import Kind
 from satchel.keep.decisions import records, tables
 from satchel.keep.decisions.records import ACTIVE, DEPRECATED, DRAFT, Current, NumberedName, State
-from satchel.keep.fields import metadata_in
+from satchel.keep.fields import metadata_in, with_until
 from satchel.keep.names import PERSONS, alike_form, check_identifier, check_names, ensure_layer, ensure_name, is_persons
 from satchel.keep.paths import check_globs
 from satchel.keep.projects import Workplace
@@ -44,6 +44,7 @@ class Prepared:
     expected_revision: int | None
     notes: tuple[str, ...]
     metadata: str | records.Keep = records.KEEP
+    until: str | records.Keep | None = records.KEEP
 
 
 def prepare(new: records.NewDecision, workplace: Workplace) -> Prepared:
@@ -99,6 +100,7 @@ def prepare(new: records.NewDecision, workplace: Workplace) -> Prepared:
         expected_revision=new.expected_revision,
         notes=tuple(dict.fromkeys(notes)),
         metadata=metadata,
+        until=_check_label(new.until, "until"),
     )
 
 
@@ -317,6 +319,7 @@ def _resolve(transaction: Transaction, by: Setter, new: Prepared, before: State)
     if not isinstance(new.layer, records.Keep):
         layer = None if new.layer is None else ensure_layer(transaction, by.workplace, project_id, new.layer, now)
     value = _keep_or(new.value, before.value)
+    metadata = _keep_or(new.metadata, before.metadata)
     # a version and a rationale belong to their value
     return State(
         value=value,
@@ -326,7 +329,7 @@ def _resolve(transaction: Transaction, by: Setter, new: Prepared, before: State)
         tags=resolve_names("tags", new.tags, before.tags),
         scopes=resolve_names("scopes", new.scopes, before.scopes),
         paths=_keep_or(new.paths, before.paths),
-        metadata=_keep_or(new.metadata, before.metadata),
+        metadata=metadata if isinstance(new.until, records.Keep) else with_until(metadata, new.until),
         rationale=_keep_or(new.rationale, before.rationale if value == before.value else None),
     )
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from satchel.base.clock import DAY_MS
 from satchel.base.records import dataclass, field
 from satchel.base.text import shortened
+from satchel.base.tokens import estimate
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import events, kept
 from satchel.keep.corrections.log import CONFIRMED
@@ -166,12 +167,16 @@ class MemoryUse:
     """Outcomes of briefed items, with the most and the least useful ones.
 
     Attributes:
+        tokens: estimated tokens of all texts that delivered items.
+        whole_tokens: of the items' whole texts, once for each delivery; messages and claims count only in ``tokens``.
         unused: items delivered at least three times over a week or longer without any such outcome, most delivered
             first. Rules are excluded, since following one leaves no trace.
     """
 
     items: int
     deliveries: int
+    tokens: int
+    whole_tokens: int
     confirmed: int
     corrected: int
     succeeded: int
@@ -202,7 +207,12 @@ def count_uses(transaction: Transaction, project_id: int, now: int) -> MemoryUse
     def rendered(items: list[Item]) -> tuple[ItemUse, ...]:
         return tuple(
             ItemUse(
-                KIND_OF[item[0]].ref(item[1]), one.delivered, one.confirmed, one.corrected, one.succeeded, there[item]
+                KIND_OF[item[0]].ref(item[1]),
+                one.delivered,
+                one.confirmed,
+                one.corrected,
+                one.succeeded,
+                shortened(there[item]),
             )
             for item in items[:_MOST_SHOWN]
             for one in (counts[item],)
@@ -223,6 +233,8 @@ def count_uses(transaction: Transaction, project_id: int, now: int) -> MemoryUse
     return MemoryUse(
         items=len(counts),
         deliveries=sum(one.delivered for one in counts.values()),
+        tokens=_briefed_tokens(transaction, project_id),
+        whole_tokens=sum(one.delivered * estimate(there[item]) for item, one in counts.items()),
         confirmed=sum(one.confirmed > 0 for one in counts.values()),
         corrected=sum(one.corrected for one in counts.values()),
         succeeded=sum(one.succeeded > 0 for one in counts.values()),
@@ -230,6 +242,11 @@ def count_uses(transaction: Transaction, project_id: int, now: int) -> MemoryUse
         unused=rendered(unused),
         unused_total=len(unused),
     )
+
+
+def _briefed_tokens(transaction: Transaction, project_id: int) -> int:
+    row = transaction.one("SELECT sum(tokens) FROM windows WHERE project_id = :project", {"project": project_id})
+    return 0 if row is None else int(row[0] or 0)
 
 
 def _delivered(transaction: Transaction, project_id: int) -> dict[Item, _Count]:
@@ -295,4 +312,4 @@ def _texts(transaction: Transaction, items: dict[Item, _Count]) -> Iterator[tupl
     for kind in _BRIEFED:
         numbers = [number for of_kind, number in items if of_kind == kind.number]
         for number, text in (kept.shown_texts(KINDS[kind], transaction, numbers) if numbers else {}).items():
-            yield (kind.number, number), shortened(text)
+            yield (kind.number, number), text

@@ -90,6 +90,7 @@ class PostgresTransaction:
     ) -> None:
         self.connection = connection
         self.memo = {} if memo is None else memo
+        self.reads: dict[Hashable, Any] = {}
         self.is_out_of_time: Callable[[], bool] | None = None
         self.interrupted = False
         self.is_ended = False

@@ -8,9 +8,7 @@ from urllib.parse import urlencode
 
 from satchel.base.records import NamedTuple
 from satchel.brief.room.records import Changed
-from satchel.interfaces.web.pages.overview import new_count
 from satchel.interfaces.web.request import Page, PageRequest, View
-from satchel.interfaces.web.rows import count_needs
 from satchel.keep.sessions.team import TeamSession
 
 _KINDS = {
@@ -25,7 +23,7 @@ _MOST_SHOWN = 6
 
 
 class Group(NamedTuple):
-    """The changes of one agent, with its session if that is still known."""
+    """The changes of one agent at one task, with its session if that is still known."""
 
     agent: str
     session: TeamSession | None
@@ -38,18 +36,22 @@ class Group(NamedTuple):
 def activity(request: PageRequest) -> Page:
     """Return the changes that the person has not seen."""
     room = request.satchel.room
-    since, team = room.since(), request.reader.room.where().team
+    since, where = room.since(), request.reader.room.where()
     kind, agent = request.values.get("kind", ""), request.values.get("agent", "")
     by_time = request.values.get("by") == "time"
     items = [one for one in since.items if kind in ("", one.kind) and agent in ("", one.agent or "")]
     items.sort(key=lambda one: -one.changed_at)
-    sessions: dict[str, TeamSession] = {}
-    for session in team.sessions:
-        for name in session.agents[:1]:
-            sessions.setdefault(name, session)
-    groups: dict[str, list[Changed]] = {}
-    for one in items:
-        groups.setdefault("" if by_time else one.agent or "", []).append(one)
+    began = {day.uid: day.spans[0].began_at for day in where.timeline if day.spans}
+    sessions: dict[str | None, list[tuple[int, TeamSession]]] = {}
+    for one in where.team.sessions if not by_time else ():
+        sessions.setdefault(next(iter(one.agents), None), []).append((began.get(one.uid, 0), one))
+    groups: dict[tuple[str, str | None], tuple[TeamSession | None, list[Changed]]] = {}
+    for change in items:
+        # the latest that had begun by then
+        own = [(at <= change.changed_at, at, one) for at, one in sessions.get(change.agent, ())] if change.agent else ()
+        session = max(own, key=lambda of: of[:2])[2] if own else None
+        key = ("" if by_time else change.agent or "", None if session is None else session.task_id)
+        groups.setdefault(key, (session, []))[1].append(change)
 
     def at(**changes: str) -> str:
         values = {"kind": kind, "agent": agent, "by": request.values.get("by", "")} | changes
@@ -59,7 +61,7 @@ def activity(request: PageRequest) -> Page:
     totals = dict(since.totals)
     context = {
         "since": since,
-        "groups": [_group(name, some, sessions.get(name), by_time=by_time) for name, some in groups.items()],
+        "groups": [_group(name, some, session, by_time=by_time) for (name, _), (session, some) in groups.items()],
         "kinds": [("All", sum(totals.values()), at(kind=""), not kind)]
         + [(_KINDS[name][1], count, at(kind=name), name == kind) for name, count in since.totals if count],
         "names": {name: word for name, (word, _) in _KINDS.items()},
@@ -71,10 +73,7 @@ def activity(request: PageRequest) -> Page:
         "hidden": sum(totals.values()) - len(since.items),
         "now": since.asked_at,
     }
-    counts = (count_needs(room.needs()), new_count(since))
-    return Page(
-        f"Activity in {request.project.name}", "activity.html", context, since, request.project, "/activity", counts
-    )
+    return Page(f"Activity in {request.project.name}", "activity.html", context, since, request.project, "/activity")
 
 
 def _group(agent: str, items: list[Changed], session: TeamSession | None, *, by_time: bool) -> Group:

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from satchel.base.clock import DAY_MS
 from satchel.base.errors import NotFound
+from satchel.base.records import NamedTuple
+from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.web import rows, timeline
 from satchel.interfaces.web.pages.memory import title_of
+from satchel.interfaces.web.rendering import date
 from satchel.interfaces.web.request import Page, PageRequest, View
+from satchel.keep.housekeeping.usage import DAYS, AgentDay
 from satchel.keep.names import shown_name
 from satchel.keep.sessions.team import TeamSession
 
 _ATTEMPTS, _MESSAGES, _BRIEFINGS = 8, 8, 8
-
+_HEIGHT = 20
+_SORTS = {
+    "writes": "Writes",
+    "changes": "File changes",
+    "messages": "Messages",
+    "claims": "Claims",
+    "solutions": "Errors solved",
+}
 
 _MOMENTS = {
     "briefing": "Asked for it",
@@ -29,9 +41,17 @@ _MOMENTS = {
 }
 
 
+class AgentWeek(NamedTuple):
+    """What an agent did in the last days: by sort, and a bar for each day, with its left edge, height and title."""
+
+    agent: str | None
+    counts: tuple[int, ...]
+    bars: tuple[tuple[int, float, str], ...]
+
+
 def agents(request: PageRequest) -> Page:
-    """Return all agents seen lately, with a timeline of the last day."""
-    where = request.reader.room.where()
+    """Return all agents seen lately, with a timeline of the last day and what each did by day."""
+    where, activity = request.reader.room.where(), request.reader.housekeeping.activity()
     team = where.team
     states = Counter(one.state.name for one in team.sessions)
     context = {
@@ -39,9 +59,34 @@ def agents(request: PageRequest) -> Page:
         "states": [(states[one], one) for one in ("working", "stuck", "waiting", "silent", "ended") if states[one]],
         "earlier": team.earlier,
         "timeline": timeline.of_team(where, timeline.chosen_hours(request.values)),
+        "sorts": _SORTS.values(),
+        "weeks": _weeks(activity.days, team.asked_at),
         "now": team.asked_at,
     }
-    return Page(f"Agents of {request.project.name}", "agents.html", context, where, request.project, "/agents")
+    data = {**fields_of(where), "days": activity.days}
+    return Page(f"Agents of {request.project.name}", "agents.html", context, data, request.project, "/agents")
+
+
+def _weeks(days: Iterable[AgentDay], now: int) -> list[AgentWeek]:
+    """Return what each agent did, those who did most first."""
+    today, found = now // DAY_MS, [*days]
+    of = {(one.agent, one.began_at // DAY_MS): [getattr(one, name) for name in _SORTS] for one in found}
+    highest = max(map(sum, of.values()), default=0)
+    weeks = []
+    for agent in {one.agent: None for one in found}:
+        by_day = [(day, of.get((agent, day), [0] * len(_SORTS))) for day in range(today - DAYS + 1, today + 1)]
+        bars = (
+            (place * 16, round(sum(counts) * _HEIGHT / highest, 1), f"{date(day * DAY_MS)}: {_in_words(counts)}")
+            for place, (day, counts) in enumerate(by_day)
+            if sum(counts)
+        )
+        totals = tuple(map(sum, zip(*(counts for _, counts in by_day), strict=True)))
+        weeks.append(AgentWeek(agent, totals, tuple(bars)))
+    return sorted((one for one in weeks if one.bars), key=lambda one: -sum(one.counts))
+
+
+def _in_words(counts: Iterable[int]) -> str:
+    return ", ".join(f"{word.lower()} {count:,}" for count, word in zip(counts, _SORTS.values(), strict=True) if count)
 
 
 def agent(request: PageRequest) -> Page:

@@ -13,6 +13,7 @@ from satchel.base.text import shortened
 from satchel.brief.room.memory import Flags
 from satchel.find.snippets import Snippet
 from satchel.interfaces.text.json import fields_of
+from satchel.interfaces.web.rendering import name_for
 from satchel.interfaces.web.request import Page, PageRequest, View, as_text, now, offset
 from satchel.keep.constraints import Constraint
 from satchel.keep.decisions.records import Decision
@@ -20,7 +21,6 @@ from satchel.keep.entries.records import STRUCTURED_TYPES, Entry
 from satchel.keep.entries.structured import labelled
 from satchel.keep.finding import Found, FoundPage
 from satchel.keep.items import MAX_ITEMS, Item
-from satchel.keep.names import shown_name
 from satchel.keep.patterns.records import ErrorPattern
 
 NAMES = {
@@ -196,7 +196,7 @@ def row_of(request: PageRequest, item: Item, flags: Flags | None = None, found: 
         if not is_own:
             action = ("Still true" if is_stale else "Confirm", f"/items/{item.ref}/confirm", {})
     if flags is not None:
-        facts += [f"confirmed by {shown_name(flags.confirmed_by[0])}"] if flags.confirmed_by else []
+        facts += [f"confirmed by {name_for(request.login.author, flags.confirmed_by[0])}"] if flags.confirmed_by else []
         facts += ["in every briefing"] if flags.is_pinned else []
         facts += (
             [f"used in {flags.sessions} {'session' if flags.sessions == 1 else 'sessions'}"] if flags.sessions else []

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from satchel.base.errors import Conflict, NotFound
 from satchel.find.kind import Kind
+from satchel.interfaces.web.rendering import name_for
 from satchel.interfaces.web.request import (
     Action,
     ActionResult,
@@ -128,7 +129,7 @@ def _answered(request: PageRequest, message: Message, other: str, text: str) -> 
     texts = []
     if other:
         answer = _load(request, other)
-        texts = [(f"{shown_name(answer.sender or 'Someone')} has answered", answer.message)]
+        texts = [(f"Answer of {name_for(request.login.author, answer.sender or 'someone')}", answer.message)]
     explained = "Your answer was not sent." if other else "Your answer was not sent. The other answer was deleted."
     fields = {"answered_by": other, "text": text}
     title, path = f"{message.ref} was answered in the meantime", f"/messages/{message.ref}/answer"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from satchel.base.errors import Conflict, InvalidInput
 from satchel.brief.room.records import Since
+from satchel.brief.room.since import everything_ref
 from satchel.interfaces.web import rows, timeline
 from satchel.interfaces.web.projects import Project
 from satchel.interfaces.web.request import Action, ActionResult, Notice, Page, PageRequest, View
@@ -29,12 +30,9 @@ def _store(request: PageRequest, project: Project) -> str:
 def overview(request: PageRequest) -> Page:
     """Return the overview of a project."""
     project, room = request.project, request.satchel.room
-    # read first, so that the event stream reports everything that comes later
-    cursor = room.reached().cursor
     needs, since, where, conflicts = room.needs(), room.since(), room.where(), room.conflicts()
     team = where.team
     urgent, rest, rest_names = rows.need_rows(needs)
-    count = rows.count_needs(needs)
     agent_parts, need_parts = rows.headline(team, [*urgent, *rest], conflicts.files)
     active = [one for one in rows.in_order(team.sessions) if one.state.name != "ended"]
     sent = room.sent(limit=_MOST_SENT)
@@ -59,14 +57,14 @@ def overview(request: PageRequest) -> Page:
     data = {
         "project": project.name,
         "person": request.login.author,
-        "cursor": cursor,
+        "cursor": room.reached().cursor,
         "needs": needs,
         "since": since,
         "where": where,
         "conflicts": conflicts,
         "sent": sent,
     }
-    return Page(project.name, "overview.html", context, data, project, "/", (count, new_count(since)))
+    return Page(project.name, "overview.html", context, data, project, "/")
 
 
 def new_count(since: Since) -> int:
@@ -90,18 +88,19 @@ def restore(request: PageRequest) -> ActionResult:
 
 
 def see(request: PageRequest) -> ActionResult:
-    """Mark changes as seen, up to the last one on the page."""
-    ref = request.values.get("ref")
+    """Mark changes as read: those of the form, one a line, or all up to the last one on the page."""
+    refs = request.values.get("ref")
     # a need has no sequence number
-    seq = request.number("seq") if ref is None or "seq" in request.values else None
-    request.satchel.room.see(None if ref is None else [ref], up_to=seq)
-    return ActionResult("seen") if ref is None else ActionResult("seen-one", "", None, {"thing": ref})
+    seq = request.number("seq") if refs is None or "seq" in request.values else None
+    marked = request.satchel.room.see(None if refs is None else refs.split("\n"), up_to=seq)
+    return ActionResult("seen", undo={"things": refs or everything_ref(marked.seq)})
 
 
 def unsee(request: PageRequest) -> ActionResult:
-    """Show a change again that was marked as seen."""
-    if not request.satchel.room.unsee(request.values.get("thing", "")):
-        raise Conflict("this was not marked as seen on its own", "Nothing was changed")
+    """Show changes again that were marked as read."""
+    room, things = request.satchel.room, request.values.get("things", "").split("\n")
+    if True not in [room.unsee(one) for one in things]:
+        raise Conflict("this was marked as read again, or more than 10 minutes ago", "Nothing was changed")
     return ActionResult("unseen")
 
 
@@ -115,7 +114,6 @@ ACTIONS: Mapping[str, Action] = {
 NOTICES: Mapping[str, Notice] = {
     "released": Notice("The claim has ended, and its holder got a message", "/claims/restore"),
     "restored-claim": Notice("The claim is its holder's again"),
-    "seen": Notice("Marked as read"),
-    "seen-one": Notice("Marked as read", "/seen/undo"),
+    "seen": Notice("Marked as read", "/seen/undo"),
     "unseen": Notice("Shown again"),
 }

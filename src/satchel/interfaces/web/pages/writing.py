@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from satchel.base.errors import Conflict, NotFound
+from satchel.interfaces.web.rendering import name_for
 from satchel.interfaces.web.request import (
     WITHDRAWN,
     Action,
@@ -20,7 +21,6 @@ from satchel.interfaces.web.request import (
 from satchel.keep.constraints import DEFAULT_CATEGORY, DEFAULT_PRIORITY
 from satchel.keep.decisions.records import Decision, Value
 from satchel.keep.messages.service import EVERYONE
-from satchel.keep.names import shown_name
 
 Result = TypeVar("Result")
 
@@ -186,7 +186,8 @@ def _set_unchanged(request: PageRequest, path: str, work: Callable[[int | None],
         title, theirs = "The decision was deleted", {}
         if current is not None:
             title = f"{current.key} was changed in the meantime"
-            theirs = {f"{shown_name(current.agent or 'Someone without a name')} has set it to": str(current.value)}
+            by = name_for(request.login.author, current.agent or "someone without a name")
+            theirs = {f"The value set by {by}": str(current.value)}
             if current.rationale:
                 theirs["Reason"] = current.rationale
         raise edit_conflict(request, title, theirs, path, "Set it anyway", revision=str(number)) from None

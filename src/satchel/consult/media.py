@@ -1,0 +1,210 @@
+"""Images and PDF: what a file is, whether it is whole, and how many tokens a provider counts for it.
+
+Sources, read in November 2026. Anthropic: https://platform.claude.com/docs/en/build-with-claude/vision (width times
+height by 750; large images are scaled down) and .../pdf-support (1,500 to 3,000 a page). Google:
+https://ai.google.dev/gemini-api/docs/media-resolution. OpenAI's guide "Images and vision", as the libraries repeat it
+that count by it (openai-image-token-counter 1.0.0 on PyPI): tiles of 512 pixels, or patches of 32 for small models.
+Newer models are counted as 2,500 patches at most; a page of a PDF, its text and an image, as Anthropic's. Measured
+pages took up to 2,481 tokens at Anthropic and 561 at Google (the data set JOHNISKING/pdf-token-cost).
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+import zlib
+from collections.abc import Callable
+from math import ceil
+
+from satchel.base.records import dataclass
+from satchel.consult.records import Media
+
+MAX_BYTES = 20 * 1024 * 1024
+"""As many bytes of one file are sent: with the third that base64 adds they fit into a request of 32 MB."""
+
+_MAX_SIDE = 8_000
+_PDF = "application/pdf"
+_ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf")
+_MAGIC = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"%PDF-", _PDF),
+)
+_MAX_INFLATED = 64 * 1024 * 1024
+_CHUNK = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Pixels of an image, or pages of a document."""
+
+    width: int = 0
+    height: int = 0
+    pages: int = 0
+
+
+class Damaged(ValueError):
+    """A file that is not what its name or header says."""
+
+
+def has_media_name(path: str) -> bool:
+    """Return whether a name is that of an image or PDF."""
+    return path.lower().endswith(_ENDINGS)
+
+
+def type_of(data: bytes) -> str:
+    """Return the type that the first bytes of an image or PDF tell."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    for magic, name in _MAGIC:
+        if data.startswith(magic):
+            return name
+    raise Damaged("it begins as no image or PDF does; send it converted")
+
+
+def measure(data: bytes) -> Extent:
+    """Return the extent of a whole image or PDF."""
+    try:
+        extent = _MEASURES[type_of(data)](data)
+    except (struct.error, IndexError, zlib.error):
+        raise Damaged("its header is damaged; save it again") from None
+    if not extent.pages and not (0 < extent.width <= _MAX_SIDE and 0 < extent.height <= _MAX_SIDE):
+        raise Damaged(f"it has {extent.width:,} x {extent.height:,} pixels, and 1 to {_MAX_SIDE:,} are sent; resize it")
+    return extent
+
+
+def _png(data: bytes) -> Extent:
+    size, kind, width, height, depth, colors = struct.unpack_from(">I4sIIBB", data, 8)
+    if kind != b"IHDR" or size != 13 or struct.unpack_from(">I", data, 29)[0] != zlib.crc32(data[12:29]):
+        raise struct.error
+    samples = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}.get(colors, 0)
+    needed = height * (1 + ceil(width * depth * samples / 8))
+    is_interlaced, at, packed = data[28], 33, []
+    while at < len(data):
+        size, kind = struct.unpack_from(">I4s", data, at)
+        if kind == b"IDAT":
+            packed.append(data[at + 8 : at + 8 + size])
+        at += 12 + size
+    if width <= _MAX_SIDE and height <= _MAX_SIDE and not is_interlaced:
+        there = sum(map(len, _inflate(b"".join(packed), needed + 1)))
+        if there != needed or not samples:
+            raise Damaged(f"its header names {width:,} x {height:,} pixels, and it holds others; save it again")
+    return Extent(width, height)
+
+
+def _jpeg(data: bytes) -> Extent:
+    at = 2
+    while True:
+        marker = data[at + 1]
+        if data[at] != 0xFF:
+            raise struct.error
+        if 0xC0 <= marker <= 0xCF and marker not in {0xC4, 0xC8, 0xCC}:
+            height, width = struct.unpack_from(">HH", data, at + 5)
+            return Extent(width, height)
+        at += 1 if marker == 0xFF else 2 + struct.unpack_from(">H", data, at + 2)[0]
+
+
+def _gif(data: bytes) -> Extent:
+    return Extent(*struct.unpack_from("<HH", data, 6))
+
+
+def _webp(data: bytes) -> Extent:
+    kind = data[12:16]
+    if kind == b"VP8X":
+        return Extent(1 + int.from_bytes(data[24:27], "little"), 1 + int.from_bytes(data[27:30], "little"))
+    if kind == b"VP8L":
+        bits = struct.unpack_from("<I", data, 21)[0]
+        return Extent(1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF))
+    width, height = struct.unpack_from("<HH", data, 26)
+    return Extent(width & 0x3FFF, height & 0x3FFF)
+
+
+_PAGE = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
+_OBJECTS = re.compile(rb"/ObjStm.{0,500}?stream\r?\n", re.DOTALL)
+
+
+def _pdf(data: bytes) -> Extent:
+    if b"/Encrypt" in data:
+        raise Damaged("it is encrypted, which providers do not read; send it without a password")
+    pages, left = len(_PAGE.findall(data)), _MAX_INFLATED
+    for found in _OBJECTS.finditer(data):
+        # pages may stand in compressed objects, which are read whole: a part may end within a name
+        objects = b"".join(_inflate(data[found.end() :], left))
+        pages, left = pages + len(_PAGE.findall(objects)), left - len(objects)
+        if left <= 0:
+            raise Damaged(f"its objects take more than {_MAX_INFLATED:,} bytes; send a part of it")
+    if not pages:
+        raise Damaged("no page was found in it; print it to a new PDF")
+    return Extent(pages=pages)
+
+
+def _inflate(data: bytes, most: int) -> list[bytes]:
+    inflating, parts = zlib.decompressobj(), []
+    while most > 0 and (part := inflating.decompress(data, min(most, _CHUNK))):
+        parts.append(part)
+        most, data = most - len(part), inflating.unconsumed_tail
+    return parts
+
+
+_MEASURES: dict[str, Callable[[bytes], Extent]] = {
+    "image/png": _png,
+    "image/jpeg": _jpeg,
+    "image/gif": _gif,
+    "image/webp": _webp,
+    _PDF: _pdf,
+}
+
+
+def is_document(media: Media) -> bool:
+    """Return whether it is a PDF, not an image."""
+    return media.type == _PDF
+
+
+def takes_media(assistant: str) -> bool:
+    """Return whether an assistant is sent images and PDF."""
+    return assistant.partition(":")[0] in _COUNTS
+
+
+def searches_media(assistant: str, media: Media) -> bool:
+    """Return whether the search of an assistant's provider reads it."""
+    return assistant.startswith("openai:") and is_document(media)
+
+
+def media_tokens(assistant: str, media: Media) -> int:
+    """Return how many tokens of its window an assistant's provider counts for an image or PDF."""
+    provider, _, model = assistant.partition(":")
+    return _COUNTS[provider](model, measure(media.data))
+
+
+_EARLIER_CLAUDE = re.compile(r"-4-[0-6]\b")
+_OF_TILES = re.compile(r"gpt-4|gpt-5(\.[0-2])?($|-)|o\d")
+
+
+def _anthropic(model: str, extent: Extent) -> int:
+    most = 1_600 if _EARLIER_CLAUDE.search(model) else 4_784
+    return 3_000 * extent.pages or min(most, ceil(extent.width * extent.height / 750))
+
+
+def _openai(model: str, extent: Extent) -> int:
+    if extent.pages:
+        return 3_000 * extent.pages
+    is_small = "mini" in model or "nano" in model
+    if _OF_TILES.match(model) and (not is_small or model.startswith("gpt-4o")):
+        scale = min(1, 2_048 / max(extent.width, extent.height), 768 / min(extent.width, extent.height))
+        tiles = ceil(extent.width * scale / 512) * ceil(extent.height * scale / 512)
+        return 2_833 + 5_667 * tiles if is_small else 85 + 170 * tiles
+    patches = ceil(extent.width / 32) * ceil(extent.height / 32)
+    if not is_small:
+        return min(2_500, patches)
+    return ceil(min(1_536, patches) * (2.46 if "nano" in model else 1.72))
+
+
+def _gemini(model: str, extent: Extent) -> int:
+    if extent.pages:
+        return 560 * extent.pages
+    tiles = ceil(extent.width / 768) * ceil(extent.height / 768)
+    return 258 * tiles if model.startswith("gemini-2") else 1_120
+
+
+_COUNTS: dict[str, Callable[[str, Extent], int]] = {"anthropic": _anthropic, "openai": _openai, "gemini": _gemini}
