@@ -53,7 +53,7 @@ def test_notes_that_were_refused_are_told_from_those_that_were_lost(rival: Rival
 
 def test_secrets_are_looked_for_in_every_file(rival: Rival, tmp_path: Path) -> None:
     cell = secret(Scene(rival, tmp_path, None, tmp_path))
-    assert (cell.text, cell.bad) == ("3 of 3 in plain: GitHub token, AWS key, private key", 3)
+    assert (cell.text, cell.bad) == ("3 of 3: GitHub token, AWS key, private key", 3)
 
 
 def test_damage_strikes_the_page_of_a_note_and_no_other() -> None:

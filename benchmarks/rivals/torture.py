@@ -28,6 +28,7 @@ _DISK = "64m"
 _FEW = 20
 _MANY = 60
 _PAGE = 4096
+_ERROR_CHARS = 60
 
 SECRETS = {
     "GitHub token": "ghp_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1zA2",
@@ -92,7 +93,7 @@ def _missing(home: Home, numbers: Iterable[int]) -> list[int]:
 def _short(error: object) -> str:
     text = re.sub(r"(?:/[\w.-]+)+/", "", str(error))  # folders of this machine
     text = " ".join(re.sub(r"[*#`\n]+", " ", text).split())
-    return text if len(text) <= 90 else text[:90].rsplit(" ", 1)[0] + " ..."
+    return text if len(text) <= _ERROR_CHARS else text[:_ERROR_CHARS].rsplit(" ", 1)[0] + " ..."
 
 
 def killed(scene: Scene) -> Cell:
@@ -121,7 +122,7 @@ def killed(scene: Scene) -> Cell:
         timer.join()
         client.kill()
     lost = len(_missing(home, acknowledged))
-    return Cell(f"{lost} of {len(acknowledged)} acknowledged lost in {KILLS} kills", lost)
+    return Cell(f"{lost} of {len(acknowledged)}", lost)
 
 
 def unplugged(scene: Scene) -> Cell:
@@ -140,7 +141,7 @@ def unplugged(scene: Scene) -> Cell:
             spans.append((start, time.time()))
     syncs = [float(time) for time in re.findall(r"^\d+ +(\d+\.\d+) .*sync", trace.read_text(), re.MULTILINE)]
     synced = sum(any(start <= sync <= end for sync in syncs) for start, end in spans)
-    text = f"{synced} of {_FEW} writes synced before the answer"
+    text = f"{synced} of {_FEW}"
     if scene.rival.name == "satchel":
         text += f"; {_cut_power()}"
     return Cell(text, _FEW - synced)
@@ -151,7 +152,7 @@ def _cut_power() -> str:
     done = subprocess.run([*command, "tests/store/test_power_failure.py"], cwd=ROOT, capture_output=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stdout.decode()[-300:])
-    return "48 simulated cuts: 0 lost"
+    return "0 lost in 48 simulated cuts"
 
 
 def filled(scene: Scene) -> Cell:
@@ -177,10 +178,9 @@ def filled(scene: Scene) -> Cell:
             ballast.unlink()
             again = _attempt(lambda: client.write(1_000))
         missing = _missing(home, [*acknowledged, *late])
-        words = f"{len(late)} acknowledged, {len(refusals)} refused" + (f" ({_short(refusals[0])})" if refusals else "")
-        lost = len(missing)
-        after = "goes on" if again is None else f"then still refuses ({_short(again)})"
-        return Cell(f"{words}; with room again {after}; {lost} of {len(acknowledged) + len(late)} lost", lost)
+        words = f"refuses ({_short(refusals[0])})" if refusals else "refuses nothing"
+        after = "goes on with room again" if again is None else f"still refuses with room again ({_short(again)})"
+        return Cell(f"{len(missing)} of {len(acknowledged) + len(late)}; {words}, {after}", len(missing))
 
 
 @contextmanager
@@ -218,7 +218,7 @@ def cleaned(scene: Scene) -> Cell:
     home, numbers = _fill_for_an_hour(scene, _FEW)
     subprocess.run(["git", "clean", "-fdxq"], cwd=home.project, check=True)
     state = _look(home, numbers)
-    return Cell(str(state), state.lost)
+    return Cell(state.text, state.bad)
 
 
 @dataclass(frozen=True)
@@ -234,8 +234,10 @@ class _State:
     lost: int
     silent: int
 
-    def __str__(self) -> str:
-        return self.text
+    @property
+    def bad(self) -> int:
+        """A note that is missing without a word weighs more than any number of others."""
+        return 1_000 * self.silent + self.lost
 
 
 def _look(home: Home, numbers: Sequence[int]) -> _State:
@@ -281,10 +283,9 @@ def _look(home: Home, numbers: Sequence[int]) -> _State:
 def crowded(scene: Scene) -> Cell:
     """Let eight servers write at once."""
     outcome = write_together(scene.home(), _WRITERS, range(_WRITERS * _WRITES_OF_EACH))
-    lost, refused = len(outcome.lost), len(outcome.refusals)
-    why = f" ({_short(outcome.refusals[0])})" if refused else ""
-    text = f"{lost} of {len(outcome.acknowledged)} acknowledged lost, {refused} refused{why}"
-    return Cell(text, lost + refused)
+    lost, refused = len(outcome.lost), _WRITERS * _WRITES_OF_EACH - len(outcome.acknowledged)
+    why = f"; {refused} not written ({_short(outcome.refusals[0])})" if refused else ""
+    return Cell(f"{lost} of {len(outcome.acknowledged)}{why}", lost + refused)
 
 
 def ahead(scene: Scene) -> Cell:
@@ -298,7 +299,7 @@ def ahead(scene: Scene) -> Cell:
         for number in late:
             client.write(number)
     after = len(_missing(home, [*numbers, *late]))
-    return Cell(f"{missing} of {_FEW} lost a year ahead, {after} of {2 * _FEW} once it is back", missing + after)
+    return Cell(f"{missing} of {_FEW}; {after} of {2 * _FEW}", missing + after)
 
 
 def mixed(scene: Scene) -> Cell:
@@ -322,10 +323,10 @@ def mixed(scene: Scene) -> Cell:
             client.write(_FEW + 5)
 
     error = _attempt(meet)
-    text = f"the later finds {_FEW - len(missing)} of {_FEW}; the earlier then finds {len(back)} of {len(every)}"
-    text += " and writes" if error is None else f", its write is refused ({_short(error)})"
+    text = f"later: {_FEW - len(missing)} of {_FEW}; then the earlier: "
+    text += f"{len(back)} of {len(every)}, writes" if error is None else f"refuses ({_short(error)})"
     lost = _missing(later, [*every, *([_FEW + 5] if error is None else [])])
-    return Cell(f"{text}; {len(lost)} lost in the end", len(lost))
+    return Cell(f"{text}; in the end {len(lost)} lost", len(lost))
 
 
 def damaged(scene: Scene, damage: Callable[[bytearray], None]) -> Cell:
@@ -336,7 +337,7 @@ def damaged(scene: Scene, damage: Callable[[bytearray], None]) -> Cell:
     damage(data)
     file.write_bytes(data)
     state = _look(home, numbers)
-    return Cell(f"{file.name}: {state}", state.silent)
+    return Cell(f"{file.name}: {state.text}", state.bad)
 
 
 def overwrite(data: bytearray) -> None:
@@ -359,7 +360,7 @@ def secret(scene: Scene) -> Cell:
             client.call(*scene.rival.write(f"secret {number}", text))
     files = [path.read_bytes() for path in home.folder.rglob("*") if path.is_file()]
     plain = [name for name, text in SECRETS.items() if any(text.encode() in data for data in files)]
-    return Cell(f"{len(plain)} of {len(SECRETS)} in plain" + (f": {', '.join(plain)}" if plain else ""), len(plain))
+    return Cell(f"{len(plain)} of {len(SECRETS)}" + (f": {', '.join(plain)}" if plain else ""), len(plain))
 
 
 def cloned(scene: Scene) -> Cell:
@@ -386,7 +387,7 @@ def cloned(scene: Scene) -> Cell:
         found: list[int] = []
         error = _attempt(lambda: found.extend(set(numbers) - set(_missing(mine, numbers))))  # noqa: B023 -- called at once
         refusal = f", refused ({_short(error)})" if error else ""
-        texts.append(f"{how}: {len(found)} of {len(numbers)} notes believed{refusal}")
+        texts.append(f"{how}: {len(found)} of {len(numbers)}{refusal}")
         believed += len(found)
     return Cell("; ".join(texts), believed)
 
@@ -403,17 +404,17 @@ def _require(program: str) -> None:
 
 
 ROWS: Mapping[str, Callable[[Scene], Cell]] = {
-    "`kill -9` during writes": killed,
-    "power cut": unplugged,
-    "full disk": filled,
-    "`git clean -fdx` in the project": cleaned,
-    f"{_WRITERS} servers write {_WRITES_OF_EACH} notes each": crowded,
-    "clock a year ahead": ahead,
-    "two versions": mixed,
-    "4 KB of notes overwritten": lambda scene: damaged(scene, overwrite),
-    "64 bits flipped": lambda scene: damaged(scene, flip),
-    "secrets in notes, on disk": secret,
-    "a store that a clone brings": cloned,
+    f"`kill -9` during writes, {KILLS} times: acknowledged notes lost": killed,
+    "power cut: writes that were synced before the answer": unplugged,
+    "full disk: acknowledged notes lost": filled,
+    "`git clean -fdx` in the project: notes found": cleaned,
+    f"{_WRITERS} servers write {_WRITES_OF_EACH} notes each: acknowledged notes lost": crowded,
+    "clock a year ahead: notes lost then; once it is back": ahead,
+    "an earlier release, the later, the earlier again: notes found": mixed,
+    "4 KB of notes overwritten: notes found": lambda scene: damaged(scene, overwrite),
+    "64 bits flipped: notes found": lambda scene: damaged(scene, flip),
+    "secrets in notes: in plain on disk": secret,
+    "a store that a clone brings: notes believed": cloned,
 }
 
 
