@@ -281,8 +281,10 @@ def _look(home: Home, numbers: Sequence[int]) -> _State:
 
 
 def crowded(scene: Scene) -> Cell:
-    """Let eight servers write at once."""
-    outcome = write_together(scene.home(), _WRITERS, range(_WRITERS * _WRITES_OF_EACH))
+    """Let eight servers write at once into a store that a server has used before."""
+    home = scene.home()
+    _fill(home, 1)
+    outcome = write_together(home, _WRITERS, range(1, 1 + _WRITERS * _WRITES_OF_EACH))
     lost, refused = len(outcome.lost), _WRITERS * _WRITES_OF_EACH - len(outcome.acknowledged)
     why = f"; {refused} not written ({_short(outcome.refusals[0])})" if refused else ""
     return Cell(f"{lost} of {len(outcome.acknowledged)}{why}", lost + refused)
