@@ -38,6 +38,7 @@ def install(folder: Path) -> dict[str, str]:
                 _install(rival, version, place)
             except InstallError as error:
                 failures[place.name] = f"{rival.package} {version}: {error}"
+                shutil.rmtree(place)
             else:
                 (place / _INSTALLED).write_text(version)
     return failures
