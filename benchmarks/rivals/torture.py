@@ -179,7 +179,7 @@ def filled(scene: Scene) -> Cell:
             again = _attempt(lambda: client.write(1_000))
         missing = _missing(home, [*acknowledged, *late])
         words = f"refuses ({_short(refusals[0])})" if refusals else "refuses nothing"
-        after = "goes on with room again" if again is None else f"still refuses with room again ({_short(again)})"
+        after = "works again with room" if again is None else f"still refuses with room again ({_short(again)})"
         return Cell(f"{len(missing)} of {len(acknowledged) + len(late)}; {words}, {after}", len(missing))
 
 
@@ -374,7 +374,7 @@ def cloned(scene: Scene) -> Cell:
     theirs = Home.make(scene.rival, scene.installed, attacker)
     places = {"named by the clone's `.mcp.json`": scene.rival.location}
     if scene.rival.in_project:
-        places = {"where it looks by itself": lambda _: {}, **places}
+        places = {"at its default place": lambda _: {}, **places}
     texts = []
     believed = 0
     for how, location in places.items():
