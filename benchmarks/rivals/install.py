@@ -1,4 +1,4 @@
-"""The installation of the rivals' pinned releases, each into a folder of its own."""
+"""Installation of the pinned releases of other servers, each into a folder of its own."""
 
 from __future__ import annotations
 
