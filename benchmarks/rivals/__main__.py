@@ -30,9 +30,9 @@ _README_ROWS = (
     "a search for 10, ms",
     "4 servers write at once: refused or not found afterwards",
     "bytes on disk for a note",
-    "`kill -9` during writes",
-    "`git clean -fdx` in the project",
-    "secrets in notes, on disk",
+    "power cut: writes that were synced before the answer",
+    "`git clean -fdx` in the project: notes found",
+    "secrets in notes: in plain on disk",
 )
 _UNMEASURED = {
     "claude-mem 13.25.3": "npm had not installed it after 8 minutes on 2026-11-28",
@@ -72,12 +72,12 @@ def _report(
 ) -> str:
     small = {name: cells for name, cells in {**speed, **disasters}.items() if name in _README_ROWS}
     parts = [
-        f"Measured by `make bench-rivals` on {conditions}; medians of {rounds} rounds, each server in turn.",
+        f"Measured by `make bench-rivals` on {conditions}; medians of {rounds} round{"s" * (rounds > 1)}, each server in turn.",
         "### Speed and size",
         render(speed, titles),
         "### Disasters",
         render(disasters, titles),
-        _losses({**speed, **disasters}),
+        _lost_rows({**speed, **disasters}),
         "Not measured: " + "; ".join(f"{name} ({reason})" for name, reason in unmeasured.items()) + ".",
         "For the README:",
         render(small, titles),
@@ -85,7 +85,7 @@ def _report(
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
-def _losses(rows: Rows) -> str:
+def _lost_rows(rows: Rows) -> str:
     names = losses(rows, "satchel")
     if not names:
         return "Satchel is first, or level with the first, in every row."

@@ -1,4 +1,4 @@
-"""The installation of the rivals' pinned releases, each into a folder of its own."""
+"""Installation of the pinned releases of other servers, each into a folder of its own."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ def install(folder: Path) -> dict[str, str]:
                 _install(rival, version, place)
             except InstallError as error:
                 failures[place.name] = f"{rival.package} {version}: {error}"
+                shutil.rmtree(place)
             else:
                 (place / _INSTALLED).write_text(version)
     return failures

@@ -21,7 +21,8 @@ from benchmarks.content import notes
 
 Json = dict[str, Any]
 
-ANSWER_SECONDS = 60
+ANSWER_SECONDS = 120
+_READER_SECONDS = 5
 
 _TEXTS = [note.content for note in notes(500, "rivals")]
 
@@ -150,20 +151,22 @@ class Home:
     Attributes:
         installed: where the rival is installed.
         location: the environment that names the store.
+        prefix: a command that runs the server's, such as one that sets its clock.
     """
 
     rival: Rival
     installed: Path
     folder: Path
     location: Mapping[str, str]
+    prefix: Sequence[str] = ()
 
     @classmethod
-    def make(cls, rival: Rival, installed: Path, folder: Path) -> Self:
+    def make(cls, rival: Rival, installed: Path, folder: Path, prefix: Sequence[str] = ()) -> Self:
         """Make the home in a folder, with the store beside the project or where the server puts it by itself."""
         project = folder / "project"
         project.mkdir(parents=True)
         subprocess.run(["git", "init", "--quiet"], cwd=project, check=True)
-        home = cls(rival, installed, folder, {} if rival.in_project else rival.location(folder))
+        home = cls(rival, installed, folder, {} if rival.in_project else rival.location(folder), prefix)
         home.prepare()
         return home
 
@@ -186,9 +189,13 @@ class Home:
         return self._run(self.rival.restore).returncode == 0
 
     def _run(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
-        command = [*map(str, self.rival.base(self.installed)), *arguments]
         environment = {**self.environment, "SATCHEL_PERSON": "ann"}
+        command = self.command(arguments)
         return subprocess.run(command, cwd=self.project, env=environment, capture_output=True, check=False)
+
+    def command(self, arguments: Sequence[str]) -> list[str]:
+        """Return the command line of the rival's program with some arguments."""
+        return [*self.prefix, *map(str, self.rival.base(self.installed)), *arguments]
 
     def files(self) -> list[Path]:
         """Return the files that the server wrote, logs aside."""
@@ -200,22 +207,23 @@ class Home:
 class Client:
     """One server process with its handshake done."""
 
-    def __init__(self, home: Home, prefix: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, home: Home) -> None:
         self.rival = home.rival
         self.started = time.perf_counter()
         self.errors: list[str] = []
         self.process = subprocess.Popen(
-            [*prefix, *map(str, home.rival.base(home.installed)), *home.rival.serve],
+            home.command(home.rival.serve),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             cwd=home.project,
-            env={**home.environment, **(environment or {})},
+            env=home.environment,
             start_new_session=True,
         )
         self._lines: queue.Queue[bytes | None] = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._readers = [threading.Thread(target=work, daemon=True) for work in (self._read, self._listen)]
+        for reader in self._readers:
+            reader.start()
         self._last = 0
         hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
         try:
@@ -227,14 +235,15 @@ class Client:
 
     def _read(self) -> None:
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self._lines.put(line)
+        with self.process.stdout as lines:
+            for line in lines:
+                self._lines.put(line)
         self._lines.put(None)
 
     def _listen(self) -> None:
         assert self.process.stderr is not None
-        for line in self.process.stderr:
-            self.errors.append(line.decode(errors="replace"))
+        with self.process.stderr as lines:
+            self.errors.extend(line.decode(errors="replace") for line in lines)
 
     def _send(self, message: Json) -> None:
         assert self.process.stdin is not None
@@ -306,6 +315,11 @@ class Client:
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        for reader in self._readers:
+            reader.join(_READER_SECONDS)
+        assert self.process.stdin is not None
+        with suppress(OSError):
+            self.process.stdin.close()
 
     def __enter__(self) -> Self:
         return self

@@ -109,7 +109,7 @@ class Outcome:
     Attributes:
         acknowledged: the notes that were.
         lost: those of them that are not found afterwards.
-        refusals: the servers' words for the others.
+        refusals: why the others were not written.
     """
 
     acknowledged: Sequence[int]
@@ -123,12 +123,23 @@ def write_together(home: Home, servers: int, numbers: range) -> Outcome:
     acknowledged: list[int] = []
     refusals: list[str] = []
     with ThreadPoolExecutor(servers) as pool:
-        clients = list(pool.map(lambda _: Client(home), range(servers)))
+
+        def begin(_: int) -> Client | None:
+            try:
+                return Client(home)
+            except RuntimeError as error:
+                refusals.append(f"a server does not start: {error}")
+                return None
+
+        clients = list(pool.map(begin, range(servers)))
 
         def write(at: int) -> None:
+            client = clients[at]
+            if client is None:
+                return
             for number in numbers[at::servers]:
                 try:
-                    clients[at].write(number)
+                    client.write(number)
                     acknowledged.append(number)
                 except RuntimeError as error:
                     refusals.append(str(error))
@@ -136,7 +147,7 @@ def write_together(home: Home, servers: int, numbers: range) -> Outcome:
         start = time.perf_counter()
         list(pool.map(write, range(servers)))
         seconds = time.perf_counter() - start
-        for client in clients:
+        for client in filter(None, clients):
             client.__exit__(None, None, None)
     with Client(home) as client:
         return Outcome(acknowledged, client.missing(acknowledged), refusals, seconds)

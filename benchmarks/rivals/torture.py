@@ -28,6 +28,7 @@ _DISK = "64m"
 _FEW = 20
 _MANY = 60
 _PAGE = 4096
+_ERROR_CHARS = 60
 
 SECRETS = {
     "GitHub token": "ghp_" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1zA2",
@@ -67,15 +68,32 @@ def _fill(home: Home, count: int = _FEW) -> range:
     return range(count)
 
 
-def _missing(home: Home, numbers: Iterable[int], prefix: Sequence[str] = ()) -> list[int]:
-    with Client(home, prefix) as client:
+def _fill_for_an_hour(scene: Scene, count: int) -> tuple[Home, range]:
+    """Write half of the notes an hour ago, then a quarter in each of two sessions that follow each other at once."""
+    _require("faketime")
+    home = Home.make(scene.rival, scene.installed, scene.folder / "home", _clock("-1h"))
+    numbers = range(count)
+    for part in (numbers[: count // 2], numbers[count // 2 : count * 3 // 4], numbers[count * 3 // 4 :]):
+        with Client(home) as client:
+            for number in part:
+                client.write(number)
+        home = replace(home, prefix=())
+    return home, numbers
+
+
+def _clock(offset: str) -> Sequence[str]:
+    return ("faketime", "-m", "-f", offset)
+
+
+def _missing(home: Home, numbers: Iterable[int]) -> list[int]:
+    with Client(home) as client:
         return client.missing(numbers)
 
 
 def _short(error: object) -> str:
     text = re.sub(r"(?:/[\w.-]+)+/", "", str(error))  # folders of this machine
     text = " ".join(re.sub(r"[*#`\n]+", " ", text).split())
-    return text if len(text) <= 90 else text[:90].rsplit(" ", 1)[0] + " ..."
+    return text if len(text) <= _ERROR_CHARS else text[:_ERROR_CHARS].rsplit(" ", 1)[0] + " ..."
 
 
 def killed(scene: Scene) -> Cell:
@@ -104,7 +122,7 @@ def killed(scene: Scene) -> Cell:
         timer.join()
         client.kill()
     lost = len(_missing(home, acknowledged))
-    return Cell(f"{lost} of {len(acknowledged)} acknowledged lost in {KILLS} kills", lost)
+    return Cell(f"{lost} of {len(acknowledged)}", lost)
 
 
 def unplugged(scene: Scene) -> Cell:
@@ -112,9 +130,10 @@ def unplugged(scene: Scene) -> Cell:
     _require("strace")
     home = scene.home()
     trace = scene.folder / "trace"
-    prefix = ["strace", "-f", "-q", "-ttt", "-e", "trace=fsync,fdatasync,msync,sync_file_range", "-o", str(trace)]
+    calls = "trace=fsync,fdatasync,msync,sync_file_range"
+    strace = ("strace", "-f", "--seccomp-bpf", "-q", "-ttt", "-e", calls, "-o", str(trace))
     spans = []
-    with Client(home, prefix) as client:
+    with Client(replace(home, prefix=strace)) as client:
         client.write(0)
         for number in range(1, _FEW + 1):
             start = time.time()
@@ -122,7 +141,7 @@ def unplugged(scene: Scene) -> Cell:
             spans.append((start, time.time()))
     syncs = [float(time) for time in re.findall(r"^\d+ +(\d+\.\d+) .*sync", trace.read_text(), re.MULTILINE)]
     synced = sum(any(start <= sync <= end for sync in syncs) for start, end in spans)
-    text = f"{synced} of {_FEW} writes synced before the answer"
+    text = f"{synced} of {_FEW}"
     if scene.rival.name == "satchel":
         text += f"; {_cut_power()}"
     return Cell(text, _FEW - synced)
@@ -133,7 +152,7 @@ def _cut_power() -> str:
     done = subprocess.run([*command, "tests/store/test_power_failure.py"], cwd=ROOT, capture_output=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stdout.decode()[-300:])
-    return "48 simulated cuts: 0 lost"
+    return "0 lost in 48 simulated cuts"
 
 
 def filled(scene: Scene) -> Cell:
@@ -159,10 +178,9 @@ def filled(scene: Scene) -> Cell:
             ballast.unlink()
             again = _attempt(lambda: client.write(1_000))
         missing = _missing(home, [*acknowledged, *late])
-        words = f"{len(late)} acknowledged, {len(refusals)} refused" + (f" ({_short(refusals[0])})" if refusals else "")
-        lost = len(missing)
-        after = "goes on" if again is None else f"then still refuses ({_short(again)})"
-        return Cell(f"{words}; with room again {after}; {lost} of {len(acknowledged) + len(late)} lost", lost)
+        words = f"refuses ({_short(refusals[0])})" if refusals else "refuses nothing"
+        after = "works again with room" if again is None else f"still refuses with room again ({_short(again)})"
+        return Cell(f"{len(missing)} of {len(acknowledged) + len(late)}; {words}, {after}", len(missing))
 
 
 @contextmanager
@@ -197,11 +215,10 @@ def _attempt(work: Callable[[], object]) -> RuntimeError | None:
 
 def cleaned(scene: Scene) -> Cell:
     """Run ``git clean -fdx`` in the project, as an agent may that wants a clean build."""
-    home = scene.home()
-    numbers = _fill(home)
+    home, numbers = _fill_for_an_hour(scene, _FEW)
     subprocess.run(["git", "clean", "-fdxq"], cwd=home.project, check=True)
     state = _look(home, numbers)
-    return Cell(str(state), state.lost)
+    return Cell(state.text, state.bad)
 
 
 @dataclass(frozen=True)
@@ -217,45 +234,60 @@ class _State:
     lost: int
     silent: int
 
-    def __str__(self) -> str:
-        return self.text
+    @property
+    def bad(self) -> int:
+        """A note that is missing without a word weighs more than any number of others."""
+        return 1_000 * self.silent + self.lost
 
 
 def _look(home: Home, numbers: Sequence[int]) -> _State:
     found: list[int] = []
+    errors: list[str] = []
+    texts = []
 
     def search() -> None:
         with Client(home) as client:
-            stderr = client.errors
-            for number in numbers:
-                found.extend({number} - set(client.missing([number])))
-            client.write(5_000)
-            traces.extend(line for line in stderr if "Traceback" in line)
+            try:
+                for number in numbers:
+                    found.extend({number} - set(client.missing([number])))
+            finally:
+                errors.extend(client.errors)
 
-    traces: list[str] = []
-    error = _attempt(search)
-    lost = len(numbers) - len(found)
-    text = f"{len(found)} of {len(numbers)} found"
-    if error is None:
-        return _State(text + (", nothing said" if lost else ""), lost, lost)
-    text += f", then an error ({_short(error)})"
-    if "Traceback" in str(error) or traces:
-        text += " with a traceback"
-    if home.rival.restore and not home.restore():
-        text += f"; `{home.rival.name} {' '.join(home.rival.restore)}` has no backup"
-    elif home.rival.restore:
-        lost = len(_missing(home, numbers))
-        text += f"; after `{home.rival.name} {' '.join(home.rival.restore)}` {len(numbers) - lost} of {len(numbers)}"
-    return _State(text, lost, 0)
+    def write() -> None:
+        with Client(home) as client:
+            client.write(5_000)
+
+    unread = _attempt(search)
+    unwritten = _attempt(write)
+    lost = silent = len(numbers) - len(found)
+    texts.append(f"{len(found)} of {len(numbers)} found")
+    if unread is not None:
+        silent = 0
+        texts.append(f"then an error ({_short(unread)})")
+        if "Traceback" in str(unread) + "".join(errors):
+            texts.append("with a traceback")
+    elif lost:
+        texts.append("nothing said")
+    if unwritten is not None and str(unwritten) != str(unread):
+        texts.append(f"a write is refused ({_short(unwritten)})")
+    if lost and home.rival.restore:
+        command = f"`{home.rival.name} {' '.join(home.rival.restore)}`"
+        if home.restore():
+            lost = len(_missing(home, numbers))
+            texts.append(f"after {command} {len(numbers) - lost} of {len(numbers)}")
+        else:
+            texts.append(f"{command} has no backup")
+    return _State(", ".join(texts), lost, silent)
 
 
 def crowded(scene: Scene) -> Cell:
-    """Let eight servers write at once."""
-    outcome = write_together(scene.home(), _WRITERS, range(_WRITERS * _WRITES_OF_EACH))
-    lost, refused = len(outcome.lost), len(outcome.refusals)
-    why = f" ({_short(outcome.refusals[0])})" if refused else ""
-    text = f"{lost} of {len(outcome.acknowledged)} acknowledged lost, {refused} refused{why}"
-    return Cell(text, lost + refused)
+    """Let eight servers write at once into a store that a server has used before."""
+    home = scene.home()
+    _fill(home, 1)
+    outcome = write_together(home, _WRITERS, range(1, 1 + _WRITERS * _WRITES_OF_EACH))
+    lost, refused = len(outcome.lost), _WRITERS * _WRITES_OF_EACH - len(outcome.acknowledged)
+    why = f"; {refused} not written ({_short(outcome.refusals[0])})" if refused else ""
+    return Cell(f"{lost} of {len(outcome.acknowledged)}{why}", lost + refused)
 
 
 def ahead(scene: Scene) -> Cell:
@@ -263,14 +295,13 @@ def ahead(scene: Scene) -> Cell:
     _require("faketime")
     home = scene.home()
     numbers = _fill(home)
-    prefix = ["faketime", "-f", "+365d", "env", "FAKETIME_DONT_FAKE_MONOTONIC=1"]
     late = range(_FEW, 2 * _FEW)
-    with Client(home, prefix) as client:
+    with Client(replace(home, prefix=_clock("+365d"))) as client:
         missing = len(client.missing(numbers))
         for number in late:
             client.write(number)
     after = len(_missing(home, [*numbers, *late]))
-    return Cell(f"{missing} of {_FEW} lost a year ahead, {after} of {2 * _FEW} once it is back", missing + after)
+    return Cell(f"{missing} of {_FEW}; {after} of {2 * _FEW}", missing + after)
 
 
 def mixed(scene: Scene) -> Cell:
@@ -294,22 +325,21 @@ def mixed(scene: Scene) -> Cell:
             client.write(_FEW + 5)
 
     error = _attempt(meet)
-    text = f"the later finds {_FEW - len(missing)} of {_FEW}; the earlier then finds {len(back)} of {len(every)}"
-    text += " and writes" if error is None else f", its write is refused ({_short(error)})"
+    text = f"later: {_FEW - len(missing)} of {_FEW}; then the earlier: "
+    text += f"{len(back)} of {len(every)}, writes" if error is None else f"refuses ({_short(error)})"
     lost = _missing(later, [*every, *([_FEW + 5] if error is None else [])])
-    return Cell(f"{text}; {len(lost)} lost in the end", len(lost))
+    return Cell(f"{text}; in the end {len(lost)} lost", len(lost))
 
 
 def damaged(scene: Scene, damage: Callable[[bytearray], None]) -> Cell:
     """Damage the largest file of the store while no server runs."""
-    home = scene.home()
-    numbers = _fill(home, _MANY)
+    home, numbers = _fill_for_an_hour(scene, _MANY)
     file = max(home.files(), key=lambda path: path.stat().st_size)
     data = bytearray(file.read_bytes())
     damage(data)
     file.write_bytes(data)
     state = _look(home, numbers)
-    return Cell(f"{file.name}: {state}", state.silent)
+    return Cell(f"{file.name}: {state.text}", state.bad)
 
 
 def overwrite(data: bytearray) -> None:
@@ -332,20 +362,19 @@ def secret(scene: Scene) -> Cell:
             client.call(*scene.rival.write(f"secret {number}", text))
     files = [path.read_bytes() for path in home.folder.rglob("*") if path.is_file()]
     plain = [name for name, text in SECRETS.items() if any(text.encode() in data for data in files)]
-    return Cell(f"{len(plain)} of {len(SECRETS)} in plain" + (f": {', '.join(plain)}" if plain else ""), len(plain))
+    return Cell(f"{len(plain)} of {len(SECRETS)}" + (f": {', '.join(plain)}" if plain else ""), len(plain))
 
 
 def cloned(scene: Scene) -> Cell:
     """Commit a store into a repository, and start a server in somebody else's clone of it.
 
-    The store lies where the server looks by itself, if that is in the project; then where ``.mcp.json`` of the clone
-    names it, in the environment of the server.
+    It lies where the server looks by itself, if that is in the project; then where the clone's ``.mcp.json`` says.
     """
     attacker, victim = scene.folder / "attacker", scene.folder / "victim"
     theirs = Home.make(scene.rival, scene.installed, attacker)
     places = {"named by the clone's `.mcp.json`": scene.rival.location}
     if scene.rival.in_project:
-        places = {"where it looks by itself": lambda _: {}, **places}
+        places = {"at its default place": lambda _: {}, **places}
     texts = []
     believed = 0
     for how, location in places.items():
@@ -360,7 +389,7 @@ def cloned(scene: Scene) -> Cell:
         found: list[int] = []
         error = _attempt(lambda: found.extend(set(numbers) - set(_missing(mine, numbers))))  # noqa: B023 -- called at once
         refusal = f", refused ({_short(error)})" if error else ""
-        texts.append(f"{how}: {len(found)} of {len(numbers)} notes believed{refusal}")
+        texts.append(f"{how}: {len(found)} of {len(numbers)}{refusal}")
         believed += len(found)
     return Cell("; ".join(texts), believed)
 
@@ -377,17 +406,17 @@ def _require(program: str) -> None:
 
 
 ROWS: Mapping[str, Callable[[Scene], Cell]] = {
-    "`kill -9` during writes": killed,
-    "power cut": unplugged,
-    "full disk": filled,
-    "`git clean -fdx` in the project": cleaned,
-    f"{_WRITERS} servers write {_WRITES_OF_EACH} notes each": crowded,
-    "clock a year ahead": ahead,
-    "two versions": mixed,
-    "4 KB of notes overwritten": lambda scene: damaged(scene, overwrite),
-    "64 bits flipped": lambda scene: damaged(scene, flip),
-    "secrets in notes, on disk": secret,
-    "a store that a clone brings": cloned,
+    f"`kill -9` during writes, {KILLS} times: acknowledged notes lost": killed,
+    "power cut: writes that were synced before the answer": unplugged,
+    "full disk: acknowledged notes lost": filled,
+    "`git clean -fdx` in the project: notes found": cleaned,
+    f"{_WRITERS} servers write {_WRITES_OF_EACH} notes each: acknowledged notes lost": crowded,
+    "clock a year ahead: notes lost then; once it is back": ahead,
+    "an earlier release, the later, the earlier again: notes found": mixed,
+    "4 KB of notes overwritten: notes found": lambda scene: damaged(scene, overwrite),
+    "64 bits flipped: notes found": lambda scene: damaged(scene, flip),
+    "secrets in notes: in plain on disk": secret,
+    "a store that a clone brings: notes believed": cloned,
 }
 
 

@@ -92,7 +92,7 @@ class _Engine:
     """The server records the caller."""
 
     clock = staticmethod(system_clock)
-    has_daily_backups = False
+    has_automatic_backups = False
     faults: type[Exception] = Unavailable
 
     folder = None

@@ -24,8 +24,12 @@ Progress = Callable[[int, int], None]
 """Called with the number of pages done and in total."""
 
 _PAGES_PER_STEP = 512
-_REASONS = ("daily-", "before-restore-", "before-v")
+_REASONS = ("daily-", "recent-", "before-restore-", "before-v")
 """How the names of automatic backups begin, for each reason; each reason has its own allowance."""
+_RECENT_KEEP = 3
+_RECENT_LEAST_MS = 10 * 60_000
+_RECENT_MS_PER_MIB = 60_000
+"""A larger store is copied less often, so that copying takes the same small part of the time."""
 _CLOCK_SLACK_MS = 5 * 60_000
 _MAX_BYTES_IN_STATE = 1 << 30
 
@@ -169,23 +173,31 @@ def back_up_before(access: Access, reason: str, now: int, keep: int, trust: Trus
     return _back_up_automatically(access, f"before-{reason}", now, keep, trust)
 
 
-def back_up_daily(access: Access, now: int, keep: int, trust: Trust) -> Backup | None:
-    """Make an automatic backup in the state folder, if the newest is a day old and something has changed since.
+def back_up_when_due(access: Access, now: int, keep: int, trust: Trust) -> Backup | None:
+    """Make an automatic backup in the state folder, if something has changed and the newest is old enough.
 
-    Returns None if none is due, if there is no folder for it, or if another process is making it.
+    That is a day for those of each day, and minutes for the recent ones. Returns None if none is due, if there is no
+    folder for it, or if another process is making it.
     """
     folder = trust.backup_folder
     if folder is None:
         return None
-    until = now + _CLOCK_SLACK_MS
-    times = [trust.listed_at, *(backup.created_at for backup in backups_in(folder))]
-    newest = max((at for at in times if at <= until), default=0)
-    if now - newest < DAY_MS or newest >= _changed_at(access.file):
+    made = [(trust.listed_at, "daily-"), *((backup.created_at, backup.file.name) for backup in backups_in(folder))]
+    past = [(at, name) for at, name in made if at <= now + _CLOCK_SLACK_MS]
+    newest = max((at for at, _ in past), default=0)
+    newest_of_days = max((at for at, name in past if not name.startswith("recent-")), default=0)
+    if now - newest_of_days >= DAY_MS:
+        stem = "daily"
+    elif now - newest >= max(_RECENT_LEAST_MS, access.file.stat().st_size * _RECENT_MS_PER_MIB >> 20):
+        stem, keep = "recent", min(keep, _RECENT_KEEP)
+    else:
+        return None
+    if newest >= _changed_at(access.file):
         return None
     with explained(access.file):
         _make_folder(folder)
         with only_one(folder / "daily-lock") as is_mine:
-            return _back_up_automatically(access, "daily", now, keep, trust) if is_mine else None
+            return _back_up_automatically(access, stem, now, keep, trust) if is_mine else None
 
 
 def _changed_at(file: Path) -> int:

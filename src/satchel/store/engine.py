@@ -1,4 +1,4 @@
-"""The interface of a store to services, whatever its database, and its daily backups."""
+"""The interface of a store to services, whatever its database, and its automatic backups."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ class Engine(Protocol):
         """The database's own errors: a fault in a statement, or in a row."""
 
     @property
-    def has_daily_backups(self) -> bool:
-        """Return whether daily backups are made automatically."""
+    def has_automatic_backups(self) -> bool:
+        """Return whether backups are made automatically."""
 
     def exists(self) -> bool:
         """Return whether there is a store to read."""
@@ -135,41 +135,45 @@ class Engine(Protocol):
 
 
 _FIRST_PAUSE_SECONDS = 60.0
-_PAUSE_SECONDS = 3_600.0
+_PAUSE_SECONDS = 600.0
 
 
 def back_up_when_due(engine: Engine) -> Backup | None:
-    """Make the daily backup in the user's state folder, if a day has passed and something has changed.
+    """Make an automatic backup in the user's state folder, if one is due and something has changed.
 
     Raises:
         SatchelError: it cannot be made.
     """
-    if not engine.has_daily_backups:
+    if not engine.has_automatic_backups:
         return None
     try:
         upkeep = engine.upkeep
     except (ImportError, OSError) as error:
         raise SatchelError(f"its module cannot be loaded: {error}") from error
-    return upkeep.back_up_daily()
+    return upkeep.back_up_when_due()
 
 
 @contextmanager
-def daily_backups(engine: Engine) -> Iterator[None]:
-    """Make the daily backups in a separate thread while the block runs."""
+def automatic_backups(engine: Engine) -> Iterator[None]:
+    """Make the backups that are due in a separate thread while the block runs, and when it ends."""
     import threading
 
     done = threading.Event()
+
+    def back_up() -> None:
+        # a disk that is full today need not be so tomorrow; doctor says how old the newest backup is
+        with suppress(SatchelError):
+            back_up_when_due(engine)
 
     def watch() -> None:
         pause = _FIRST_PAUSE_SECONDS
         while not done.wait(pause):
             pause = _PAUSE_SECONDS
-            # a disk that is full today need not be so tomorrow; doctor says how old the newest backup is
-            with suppress(SatchelError):
-                back_up_when_due(engine)
+            back_up()
 
-    threading.Thread(target=watch, name="daily-backups", daemon=True).start()
+    threading.Thread(target=watch, name="backups", daemon=True).start()
     try:
         yield
     finally:
         done.set()
+        back_up()

@@ -92,7 +92,7 @@ class SqliteEngine:
         return SqliteUpkeep(self)
 
     @property
-    def has_daily_backups(self) -> bool:
+    def has_automatic_backups(self) -> bool:
         return self.trust is not None and not self.read_only and self.trust.backup_folder is not None
 
     def exists(self) -> bool:

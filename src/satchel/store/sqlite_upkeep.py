@@ -114,11 +114,11 @@ class SqliteUpkeep(Upkeep):
     def back_up(self, target: Path | None, now: int, progress: Progress | None = None) -> Backup:
         return backups.back_up(self._engine.access, target, now, progress, trust=self._trust)
 
-    def back_up_daily(self) -> Backup | None:
+    def back_up_when_due(self) -> Backup | None:
         engine = self._engine
         if engine.trust is None:
             return None
-        return backups.back_up_daily(engine.access, engine.clock(), engine.backups_keep, engine.trust)
+        return backups.back_up_when_due(engine.access, engine.clock(), engine.backups_keep, engine.trust)
 
     def restore(self, source: Path, progress: Progress | None = None) -> Restored:
         """Replace the store with a backup, after saving its present state.

@@ -130,8 +130,8 @@ class Upkeep(ABC):
         """Return the shell command that restores the store from `source`; None if :meth:`restore` does."""
         return None
 
-    def back_up_daily(self) -> Backup | None:
-        """Make the daily backup if a day has passed and something has changed; None if none is due."""
+    def back_up_when_due(self) -> Backup | None:
+        """Make an automatic backup if one is due and something has changed; None otherwise."""
         return None
 
     def backups(self) -> list[Backup]:

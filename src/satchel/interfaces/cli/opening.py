@@ -42,7 +42,7 @@ def opened(
             try:
                 back_up_when_due(satchel.workplace.engine)
             except SatchelError as error:
-                warn((f"the daily backup failed: {error}",))
+                warn((f"the automatic backup failed: {error}",))
 
 
 def done(satchel: Satchel) -> None:

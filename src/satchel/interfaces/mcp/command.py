@@ -82,7 +82,7 @@ def run(
     from satchel.find.meaning import load_in_background
     from satchel.interfaces.mcp.server import make_late_server, make_server
     from satchel.interfaces.mcp.stdio import serve_stdio
-    from satchel.store.engine import daily_backups
+    from satchel.store.engine import automatic_backups
 
     with ExitStack() as stack:
 
@@ -92,7 +92,7 @@ def run(
             )
             if satchel.remote is not None:
                 return satchel
-            stack.enter_context(daily_backups(satchel.workplace.engine))
+            stack.enter_context(automatic_backups(satchel.workplace.engine))
             load_in_background(satchel.workplace.meaning)
             if not read_only:
                 stack.enter_context(shared_text_read(satchel))

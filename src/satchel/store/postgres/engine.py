@@ -46,7 +46,7 @@ class PostgresEngine:
     """
 
     faults: type[Exception] = psycopg.Error
-    has_daily_backups = False
+    has_automatic_backups = False
     folder: Path | None = None
 
     def __init__(

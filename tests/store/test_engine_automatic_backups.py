@@ -1,4 +1,4 @@
-"""Daily backups: when they are made, and which go."""
+"""Automatic backups: when they are made, and which go."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from satchel.base.clock import DAY_MS
 from satchel.base.errors import SatchelError
 from satchel.store import backups
 from satchel.store import engine as engines
-from satchel.store.engine import back_up_when_due, daily_backups
+from satchel.store.engine import automatic_backups, back_up_when_due
 from satchel.store.opening import Access
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.turnstile import only_one
+
+RECENT_MS = 600_000
 
 
 class Store:
@@ -56,18 +58,53 @@ def store(satchel: Satchel, clock: ManualClock) -> Store:
 
 
 def test_a_backup_is_due_a_day_after_the_last_one_if_something_changed(store: Store) -> None:
-    store.clock.advance(DAY_MS - 1)
+    made = []
+    for _ in range(2):
+        store.clock.advance(DAY_MS)
+        made.append(store.back_up())
+    assert [one and one.name.partition("-")[0] for one in made] == ["daily", "daily"]
+    store.clock.advance(DAY_MS)
+    assert store.back_up(changed=False) is None
+
+
+def test_a_recent_backup_is_due_ten_minutes_after_any_other_and_three_stay(store: Store) -> None:
+    store.clock.advance(RECENT_MS - 1)
     assert store.back_up() is None
     store.clock.advance(1)
     first = store.back_up()
     assert first is not None
-    assert first.name.startswith("daily-")
-    store.clock.advance(DAY_MS - 1)
+    assert first.name.startswith("recent-")
+    later = []
+    for _ in range(3):
+        store.clock.advance(RECENT_MS - 1)
+        assert store.back_up() is None
+        store.clock.advance(1)
+        later.append(store.back_up())
+    assert store.backups() == later
+
+
+def test_recent_backups_do_not_put_off_the_one_of_the_day(store: Store) -> None:
+    store.clock.advance(DAY_MS - RECENT_MS)
+    assert store.back_up() is not None
+    store.clock.advance(RECENT_MS)
+    made = store.back_up()
+    assert made is not None
+    assert made.name.startswith("daily-")
+
+
+def test_a_large_store_is_copied_less_often(store: Store) -> None:
+    with store.file.open("r+b") as stream:
+        stream.truncate(20 << 20)
+    store.clock.advance(2 * RECENT_MS - 1)
     assert store.back_up() is None
-    store.clock.advance(1)
-    assert store.back_up() not in {None, first}
-    store.clock.advance(DAY_MS)
-    assert store.back_up(changed=False) is None
+
+
+def test_a_server_makes_the_backup_that_is_due_when_it_ends(store: Store) -> None:
+    store.clock.advance(RECENT_MS)
+    store.date(*store.file.parent.glob("satchel.db*"))
+    with automatic_backups(store.satchel.workplace.engine):
+        assert not store.backups()
+    assert len(store.backups()) == 1
 
 
 def test_the_oldest_automatic_backups_go_and_those_that_were_asked_for_stay(
@@ -129,7 +166,7 @@ def test_a_server_tries_again_after_a_backup_failed(store: Store, monkeypatch: p
     monkeypatch.setattr(engines, "_FIRST_PAUSE_SECONDS", 0)
     monkeypatch.setattr(engines, "_PAUSE_SECONDS", 0)
     monkeypatch.setattr(engines, "back_up_when_due", fail_once)
-    with daily_backups(store.satchel.workplace.engine):
+    with automatic_backups(store.satchel.workplace.engine):
         assert tried_again.wait(60)
 
 
