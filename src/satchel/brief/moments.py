@@ -27,6 +27,7 @@ _MAX_CHARS_PER_TOKEN = 4
 _PROMPT_CHARS = 1_000
 _LEAST_FOR_CLOSING = 300
 _MORE = "More: get_briefing(query=your task), search. Store what you learn: write_context"
+_MORE_NOTES = "That is every rule and decision in force. More notes: search. Store what you learn: write_context"
 
 
 _NAMES = {
@@ -191,7 +192,7 @@ class Moments:
                 query=prompt[:_PROMPT_CHARS] or None,
                 run_id=None,
                 agent=agent,
-                budget=max(0, budget - self._briefings.count(_framed(moment, agent, closing, ""))),
+                budget=max(0, budget - self._briefings.count(_framed(moment, agent, closing and _MORE_NOTES, ""))),
                 again=again,
                 since=since,
                 reminds=False,
@@ -209,6 +210,8 @@ class Moments:
                 why="; ".join(prepared.briefing.notes) or "there is nothing to inject",
                 line=_EMPTY if is_empty and moment in {START, CLEAR} else "",
             )
+        if closing and prepared.shows_all_binding:
+            closing = _MORE_NOTES
         text = _framed(moment, agent, "" if prepared.shows_all else closing, prepared.briefing.text)
         tokens = self._briefings.counter.count(text)
         return replace(

@@ -147,6 +147,11 @@ def by_kind(items: Rows) -> dict[int, dict[int, int]]:
     return groups
 
 
+def has_hook_texts(items: Mapping[int, Mapping[int, int]]) -> bool:
+    """Return whether hooks have shown anything in a window, from its items as :func:`delivered` returns them."""
+    return bool(items.get(_SPENT))
+
+
 def tokens_left(items: Mapping[int, Mapping[int, int]]) -> int:
     """Return the tokens left for texts of hooks in a window, from its items as :func:`delivered` returns them."""
     return _left(items.get(_SPENT, {}).get(_BY_HOOKS, 0))

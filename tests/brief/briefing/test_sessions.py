@@ -12,6 +12,8 @@ import pytest
 from clients_at_work import Clients
 from conftest import ManualClock
 from satchel import Satchel
+from satchel.brief import moments
+from satchel.brief.briefing.collecting import Deadline
 from satchel.brief.briefing.composing import REPORTS
 
 HOUR = 3_600_000
@@ -48,6 +50,18 @@ class TestWindows:
         assert refs(satchel, agent="ann", iteration=1) == ["e1"]
         assert refs(satchel, agent="sub1") == ["e1"]
         assert refs(clients.start("codex-mcp-client"), agent="ann") == ["e1"]
+
+    def test_where_hooks_brief_a_query_repeats_nothing_and_brings_what_answers_it(self, satchel: Satchel) -> None:
+        pool = satchel.entries.write("discovery", "the gateway closes idle sockets after 60 s", agent="ben")
+        satchel.entries.write("discovery", "the logo is drawn by hand", agent="ben")
+        rule = satchel.constraints.add("no floats", agent="ben")
+        entered = satchel.moments.make(moments.START, Deadline(10_000))
+        satchel.moments.record(moments.START, entered)
+        again = satchel.entries.write("discovery", "idle sockets of the gateway are counted", agent="ben")
+        satchel.entries.write("discovery", "the logo is blue", agent="ben")
+        assert rule.ref in entered.text
+        assert pool.ref in entered.text
+        assert refs(satchel, query="idle sockets of the gateway") == [again.ref]
 
     def test_who_gives_no_name_gets_everything_again(self, satchel: Satchel) -> None:
         assert [refs(satchel), refs(satchel)] == [["e1"], ["e1"]]

@@ -206,7 +206,14 @@ class TestWhatIsKept:
 
     @pytest.mark.parametrize(
         ("command", "status", "is_kept"),
-        [("[ -f x ]", 1, False), ("test -f x", 1, False), ("test-all", 1, True), ("grep x y", 2, True)],
+        [
+            ("[ -f x ]", 1, False),
+            ("test -f x", 1, False),
+            ("test-all", 1, True),
+            ("grep x y", 2, False),
+            ("ls x", 2, False),
+            ("git diff", 128, True),
+        ],
     )
     def test_a_failure_that_is_an_answer_is_not(self, command: str, status: int, is_kept: bool) -> None:
         assert is_error(command, status, "boom") == is_kept

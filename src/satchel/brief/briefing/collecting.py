@@ -217,7 +217,9 @@ def _collect(
     collected.tokens_left = (
         deliveries.tokens_left_of_session(transaction, window) if is_again else deliveries.tokens_left(got)
     )
-    if got and not actor.is_named:
+    # a client with hooks runs one agent without a name; it has what binds, so a query brings only what answers it
+    is_hooked = deliveries.has_hook_texts(got) and not request.within_session
+    if got and not actor.is_named and not is_hooked:
         # several agents may give no name, and each needs everything
         got = {}
         collected.notes.append("no agent name, so everything is repeated; pass agent=NAME to get only what is new")
@@ -241,6 +243,7 @@ def _collect(
         delivered=got,
         budget=request.budget,
         has_query=query is not None and bool(query.terms),
+        only_matches=is_hooked,
         since=request.since,
         reminds=request.reminds,
         counts=request.counts,

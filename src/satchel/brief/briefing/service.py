@@ -16,7 +16,7 @@ from satchel.base.vocabulary import PRIORITIES
 from satchel.brief.briefing.collecting import Collected, Deadline, Request, collect
 from satchel.brief.briefing.composing import Composed, compose
 from satchel.brief.briefing.page import PageItem
-from satchel.brief.briefing.records import NORMAL, SPENT, Briefed, Briefing, BriefingRequest, Zone, zone_of
+from satchel.brief.briefing.records import BINDING, NORMAL, SPENT, Briefed, Briefing, BriefingRequest, Zone, zone_of
 from satchel.find.kind import Kind
 from satchel.keep import deliveries
 from satchel.keep.names import check_agent, check_identifier
@@ -58,6 +58,13 @@ class Prepared:
             one.key for item in self.items if not item.is_title for one in (item.candidate, *item.candidate.stands_for)
         }
         return all(one.key in whole for gathered in self.collected.gathered for one in gathered.candidates.values())
+
+    @property
+    def shows_all_binding(self) -> bool:
+        """Whether every rule and decision in force is shown whole."""
+        return not any(one.kind in BINDING for one in self.briefing.left_out) and not any(
+            one.is_title and one.candidate.binds for one in self.items
+        )
 
 
 class Briefings:

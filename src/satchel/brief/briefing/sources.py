@@ -28,6 +28,9 @@ MAX_CANDIDATES = 500
 # With a query, other candidates are gathered for this part of the budget.
 _PART_WITHOUT_MATCH = 4
 
+# How well an item must match, of the best match, if only matches are shown.
+_LEAST_RELEVANCE = 0.5
+
 
 @dataclass(frozen=True, slots=True)
 class BriefingContext:
@@ -64,6 +67,7 @@ class BriefingContext:
     delivered: Mapping[int, Mapping[int, int]]
     budget: int
     has_query: bool
+    only_matches: bool
     now: int
     loop: LoopScope
     loop_since: tuple[int, int] = (0, 0)
@@ -226,8 +230,9 @@ def _choose(context: BriefingContext, gathered: Gathered, notes: list[str]) -> A
         most = source.most(context.budget)
         if context.has_query and not source.binds:
             # other items only fill the rest, except critical ones
-            most = max(source.most(context.budget // _PART_WITHOUT_MATCH), min(most, gathered.critical))
-        most += len(priorities)
+            fill = 0 if context.only_matches else source.most(context.budget // _PART_WITHOUT_MATCH)
+            most = max(fill, min(most, gathered.critical))
+        most += len(priorities) if most else 0
         ordered = [
             transaction.ask(
                 f"""
@@ -267,7 +272,12 @@ def _add_matches(
     yield matches.rows
     eligible = {row[0] for row in matches.rows.all()}
     unchanged = matches.unchanged.priorities
-    fresh = [number for number in relevance if number in eligible and number not in unchanged]
+    least = _LEAST_RELEVANCE if context.only_matches and not source.binds else 0.0
+    fresh = [
+        number
+        for number, strength in relevance.items()
+        if number in eligible and number not in unchanged and strength >= least
+    ]
     repeated = len(eligible) - len(fresh)
     if source.narrows is not None:
         fresh = yield from source.narrows(context, fresh)

@@ -33,10 +33,10 @@ _KEPT_MS = 12 * 3_600_000
 _PENDING_MS = 10 * 60_000
 
 _ENDED_BY_PERSON = 130
-# Commands whose failure is an answer: no results, or two files differ.
+# Commands whose failure is an answer: no results, no such file, or two files differ.
 _ASKING = re.compile(
-    r"(?:grep|egrep|fgrep|rg|ag|diff|cmp|test|\[|which|command|type|find|pgrep|git (?:grep|diff|show-ref)|ls|stat)"
-    r"(?![\w-])"
+    r"(?:grep|egrep|fgrep|rg|ag|diff|cmp|test|\[|which|command|type|find|pgrep|ls|stat|cat|head|tail|wc|cd"
+    r"|git (?:grep|diff|show-ref))(?![\w-])"
 )
 
 # Programs that show texts of others.
@@ -103,7 +103,7 @@ def is_error(command: str, status: int | None, output: str) -> bool:
     """Return whether a failure is worth storing: not a search without results, silence, or a person's interrupt."""
     if not output.strip() or status == _ENDED_BY_PERSON:
         return False
-    return not (_ASKING.match(_program_of(command)) and (status or 1) == 1)
+    return not (_ASKING.match(_program_of(command)) and (status or 1) <= 2)
 
 
 def fail(
