@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from benchmarks import load
 
 pytestmark = pytest.mark.slow
