@@ -72,7 +72,7 @@ def _report(
 ) -> str:
     small = {name: cells for name, cells in {**speed, **disasters}.items() if name in _README_ROWS}
     parts = [
-        f"Measured by `make bench-rivals` on {conditions}; medians of {rounds} round{'s' * (rounds > 1)}, each server in turn.",
+        f"Measured by `make bench-rivals` on {conditions}; medians of {rounds} rounds, each server in turn.",
         "### Speed and size",
         render(speed, titles),
         "### Disasters",

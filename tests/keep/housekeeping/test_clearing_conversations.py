@@ -129,7 +129,8 @@ class TestStatistics:
         counted = satchel.housekeeping.statistics()
         assert (counted.conversations, counted.turns, counted.vector_stores) == (2, 3, 1)
         assert (counted.sent_tokens, counted.saved_tokens) == (300, 600)
-        assert counted.turn_bytes == 3 * (len("What of it?") + len(changes.compress(prompt)) + len(answer.encode()))
+        # the provider keeps the prompts of a thread that is resumed by a response
+        assert counted.turn_bytes == 3 * (len("What of it?") + len(changes.compress("")) + len(answer.encode()))
         assert counted.content_bytes == len(changes.compress("text"))
 
     def test_those_that_have_not_begun_or_are_over_do_not_count(
