@@ -130,10 +130,14 @@ class TestTheFirstTask:
         assert lines[-1].startswith("left out: ")
         assert self.told(small, "another task, now about gateways of planets and their moons") == []
 
-    def test_ends_with_titles_of_notes_that_share_a_rare_word(self, small: Hook, store: Satchel) -> None:
-        store.entries.write("discovery", "Events have an archive. " + "Nobody reads it. " * 5, agent="ann")
+    def test_ends_with_notes_that_share_a_rare_word_whole_as_far_as_there_is_room(
+        self, small: Hook, store: Satchel
+    ) -> None:
+        short = store.entries.write("discovery", "Events have an archive. " + "Nobody reads it. " * 5, agent="ann")
+        store.entries.write("discovery", "Events have a log. " + "Nobody reads it. " * 150, agent="ann")
         lines = self.told(small, PROMPT)
-        assert [line for line in lines if line.endswith(": Events have an archive. …")], lines
+        assert [line for line in lines if line.endswith(short.content.strip())], lines
+        assert [line for line in lines if line.endswith(": Events have a log. …")], lines
 
     def test_ranks_them_by_the_task(self, small: Hook, store: Satchel) -> None:
         store.decisions.set("tracking.cache", "one hour", agent="ann")

@@ -80,7 +80,7 @@ class Item(NamedTuple):
         head: the part of its line before the text.
         strength: how much the prompt is about it.
         priority: of a rule; 0 for others.
-        is_weak: whether the prompt is hardly about it, so that it is shown as a title.
+        is_weak: whether the prompt is hardly about it, so that it is a title unless there is room.
     """
 
     kind: Kind
@@ -328,6 +328,13 @@ def _fitting(items: Sequence[Item], budget: int, *, is_whole: bool = False) -> d
             misses = 0
         elif (misses := misses + 1) == _MOST_MISSES:
             break
+    for item in items:  # the room that is left makes titles whole
+        title = lines.get(item.version)
+        if title is not None and title != item.line and len(item.line) <= _CHARS_PER_TOKEN * budget:
+            more = tokens_of(f"{item.line}\n") - tokens_of(f"{title}\n")
+            if more <= budget:
+                lines[item.version] = item.line
+                budget -= more
     return lines
 
 
