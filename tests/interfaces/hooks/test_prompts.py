@@ -134,10 +134,8 @@ class TestTheFirstTask:
         self, small: Hook, store: Satchel
     ) -> None:
         short = store.entries.write("discovery", "Events have an archive. " + "Nobody reads it. " * 5, agent="ann")
-        store.entries.write("discovery", "Events have a log. " + "Nobody reads it. " * 150, agent="ann")
         lines = self.told(small, PROMPT)
         assert [line for line in lines if line.endswith(short.content.strip())], lines
-        assert [line for line in lines if line.endswith(": Events have a log. …")], lines
 
     def test_ranks_them_by_the_task(self, small: Hook, store: Satchel) -> None:
         store.decisions.set("tracking.cache", "one hour", agent="ann")
