@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import queue
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -99,12 +100,16 @@ def test_a_large_store_is_copied_less_often(store: Store) -> None:
     assert store.back_up() is None
 
 
-def test_a_server_makes_the_backup_that_is_due_when_it_ends(store: Store) -> None:
-    store.clock.advance(RECENT_MS)
-    store.date(*store.file.parent.glob("satchel.db*"))
+@pytest.mark.parametrize(("pause", "looks"), [(0.0, 2), (60.0, 0)])
+def test_a_server_looks_when_it_ends_if_it_has_looked_before(
+    store: Store, monkeypatch: pytest.MonkeyPatch, pause: float, looks: int
+) -> None:
+    looked: queue.SimpleQueue[SqliteEngine] = queue.SimpleQueue()
+    monkeypatch.setattr(engines, "_FIRST_PAUSE_SECONDS", pause)
+    monkeypatch.setattr(engines, "back_up_when_due", looked.put)
     with automatic_backups(store.satchel.workplace.engine):
-        assert not store.backups()
-    assert len(store.backups()) == 1
+        first = [looked.get(timeout=60)] if looks else []
+    assert len(first) + looked.qsize() == looks
 
 
 def test_the_oldest_automatic_backups_go_and_those_that_were_asked_for_stay(

@@ -182,13 +182,17 @@ def back_up_when_due(access: Access, now: int, keep: int, trust: Trust) -> Backu
     folder = trust.backup_folder
     if folder is None:
         return None
+    try:
+        size = access.file.stat().st_size
+    except FileNotFoundError:  # removed while a server runs
+        return None
     made = [(trust.listed_at, "daily-"), *((backup.created_at, backup.file.name) for backup in backups_in(folder))]
     past = [(at, name) for at, name in made if at <= now + _CLOCK_SLACK_MS]
     newest = max((at for at, _ in past), default=0)
     newest_of_days = max((at for at, name in past if not name.startswith("recent-")), default=0)
     if now - newest_of_days >= DAY_MS:
         stem = "daily"
-    elif now - newest >= max(_RECENT_LEAST_MS, access.file.stat().st_size * _RECENT_MS_PER_MIB >> 20):
+    elif now - newest >= max(_RECENT_LEAST_MS, size * _RECENT_MS_PER_MIB >> 20):
         stem, keep = "recent", min(keep, _RECENT_KEEP)
     else:
         return None

@@ -155,10 +155,10 @@ def back_up_when_due(engine: Engine) -> Backup | None:
 
 @contextmanager
 def automatic_backups(engine: Engine) -> Iterator[None]:
-    """Make the backups that are due in a separate thread while the block runs, and when it ends."""
+    """Make the backups that are due in a separate thread while the block runs, and when one that ran a while ends."""
     import threading
 
-    done = threading.Event()
+    done, has_looked = threading.Event(), threading.Event()
 
     def back_up() -> None:
         # a disk that is full today need not be so tomorrow; doctor says how old the newest backup is
@@ -169,6 +169,7 @@ def automatic_backups(engine: Engine) -> Iterator[None]:
         pause = _FIRST_PAUSE_SECONDS
         while not done.wait(pause):
             pause = _PAUSE_SECONDS
+            has_looked.set()
             back_up()
 
     threading.Thread(target=watch, name="backups", daemon=True).start()
@@ -176,4 +177,5 @@ def automatic_backups(engine: Engine) -> Iterator[None]:
         yield
     finally:
         done.set()
-        back_up()
+        if has_looked.is_set():
+            back_up()
