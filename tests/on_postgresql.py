@@ -179,6 +179,7 @@ _OF_KEEP: Mapping[str, str] = {
 LEFT_OUT: Mapping[str, str] = {
     "test_the_sum_over_days_is_that_of_what_was_recorded": _SQLITE,
     "test_what_hooks_and_briefings_put_in_is_counted_by_moment_and_agent": _SQLITE,
+    "test_a_look_is_held_until_a_commit_or_an_expiry": _SQLITE,
     **_OF_KEEP,
 }
 """Why tests do not run on PostgreSQL, by a part of their ids. What searches find is compared in
