@@ -19,6 +19,7 @@ from consult.providers.gemini_api import GeminiApi
 from consult.providers.openai_api import OpenAIApi
 from satchel import Satchel
 from satchel.base.errors import Refused
+from satchel.consult import media
 from satchel.consult.media import Damaged, Extent, measure, media_tokens
 from satchel.consult.records import Media
 
@@ -234,3 +235,11 @@ def test_a_pdf_without_room_is_searched_where_the_provider_takes_it(seeing: Cons
     else:
         assert split_of(done) == (("a.png",), ())
         assert {one.path: one.reason for one in done.held_back} == {"long.pdf": "no_room", "more.pdf": "media"}
+
+
+def test_streams_of_a_pdf_that_end_in_an_error_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(media, "_MAX_INFLATED", 1_000)
+    packed = zlib.compress(bytes(600_000))
+    broken = b"/ObjStm stream\n" + packed[:-4] + b"????\nendstream\n"
+    with pytest.raises(media.Damaged, match="more than"):
+        media._pdf(b"%PDF-1.7\n/Type /Page \n" + broken)

@@ -82,7 +82,9 @@ def _png(data: bytes) -> Extent:
     samples = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}.get(colors, 0)
     needed = height * (1 + ceil(width * depth * samples / 8))
     is_interlaced, at, packed = data[28], 33, []
-    while at < len(data):
+    for _ in range(_MAX_SEGMENTS):
+        if at >= len(data):
+            break
         size, kind = struct.unpack_from(">I4s", data, at)
         if kind == b"IDAT":
             packed.append(data[at + 8 : at + 8 + size])
@@ -137,9 +139,11 @@ def _pdf(data: bytes) -> Extent:
         if (at := data.find(b"endstream", begin + 6)) < 0:
             break
         # pages may be compressed objects; they are read whole, since a part may end within a name
+        parts: list[bytes] = []
         with suppress(zlib.error):
-            objects = b"".join(_inflate(data[begin + 6 : at].lstrip(b"\r\n"), left))
-            pages, left = pages + len(_PAGE.findall(objects)), left - len(objects)
+            parts.extend(_inflate(data[begin + 6 : at].lstrip(b"\r\n"), left))
+            pages += len(_PAGE.findall(b"".join(parts)))
+        left -= sum(map(len, parts))  # also of a stream that ends in an error
         if left <= 0:
             raise Damaged(f"its objects take more than {_MAX_INFLATED:,} bytes; send a part of it")
     if not pages:

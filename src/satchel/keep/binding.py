@@ -51,8 +51,11 @@ def until_in(metadata: str) -> str:
         return ""
     from satchel.keep.fields import metadata_in  # imported here: few items have an end
 
-    end = metadata_in(metadata).get("until")
-    return "" if end is None else f" (until {end})"
+    try:
+        end = metadata_in(metadata).get("until")
+    except AttributeError:  # damaged: no object
+        return ""
+    return "" if end is None else f" (until {' '.join(str(end).split())[:200]})"
 
 
 _AT_ONCE = 200  # so many items are compared before the next ones are

@@ -219,7 +219,9 @@ def _collect(
     )
     # a client with hooks runs one agent without a name; it has what binds, so a query brings only what answers it
     is_hooked = deliveries.has_hook_texts(got) and not request.within_session
-    if got and not actor.is_named and not is_hooked:
+    if got and not actor.is_named and is_hooked:
+        collected.notes.append("only what is new in this window; a subagent gets everything if it gives its name")
+    elif got and not actor.is_named:
         # several agents may give no name, and each needs everything
         got = {}
         collected.notes.append("no agent name, so everything is repeated; pass agent=NAME to get only what is new")
