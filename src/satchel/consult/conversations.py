@@ -126,7 +126,7 @@ class Conversations:
         Secrets are redacted in what is stored of prompt and answer, and a content that holds one is not kept.
         """
         work, plan = self.workplace, result.plan
-        # a provider that keeps the thread gets no prompt of ours again
+        # a provider that keeps the thread is never sent an earlier prompt again
         is_ours = result.provider_ref is None
         prompt = redact(plan.prompt if is_ours else "")
         media = plan.media if is_ours else ()

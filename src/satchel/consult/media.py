@@ -132,7 +132,7 @@ _MAX_SEGMENTS = 100_000
 def _pdf(data: bytes) -> Extent:
     if b"/Encrypt" in data:
         raise Damaged("it is encrypted, which providers do not read; send it without a password")
-    pages, left, at = len(_PAGE.findall(data)), _MAX_INFLATED, 0
+    pages, remaining, at = len(_PAGE.findall(data)), _MAX_INFLATED, 0
     while (at := data.find(b"/ObjStm", at) + 7) > 6:
         if (begin := data.find(b"stream", at, at + _HEAD_BYTES)) < 0:
             continue
@@ -141,10 +141,10 @@ def _pdf(data: bytes) -> Extent:
         # pages may be compressed objects; they are read whole, since a part may end within a name
         parts: list[bytes] = []
         with suppress(zlib.error):
-            parts.extend(_inflate(data[begin + 6 : at].lstrip(b"\r\n"), left))
+            parts.extend(_inflate(data[begin + 6 : at].lstrip(b"\r\n"), remaining))
             pages += len(_PAGE.findall(b"".join(parts)))
-        left -= sum(map(len, parts))  # also of a stream that ends in an error
-        if left <= 0:
+        remaining -= sum(map(len, parts))  # also of a stream that ends in an error
+        if remaining <= 0:
             raise Damaged(f"its objects take more than {_MAX_INFLATED:,} bytes; send a part of it")
     if not pages:
         raise Damaged("no page was found in it; print it to a new PDF")

@@ -253,13 +253,13 @@ class _Draft:
         return had_any
 
     def hold_unsearchable(self, overflow: Iterable[NewFile]) -> list[NewFile]:
-        """Hold back what can neither stand in the prompt nor be searched, and return the rest."""
+        """Hold back files that neither fit into the prompt nor can be searched, and return the rest."""
         rest: list[NewFile] = []
         for new in overflow:
             if new.content.is_searchable:
                 rest.append(new)
             else:
-                detail = f"its {new.tokens:,} tokens have no room beside the other files, and {_UNSEARCHABLE}"
+                detail = f"its {new.tokens:,} tokens do not fit with the other files, and {_UNSEARCHABLE}"
                 self.held[new.path] = HeldBack(new.path, "no_room", detail)
         return rest
 

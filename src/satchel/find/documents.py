@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from satchel.find.index import Index
     from satchel.store.engine import Engine
 
-Held = TypeVar("Held")
+Shown = TypeVar("Shown")
 
 
 def _index_of(transaction: Transaction) -> Index:
@@ -312,13 +312,13 @@ _NEXT_EXPIRY = "SELECT min(expires_at) FROM documents WHERE project_id = :projec
 _MOST_HELD = 100
 
 
-def until_expiry(transaction: Transaction, project_id: int, now: int, key: object, look: Callable[[], Held]) -> Held:
+def until_expiry(transaction: Transaction, project_id: int, now: int, key: object, look: Callable[[], Shown]) -> Shown:
     """Return what a look at the documents of a project shows; it is held until a commit, or until one expires."""
-    looks: dict[object, tuple[int, int, Held]] = transaction.reads.setdefault(("documents", project_id), {})
-    held = looks.get(key)
-    if held is None or not held[0] <= now < held[1]:
+    looks: dict[object, tuple[int, int, Shown]] = transaction.reads.setdefault(("documents", project_id), {})
+    memo = looks.get(key)
+    if memo is None or not memo[0] <= now < memo[1]:
         ((until,),) = transaction.all(_NEXT_EXPIRY, {"project": project_id, "now": now})
         if len(looks) >= _MOST_HELD:
             looks.clear()
-        held = looks[key] = now, now + DAY_MS if until is None else until, look()
-    return held[2]
+        memo = looks[key] = now, now + DAY_MS if until is None else until, look()
+    return memo[2]

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
-from weakref import WeakKeyDictionary
 
 import apsw
 
@@ -79,7 +78,6 @@ class SqliteEngine:
         self._side_files = SideFiles(self.file)
         self._generation = 1
         self._memo: dict[Hashable, Any] = {}
-        self._reads: WeakKeyDictionary[apsw.Connection, tuple[int, dict[Hashable, Any]]] = WeakKeyDictionary()
         self._memo_version: int | None = None
         self._still_open: list[tuple[SqliteEngine, apsw.Connection]] = []
         self._turnstile = Turnstile(self.file)
@@ -122,8 +120,8 @@ class SqliteEngine:
             connection, generation = self._borrow_reader()
             try:
                 connection.execute("BEGIN")
-                reads = self._reads_of(connection)
-                with SqliteTracked(self._running, SqliteTransaction(connection, reads=reads)) as transaction:
+                reading = SqliteTransaction(connection, only_reads=True)
+                with SqliteTracked(self._running, reading) as transaction:
                     yield transaction
                 if forked != forks.generation:
                     raise forks.refusal()
@@ -373,14 +371,6 @@ class SqliteEngine:
         return self._running.with_deadline(
             opening.open_reader(self.access, writable=opening.is_writable(self.file))
         ), generation
-
-    def _reads_of(self, reader: apsw.Connection) -> dict[Hashable, Any]:
-        # a reader commits nothing, so that every commit changes its version, that of the snapshot which begins here
-        version = reader.pragma("data_version")
-        reads = self._reads.get(reader)
-        if reads is None or reads[0] != version:
-            reads = self._reads[reader] = (version, {})
-        return reads[1]
 
     def _return_reader(self, connection: apsw.Connection, generation: int) -> None:
         if (

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import get_ident
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 import apsw
 
@@ -19,6 +20,10 @@ from satchel.store.transaction import Parameters, Row, RuleBroken, check_time, i
 _STEPS_BETWEEN_LOOKS = 100_000
 
 
+_READS: WeakKeyDictionary[apsw.Connection, tuple[int, dict[Hashable, Any]]] = WeakKeyDictionary()
+"""What readers looked up, by connection, with the version of the store."""
+
+
 class SqliteTransaction:
     """A transaction on SQLite; see :class:`satchel.store.transaction.Transaction`.
 
@@ -27,15 +32,12 @@ class SqliteTransaction:
         is_overdue: whether it was ended because it ran for too long.
     """
 
-    __slots__ = ("connection", "forks", "interrupted", "is_out_of_time", "is_overdue", "memo", "reads", "started")
+    __slots__ = ("_reads", "connection", "forks", "interrupted", "is_out_of_time", "is_overdue", "memo", "started")
 
     database: ClassVar[str] = "sqlite"
 
     def __init__(
-        self,
-        connection: apsw.Connection,
-        memo: dict[Hashable, Any] | None = None,
-        reads: dict[Hashable, Any] | None = None,
+        self, connection: apsw.Connection, memo: dict[Hashable, Any] | None = None, *, only_reads: bool = False
     ) -> None:
         self.connection = connection
         self.forks = forks.generation
@@ -44,7 +46,18 @@ class SqliteTransaction:
         self.is_overdue = False
         self.is_out_of_time: Callable[[], bool] | None = None
         self.memo = {} if memo is None else memo
-        self.reads = {} if reads is None else reads
+        self._reads: dict[Hashable, Any] | None = None if only_reads else {}
+
+    @property
+    def reads(self) -> dict[Hashable, Any]:
+        if self._reads is None:
+            # a reader commits nothing, so that every commit changes its version, that of this transaction's snapshot
+            version = self.connection.pragma("data_version")
+            earlier = _READS.get(self.connection)
+            if earlier is None or earlier[0] != version:
+                earlier = _READS[self.connection] = (version, {})
+            self._reads = earlier[1]
+        return self._reads
 
     def forget(self) -> None:
         self.memo.clear()

@@ -71,15 +71,17 @@ class Transaction(Protocol):
         database: sqlite or postgresql. Only the index uses it.
         memo: lookups of earlier write transactions of this engine that are still valid; empty whenever another process,
             thread or connection has written. Callers that change anything that may be in it call :meth:`forget`.
-        reads: lookups of earlier reads on this connection, which hold until anything is committed; a write has none.
         is_out_of_time: called before each statement and now and then while one runs: whether to end the transaction
             with Interrupted; None never does.
     """
 
     database: ClassVar[str]
     memo: dict[Hashable, Any]
-    reads: dict[Hashable, Any]
     is_out_of_time: Callable[[], bool] | None
+
+    @property
+    def reads(self) -> dict[Hashable, Any]:
+        """Lookups of earlier reads on this connection, which hold until anything is committed; a write has none."""
 
     def forget(self) -> None:
         """Drop the memo, after a change to anything in it."""

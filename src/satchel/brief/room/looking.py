@@ -71,31 +71,31 @@ def begin(transaction: Transaction, project_id: int, person: str, now: int) -> L
     return Look(transaction, project_id, person, number, everybody, now, former)
 
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 More = ParamSpec("More")
 
 
-Find = Callable[Concatenate[Look, More], Found]
+Find = Callable[Concatenate[Look, More], Result]
 
 
-def once(find: Find[More, Found]) -> Find[More, Found]:
+def once(find: Find[More, Result]) -> Find[More, Result]:
     """Return a function of reads that does its work once for the same look and arguments."""
     return _keeping(find, lambda look: look)
 
 
-def once_a_minute(find: Find[More, Found]) -> Find[More, Found]:
+def once_a_minute(find: Find[More, Result]) -> Find[More, Result]:
     """Return a function of reads that does its work once for the same arguments until a commit, or the next minute."""
     return _keeping(find, lambda look: (*look[1:-2], look.former, look.now // 60_000))
 
 
-def _keeping(find: Find[More, Found], moment_of: Callable[[Look], tuple[object, ...]]) -> Find[More, Found]:
-    def find_again(look: Look, /, *args: More.args, **kwargs: More.kwargs) -> Found:
+def _keeping(find: Find[More, Result], moment_of: Callable[[Look], tuple[object, ...]]) -> Find[More, Result]:
+    def find_again(look: Look, /, *args: More.args, **kwargs: More.kwargs) -> Result:
         moment = moment_of(look), args
-        held = look.transaction.reads.get(find)
-        if held is None or held[0] != moment:
+        memo = look.transaction.reads.get(find)
+        if memo is None or memo[0] != moment:
             # the last one alone, since they outlive the transaction
-            held = look.transaction.reads[find] = moment, find(look, *args, **kwargs)
-        result: Found = held[1]
+            memo = look.transaction.reads[find] = moment, find(look, *args, **kwargs)
+        result: Result = memo[1]
         return result
 
     return find_again

@@ -17,8 +17,8 @@ from satchel.base.vocabulary import PRIORITIES
 from satchel.brief.announcements import is_notice
 from satchel.brief.room import conflicts, last_need, looking, needs_proposals, states
 from satchel.brief.room.looking import LINE_CHARS, OPEN_RUN, Look, possible, value_text
+from satchel.brief.room.marks import hook_ref, marks
 from satchel.brief.room.records import NEEDS, Need, Needs
-from satchel.brief.room.since import hook_ref, marks
 from satchel.find.kind import Kind
 from satchel.keep import events, following, projects
 from satchel.keep.decisions.records import STATUSES

@@ -12,8 +12,8 @@ from satchel.brief import extraction
 from satchel.brief.extraction import StrategyProposal
 from satchel.brief.room.conflicts import orphaned_and_uids
 from satchel.brief.room.looking import LINE_CHARS, Look
+from satchel.brief.room.marks import PROPOSAL_OF
 from satchel.brief.room.records import Need
-from satchel.brief.room.since import PROPOSAL_OF
 from satchel.find.kind import Kind, read_number
 from satchel.keep import events, kept, strategies
 from satchel.keep.entries import structured

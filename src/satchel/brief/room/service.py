@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.paging import check_whole
 from satchel.brief.announcements import announcer
-from satchel.brief.room import conflicts, looking, needs, since, states, threads, where
+from satchel.brief.room import conflicts, looking, marks, needs, since, states, threads, where
 from satchel.brief.room.reading import Reading
 from satchel.brief.room.records import (
     Conflicts,
@@ -94,7 +94,7 @@ class Room(Reading):
             Refused: the caller is not a person.
         """
         name, work = self._person(person), self._workplace
-        wanted = () if refs is None else since.check_refs(refs)
+        wanted = () if refs is None else marks.check_refs(refs)
         if up_to is not None:
             check_whole("up_to", up_to, _MAX_SEQ)
         require_person(work, "mark changes as seen", "Leave it to the person")
@@ -108,8 +108,8 @@ class Room(Reading):
                     "Give the seq of the answer that was seen",
                 )
             reached = project.seq if up_to is None else up_to
-            look = since.begin_person(looking.begin(transaction, project.id, name, now))
-            since.mark(look, wanted, reached)
+            look = marks.begin_person(looking.begin(transaction, project.id, name, now))
+            marks.mark(look, wanted, reached)
         return MarkedSeen(name, wanted, reached)
 
     def unsee(self, ref: str, *, person: str | None = None) -> bool:
@@ -131,7 +131,7 @@ class Room(Reading):
         require_person(self._workplace, "mark changes as seen", "Leave it to the person")
         name, work = self._person(person), self._workplace
         with projects.writing(work) as (transaction, project, now):
-            return since.unmark(since.begin_person(looking.begin(transaction, project.id, name, now)), ref)
+            return marks.unmark(marks.begin_person(looking.begin(transaction, project.id, name, now)), ref)
 
     def promote(
         self,
@@ -238,7 +238,7 @@ class Room(Reading):
         require_person(self._workplace, "accept or reject a proposal", "Save a strategy of your own")
         name, work = self._person(person), self._workplace
         with projects.writing(work) as (transaction, project, now):
-            look = since.begin_person(looking.begin(transaction, project.id, name, now))
+            look = marks.begin_person(looking.begin(transaction, project.id, name, now))
             done = needs_proposals.decide(look, work, ref, accepts=accepts)
             record_passage(transaction, work, project.id, f"{'accepted' if accepts else 'rejected'} {ref}", now)
             return done

@@ -329,9 +329,8 @@ def _fitting(items: Sequence[Item], budget: int, *, is_whole: bool = False) -> d
         elif (misses := misses + 1) == _MOST_MISSES:
             break
     for item in items:  # the room that is left makes titles whole
-        title = lines.get(item.version)
-        if title is not None and title != item.line and len(item.line) <= _CHARS_PER_TOKEN * budget:
-            more = tokens_of(f"{item.line}\n") - tokens_of(f"{title}\n")
+        if item.version in lines and len(item.line) <= _CHARS_PER_TOKEN * budget:
+            more = tokens_of(f"{item.line}\n") - tokens_of(f"{lines[item.version]}\n")
             if more <= budget:
                 lines[item.version] = item.line
                 budget -= more
@@ -350,8 +349,7 @@ def _are_alike(text: str, other: str) -> bool:
 
 
 def _with(match: RelatedItem, item: Item, factor: float = 1.0) -> Item:
-    strength = match.strength * factor
-    return item._replace(strength=strength)
+    return item._replace(strength=match.strength * factor)
 
 
 def _notes(matches: _Matches) -> list[Item]:
@@ -408,10 +406,8 @@ def _errors(matches: _Matches) -> list[Item]:
     from satchel.keep.patterns.records import TENTATIVE, solutions_of
 
     rows = matches.transaction.all(
-        f"""
-        SELECT id, seq, project_id, error_type, message FROM error_patterns
-        WHERE id IN {matches.listed} AND expires_at > :now
-        """,
+        "SELECT id, seq, project_id, error_type, message FROM error_patterns "
+        f"WHERE id IN {matches.listed} AND expires_at > :now",
         {"now": matches.now},
     )
     rendered: list[Item] = []
@@ -426,10 +422,8 @@ def _errors(matches: _Matches) -> list[Item]:
 
 def _strategies(matches: _Matches) -> list[Item]:
     rows = matches.transaction.all(
-        f"""
-        SELECT id, seq, topic, insight FROM strategies
-        WHERE id IN {matches.listed} AND superseded_by IS NULL AND helped >= not_helped
-        """
+        "SELECT id, seq, topic, insight FROM strategies "
+        f"WHERE id IN {matches.listed} AND superseded_by IS NULL AND helped >= not_helped"
     )
     return [
         _with(

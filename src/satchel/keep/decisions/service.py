@@ -85,21 +85,8 @@ class Decisions:
         has none. What a person decided only a person changes: an agent's change becomes a separate draft, and the
         person gets a message.
         """
-        fields = (
-            key,
-            value,
-            tags,
-            scopes,
-            paths,
-            layer,
-            version,
-            status,
-            rationale,
-            expected_revision,
-            metadata,
-            until,
-        )
-        new = NewDecision(*fields)
+        fields = (key, value, tags, scopes, paths, layer, version, status, rationale, expected_revision)
+        new = NewDecision(*fields, metadata, until)
         return self.set_many([new], agent=agent)[0]
 
     def set_many(self, decisions: Sequence[NewDecision], *, agent: str | None = None) -> tuple[Decision, ...]:

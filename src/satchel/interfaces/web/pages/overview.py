@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from satchel.base.errors import Conflict, InvalidInput
+from satchel.brief.room.marks import everything_ref
 from satchel.brief.room.records import Since
-from satchel.brief.room.since import everything_ref
 from satchel.interfaces.web import rows, timeline
 from satchel.interfaces.web.projects import Project
 from satchel.interfaces.web.request import Action, ActionResult, Notice, Page, PageRequest, View
