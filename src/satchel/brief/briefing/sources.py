@@ -27,9 +27,7 @@ MAX_CANDIDATES = 500
 
 # With a query, other candidates are gathered for this part of the budget.
 _PART_WITHOUT_MATCH = 4
-
-# How well an item must match, of the best match, if only matches are shown.
-_LEAST_RELEVANCE = 0.5
+_LEAST_RELEVANCE = 0.5  # of the best match, if only matches are shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,11 +271,8 @@ def _add_matches(
     eligible = {row[0] for row in matches.rows.all()}
     unchanged = matches.unchanged.priorities
     least = _LEAST_RELEVANCE if context.only_matches and not source.binds else 0.0
-    fresh = [
-        number
-        for number, strength in relevance.items()
-        if number in eligible and number not in unchanged and strength >= least
-    ]
+    strong = (number for number, strength in relevance.items() if strength >= least)
+    fresh = [number for number in strong if number in eligible and number not in unchanged]
     repeated = len(eligible) - len(fresh)
     if source.narrows is not None:
         fresh = yield from source.narrows(context, fresh)
