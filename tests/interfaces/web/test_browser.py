@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from room_world import DARK, PHONE, WIDE, Client, World, fits, looked_at, of_chromium
+from room_world import DARK, PHONE, WIDE, Client, World, a_world, fill, fits, looked_at, of_chromium
 
 pytestmark = of_chromium
 
@@ -61,12 +62,14 @@ def test_the_pages_show_what_agents_and_hooks_did(chromium: Browser, busy: World
             expect(page.locator("[data-item]").filter(has_text=word).filter(has_text=text).first).to_be_visible()
 
 
-def test_needs_conflicts_and_agents_are_on_one_screen(chromium: Browser, busy: World) -> None:
-    with looked_at(chromium, busy, **WIDE) as page:
-        for name in ("needs", "conflicts", "agents"):
-            box = page.locator(f"#{name}").bounding_box()
-            assert box is not None
-            assert box["y"] + min(box["height"], 300) <= WIDE["viewport"]["height"], name
+def test_needs_conflicts_and_agents_are_on_one_screen(chromium: Browser, tmp_path: Path) -> None:
+    with a_world(tmp_path.resolve()) as project:
+        fill(project)
+        with looked_at(chromium, project, **WIDE) as page:
+            for name in ("needs", "conflicts", "agents"):
+                box = page.locator(f"#{name}").bounding_box()
+                assert box is not None
+                assert box["y"] + min(box["height"], 300) <= WIDE["viewport"]["height"], name
 
 
 @pytest.mark.parametrize("kind", [WIDE, PHONE, DARK], ids=["wide", "phone", "dark"])
