@@ -167,9 +167,9 @@ def said_once(texts: Iterable[str | None], seen_texts: set[str] | None = None) -
     return result
 
 
-def quoted_line(text: str) -> str:
-    """Return the beginning of a text on one line, in quotation marks."""
-    escaped = shortened(text).replace("\\", "\\\\").replace('"', '\\"')
+def quoted_line(text: str, most: int = 600) -> str:
+    """Return a text, or the beginning of a long one, on one line in quotation marks."""
+    escaped = shortened(text, most).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 

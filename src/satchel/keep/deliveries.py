@@ -338,16 +338,17 @@ def of_item(transaction: Transaction, project_id: int, kind: Kind, number: int, 
 _OF_AGENT = "w.project_id = :project AND w.agent_id = :agent AND w.session_id = :session"
 
 
-def was_delivered(project_id: int, actor: Actor, kind: Kind, item: str) -> tuple[str, dict[str, object]]:
+def was_delivered(project_id: int, actor: Actor, kind: Kind | int, item: str) -> tuple[str, dict[str, object]]:
     """Return the SQL condition, with parameters, that an item was delivered in the window of the agent's session;
     without a session, in any of its windows.
     """
     values = _of_agent(project_id, actor.session, actor.number)
     in_window = "" if actor.session is None else "AND w.number = :window "
+    number = kind if isinstance(kind, int) else kind.number
     return (
         f"""
         EXISTS (SELECT 1 FROM windows w JOIN deliveries d ON d.window_id = w.id
-        WHERE {_OF_AGENT} {in_window} AND d.kind = {kind.number} AND d.item_id = {item})
+        WHERE {_OF_AGENT} {in_window} AND d.kind = {number} AND d.item_id = {item})
         """,
         {**values, "window": actor.window},
     )

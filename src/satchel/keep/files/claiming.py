@@ -29,7 +29,7 @@ from satchel.store.transaction import Transaction
 DOING = "claiming files"
 
 _MAX_MINUTES = 7 * 24 * 60
-_MAX_REASON_CHARS = 300
+_MAX_REASON_CHARS = 600
 
 RENEWED_MS = 60_000
 """Minimum time between renewals of an automatic claim."""
