@@ -119,15 +119,6 @@ def test_no_more_files_are_uploaded_within_a_minute_than_the_provider_takes(
     assert_nothing_is_left(provider, log)
 
 
-def test_files_beyond_the_limit_of_a_store_are_named(
-    provider: OpenAIApi, pauses: Pauses, log: Log, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("satchel.consult.hosted_store.MAX_FILES", 2)
-    files = {f"f{number}.py": content("x\n") for number in range(4)}
-    reply = openai(provider, pauses).ask(Ask("Why?", searchable=files, stores=log))
-    assert [(held.path, held.reason) for held in reply.dropped] == [("f2.py", "too_many"), ("f3.py", "too_many")]
-
-
 def test_files_that_the_provider_does_not_take_are_named_with_the_reason(
     provider: OpenAIApi, pauses: Pauses, log: Log
 ) -> None:

@@ -168,8 +168,8 @@ class TestSweeping:
         self, conversations: Conversations, satchel: Satchel, clock: ManualClock
     ) -> None:
         take_turn(conversations)
-        stores = VectorStores(satchel.workplace)
-        stores.announce("openai", conversations.acquire(KEY, lease_ms=1).id)
+        stores = VectorStores(satchel.workplace, conversations.acquire(KEY, lease_ms=1).id)
+        stores.announce("openai")
         sweep(satchel, clock.now + LIFE)
         (store,) = stores.recorded()
         assert store.conversation_id is None

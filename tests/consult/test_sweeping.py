@@ -8,16 +8,16 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from threading import Barrier, Lock, Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from consult.answered_turns import KEY
 from every_table import is_untouched
 from satchel import Satchel
-from satchel.base.errors import Interrupted, InvalidInput, Unavailable
+from satchel.base.errors import Interrupted, Unavailable
 from satchel.consult.conversations import Conversations
-from satchel.consult.vector_stores import LIFE_MS, LONGEST_LIFE_MS, MAX_SWEPT, Sweeper, VectorStore, VectorStores
+from satchel.consult.vector_stores import LIFE_MS, MAX_SWEPT, Sweeper, VectorStore, VectorStores
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -61,11 +61,11 @@ def provider() -> Provider:
 
 def test_a_store_is_recorded_before_it_is_made(stores: VectorStores, satchel: Satchel, clock: ManualClock) -> None:
     held = Conversations(satchel.workplace).acquire(KEY)
-    announced = VectorStores(satchel.workplace, held.id).announce("openai", 10 * MINUTE)
+    announced = VectorStores(satchel.workplace, held.id).announce("openai")
     assert stores.recorded() == (announced,)
     assert (announced.provider, announced.external_id, announced.conversation_id) == ("openai", None, held.id)
-    assert (announced.state, announced.attempts, announced.created_at) == ("announced", 0, clock.now)
-    assert announced.expires_at == clock.now + 10 * MINUTE
+    assert (announced.attempts, announced.created_at) == (0, clock.now)
+    assert announced.expires_at == clock.now + LIFE_MS
 
 
 def test_names_differ(stores: VectorStores) -> None:
@@ -73,11 +73,11 @@ def test_names_differ(stores: VectorStores) -> None:
 
 
 def test_its_external_id_is_recorded_once_known(stores: VectorStores, clock: ManualClock) -> None:
-    announced = stores.announce("openai", life_ms=MINUTE)
+    announced = stores.announce("openai")
     clock.advance(30_000)
-    made = stores.made(announced, "vs_1", 2 * MINUTE)
-    assert (made.name, made.external_id, made.state) == (announced.name, "vs_1", "made")
-    assert made.expires_at == clock.now + 2 * MINUTE
+    made = stores.made(announced, "vs_1")
+    assert (made.name, made.external_id) == (announced.name, "vs_1")
+    assert made.expires_at == clock.now + LIFE_MS
     assert stores.recorded() == (made,)
 
 
@@ -146,7 +146,7 @@ def test_what_cannot_be_deleted_is_said_and_tried_again_later_and_later(
         assert stores.sweep(provider.sweeper).failures == ()
         clock.advance(1)
     (left,) = stores.recorded()
-    assert (left.state, left.attempts) == ("leaving", 4)
+    assert left.attempts == 4
     provider.fails = False
     assert stores.sweep(provider.sweeper).deleted == 1
 
@@ -232,7 +232,7 @@ def test_a_conversation_that_is_gone_keeps_no_store_from_being_recorded(stores: 
     conversations = Conversations(satchel.workplace)
     held = conversations.acquire(KEY)
     conversations.release(held)
-    assert stores.announce("openai", held.id).conversation_id is None
+    assert VectorStores(satchel.workplace, held.id).announce("openai").conversation_id is None
 
 
 def test_where_nothing_is_left_over_a_sweep_writes_nothing(
@@ -240,12 +240,6 @@ def test_where_nothing_is_left_over_a_sweep_writes_nothing(
 ) -> None:
     assert stores.sweep(provider.sweeper).deleted == 0
     assert is_untouched(satchel.workplace.engine)
-
-
-@pytest.mark.parametrize("life_ms", [0, LONGEST_LIFE_MS + 1, 1.5, None])
-def test_a_life_of_no_acceptable_length_is_refused(stores: VectorStores, life_ms: Any) -> None:
-    with pytest.raises(InvalidInput, match="life_ms"):
-        stores.announce("openai", life_ms=life_ms)
 
 
 def test_of_sweeps_at_once_each_store_is_deleted_by_one(

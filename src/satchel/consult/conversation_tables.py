@@ -19,7 +19,6 @@ from satchel.consult.records import (
     PastTurn,
     Turn,
     TurnResult,
-    known_file,
 )
 from satchel.keep.housekeeping.checks import Check, Examination
 from satchel.store.engine import Engine
@@ -47,7 +46,7 @@ def load_state(transaction: Transaction, conversation_id: int) -> ConversationSt
 def load_files(transaction: Transaction, conversation_id: int) -> dict[str, KnownFile]:
     """Return every file of a conversation, in any order, by path."""
     files: dict[str, KnownFile] = {}
-    for known in map(known_file, transaction.all(_FILES, {"conversation": conversation_id})):
+    for known in map(KnownFile._make, transaction.all(_FILES, {"conversation": conversation_id})):
         files[known.path] = known if known.why is None else known._replace(why=Overflow(known.why))
     return files
 
@@ -310,7 +309,7 @@ def check_contents(engine: Engine) -> Check:
     """Compare every content that is kept for diffs with its digest."""
     with engine.read() as transaction:
         whole = [
-            changes.unpack_content(changes.Packed(digest, compressed)) is not None
+            changes.unpack_content(digest, compressed) is not None
             for _, compressed, digest in _in_steps(transaction, _ALL_CONTENTS)
         ]
     damaged = whole.count(False)

@@ -134,7 +134,7 @@ class Conversations:
         question = redact(plan.question).text
         answer = storable(result.answer)
         compressed = changes.compress(prompt.text) + b"".join(digest_of(one.data) for one in media)
-        contents = changes.pack_contents(new) if self._max_blob_bytes else []
+        contents = changes.pack_contents(new) if self._max_blob_bytes else {}
         before = conversation.state
         held_before = 0 if result.starts_over else before.held_tokens
         after = ConversationState(

@@ -7,39 +7,27 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from satchel.base.errors import AssistantFailed, MissingExtra, Unavailable
-from satchel.base.records import dataclass
+from satchel.consult.models import Timing
 from satchel.consult.wire import Wire
 from satchel.redaction import redact
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """Limits of retries."""
-
-    attempts: int = 5
-    first: float = 0.5
-    longest: float = 8.0
-    longest_asked: float = 60.0
-
-    def pause(self, attempt: int, failure: AssistantFailed, chance: float) -> float | None:
-        """Return how many seconds to wait after a failed attempt; None to give up."""
-        if attempt >= self.attempts or not failure.is_passing:
-            return None
-        half = min(self.longest, self.first * float(2 ** (attempt - 1))) / 2
-        if failure.retry_after is None:
-            return half + chance * half
-        asked = failure.retry_after
-        return asked + chance * half if asked <= self.longest_asked else None
+_FIRST_PAUSE, _LONGEST_PAUSE, _LONGEST_ASKED = 0.5, 8.0, 60.0
+"""Seconds to wait after the first failure, after any, and where a provider says how long."""
 
 
-def persist(
-    wire: Wire,
-    work: Callable[[], T],
-    patience: Patience,
-    may_repeat: Callable[[], bool] = lambda: True,
-) -> T:
+def pause_after(attempt: int, failure: AssistantFailed, timing: Timing) -> float | None:
+    """Return how many seconds to wait after a failed attempt; None to give up."""
+    if attempt >= timing.attempts or not failure.is_passing:
+        return None
+    half = min(_LONGEST_PAUSE, _FIRST_PAUSE * float(2 ** (attempt - 1))) / 2
+    least = half if failure.retry_after is None else failure.retry_after
+    return least + timing.chance() * half if least <= _LONGEST_ASKED else None
+
+
+def persist(wire: Wire, work: Callable[[], T], may_repeat: Callable[[], bool] = lambda: True) -> T:
     """Do something with a provider, again if what kept it from succeeding passes."""
     attempt = 0
     while True:
@@ -50,7 +38,7 @@ def persist(
         except AssistantFailed as failure:
             # a connection that we cut looks like one that the provider cut
             wire.check()
-            pause = patience.pause(attempt, failure, wire.timing.chance()) if may_repeat() else None
+            pause = pause_after(attempt, failure, wire.timing) if may_repeat() else None
             if pause is None or pause >= wire.left():
                 raise
         wire.pause(pause)

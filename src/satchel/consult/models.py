@@ -35,13 +35,14 @@ def _chance() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Time limits of a call in seconds, and its clock."""
+    """Time limits of a call in seconds, how often to try what may pass, and a clock."""
 
     connect: float = 10.0
     silence: float = 300.0
     total: float = 1_800.0
     indexing: float = 300.0
     cleanup: float = 20.0
+    attempts: int = 5
     poll: float = 0.5
     sleep: Callable[[float], None] | None = None
     clock: Callable[[], float] = time.monotonic

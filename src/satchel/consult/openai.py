@@ -218,8 +218,6 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
                 self._open,
                 ask.stores,
                 self.sweeper.account,
-                self._timing,
-                self._patience,
                 ask.on_progress,
             )
             with store:
@@ -229,10 +227,10 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
 
     def _ask(self, client: OpenAIClient, wire: Wire, ask: Ask, filled: Filled | None) -> Reply:
         ask.on_progress(f"asking {self.name}")
-        return converse(self.label, ask, wire, self._patience, lambda _: self._send(client, ask, filled))
+        return converse(self.label, ask, wire, lambda _: self._send(client, ask, filled))
 
     def _remove(self, store: VectorStore, is_cancelled: IsCancelled) -> None:
-        remove_store(store, self._open, self._timing, self._patience, is_cancelled)
+        remove_store(store, self._open, self._timing, is_cancelled)
 
     def _send(self, client: OpenAIClient, ask: Ask, filled: Filled | None) -> Generator[str, None, Round]:
         settings = ask.settings

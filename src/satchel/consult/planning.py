@@ -131,24 +131,6 @@ def forgotten(state: ConversationState) -> ConversationState:
 class _Draft:
     """A turn under way: what it does with each file."""
 
-    __slots__ = (
-        "_announced",
-        "_counter",
-        "_earlier",
-        "_new",
-        "_read",
-        "_read_old",
-        "_removed",
-        "_request",
-        "_state",
-        "_withheld",
-        "changed",
-        "contents",
-        "held",
-        "overflow",
-        "pieces",
-    )
-
     def __init__(
         self,
         state: ConversationState,
@@ -238,7 +220,6 @@ class _Draft:
             briefing=self._request.briefing,
             pieces=sorted((*self.pieces, *new_pieces), key=lambda piece: piece.path),
             searchable=sorted(announced),
-            searchable_count=len(searched),
             searched_texts=[content.text for content in searched.values()],
             removed=sorted(self._removed),
             withheld=sorted(self._withheld),
@@ -281,24 +262,17 @@ class _Draft:
     def notes(self, overflow: Collection[NewFile]) -> list[str]:
         """Return notes on files that are not in the prompt."""
         notes: list[str] = []
-        if overflow and self._state.has_overflowed:
-            notes.append(
-                f"{_shortened_list([new.path for new in overflow])} can be searched, not read whole: "
-                "files overflowed before, so that no room is left to promise"
-            )
-        elif overflow:
-            notes.append(
-                f"{_shortened_list([new.path for new in overflow])} can be searched, not read whole: "
-                "the part of the window that files may take is full"
-            )
-        outside = [path for path in sorted(self._request.priority) if path in self.overflow and self._places(path)]
+        if overflow:
+            why = "the part of the window that files may take is full"
+            if self._state.has_overflowed:
+                why = "files overflowed before, so that no room is left to promise"
+            notes.append(f"{_shortened_list([new.path for new in overflow])} can be searched, not read whole: {why}")
+        known = self.changed.keys() | self._state.files.keys()
+        outside = sorted(known & self.overflow.keys() & set(self._request.priority))
         if outside:
             names = _shortened_list(outside)
             notes.append(f"{names} has priority but is not in the prompt: it did not fit when it was placed")
         return notes
-
-    def _places(self, path: str) -> bool:
-        return path in self.changed or path in self._state.files
 
     def _meet(self, path: str, content: Content) -> None:
         tokens = self._size(path, content)

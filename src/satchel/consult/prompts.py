@@ -109,7 +109,6 @@ class Parts:
     briefing: str | None
     pieces: Sequence[Piece]
     searchable: Sequence[str]
-    searchable_count: int
     searched_texts: Sequence[str]
     removed: Sequence[str]
     withheld: Sequence[str]
@@ -127,8 +126,8 @@ def render(parts: Parts, counter: TokenCounter, max_listed: int) -> str:
         file_map += _list_of("In this message", [piece.path for piece in parts.pieces], counter, max_listed)
     if parts.searchable:
         file_map += _list_of("Searchable", parts.searchable, counter, max_listed)
-    if parts.searchable_count:
-        file_map += f"Searchable in this turn: {_files(parts.searchable_count)}\n"
+    if parts.searched_texts:
+        file_map += f"Searchable in this turn: {_files(len(parts.searched_texts))}\n"
     if file_map:
         written.append(fenced("map", mark, file_map))
     media = [piece for piece in parts.pieces if piece.media is not None]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from satchel.base.errors import AssistantFailed
 from satchel.consult import failures
-from satchel.consult.failures import Patience
 from satchel.consult.models import MAX_WINDOW, Ask, Exchange, Model, Reply, ThreadLost, Timing
 from satchel.consult.records import Media
 from satchel.consult.rounds import Round, converse, searches
@@ -199,6 +198,11 @@ def count_of(value: Any, field: str) -> int | None:
     return count if isinstance(count, int) and 0 < count <= MAX_WINDOW else None
 
 
+def sum_of(value: Any, *fields: str) -> int | None:
+    """Return the sum of counts, or None where the provider says none of them."""
+    return sum(count_of(value, field) or 0 for field in fields) or None
+
+
 def id_of(number: object) -> str:
     """Return a provider's name for something, which an SDK does not check."""
     if not isinstance(number, str) or not 0 < len(number) <= _MAX_ID_CHARS:
@@ -225,7 +229,6 @@ class SdkAssistant(ABC, Generic[ClientT]):
         key: str | None = None,
         base_url: str | None = None,
         timing: Timing | None = None,
-        patience: Patience | None = None,
     ) -> None:
         self.model = model.name
         self._variable = variable
@@ -236,7 +239,6 @@ class SdkAssistant(ABC, Generic[ClientT]):
         self._key = key
         self._base_url = base_url
         self._timing = timing or Timing()
-        self._patience = patience or Patience()
 
     @property
     def sweeper(self) -> Sweeper | None:
@@ -298,7 +300,7 @@ class OwnHistoryAssistant(SdkAssistant[ClientT]):
                 messages.extend(self._with_results(one, results))
 
             ask.on_progress(f"asking {self.name}")
-            return converse(self.label, ask, wire, self._patience, send, search, remember)
+            return converse(self.label, ask, wire, send, search, remember)
 
     @abstractmethod
     def _messages(self, ask: Ask) -> list[Any]:

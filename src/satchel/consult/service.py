@@ -363,12 +363,12 @@ class Consulting:
         return providers(self._environ, self._settings)
 
     def _brief(self, question: Question, model: Assistant) -> str | None:
-        if question.briefing is None:
+        if not question.briefing:
             return None
         room = (model.window.tokens - model.window.output) / model.window.token_factor
         briefing = self._make_briefing(
-            question.briefing.role,
-            task_id=question.briefing.task_id,
+            question.role,
+            task_id=question.task_id,
             run_id=question.run_id,
             agent=question.agent,
             query=question.instructions[:_MAX_QUERY_CHARS],

@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable
 
 from satchel.base.errors import Interrupted, SatchelError
-from satchel.base.paging import check_whole
 from satchel.base.records import dataclass, replace
 from satchel.consult.records import IsCancelled, never
 from satchel.keep import names, projects
@@ -21,18 +20,16 @@ from satchel.store.transaction import Row
 LIFE_MS = 3_600_000
 """How long a call may need its vector store without saying so again."""
 
-LONGEST_LIFE_MS = 86_400_000
-
 MAX_SWEPT = 5
 """How many stores one call sweeps at most, so that it is not kept from its own work."""
 
-_ANNOUNCED, _MADE, _LEAVING = "announced", "made", "leaving"
-_STATES = ("", _ANNOUNCED, _MADE, _LEAVING)
-"""States by their numbers in the table."""
+_ANNOUNCED, _MADE, _LEAVING = 1, 2, 3
+"""States as the table numbers them."""
+
 _NAME = "satchel-"
 _PAUSE_MS = 300_000
 _LONGEST_PAUSE_MS = 86_400_000
-_COLUMNS = "uid, provider, external_id, conversation_id, state, attempts, expires_at, created_at"
+_COLUMNS = "uid, provider, external_id, conversation_id, attempts, expires_at, created_at"
 _RECORD = f"""
     INSERT INTO vector_stores
         (uid, project_id, conversation_id, provider, external_id, state, expires_at, created_at)
@@ -53,7 +50,6 @@ class VectorStore:
     provider: str
     external_id: str | None
     conversation_id: int | None
-    state: str
     attempts: int
     expires_at: int
     created_at: int
@@ -90,22 +86,21 @@ class VectorStores(Service):
         super().__init__(workplace)
         self._conversation_id = conversation_id
 
-    def announce(self, provider: str, life_ms: int = LIFE_MS) -> VectorStore:
+    def announce(self, provider: str) -> VectorStore:
         """Record a store before it is made; this is durable when it returns."""
         provider = names.check_identifier(provider, "provider")
         now = self._workplace.clock()
         name = f"{_NAME}{os.urandom(16).hex()}"
-        return self._record(VectorStore(name, provider, None, self._conversation_id, _ANNOUNCED, 0, 0, now), life_ms)
+        return self._record(VectorStore(name, provider, None, self._conversation_id, 0, 0, now), _ANNOUNCED)
 
-    def made(self, store: VectorStore, external_id: str, life_ms: int = LIFE_MS) -> VectorStore:
+    def made(self, store: VectorStore, external_id: str) -> VectorStore:
         """Record the provider's name for a store, once known; again, to say that it is still in use.
 
         A store that was swept in the meantime, before it was there, is recorded again.
         """
-        return self._record(replace(store, external_id=external_id, state=_MADE), life_ms)
+        return self._record(replace(store, external_id=external_id), _MADE)
 
-    def _record(self, store: VectorStore, life_ms: int) -> VectorStore:
-        check_whole("life_ms", life_ms, LONGEST_LIFE_MS, smallest=1)
+    def _record(self, store: VectorStore, state: int) -> VectorStore:
         work = self._workplace
         with work.engine.write() as transaction:
             now = work.clock()
@@ -117,8 +112,8 @@ class VectorStores(Service):
                     "conversation": store.conversation_id,
                     "provider": store.provider,
                     "external": store.external_id,
-                    "state": _STATES.index(store.state),
-                    "expires": now + life_ms,
+                    "state": state,
+                    "expires": now + LIFE_MS,
                     "created": store.created_at,
                 },
             )
@@ -184,11 +179,13 @@ class VectorStores(Service):
             row = transaction.one(due, {**values, "now": now})
             if row is None:
                 return None
-            claimed = _claimed(_store(row), now)
+            store = _store(row)
+            pause = min(_PAUSE_MS << min(store.attempts, 20), _LONGEST_PAUSE_MS)
+            claimed = replace(store, attempts=store.attempts + 1, expires_at=now + pause)
             transaction.run(
                 "UPDATE vector_stores SET state = :state, attempts = :attempts, expires_at = :expires WHERE uid = :uid",
                 {
-                    "state": _STATES.index(_LEAVING),
+                    "state": _LEAVING,
                     "attempts": claimed.attempts,
                     "expires": claimed.expires_at,
                     "uid": _uid(claimed),
@@ -197,16 +194,9 @@ class VectorStores(Service):
         return claimed
 
 
-def _claimed(store: VectorStore, now: int) -> VectorStore:
-    pause = min(_PAUSE_MS << min(store.attempts, 20), _LONGEST_PAUSE_MS)
-    return replace(store, state=_LEAVING, attempts=store.attempts + 1, expires_at=now + pause)
-
-
 def _store(row: Row) -> VectorStore:
-    uid, provider, external_id, conversation, state, attempts, expires_at, created_at = row
-    return VectorStore(
-        f"{_NAME}{uid.hex()}", provider, external_id, conversation, _STATES[state], attempts, expires_at, created_at
-    )
+    uid, *rest = row
+    return VectorStore(f"{_NAME}{uid.hex()}", *rest)
 
 
 def _uid(store: VectorStore) -> bytes:

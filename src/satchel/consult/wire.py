@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from satchel.base.errors import AssistantFailed
 from satchel.base.records import dataclass
@@ -106,16 +106,7 @@ def too_much(name: str, what: str) -> AssistantFailed:
     )
 
 
-class Receiving(Protocol):
-    """Connection of a response."""
-
-    name: str
-    limits: Limits
-    is_streaming: bool
-    is_torn: bool
-
-
-def guard(response: Any, wire: Receiving) -> None:
+def guard(response: Any, wire: Wire) -> None:
     """Check the head of a response of httpx, in either of its distributions, and let its body be counted."""
     wire.is_torn = False
     if response.has_redirect_location:
@@ -162,7 +153,7 @@ def _origin(url: Any) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
 
 
-def _counted_body(chunks: Iterable[bytes], wire: Receiving) -> Iterator[bytes]:
+def _counted_body(chunks: Iterable[bytes], wire: Wire) -> Iterator[bytes]:
     most = wire.limits.event
     total = 0
     for chunk in chunks:
@@ -172,7 +163,7 @@ def _counted_body(chunks: Iterable[bytes], wire: Receiving) -> Iterator[bytes]:
         yield chunk
 
 
-def _counted_stream(chunks: Iterable[bytes], wire: Receiving) -> Iterator[bytes]:
+def _counted_stream(chunks: Iterable[bytes], wire: Wire) -> Iterator[bytes]:
     limits = wire.limits
     total = lines = event = 0
     before = b""
@@ -198,9 +189,7 @@ def _class_for(base: type[Any]) -> Callable[..., Any]:
     class Guarded(base):  # type: ignore[misc] # which class it is is known at run time alone
         """A body that is counted as it is read."""
 
-        def __init__(
-            self, parts: Iterator[bytes], close: Callable[[], None], wire: Receiving, *, is_events: bool
-        ) -> None:
+        def __init__(self, parts: Iterator[bytes], close: Callable[[], None], wire: Wire, *, is_events: bool) -> None:
             self._parts = parts
             self._close = close
             self._wire = wire

@@ -52,7 +52,7 @@ class Log:
     def announce(self, provider: str) -> VectorStore:
         self.steps.append("announced")
         name = f"satchel-{os.urandom(16).hex()}"
-        store = VectorStore(name, provider, None, None, "announced", 0, self.now + 1, self.now)
+        store = VectorStore(name, provider, None, None, 0, self.now + 1, self.now)
         self.left[name] = store
         return store
 
