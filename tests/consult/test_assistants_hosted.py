@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from consult.answered_turns import stores_left
 from consult.providers.asking import LASTING, PASSING, Details, Log, Pauses, content, silence_until
 from consult.providers.openai_api import OpenAIApi
 from consult.providers.openai_asking import FILES, MODEL, WINDOW, assert_nothing_is_left, openai
@@ -64,13 +65,13 @@ def test_what_the_store_of_the_project_records_is_gone_and_swept(
     recorded = VectorStores(satchel.workplace)
     helper = openai(provider, pauses)
     helper.ask(Ask("Why?", searchable=FILES, stores=recorded))
-    assert recorded.recorded() == ()
+    assert stores_left(recorded) == ()
     provider.fail("delete_store", "status", times=3)
     helper.ask(Ask("Why?", searchable=FILES, stores=recorded))
-    assert [store.external_id for store in recorded.recorded(helper.sweeper.account)] == list(provider.stores)
+    assert [store.external_id for store in stores_left(recorded, helper.sweeper.account)] == list(provider.stores)
     clock.advance(2 * LIFE_MS)
     assert recorded.sweep(helper.sweeper).deleted == 1
-    assert (provider.stores, provider.files, recorded.recorded()) == ({}, {}, ())
+    assert (provider.stores, provider.files, stores_left(recorded)) == ({}, {}, ())
 
 
 def test_stores_of_another_key_are_not_swept_with_this_one(provider: OpenAIApi, pauses: Pauses) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from consult.answered_turns import KEY, digest, known, result, stored, take_turn
+from consult.answered_turns import KEY, digest, known, result, stored, stores_left, take_turn
 from every_table import is_untouched
 from examples import examples
 from satchel import Satchel
@@ -352,7 +352,7 @@ class TestResetting:
         store = stores.announce("openai")
         conversations.release(held)
         conversations.reset(KEY)
-        (left,) = stores.recorded()
+        (left,) = stores_left(stores)
         assert (left.name, left.conversation_id) == (store.name, None)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from consult.answered_turns import KEY, known, result, stored, take_turn
+from consult.answered_turns import KEY, known, result, stored, stores_left, take_turn
 from days_of_use import vouch, vouch_in
 from satchel import NotFound, Satchel
 from satchel.base.retention import Retention
@@ -171,7 +171,7 @@ class TestSweeping:
         stores = VectorStores(satchel.workplace, conversations.acquire(KEY, lease_ms=1).id)
         stores.announce("openai")
         sweep(satchel, clock.now + LIFE)
-        (store,) = stores.recorded()
+        (store,) = stores_left(stores)
         assert store.conversation_id is None
 
     def test_those_that_ended_first_go_first_and_few_at_a_time(

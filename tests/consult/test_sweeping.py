@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from consult.answered_turns import KEY
+from consult.answered_turns import KEY, stores_left
 from every_table import is_untouched
 from satchel import Satchel
 from satchel.base.errors import Interrupted, Unavailable
@@ -62,7 +62,7 @@ def provider() -> Provider:
 def test_a_store_is_recorded_before_it_is_made(stores: VectorStores, satchel: Satchel, clock: ManualClock) -> None:
     held = Conversations(satchel.workplace).acquire(KEY)
     announced = VectorStores(satchel.workplace, held.id).announce("openai")
-    assert stores.recorded() == (announced,)
+    assert stores_left(stores) == (announced,)
     assert (announced.provider, announced.external_id, announced.conversation_id) == ("openai", None, held.id)
     assert (announced.attempts, announced.created_at) == (0, clock.now)
     assert announced.expires_at == clock.now + LIFE_MS
@@ -78,14 +78,14 @@ def test_its_external_id_is_recorded_once_known(stores: VectorStores, clock: Man
     made = stores.made(announced, "vs_1")
     assert (made.name, made.external_id) == (announced.name, "vs_1")
     assert made.expires_at == clock.now + LIFE_MS
-    assert stores.recorded() == (made,)
+    assert stores_left(stores) == (made,)
 
 
 def test_a_call_that_ends_as_it_should_leaves_nothing(stores: VectorStores, provider: Provider) -> None:
     made = stores.made(stores.announce("openai"), "vs_1")
     stores.deleted(made)
     stores.deleted(made)
-    assert stores.recorded() == ()
+    assert stores_left(stores) == ()
 
 
 def test_a_store_in_use_is_not_swept(stores: VectorStores, provider: Provider, clock: ManualClock) -> None:
@@ -117,7 +117,7 @@ def test_what_a_crash_left_is_swept(
     swept = stores.sweep(provider.sweeper)
     assert (swept.deleted, swept.failures) == (1, ())
     assert provider.stores == {}
-    assert stores.recorded() == ()
+    assert stores_left(stores) == ()
 
 
 def test_a_sweep_deletes_from_its_own_account_and_project_only(
@@ -128,8 +128,8 @@ def test_a_sweep_deletes_from_its_own_account_and_project_only(
         stores.announce(account)
     clock.advance(LIFE_MS)
     assert one.sweep(provider.sweeper).deleted == 1
-    assert [store.provider for store in one.recorded()] == ["azure"]
-    assert len(other.recorded("openai")) == 1
+    assert [store.provider for store in stores_left(one)] == ["azure"]
+    assert len(stores_left(other, "openai")) == 1
 
 
 def test_what_cannot_be_deleted_is_said_and_tried_again_later_and_later(
@@ -145,7 +145,7 @@ def test_what_cannot_be_deleted_is_said_and_tried_again_later_and_later(
         clock.advance(pause * MINUTE - 1)
         assert stores.sweep(provider.sweeper).failures == ()
         clock.advance(1)
-    (left,) = stores.recorded()
+    (left,) = stores_left(stores)
     assert left.attempts == 4
     provider.fails = False
     assert stores.sweep(provider.sweeper).deleted == 1
@@ -173,7 +173,7 @@ def test_one_failure_does_not_keep_the_others_from_being_deleted(
 
     swept = stores.sweep(Sweeper("openai", remove))
     assert (swept.deleted, len(swept.failures)) == (1, 1)
-    assert [store.external_id for store in stores.recorded()] == ["bad"]
+    assert [store.external_id for store in stores_left(stores)] == ["bad"]
     assert good.external_id in {store.external_id for store in provider.asked}
 
 
@@ -190,7 +190,7 @@ def test_a_sweep_that_is_cancelled_forgets_nothing_and_leaves_the_rest_to_the_ne
 
     with pytest.raises(type(error)):
         stores.sweep(Sweeper("openai", cancel))
-    assert [store.attempts for store in stores.recorded()] == [1, 0]
+    assert [store.attempts for store in stores_left(stores)] == [1, 0]
     assert stores.sweep(provider.sweeper).deleted == 1
 
 
@@ -199,7 +199,7 @@ def test_a_sweep_asks_whether_it_is_cancelled(stores: VectorStores, provider: Pr
     clock.advance(LIFE_MS)
     with pytest.raises(Interrupted):
         stores.sweep(provider.sweeper, is_cancelled=lambda: True)
-    assert len(stores.recorded()) == 1
+    assert len(stores_left(stores)) == 1
 
 
 def test_one_call_sweeps_a_few_at_most_the_oldest_first(
@@ -222,7 +222,7 @@ def test_a_store_that_was_made_after_it_was_swept_is_recorded_anew(
     clock.advance(LIFE_MS)
     stores.sweep(provider.sweeper)
     made = stores.made(announced, provider.make(announced))
-    assert stores.recorded() == (made,)
+    assert stores_left(stores) == (made,)
     clock.advance(LIFE_MS)
     stores.sweep(provider.sweeper)
     assert provider.stores == {}
@@ -292,7 +292,7 @@ def test_what_a_killed_process_left_is_swept_by_another(
     )
     assert killed.returncode == -9
     stores = VectorStores(satchel.workplace)
-    (left,) = stores.recorded()
+    (left,) = stores_left(stores)
     assert left.name == killed.stdout.strip()
     provider.make(left)
     clock.advance(LIFE_MS)

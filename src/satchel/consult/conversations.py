@@ -255,12 +255,7 @@ class Conversations:
             rows = transaction.all(
                 "SELECT session_id FROM conversations "
                 f"WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND {HAS_TURNS}",
-                {
-                    "project": project.id,
-                    "owner": self.workplace.owner,
-                    "assistant": key.assistant,
-                    "now": self.workplace.clock(),
-                },
+                {**key_values(self.workplace, project, key), "now": self.workplace.clock()},
             )
         return frozenset(row[0] for row in rows)
 

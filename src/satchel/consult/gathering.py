@@ -208,15 +208,12 @@ class _Walk:
         return "" if folder == self._base else f"{self._name(folder).rstrip('/')}/"
 
     def _take_file(self, real: str, root: str, status: os.stat_result) -> None:
-        path = self._name(real)
-        *above, name = _steps(real, root)
-        if name == ".git" or ".git" in above:
+        path, folder, name = self._name(real), *real.rpartition("/")[::2]
+        if name == ".git":
             self._hold(path, "git", _GIT)
-        elif self._force:
-            self._take(path, real, root, status, is_named=True)
-        elif any(map(is_secret_folder, above)):
-            self._hold(path, "secret_name", _HELD_BY_FOLDER)
-        elif is_secret_name(name):
+        elif not self._may_enter(folder, root, path):
+            return
+        elif not self._force and is_secret_name(name):
             self._hold(path, "secret_name", _HELD_BY_NAME)
         else:
             self._take(path, real, root, status, is_named=True)
@@ -265,12 +262,12 @@ class _Walk:
             bisect_left(listing, f"{folder}/", key=_path_of) : bisect_left(listing, f"{folder}0", key=_path_of)
         ]
 
-    def _may_enter(self, real: str, root: str) -> bool:
-        steps = _steps(real, root)
+    def _may_enter(self, folder: str, root: str, path: str | None = None) -> bool:
+        steps = _steps(folder, root)
         if ".git" in steps:
-            self._hold(self._name(real), "git", _GIT)
+            self._hold(path or self._name(folder), "git", _GIT)
         elif not self._force and any(map(is_secret_folder, steps)):
-            self._hold(self._name(real), "secret_name", _HELD_BY_FOLDER)
+            self._hold(path or self._name(folder), "secret_name", _HELD_BY_FOLDER)
         else:
             return True
         return False

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from itertools import islice
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from satchel.base.errors import AssistantFailed, SatchelError
 from satchel.base.records import dataclass
@@ -27,7 +27,7 @@ from satchel.consult.sdk import OpenAIClient, id_of
 from satchel.consult.wire import Wire
 
 if TYPE_CHECKING:
-    from openai.types.vector_stores import VectorStoreFile, VectorStoreFileBatch
+    from openai.types.vector_stores import VectorStoreFileBatch
 
     from satchel.consult.vector_stores import VectorStore
 
@@ -124,17 +124,12 @@ def remove_store(store: VectorStore, open_client: OpenClient, timing: Timing, is
 
 
 def several_at_once(work: Callable[[T], R], items: Sequence[T]) -> Generator[R, None, None]:
-    """Do something with each item, several at once; yield the results as they come, and stop at the first failure.
+    """Do something with each item, several at once; yield the results in order, and stop at the first failure.
 
     Nothing is under way any more once it has ended, or is closed.
     """
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="satchel-store") as pool:
-        waiting = [pool.submit(work, item) for item in items]
-        try:
-            for future in as_completed(waiting):
-                yield future.result()
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+        yield from pool.map(work, items)
 
 
 BATCH_FILES = 2_000
@@ -298,25 +293,15 @@ class HostedStore:
             _, is_under_way, done = self._do(lambda: _progress(batches.retrieve(number, vector_store_id=external_id)))
         if done == len(files):
             return
-        indexed = self._do(lambda: {file.id for file in self._listed(external_id, number, "completed", len(files))})
-        failed = self._do(
-            lambda: {
-                file.id: file.last_error.message if file.last_error else "no reason was given"
-                for file in self._listed(external_id, number, "failed", len(files))
-            }
+        pages = batches.list_files
+        listed = self._do(
+            lambda: {one.id: one for one in islice(pages(number, vector_store_id=external_id, limit=100), len(files))}
         )
         for file in files:
-            if file not in indexed:
-                detail = failures.shown(failed.get(file, "the provider did not index it"))
-                self._dropped.append(HeldBack(self._paths[file], "not_indexed", detail))
-
-    def _listed(
-        self, external_id: str, batch: str, status: Literal["completed", "failed"], most: int
-    ) -> Iterator[VectorStoreFile]:
-        pages = self._client.sdk.vector_stores.file_batches.list_files(
-            batch, vector_store_id=external_id, filter=status, limit=100
-        )
-        return islice(pages, most)
+            one = listed.get(file)
+            if one is None or one.status != "completed":
+                detail = one.last_error.message if one and one.last_error else "the provider did not index it"
+                self._dropped.append(HeldBack(self._paths[file], "not_indexed", failures.shown(detail)))
 
     def _do(self, work: Callable[[], T]) -> T:
         def attempt() -> T:

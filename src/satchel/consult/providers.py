@@ -43,12 +43,10 @@ class AnthropicClient(StainlessClient):
     """A client for one call."""
 
     def __init__(self, name: str, wire: Wire, *, key: str | None, base_url: str | None, variable: str) -> None:
-        try:
+        with making(name, "anthropic"):
             import anthropic
-        except ImportError as error:
-            raise failures.missing_sdk(name, "anthropic", error) from error
-        super().__init__(name, wire, variable, anthropic, anthropic.AnthropicError)
-        with making(name):
+
+            super().__init__(name, wire, variable, anthropic, anthropic.AnthropicError)
             self.sdk: Anthropic = anthropic.Anthropic(
                 api_key=key,
                 base_url=base_url or ANTHROPIC_URL,
@@ -168,13 +166,11 @@ class GeminiClient(SdkClient):
     """A client for one call."""
 
     def __init__(self, name: str, wire: Wire, *, key: str | None, base_url: str | None, variable: str) -> None:
-        try:
+        with making(name, "gemini"):
             from google import genai
             from google.genai import errors, types
-        except ImportError as error:
-            raise failures.missing_sdk(name, "gemini", error) from error
-        super().__init__(name, wire, variable, (errors.APIError,))
-        with making(name):
+
+            super().__init__(name, wire, variable, (errors.APIError,))
             self.sdk: Client = genai.Client(
                 api_key=key,
                 vertexai=False,

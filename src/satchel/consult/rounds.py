@@ -276,6 +276,7 @@ def converse(
     remember: Remember | None = None,
 ) -> Reply:
     """Ask until there is an answer."""
+    wire.is_streaming = True
     texts: list[str] = []
     output_tokens: int | None = None
     notes: list[str] = []
@@ -348,7 +349,7 @@ def _round(ask: Ask, wire: Wire, send: Send, may_search: bool, before: str) -> R
         taken = 0
         # a provider may split a character over two pieces, as halves that JSON can name alone
         whole = codecs.getincrementaldecoder("utf-16-le")("replace")
-        with wire.streaming(), closing(send(may_search)) as pieces:
+        with closing(send(may_search)) as pieces:
             while True:
                 wire.check()
                 ask.on_sign()

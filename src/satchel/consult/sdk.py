@@ -136,12 +136,10 @@ class OpenAIClient(StainlessClient):
     """A client for one call."""
 
     def __init__(self, name: str, wire: Wire, *, base_url: str | None, key: str | None, variable: str) -> None:
-        try:
+        with making(name, "openai"):
             import openai
-        except ImportError as error:
-            raise failures.missing_sdk(name, "openai", error) from error
-        super().__init__(name, wire, variable, openai, openai.OpenAIError)
-        with making(name):
+
+            super().__init__(name, wire, variable, openai, openai.OpenAIError)
             self.sdk: OpenAI = openai.OpenAI(
                 api_key=key or _NO_KEY,
                 base_url=base_url or OPENAI_URL,
@@ -182,13 +180,14 @@ def _proxy_of(error: Any) -> str | None:
 
 
 @contextmanager
-def making(name: str) -> Iterator[None]:
-    """Turn what keeps a client from being made into our words."""
+def making(name: str, extra: str) -> Iterator[None]:
+    """Turn what keeps a vendor's SDK from being imported, or a client of it from being made, into our words."""
     try:
         yield
-    except (ImportError, OSError, ValueError, TypeError) as error:
-        raise failures.unusable(name, error) from error
-    except _transport_errors() as error:
+    except (ImportError, OSError, ValueError, TypeError, *_transport_errors()) as error:  # type: ignore[misc]
+        # httpx raises one without a name where a proxy needs more than is installed
+        if isinstance(error, ImportError) and error.name:
+            raise failures.missing_sdk(name, extra, error) from error
         raise failures.unusable(name, error) from error
 
 

@@ -125,21 +125,6 @@ class VectorStores(Service):
         with self._workplace.engine.write() as transaction:
             transaction.run("DELETE FROM vector_stores WHERE uid = :uid", {"uid": _uid(store)})
 
-    def recorded(self, provider: str | None = None) -> tuple[VectorStore, ...]:
-        """Return the stores that are in use, or left over, the oldest first."""
-        work = self._workplace
-        with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
-            rows = transaction.all(
-                f"""
-                SELECT {_COLUMNS} FROM vector_stores
-                WHERE project_id = :project AND (CAST(:provider AS TEXT) IS NULL OR provider = :provider)
-                ORDER BY created_at, id
-                """,
-                {"project": project.id, "provider": provider},
-            )
-        return tuple(map(_store, rows))
-
     def sweep(self, sweeper: Sweeper, most: int = MAX_SWEPT, is_cancelled: IsCancelled = never) -> Swept:
         """Delete at a provider what earlier calls left there.
 

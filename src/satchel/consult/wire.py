@@ -14,7 +14,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache
 from types import TracebackType
 from typing import Any, Self
@@ -218,7 +218,11 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class Wire:
-    """The connections of one call; a context manager, used by one thread and those it starts."""
+    """The connections of one call; a context manager, used by one thread and those it starts.
+
+    Attributes:
+        is_streaming: whether what comes is an answer, which may be longer than any other response.
+    """
 
     def __init__(
         self,
@@ -279,15 +283,6 @@ class Wire:
         ):
             if count > most:
                 raise too_much(self.name, f"more than {most:,} {what}")
-
-    @contextmanager
-    def streaming(self) -> Iterator[None]:
-        """Expect an answer that arrives as a stream, which may be longer than any other response."""
-        self.is_streaming = True
-        try:
-            yield
-        finally:
-            self.is_streaming = False
 
     def left(self) -> float:
         """Return how many seconds are left."""
