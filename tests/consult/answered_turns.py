@@ -67,7 +67,7 @@ def take_turn(
     conversations: Conversations, *files: KnownFile, key: ConversationKey = KEY, **changes: Any
 ) -> ConversationState:
     """Acquire a conversation and commit a turn of it."""
-    return conversations.commit(conversations.acquire(key), result(*files, **changes)).state
+    return conversations.commit(conversations.acquire(key), result(*files, **changes))[0]
 
 
 def stored(satchel: Satchel) -> Mapping[str, list[tuple[Any, ...]]]:

@@ -103,7 +103,7 @@ class TestBeginningAnew:
         conversation = conversations.acquire(KEY)
         assert conversation.state == ConversationState()
         assert rows(satchel) == NOTHING | {"conversations": 1}
-        state = conversations.commit(conversation, result(known("b.py"))).state
+        state = conversations.commit(conversation, result(known("b.py")))[0]
         assert (state.turns, list(state.files)) == (1, ["b.py"])
         (listed,) = conversations.list()
         assert listed.created_at == clock.now
@@ -131,7 +131,7 @@ class TestHeldByACall:
         assert stored(satchel) == before
         assert (conversations.state(KEY), sessions(conversations)) == (state, ["review"])
         assert len(conversations.history(KEY)) == 1
-        assert conversations.commit(conversation, result(known("a.py"))).state.turns == 2
+        assert conversations.commit(conversation, result(known("a.py")))[0].turns == 2
 
     def test_a_lease_that_has_ended_protects_nothing(
         self, conversations: Conversations, satchel: Satchel, clock: ManualClock

@@ -314,24 +314,19 @@ def load_content(transaction: Transaction, project_id: int, digest: bytes) -> by
 
 def trim_contents(transaction: Transaction, project_id: int, max_bytes: int) -> None:
     """Remove what is too much in a project: what no conversation needs, then the least recently used."""
-    if _total_size(transaction, project_id) <= max_bytes:
+    row = transaction.one("SELECT sum(size) FROM blobs WHERE project_id = :project", {"project": project_id})
+    if row is None or (row[0] or 0) <= max_bytes:
         return
     remove_contents(transaction, project_id)
-    excess = _total_size(transaction, project_id) - max_bytes * _FILLED_TENTHS // 10
-    leaving: list[int] = []
-    for number, size in transaction.all(
-        "SELECT id, size FROM blobs WHERE project_id = :project ORDER BY last_used, id", {"project": project_id}
-    ):
-        if excess <= 0:
-            break
-        leaving.append(number)
-        excess -= size
-    transaction.many("DELETE FROM blobs WHERE id = :id", [{"id": number} for number in leaving])
-
-
-def _total_size(transaction: Transaction, project_id: int) -> int:
-    row = transaction.one(
-        "SELECT COALESCE(sum(size), 0) FROM blobs WHERE project_id = :project", {"project": project_id}
+    transaction.run(
+        """
+        DELETE FROM blobs WHERE id IN (
+            SELECT id FROM (
+                SELECT id, sum(size) OVER (ORDER BY last_used DESC, id DESC) AS kept
+                FROM blobs WHERE project_id = :project
+            ) AS newest
+            WHERE kept > :most
+        )
+        """,
+        {"project": project_id, "most": max_bytes * _FILLED_TENTHS // 10},
     )
-    assert row is not None
-    return int(row[0])

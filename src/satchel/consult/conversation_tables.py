@@ -134,17 +134,21 @@ def load_past(transaction: Transaction, conversation_id: int) -> tuple[PastTurn,
     return tuple(PastTurn(*row) for row in rows)
 
 
-_MOST_TURNS = 2**31
+def load_thread(transaction: Transaction, conversation_id: int) -> tuple[Turn, ...]:
+    """Return the turns that the assistant remembers, in their order."""
+    row = transaction.one("SELECT thread_start, turns FROM conversations WHERE id = :id", {"id": conversation_id})
+    assert row is not None
+    return load_turns(transaction, conversation_id, *row)
 
 
-def load_turns(transaction: Transaction, conversation_id: int, first: int, last: int | None = None) -> tuple[Turn, ...]:
-    """Return the turns of a conversation from one on, in their order."""
+def load_turns(transaction: Transaction, conversation_id: int, first: int, last: int) -> tuple[Turn, ...]:
+    """Return some turns of a conversation, in their order."""
     rows = transaction.all(
         """
         SELECT n, prompt, answer, provider_ref, sent_tokens, resent_tokens, answer_tokens, created_at, question
         FROM conversation_turns WHERE conversation_id = :conversation AND n BETWEEN :first AND :last ORDER BY n
         """,
-        {"conversation": conversation_id, "first": first, "last": _MOST_TURNS if last is None else last},
+        {"conversation": conversation_id, "first": first, "last": last},
     )
     turns = []
     for n, compressed, *rest in rows:
@@ -221,16 +225,13 @@ def grant_lease(transaction: Transaction, conversation_id: int, holder: str, now
     return lease
 
 
-def extend_lease(transaction: Transaction, conversation: Conversation, now: int, lease_ms: int) -> Lease:
+def extend_lease(transaction: Transaction, conversation: Conversation, now: int, lease_ms: int) -> None:
     """Extend a lease, even an expired one that nobody took over."""
-    held = conversation.lease
-    lease = Lease(held.token, held.holder, held.since, now + lease_ms)
     if not transaction.execute(
         "UPDATE conversations SET lease_until = :until WHERE id = :id AND lease_token = :token",
-        {"until": lease.until, "id": conversation.id, "token": lease.token},
+        {"until": now + lease_ms, "id": conversation.id, "token": conversation.lease.token},
     ):
         raise lost_lease(conversation.key)
-    return lease
 
 
 def release_lease(transaction: Transaction, conversation: Conversation) -> bool:

@@ -16,7 +16,9 @@ import os
 import re
 import stat
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 
@@ -284,10 +286,7 @@ class _Walk:
         most = self._limits.files
         if len(self.files) + len(self.held) <= most:
             return
-        folders: dict[str, int] = {}
-        for path in self.files:
-            above = path.rpartition("/")[0]
-            folders[above] = folders.get(above, 0) + 1
+        folders = Counter(path.rpartition("/")[0] for path in self.files)
         fullest = max(folders, key=lambda folder: folders[folder], default="")
         raise TooLarge(
             f"the paths hold more than {most:,} files",
@@ -319,11 +318,8 @@ class _Walk:
             above, _, name = above.rpartition("/")
         close = None
         if _root_of(above, self._roots) is not None:
-            try:
-                with os.scandir(above) as listing:
-                    close = nearest(name, [entry.name for entry in islice(listing, _MAX_NAMES)])
-            except OSError:
-                close = None
+            with suppress(OSError), os.scandir(above) as listing:
+                close = nearest(name, [entry.name for entry in islice(listing, _MAX_NAMES)])
         if close is not None:
             whole = f"{above}/{close}{rest}"
             hint = f"Did you mean {self._name(whole if os.path.lexists(whole) else f'{above}/{close}')!r}?"

@@ -14,7 +14,6 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from itertools import islice
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from satchel.base.errors import AssistantFailed, SatchelError
@@ -165,18 +164,17 @@ class HostedStore:
     def __init__(
         self,
         client: OpenAIClient,
-        wire: Wire,
         open_client: OpenClient,
         log: StoreLog,
         provider: str,
         on_progress: Callable[[str], None],
     ) -> None:
         self._client = client
-        self._wire = wire
+        self._wire = client.wire
         self._open_client = open_client
         self._log = log
         self._provider = provider
-        self._timing = wire.timing
+        self._timing = client.wire.timing
         self._on_progress = on_progress
         self._store: VectorStore | None = None
         self._external_id: str | None = None
@@ -189,9 +187,7 @@ class HostedStore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._store is None:
             return
         try:

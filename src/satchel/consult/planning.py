@@ -101,7 +101,7 @@ def plan_turn(
     held |= draft.held
     draft.settle(inline, overflow, for_files)
     files = {**state.files, **draft.changed} if draft.changed else state.files
-    in_prompt = check_partition(state.files, files, asked, draft.overflow, list(held))
+    in_prompt = check_partition(state.files, files, asked, draft.overflow, held)
     whole = sum([known.tokens for known in in_prompt])
     return TurnPlan(
         question=request.instructions,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from satchel.base.records import dataclass
@@ -197,9 +198,6 @@ def _by_folder(title: str, paths: Sequence[str]) -> str:
 
 
 def _by_count(title: str, paths: Sequence[str], deep: int) -> str:
-    counts: dict[str, int] = {}
-    for path in paths:
-        folder = "/".join(path.split("/")[:-1][:deep])
-        counts[folder] = counts.get(folder, 0) + 1
+    counts = Counter("/".join(path.split("/")[:-1][:deep]) for path in paths)
     lines = [f"{listed_name(f'{folder}/')}: {_files(count)}\n" for folder, count in sorted(counts.items())]
     return f"{title}, by folder:\n{''.join(lines)}"

@@ -84,23 +84,22 @@ class AnswerKeeper:
         self,
         keeping: Keeping,
         assistant: str,
-        instructions: str,
+        question: Question,
         answer: str,
-        *,
-        run_id: str | None = None,
-        agent: str | None = None,
         max_bytes: int,
     ) -> Kept:
         """Store an answer with its question; a failure is returned, not raised, since the answer is paid for."""
-        asked = f"{assistant} on: {shortened(' '.join(instructions.split()))}"
+        asked = f"{assistant} on: {shortened(' '.join(question.instructions.split()))}"
         try:
             if keeping.decision_key is not None:
-                decision = self._decisions.set(keeping.decision_key, answer, rationale=asked, agent=agent)
+                decision = self._decisions.set(keeping.decision_key, answer, rationale=asked, agent=question.agent)
                 return Kept(decision.ref, f"kept as decision {decision.ref} {decision.key}", decision.notes)
             text = f"{asked}\n\n{answer}"
             if keeping is REMEMBERED:
                 text = text.encode()[:max_bytes].decode(errors="ignore")
-            entry = self._entries.write(keeping.entry_type or KEPT_TYPES[0], text, run_id=run_id, agent=agent)
+            entry = self._entries.write(
+                keeping.entry_type or KEPT_TYPES[0], text, run_id=question.run_id, agent=question.agent
+            )
         except SatchelError as error:
             if keeping is REMEMBERED:
                 return Kept(None, f"the answer was not remembered: {error}")

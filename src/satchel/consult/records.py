@@ -314,14 +314,6 @@ class TurnResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Committed:
-    """Result of committing a turn."""
-
-    state: ConversationState
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Turn:
     """A past turn."""
 

@@ -7,7 +7,6 @@ import io
 import json
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from types import TracebackType
 from typing import Any, Self
 
 from satchel.base.errors import AssistantFailed, InvalidInput, TooLarge
@@ -46,8 +45,6 @@ class Passage:
 class LocalStore:
     """Files that can be searched; a context manager. One thread uses it."""
 
-    __slots__ = ("_connection", "_passages", "_transaction")
-
     def __init__(self, contents: Mapping[str, Content], check: Callable[[], object] = never) -> None:
         self._connection = migrations.empty_store()
         self._transaction = SqliteTransaction(self._connection)
@@ -68,9 +65,7 @@ class LocalStore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._connection.close()
 
     def search(self, text: str, limit: int) -> tuple[Passage, ...]:
@@ -150,8 +145,6 @@ def search_reserve(window: Window) -> int:
 
 class Searches:
     """The searches of one call: what was looked for, and how much room there is for results."""
-
-    __slots__ = ("_check", "_room", "_store", "queries")
 
     def __init__(self, store: LocalStore, room: int, check: Callable[[], None]) -> None:
         self._check = check

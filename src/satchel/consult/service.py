@@ -263,12 +263,12 @@ class Consulting:
             result = TurnResult(plan, reply.text, answered, reply.provider_ref, bool(lost))
             # a caller who cancelled while a store was being deleted gets no answer, and must find all as it was
             raise_if_cancelled(is_cancelled)
-            committed = self.conversations.commit(thread, result)
-        notes = (*earlier_notes(earlier), *swept, *lost, *committed.notes)
+            state, hidden = self.conversations.commit(thread, result)
+        notes = (*earlier_notes(earlier), *swept, *lost, *hidden)
         schema = question.settings.schema
         mismatch = None if schema is None else find_mismatch(reply.text, schema)
         kept = None if mismatch else self._keep(question, model, reply)
-        whole = consultation_of(question, model, committed.state, plan, reply, kept, notes)
+        whole = consultation_of(question, model, state, plan, reply, kept, notes)
         return replace(whole, mismatch=mismatch)
 
     def consult_many(
@@ -390,15 +390,7 @@ class Consulting:
         keeping = question.keeping or (REMEMBERED if self._config.consult_remember else None)
         if keeping is None:
             return None
-        return self._keeper().keep(
-            keeping,
-            model.name,
-            question.instructions,
-            reply.text,
-            run_id=question.run_id,
-            agent=question.agent,
-            max_bytes=self._workplace.max_content_bytes,
-        )
+        return self._keeper().keep(keeping, model.name, question, reply.text, self._workplace.max_content_bytes)
 
     def _history(self, state: ConversationState, key: ConversationKey, model: Assistant) -> tuple[Exchange, ...]:
         if model.keeps_history or not state.turns:

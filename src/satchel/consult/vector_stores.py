@@ -27,8 +27,6 @@ _ANNOUNCED, _MADE, _LEAVING = 1, 2, 3
 """States as the table numbers them."""
 
 _NAME = "satchel-"
-_PAUSE_MS = 300_000
-_LONGEST_PAUSE_MS = 86_400_000
 _COLUMNS = "uid, provider, external_id, conversation_id, attempts, expires_at, created_at"
 _RECORD = f"""
     INSERT INTO vector_stores
@@ -38,6 +36,15 @@ _RECORD = f"""
         :state, :expires, :created)
     ON CONFLICT (uid) DO UPDATE
     SET external_id = excluded.external_id, state = excluded.state, expires_at = excluded.expires_at
+    RETURNING {_COLUMNS}
+"""
+_IS_DUE = "project_id = :project AND provider = :provider AND expires_at <= :now ORDER BY expires_at, id LIMIT 1"
+# the pause after it doubles from five minutes on, up to a day
+_CLAIM = f"""
+    UPDATE vector_stores
+    SET state = {_LEAVING}, attempts = attempts + 1,
+        expires_at = :now + CASE WHEN attempts < 9 THEN 300000 * (1 << attempts) ELSE 86400000 END
+    WHERE id = (SELECT id FROM vector_stores WHERE {_IS_DUE})
     RETURNING {_COLUMNS}
 """
 
@@ -149,34 +156,14 @@ class VectorStores(Service):
 
     def _claim(self, provider: str) -> VectorStore | None:
         work = self._workplace
-        due = f"""
-            SELECT {_COLUMNS} FROM vector_stores
-            WHERE project_id = :project AND provider = :provider AND expires_at <= :now
-            ORDER BY expires_at, id LIMIT 1
-        """
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
-            values = {"project": project.id, "provider": provider}
-            if transaction.one(due, {**values, "now": work.clock()}) is None:
+            values = {"project": project.id, "provider": provider, "now": work.clock()}
+            if transaction.one(f"SELECT 1 FROM vector_stores WHERE {_IS_DUE}", values) is None:
                 return None
         with work.engine.write() as transaction:
-            now = work.clock()
-            row = transaction.one(due, {**values, "now": now})
-            if row is None:
-                return None
-            store = _store(row)
-            pause = min(_PAUSE_MS << min(store.attempts, 20), _LONGEST_PAUSE_MS)
-            claimed = replace(store, attempts=store.attempts + 1, expires_at=now + pause)
-            transaction.run(
-                "UPDATE vector_stores SET state = :state, attempts = :attempts, expires_at = :expires WHERE uid = :uid",
-                {
-                    "state": _LEAVING,
-                    "attempts": claimed.attempts,
-                    "expires": claimed.expires_at,
-                    "uid": _uid(claimed),
-                },
-            )
-        return claimed
+            row = transaction.one(_CLAIM, values)
+        return None if row is None else _store(row)
 
 
 def _store(row: Row) -> VectorStore:
