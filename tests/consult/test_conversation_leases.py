@@ -87,14 +87,6 @@ class TestKeepingOut:
         conversations.acquire(KEY)
         assert conversations.state(KEY).turns == len(conversations.history(KEY)) == conversations.list().total == 1
 
-    @pytest.mark.parametrize("lease_ms", [0, -1, LONGEST_LEASE_MS + 1, 1.5, True, None])
-    def test_a_lease_of_no_acceptable_length_is_refused(self, conversations: Conversations, lease_ms: Any) -> None:
-        with pytest.raises(InvalidInput, match="lease_ms"):
-            conversations.acquire(KEY, lease_ms)
-        held = conversations.acquire(KEY)
-        with pytest.raises(InvalidInput, match="lease_ms"):
-            conversations.renew(held, lease_ms)
-
 
 class TestEnding:
     def test_a_lease_that_has_ended_is_taken_over(self, conversations: Conversations, clock: ManualClock) -> None:

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from satchel.base.errors import NotFound, SatchelError
-from satchel.base.paging import DEFAULT_LIMIT, Page, check_page, check_whole
+from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
 from satchel.base.text import check_name
 from satchel.consult import changes, conversation_tables
-from satchel.consult.conversation_tables import LEASE_MS, LONGEST_LEASE_MS
+from satchel.consult.conversation_tables import LEASE_MS
 from satchel.consult.media import type_of
 from satchel.consult.records import (
     Conversation,
@@ -62,7 +62,6 @@ class Conversations:
 
     def acquire(self, key: ConversationKey, lease_ms: int = LEASE_MS, holder: str | None = None) -> Conversation:
         """Keep every other call out of a conversation, and return what it holds; begin it where there is none."""
-        check_whole("lease_ms", lease_ms, LONGEST_LEASE_MS, smallest=1)
         key, work = check_key(key), self.workplace
         holder = _caller(work) if holder is None else names.check_identifier(holder, "holder")
         with work.engine.write() as transaction:
@@ -107,7 +106,6 @@ class Conversations:
 
     def renew(self, conversation: Conversation, lease_ms: int = LEASE_MS) -> None:
         """Hold a conversation for longer, counted from now."""
-        check_whole("lease_ms", lease_ms, LONGEST_LEASE_MS, smallest=1)
         with self.workplace.engine.write() as transaction:
             conversation_tables.extend_lease(transaction, conversation, self.workplace.clock(), lease_ms)
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from satchel.base.errors import AssistantFailed, Unavailable
+from satchel.base.errors import AssistantFailed
 from satchel.consult.models import Timing
 from satchel.consult.wire import Connecting, Wire, too_much
 from satchel.redaction import redact
@@ -76,14 +76,6 @@ _PASSING_CODES = frozenset(
     {"server_error", "rate_limit_exceeded", "overloaded_error", "api_error", "rate_limit_error", "vector_store_timeout"}
 )
 _NO_CREDIT_CODES = frozenset({"insufficient_quota", "billing_error"})
-
-
-def missing_key(name: str, variable: str) -> Unavailable:
-    """Return the error for an assistant whose key is not set."""
-    return Unavailable(
-        f"there is no key for {name}",
-        f"Set {variable} in the environment, or ask a local model such as ollama:NAME, which needs none",
-    )
 
 
 def shown(message: object) -> str:

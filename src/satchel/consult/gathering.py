@@ -21,6 +21,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
+from operator import itemgetter
 
 from satchel.base.errors import InvalidInput, NotFound, Refused, TooLarge, nearest
 from satchel.base.file_checks import is_inside, why_unreadable
@@ -51,6 +52,9 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+
+_is_secret = lru_cache(maxsize=50_000)(is_secret_name)
+_path_of = itemgetter(0)
 
 
 def gather(
@@ -333,15 +337,6 @@ class _Walk:
 def too_large(size: int, max_bytes: int) -> str:
     """Return the reason that a file is too large to be sent."""
     return f"it has {size:,} bytes, more than the {max_bytes:,} that are sent; send a part of it"
-
-
-@lru_cache(maxsize=50_000)
-def _is_secret(name: str) -> bool:
-    return is_secret_name(name)
-
-
-def _path_of(listed: tuple[str, os.stat_result | OSError]) -> str:
-    return listed[0]
 
 
 def _root_of(real: str, roots: Iterable[str]) -> str | None:

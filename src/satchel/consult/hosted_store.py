@@ -20,7 +20,7 @@ from satchel.base.errors import AssistantFailed, SatchelError
 from satchel.base.records import dataclass
 from satchel.consult import failures
 from satchel.consult.failures import persist
-from satchel.consult.models import StoreLog, Timing
+from satchel.consult.models import Timing
 from satchel.consult.records import Content, HeldBack, IsCancelled, never
 from satchel.consult.sdk import OpenAIClient, id_of
 from satchel.consult.wire import Wire
@@ -28,7 +28,7 @@ from satchel.consult.wire import Wire
 if TYPE_CHECKING:
     from openai.types.vector_stores import VectorStoreFileBatch
 
-    from satchel.consult.vector_stores import VectorStore
+    from satchel.consult.vector_stores import VectorStore, VectorStores
 
 
 T = TypeVar("T")
@@ -165,7 +165,7 @@ class HostedStore:
         self,
         client: OpenAIClient,
         open_client: OpenClient,
-        log: StoreLog,
+        log: VectorStores,
         provider: str,
         on_progress: Callable[[str], None],
     ) -> None:
@@ -221,9 +221,8 @@ class HostedStore:
             self._add(external_id, files[start : start + BATCH_FILES])
         in_store = len(files) - sum(held.reason == "not_indexed" for held in self._dropped)
         if in_store < 1:
-            raise AssistantFailed(
-                f"{self._client.name} took none of the files: {_max_telling(self._dropped)}", reason="not_indexed"
-            )
+            faults = [held.detail for held in self._dropped if held.reason in _FAULTS_OF_FILES]
+            raise AssistantFailed(f"{self._client.name} took none of the files: {faults[0]}", reason="not_indexed")
         return Filled(external_id, dict(self._paths), tuple(sorted(self._dropped, key=lambda held: held.path)))
 
     def _checked(self, contents: Mapping[str, Content]) -> list[tuple[str, bytes, str]]:
@@ -326,10 +325,6 @@ class HostedStore:
         if stores or is_all_known:
             # a store that may still be in the making stays recorded, for a sweep to look again
             self._log.deleted(store)
-
-
-def _max_telling(dropped: Sequence[HeldBack]) -> str:
-    return next((held.detail for held in dropped if held.reason in _FAULTS_OF_FILES), dropped[0].detail)
 
 
 def _progress(batch: VectorStoreFileBatch) -> tuple[str, bool, int]:

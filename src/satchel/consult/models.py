@@ -21,7 +21,7 @@ from satchel.base.text import check_name
 from satchel.consult.records import Content, HeldBack, IsCancelled, Media, Settings, Window, never
 
 if TYPE_CHECKING:
-    from satchel.consult.vector_stores import Sweeper, VectorStore
+    from satchel.consult.vector_stores import Sweeper, VectorStores
 
 
 class ThreadLost(AssistantFailed):
@@ -47,19 +47,6 @@ class Timing:
     sleep: Callable[[float], None] | None = None
     clock: Callable[[], float] = time.monotonic
     chance: Callable[[], float] = _chance
-
-
-class StoreLog(Protocol):
-    """Log of hosted vector stores, written before they are made; see :mod:`satchel.consult.vector_stores`."""
-
-    def announce(self, provider: str) -> VectorStore:
-        """Record a store that is about to be made."""
-
-    def made(self, store: VectorStore, external_id: str) -> VectorStore:
-        """Record the provider's name for it."""
-
-    def deleted(self, store: VectorStore) -> None:
-        """Record that it is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +92,7 @@ class Ask:
     on_text: Callable[[str], None] = noop
     on_progress: Callable[[str], None] = noop
     is_cancelled: IsCancelled = never
-    stores: StoreLog | None = None
+    stores: VectorStores | None = None
     on_sign: Callable[[], None] = noop
     is_shown: bool = True
     settings: Settings = Settings()

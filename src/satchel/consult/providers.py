@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from satchel.base.errors import AssistantFailed, InvalidInput
+from satchel.base.errors import AssistantFailed, InvalidInput, Unavailable
 from satchel.base.records import dataclass
 from satchel.consult import failures, rounds
 from satchel.consult.command_line import CLIENTS, CommandLineAssistant, find_program
@@ -368,7 +368,10 @@ def open_assistant(
             f"Set {provider.url_variable or 'consult.base_url'} to the endpoint, up to and with /v1",
         )
     if provider.needs_key and not key:
-        raise failures.missing_key(model.full_name, provider.key)
+        raise Unavailable(
+            f"there is no key for {model.full_name}",
+            f"Set {provider.key} in the environment, or ask a local model such as ollama:NAME, which needs none",
+        )
     return provider.adapter(model, provider.key, key=key or None, base_url=url, timing=timing)
 
 

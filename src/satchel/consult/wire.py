@@ -124,7 +124,7 @@ def guard(response: Any, wire: Wire) -> None:
         body = ()
     is_stream = wire.is_streaming and response.status_code < 300
     is_events = response.headers.get("content-type", "").startswith("text/event-stream")
-    parts = _counted_stream(body, wire) if is_stream else _counted_body(body, wire)
+    parts = _counted(body, wire, is_stream=is_stream)
     response.stream = _stream_class(response)(parts, response.stream.close, wire, is_events=is_stream and is_events)
 
 
@@ -152,24 +152,15 @@ def _origin(url: Any) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
 
 
-def _counted_body(chunks: Iterable[bytes], wire: Wire) -> Iterator[bytes]:
-    most = wire.limits.event
-    total = 0
-    for chunk in chunks:
-        total += len(chunk)
-        if total > most:
-            raise too_much(wire.name, f"a response of more than {most:,} bytes")
-        yield chunk
-
-
-def _counted_stream(chunks: Iterable[bytes], wire: Wire) -> Iterator[bytes]:
+def _counted(chunks: Iterable[bytes], wire: Wire, *, is_stream: bool) -> Iterator[bytes]:
     limits = wire.limits
+    most, what = (limits.stream, "an answer") if is_stream else (limits.event, "a response")
     total = lines = event = 0
     before = b""
     for chunk in chunks:
         total += len(chunk)
-        if total > limits.stream:
-            raise too_much(wire.name, f"an answer of more than {limits.stream:,} bytes")
+        if total > most:
+            raise too_much(wire.name, f"{what} of more than {most:,} bytes")
         lines += max(chunk.count(b"\n"), chunk.count(b"\r"))
         if lines > limits.lines:
             raise too_much(wire.name, f"an answer of more than {limits.lines:,} lines")
