@@ -142,7 +142,6 @@ _TOLD_EVERY = 100
 _NAME_CHARS = 180
 _FILE_LIFE_SECONDS = 7_200
 _INDEXING_SECONDS_PER_FILE = 0.25
-_MINUTE = 60.0
 # after these the provider may have done what it was asked for
 _UNCERTAIN = frozenset({"cut", "timed_out", "failing", "nonsense", "too_much", "compressed"})
 _NOT_THIS_FILE = frozenset({"refused", "too_long"})
@@ -266,7 +265,7 @@ class HostedStore:
                     self._dropped.append(dropped)
                 if done % _TOLD_EVERY == 0 or done == total:
                     self._on_progress(f"uploaded {done:,} of {total:,} files")
-        rest = began + _MINUTE - self._timing.clock()
+        rest = began + 60.0 - self._timing.clock()
         if before + len(files) < total and rest > 0:
             self._on_progress("waiting: the provider takes no more files within this minute")
             self._wire.pause(rest)

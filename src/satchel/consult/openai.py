@@ -179,9 +179,6 @@ class _Calls:
         return len(self._calls) - 1
 
 
-PROVIDER = "openai"
-
-_ACCOUNT_CHARS = 12
 _MAX_RESULTS = 20
 _RESULT_TOKENS = 800
 """What one result of the hosted search takes, as files are cut by default."""
@@ -199,7 +196,7 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
         """Deleter of the hosted stores that earlier calls with the same key left."""
         # a sweep with another key would find nothing, and take that for deleted
         digest = hashlib.sha256(f"{self._base_url} {self._key}".encode()).hexdigest()
-        account = f"{PROVIDER}-{digest[:_ACCOUNT_CHARS]}"
+        account = f"openai-{digest[:12]}"
         return Sweeper(account, lambda store, is_over: remove_store(store, self._open, self._timing, is_over))
 
     def ask(self, ask: Ask) -> Reply:

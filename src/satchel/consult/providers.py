@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 ANTHROPIC_URL = "https://api.anthropic.com"
 
 _ANTHROPIC_WEB: Any = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
-_INPUT_COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _ANTHROPIC_TOOL = {"name": rounds.TOOL, "description": rounds.DESCRIPTION, "input_schema": rounds.SCHEMA}
 
 
@@ -142,7 +141,7 @@ def _anthropic_round(final: Any) -> Round:
             )
         ),
         # what comes from the cache whole leaves nothing that is counted as input
-        input_tokens=sum_of(final.usage, *_INPUT_COUNTS),
+        input_tokens=sum_of(final.usage, "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
         output_tokens=count_of(final.usage, "output_tokens"),
         notes=("the provider refused to continue",) if final.stop_reason == "refusal" else (),
     )

@@ -230,7 +230,6 @@ def check_question(
     )
 
 
-_SECOND = 2
 _COMPARED = 200
 """How many conversations are searched for an earlier answer."""
 
@@ -290,9 +289,8 @@ def predecessor(work: Workplace, key: ConversationKey, *, takes_over: bool) -> C
     if takes_over:
         where, session = "assistant <> :assistant AND session_id = :session", key.conversation
     elif numbered:
-        stem, number = numbered[1], int(numbered[2])
-        where, session = "assistant = :assistant AND session_id = :session", f"{stem}-{number - 1}"
-        session = stem if number == _SECOND else session
+        stem, before = numbered[1], int(numbered[2]) - 1
+        where, session = "assistant = :assistant AND session_id = :session", f"{stem}-{before}" if before > 1 else stem
     else:
         return None
     with work.engine.read() as transaction:

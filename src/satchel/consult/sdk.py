@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 OPENAI_KEY = "OPENAI_API_KEY"
 OPENAI_URL = "https://api.openai.com/v1"
 _LOST_CODE = "previous_response_not_found"
-_NO_KEY = "none"
 _MAX_ID_CHARS = 1_000
 
 
@@ -112,7 +111,7 @@ class OpenAIClient(StainlessClient):
 
             super().__init__(name, wire, variable, openai, openai.OpenAIError)
             self.sdk: OpenAI = openai.OpenAI(
-                api_key=key or _NO_KEY,
+                api_key=key or "none",
                 base_url=base_url or OPENAI_URL,
                 max_retries=0,
                 http_client=openai.DefaultHttpxClient(event_hooks=wire.event_hooks()),
@@ -127,7 +126,8 @@ class OpenAIClient(StainlessClient):
     def failure(self, error: Any) -> AssistantFailed:
         """Translate one of the SDK's own errors."""
         code, message = self.said(error) if hasattr(error, "body") else ("", "")
-        if code == _LOST_CODE or (getattr(error, "param", None) == "previous_response_id" and "not found" in message):
+        parameter = getattr(error, "param", None)
+        if code == _LOST_CODE or (parameter == "previous_response_id" and "not found" in message):
             return ThreadLost(
                 f"{self.name} has forgotten the thread: {failures.shown(message)}",
                 "What it held is sent again",

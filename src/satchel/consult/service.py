@@ -201,11 +201,17 @@ class Consulting:
         known = self._brief(question, model)
         is_cancelled = is_cancelled or never
         listener = on_progress or noop
+
+        def prepare(
+            state: ConversationState, tell: Callable[[str], None]
+        ) -> tuple[Question, TurnPlan, EarlierAnswer | None]:
+            whole, past = take_over(self.conversations, state, question, self._preparing.is_gone)
+            plan = self._preparing.plan(state, whole, known, model, tell, is_cancelled, shared, past)
+            return whole, plan, earlier_answer(self._workplace, whole.key, whole.instructions, plan.files)
+
         if dry_run:
             state = self.conversations.state(question.key)
-            question, past = take_over(self.conversations, state, question, self._preparing.is_gone)
-            plan = self._preparing.plan(state, question, known, model, listener, is_cancelled, shared, past)
-            earlier = earlier_answer(self._workplace, question.key, question.instructions, plan.files)
+            question, plan, earlier = prepare(state, listener)
             costs = ((question.settings.web_search, _WEB_BILLED), (model.name.startswith("cli:"), _CLIENT_BILLED))
             billed = tuple(note for applies, note in costs if applies)
             return consultation_of(question, model, state, plan, notes=(*earlier_notes(earlier), *billed))
@@ -218,9 +224,7 @@ class Consulting:
                 renew()
                 listener(what)
 
-            question, past = take_over(self.conversations, thread.state, question, self._preparing.is_gone)
-            plan = self._preparing.plan(thread.state, question, known, model, tell, is_cancelled, shared, past)
-            earlier = earlier_answer(self._workplace, question.key, question.instructions, plan.files)
+            question, plan, earlier = prepare(thread.state, tell)
             if earlier is not None and question.reuse:
                 return self._reused(question, model, thread.state, plan, earlier)
             for note in earlier_notes(earlier):
@@ -419,12 +423,12 @@ class Consulting:
         if model.sweeper is None:
             return ()
         try:
-            swept = VectorStores(self._workplace).sweep(model.sweeper, is_cancelled=is_cancelled)
+            left = VectorStores(self._workplace).sweep(model.sweeper, is_cancelled=is_cancelled)
         except Interrupted:
             raise
         except SatchelError as error:
             return (f"vector stores that earlier calls left were not looked for: {error.problem}",)
-        return tuple(f"a vector store that an earlier call left is still there: {one}" for one in swept.failures)
+        return tuple(f"a vector store that an earlier call left is still there: {one}" for one in left)
 
 
 def _full_name(assistant: str) -> str:

@@ -62,14 +62,6 @@ class VectorStore:
     created_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Swept:
-    """Result of a sweep: the number of deleted stores, and why others were not deleted."""
-
-    deleted: int
-    failures: tuple[str, ...]
-
-
 Remover = Callable[[VectorStore, IsCancelled], None]
 """Deletes a store at its provider, by its external id or, where that is None, whichever has its name.
 
@@ -132,12 +124,14 @@ class VectorStores(Service):
         with self._workplace.engine.write() as transaction:
             transaction.run("DELETE FROM vector_stores WHERE uid = :uid", {"uid": _uid(store)})
 
-    def sweep(self, sweeper: Sweeper, most: int = MAX_SWEPT, is_cancelled: IsCancelled = never) -> Swept:
+    def sweep(self, sweeper: Sweeper, most: int = MAX_SWEPT, is_cancelled: IsCancelled = never) -> list[str]:
         """Delete at a provider what earlier calls left there.
+
+        Returns why some were not deleted.
 
         What cannot be deleted is tried again after a pause, of five minutes first, then twice as long each time.
         """
-        deleted, failures = 0, []
+        failures: list[str] = []
         for _ in range(most):
             # one at a time: what a cancelled sweep did not come to is not kept from the next one
             store = self._claim(sweeper.account)
@@ -151,8 +145,7 @@ class VectorStores(Service):
                 failures.append(f"the vector store {store.external_id or store.name} was not deleted: {error.problem}")
             else:
                 self.deleted(store)
-                deleted += 1
-        return Swept(deleted, tuple(failures))
+        return failures
 
     def _claim(self, provider: str) -> VectorStore | None:
         work = self._workplace

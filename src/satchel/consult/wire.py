@@ -129,27 +129,19 @@ def guard(response: Any, wire: Wire) -> None:
 
 
 def _check_redirect(response: Any, name: str) -> None:
-    address = response.request.url
-    location = response.headers.get("location", "")
+    address, target = response.request.url, response.headers.get("location", "")
     try:
-        target = address.join(location)
-    except Exception as error:  # httpx raises several kinds over an address that is none
-        raise _redirected(name, location) from error
-    if _origin(target) != _origin(address):
-        raise _redirected(name, str(target))
-
-
-def _redirected(name: str, target: str) -> AssistantFailed:
-    return AssistantFailed(
-        f"{name} sent the request on to {public_address(target)}, which is another server",
-        "Nothing was sent there; configure that address if it is known to be right",
-        reason="redirected",
-    )
-
-
-def _origin(url: Any) -> tuple[str, str, int | None]:
-    # httpx knows a port that is the scheme's own as none
-    return url.scheme, url.host, url.port
+        target = address.join(target)
+        # httpx knows a port that is the scheme's own as none
+        is_same = (target.scheme, target.host, target.port) == (address.scheme, address.host, address.port)
+    except Exception:  # noqa: BLE001 -- httpx raises several kinds over an address that is none
+        is_same = False
+    if not is_same:
+        raise AssistantFailed(
+            f"{name} sent the request on to {public_address(str(target))}, which is another server",
+            "Nothing was sent there; configure that address if it is known to be right",
+            reason="redirected",
+        )
 
 
 def _counted(chunks: Iterable[bytes], wire: Wire, *, is_stream: bool) -> Iterator[bytes]:
