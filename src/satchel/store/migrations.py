@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 
 import apsw
@@ -88,8 +89,19 @@ def check_readable(connection: apsw.Connection, file: Path) -> bytes | None:
 def empty_store() -> apsw.Connection:
     """Return an empty store in memory, for reading before a file exists."""
     connection = apsw.Connection(":memory:")
-    _apply_all(connection, 0, 0)
+    connection.deserialize("main", _empty_store())
     return connection
+
+
+@cache
+def _empty_store() -> bytes:
+    # every step of the schema takes time, and before a file exists every read asks for one
+    connection = apsw.Connection(":memory:")
+    try:
+        _apply_all(connection, 0, 0)
+        return connection.serialize("main")
+    finally:
+        connection.close()
 
 
 def finish_copy(connection: apsw.Connection, file: Path, now: int, trust: Trust | None) -> bytes:
