@@ -9,7 +9,6 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -40,8 +39,8 @@ from satchel.store.postgres.transaction import StoreConnection, adapters
 from satchel.store.running import DEADLINE_SECONDS, Interruptible, Running, timed_out
 
 if TYPE_CHECKING:
+    from satchel.store.postgres.engine import Writers
     from satchel.store.postgres.transaction import PostgresTransaction
-    from satchel.store.postgres.writing import Writers
 
 
 # a briefing, a search and an event stream at once, for each of a few callers; PostgreSQL's own default is 100 in all
@@ -81,8 +80,6 @@ class Database:
         self._idle: deque[tuple[float, StoreConnection]] = deque()
         self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self.writers: dict[str | None, Writers] = {}
-        digest = blake2b(address.schema.encode(), digest_size=8, person=b"satchel").digest()
-        self.lock_key = int.from_bytes(digest, "big", signed=True)
         forks.register(self)
 
     def reset_after_fork(self) -> None:
