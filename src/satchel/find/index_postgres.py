@@ -8,7 +8,7 @@ import re
 import threading
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -38,8 +38,6 @@ _LONG = 20_000
 _PREFIX_BYTES = 20
 _MOST_BYTES = 1_000_000
 """A tsvector has at most 1 MB of different words, each with project and bucket in front; a text is cut there."""
-
-_PER_STEP = 50_000
 
 _INSERT = """
     INSERT INTO documents_words (project_id, document, place, length, words, parts)
@@ -147,40 +145,22 @@ class PostgresIndex:
         return row == _entry(text)
 
     def fingerprints(self) -> dict[int, int]:
-        hashes: dict[int, int] = {}
-        after = (0, 0)
-        rows: list[Row] = [()]
-        while rows:
-            rows = self._transaction.all(
-                f"""
-                SELECT project_id, document, place, length, words, parts FROM documents_words
-                WHERE (project_id, document) > (:project, :document) ORDER BY project_id, document LIMIT {_PER_STEP}
-                """,
-                {"project": after[0], "document": after[1]},
-            )
-            for project, document, *columns in rows:
-                hashes[document] = hash((project, *columns))
-                after = (project, document)
-        return hashes
+        entry = "concat_ws(' ', project_id, place, length, words, parts)"
+        rows = self._transaction.all(f"SELECT document, sha256(convert_to({entry}, 'UTF8')) FROM documents_words")
+        return {document: hash(digest) for document, digest in rows}
 
     def fingerprint(self, document: Document) -> int:
         place = place_number(document.run_id, document.kind, document.type)
-        return hash((document.project_id, place, *_entry(document.text)))
+        entry = " ".join(map(str, (document.project_id, place, *_entry(document.text))))
+        return hash(sha256(entry.encode()).digest())
 
     def problems(self) -> list[str]:
-        messages: list[str] = []
-        for text, one, other in (
-            ("not indexed", "documents d", "documents_words w"),
-            ("indexed without an item", "documents_words w", "documents d"),
-        ):
-            number = "d.id" if one == "documents d" else "w.document"
-            row = self._transaction.one(
-                f"SELECT count(*), min({number}) FROM {one} "
-                f"WHERE NOT EXISTS (SELECT 1 FROM {other} WHERE w.project_id = d.project_id AND w.document = d.id)"
-            )
-            if row and row[0]:
-                messages.append(f"{row[0]} documents are {text}, the first is {row[1]}")
-        return messages
+        ours, theirs = "SELECT document, project_id FROM documents_words", "SELECT id, project_id FROM documents"
+        return [
+            f"{len(rows)} documents are {text}, the first is {min(rows)[0]}"
+            for text, one, other in (("not indexed", theirs, ours), ("indexed without an item", ours, theirs))
+            if (rows := self._transaction.all(f"{one} EXCEPT {other}"))
+        ]
 
     def is_sound(self) -> bool:
         """Return True: PostgreSQL keeps its own index in step with the table."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 import re
 import threading
-import time
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from queue import Empty, LifoQueue
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -48,7 +47,6 @@ MOST_CONNECTIONS = 20
 # a transaction may compute between two statements; a longer pause would block the whole project
 _IDLE_SECONDS = 300
 _CONNECT_SECONDS = 10
-_UNUSED_SECONDS = 300.0
 _OLDEST_VERSION = 14
 _LIMITS_TRANSACTIONS = 17
 _CHECK = """
@@ -76,18 +74,14 @@ class Database:
         self.commits = 0
         self.sequences: dict[str, str] = {}
         self.lock = threading.RLock()
-        self._idle_lock = threading.Lock()
-        self._idle: deque[tuple[float, StoreConnection]] = deque()
-        self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._idle = _places()
         self.writers: dict[str | None, Writers] = {}
         forks.register(self)
 
     def reset_after_fork(self) -> None:
         """Drop the parent's connections in a forked child."""
         self.lock = threading.RLock()
-        self._idle_lock = threading.Lock()
-        self._idle.clear()  # libpq closes no connection of another process
-        self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._idle = _places()  # libpq closes no connection of another process
         self.writers = {}
         self.running.reset()
 
@@ -137,30 +131,22 @@ class Database:
 
     def borrow(self, seconds: float) -> StoreConnection:
         """Take a connection; the caller gives it back."""
-        if not self._free.acquire(timeout=max(0.1, seconds)):
+        idle = self._idle
+        try:
+            connection = idle.get(timeout=max(0.1, seconds))
+        except Empty:
             raise Busy(
                 f"all {MOST_CONNECTIONS} connections of this process to {self.location} are in use",
                 "Nothing was written; try again",
-            )
+            ) from None
         try:
-            connection = self._idle_one() or self.connect()
+            if connection is None or not _is_alive(connection):
+                connection = self.connect()
         except BaseException:
-            self._free.release()
+            idle.put(None)
             raise
-        connection.home = self._idle
+        connection.home = idle
         return connection
-
-    def _idle_one(self) -> StoreConnection | None:
-        with self._idle_lock:
-            while self._idle and time.monotonic() - self._idle[0][0] > _UNUSED_SECONDS:
-                self._idle.popleft()[1].close()
-        with suppress(IndexError):
-            while True:
-                _, one = self._idle.pop()
-                if _is_alive(one):
-                    return one
-                one.close()
-        return None
 
     def give_back(self, connection: StoreConnection, *, is_broken: bool = False) -> None:
         """Take a connection back and roll back its open transaction; close a lost one.
@@ -176,20 +162,22 @@ class Database:
                     # not execute(): psycopg would still count statements behind a failed one as prepared
                     connection.rollback()
         is_sound = not is_broken and connection.info.transaction_status in {Status.IDLE, Status.ACTIVE}
-        with self._idle_lock:
-            # one lent before a close() may belong to another store by now
-            if is_sound and connection.home is self._idle:
-                self._idle.append((time.monotonic(), connection))
-            else:
-                connection.close()
-        self._free.release()
+        home = connection.home or self._idle
+        # one lent before a close() may belong to another store by now
+        if is_sound and home is self._idle:
+            home.put(connection)
+        else:
+            connection.close()
+            home.put(None)
 
     def close(self) -> None:
         """Close every idle connection; others when they come back."""
-        with self._idle_lock:
-            idle, self._idle = self._idle, deque()
-        for _, connection in idle:
-            connection.close()
+        idle, self._idle = self._idle, _places()
+        with suppress(Empty):
+            while True:
+                connection = idle.get_nowait()
+                if connection is not None:
+                    connection.close()
         self.is_ready = False
 
     @contextmanager
@@ -247,6 +235,14 @@ class Database:
                 f"Satchel needs {_OLDEST_VERSION} or newer",
             )
         connection.version = version
+
+
+def _places() -> LifoQueue[StoreConnection | None]:
+    """Return a place for each connection, none of which is open yet."""
+    places = LifoQueue[StoreConnection | None]()
+    for _ in range(MOST_CONNECTIONS):
+        places.put(None)
+    return places
 
 
 def _is_alive(connection: StoreConnection) -> bool:

@@ -346,16 +346,12 @@ class PostgresEngine:
         self.clock = clock
         self.wait_ms = wait_ms
         self.project: str | None = None
-        self._of_projects: dict[str, PostgresEngine] = {}
 
     def of_project(self, name: str) -> PostgresEngine:
         """Return the engine on the same connections whose writes lock one project only."""
-        with self.database.lock:
-            if name not in self._of_projects:
-                bound = copy(self)
-                bound.project = name
-                self._of_projects[name] = bound
-            return self._of_projects[name]
+        bound = copy(self)
+        bound.project = name
+        return bound
 
     @property
     def commits(self) -> int:

@@ -20,13 +20,12 @@ import psycopg
 
 from satchel import __version__
 from satchel.base.errors import Conflict, ReadOnly, Refused, StoreDamaged, StoreForeign
-from satchel.store.backups import Backup, Progress
 from satchel.store.failures import newer, older
 from satchel.store.opening import Access
 from satchel.store.postgres.database import one_line
 from satchel.store.schema import BASE_VERSION, MIGRATIONS, SCHEMA_VERSION, Migration, steps
 from satchel.store.sqlite import SqliteEngine
-from satchel.store.upkeep import Finding, Restored, Shrunk, Upkeep
+from satchel.store.upkeep import Finding, Shrunk, Upkeep
 
 if TYPE_CHECKING:
     from satchel.base.clock import Clock
@@ -346,21 +345,6 @@ class PostgresUpkeep(Upkeep):
         raise Conflict(
             f"{self._location} cannot be used, and a schema is not set aside", "Name another schema, as in ?schema=NAME"
         )
-
-    def back_up(
-        self,
-        target: Path | None,
-        now: int,  # noqa: ARG002 -- pg_dump makes the backup
-        progress: Progress | None = None,  # noqa: ARG002 -- as above
-    ) -> Backup:
-        raise Refused(f"{self._location} is not copied by Satchel", f"Run {self.dump_command(target)}")
-
-    def restore(
-        self,
-        source: Path,
-        progress: Progress | None = None,  # noqa: ARG002 -- pg_restore restores
-    ) -> Restored:
-        raise Refused(f"{self._location} is not restored by Satchel", f"Run {self.load_command(source)}")
 
     def dump_command(self, target: Path | None) -> str:
         options = ["--schema", self._address.schema, "--format", "custom", "--file", self._dump(target)]

@@ -24,6 +24,8 @@ from satchel.store import forks
 from satchel.store.transaction import LIST_MARK, Parameters, Row, RuleBroken, check_time, insertion
 
 if TYPE_CHECKING:
+    from queue import LifoQueue
+
     from psycopg.abc import Transformer
     from psycopg.pq.abc import PGconn, PGresult
 
@@ -319,7 +321,7 @@ class StoreConnection(Connection[Row]):
     """A connection to the database of a store."""
 
     version = 0
-    home: object = None
+    home: LifoQueue[StoreConnection | None] | None = None
 
     def __init__(self, pgconn: PGconn) -> None:
         super().__init__(pgconn)
