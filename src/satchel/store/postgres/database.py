@@ -48,7 +48,6 @@ MOST_CONNECTIONS = 20
 _IDLE_SECONDS = 300
 _CONNECT_SECONDS = 10
 _OLDEST_VERSION = 14
-_LIMITS_TRANSACTIONS = 17
 _CHECK = """
     SELECT current_setting('server_version_num')::int, current_setting('fsync'), current_setting('synchronous_commit'),
         current_setting('server_encoding')
@@ -90,11 +89,10 @@ class Database:
         """The role that owns the store, for people."""
         return self.address.role or self.address.user or "the role that logs in"
 
-    def settings(self, wait_ms: int | None = None, version: int = 0) -> tuple[str, dict[str, str]]:
+    def settings(self, wait_ms: int | None = None) -> tuple[str, dict[str, str]]:
         """Return the statement with the settings of one transaction; PgBouncer passes them to no other.
 
-        `wait_ms` limits the wait for a lock. With the server's version the whole transaction is limited too: the server
-        may not notice that it is idle, as psycopg sends one more message after several statements at once.
+        `wait_ms` limits the wait for a lock.
         """
         hurried = not self.running.has_no_deadline(threading.get_ident())
         values = {
@@ -111,8 +109,6 @@ class Database:
             values["lock_timeout"] = str(max(1, wait_ms))
             if self.durability != "full":
                 values["synchronous_commit"] = "off"
-        if version >= _LIMITS_TRANSACTIONS and hurried:
-            values["transaction_timeout"] = values["idle_in_transaction_session_timeout"]
         set_each = ", ".join(f"set_config('{name}', :{name}, true)" for name in values)
         return f"SELECT {set_each}", values
 
@@ -234,7 +230,6 @@ class Database:
                 f"the server of {self.location} is PostgreSQL {version}",
                 f"Satchel needs {_OLDEST_VERSION} or newer",
             )
-        connection.version = version
 
 
 def _places() -> LifoQueue[StoreConnection | None]:
@@ -309,7 +304,7 @@ def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -
             )
         case psycopg.DataError() if error.sqlstate is None and "NUL" in str(error):
             return InvalidInput("a text contains the character NUL, which PostgreSQL cannot store", "Remove it")
-        case errors.IdleInTransactionSessionTimeout() | errors.TransactionTimeout():
+        case errors.IdleInTransactionSessionTimeout():
             return TimedOut(
                 f"a transaction on {location} stayed open for too long", f"{_NOTHING}; ask for less at once"
             )

@@ -223,7 +223,7 @@ class Writers:
 
     def _locked(self, connection: StoreConnection, until: float) -> Batch:
         batch = Batch(connection)
-        settings = self._database.settings(round((until - time.monotonic()) * 1_000), connection.version)
+        settings = self._database.settings(round((until - time.monotonic()) * 1_000))
         mark = {"mark": batch.mark}
         rows: list[Row] = []
         if self._project is not None:

@@ -5,7 +5,6 @@ The operator maintains the server as a whole.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import time
@@ -18,12 +17,11 @@ from typing import TYPE_CHECKING, Final
 
 import psycopg
 
-from satchel import __version__
 from satchel.base.errors import Conflict, ReadOnly, Refused, StoreDamaged, StoreForeign
 from satchel.store.failures import newer, older
 from satchel.store.opening import Access
 from satchel.store.postgres.database import one_line
-from satchel.store.schema import BASE_VERSION, MIGRATIONS, SCHEMA_VERSION, Migration, steps
+from satchel.store.schema import BASE_VERSION, MIGRATIONS, SCHEMA_VERSION, records, steps
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.upkeep import Finding, Shrunk, Upkeep
 
@@ -214,32 +212,14 @@ def _bring_up_to_date(connection: StoreConnection, database: Database, version: 
             if current and current < SCHEMA_VERSION:
                 connection.execute(LOCK_STORE)
             for number, step in steps(current, SCHEMA_VERSION):
-                _apply(connection, number, step, now)
+                changes = (*filter(None, map(translate, step.statements)), *_OWN_CHANGES.get(number, ()))
+                connection.run_all(*((change, None) for change in changes), *records(number, step, now))
         except psycopg.errors.InsufficientPrivilege as error:
             raise Refused(
                 f"{database.location} must be brought from schema version {current} to {SCHEMA_VERSION} first, "
                 f"and the role may not do that ({one_line(error)})",
                 "Let the role that owns the schema open it once: docs/postgresql.md",
             ) from None
-
-
-def _apply(connection: StoreConnection, number: int, migration: Migration, now: int) -> None:
-    with connection.pipeline():
-        for statement in (*filter(None, map(translate, migration.statements)), *_OWN_CHANGES.get(number, ())):
-            connection.execute(statement)
-        if number == BASE_VERSION:
-            connection.execute(
-                "INSERT INTO store (uid, min_reader, min_writer, created_at) VALUES (%s, %s, %s, %s)",
-                (os.urandom(16), migration.min_reader, migration.min_writer, now),
-            )
-        connection.execute(
-            "INSERT INTO migrations (version, name, program, applied_at) VALUES (%s, %s, %s, %s)",
-            (number, migration.name, __version__, now),
-        )
-        connection.execute(
-            "UPDATE store SET min_reader = greatest(min_reader, %s), min_writer = greatest(min_writer, %s)",
-            (migration.min_reader, migration.min_writer),
-        )
 
 
 _PAUSE: Final = 0.02

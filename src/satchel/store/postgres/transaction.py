@@ -320,7 +320,6 @@ class Result(NamedTuple):
 class StoreConnection(Connection[Row]):
     """A connection to the database of a store."""
 
-    version = 0
     home: LifoQueue[StoreConnection | None] | None = None
 
     def __init__(self, pgconn: PGconn) -> None:
