@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
-from itertools import compress, count
+from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -337,7 +337,6 @@ class StoreConnection(Connection[Row]):
         messages = [_dump(adapting, *with_lists(*statement)) for statement in statements]
         pgconn = self.pgconn
         prepared: list[_Key] = []
-        is_result: list[bool] = []  # of each answer; others are those to preparing
         pgconn.enter_pipeline_mode()
         try:
             for key, text, values, formats in messages:
@@ -346,14 +345,12 @@ class StoreConnection(Connection[Row]):
                     name = self._names[key] = b"s%d" % next(self._numbers)
                     pgconn.send_prepare(name, text, key[1])
                     prepared.append(key)
-                    is_result.append(False)
                 elif name is None and len(self._names) < _MOST_KNOWN:
                     self._names[key] = b""
                 if name:
                     pgconn.send_query_prepared(name, values, formats)
                 else:
                     pgconn.send_query_params(text, values, key[1], formats)
-                is_result.append(True)
             pgconn.pipeline_sync()
             answers = self.wait(_answers(pgconn, on_wait), _PAUSE_SECONDS if on_wait is None else _LOOK_SECONDS)
         finally:
@@ -363,10 +360,11 @@ class StoreConnection(Connection[Row]):
             except OperationalError:
                 self.close()  # late answers must not be taken for those of other statements
         failed = next((answer for answer in answers if answer.status in _FAILED), None)
-        if failed is not None or len(answers) < len(is_result):
+        if failed is not None or len(answers) < len(messages) + len(prepared):
             self._names.update(dict.fromkeys(prepared, b""))
             raise error_from_result(failed) if failed else OperationalError("the connection was lost")
-        return [_result(adapting, answer) for answer in compress(answers, is_result)]
+        # the answer to preparing has no status
+        return [_result(adapting, answer) for answer in answers if answer.command_status]
 
 
 def _dump(
