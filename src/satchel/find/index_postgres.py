@@ -216,11 +216,11 @@ class _IndexTerm:
     def is_exact(self) -> bool:
         return len(self.words) < 2 and not self.in_text
 
-    def count(self, words: str) -> int:
-        """Return how often it is in words, also where one occurrence begins in another."""
-        if len(self.words) < 2:
-            return words.count(self.text)
-        return len(re.findall(f"(?={re.escape(self.text)})", words))
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        """Return how often it is in each text, up to 255, also where one occurrence begins in another."""
+        phrase = re.compile(f"(?={re.escape(self.text)})")
+        counts = [text.count(self.text) if len(self.words) < 2 else len(phrase.findall(text)) for text in texts]
+        return counts if max(counts) < 256 else [min(count, 255) for count in counts]
 
 
 class ScopedPostgresIndex:
@@ -340,15 +340,12 @@ def _holds(condition: Condition, texts: dict[str, object]) -> str:
     return f"({operator.join([_holds(part, texts) for part in condition.parts])})"
 
 
-def _counted(terms: Sequence[_IndexTerm], rows: Iterable[Row]) -> list[Matched]:
-    matched: list[Matched] = []
-    for document, length, words, parts in rows:
-        report = [length >> 8, length & 255]
-        for term in terms:
-            report.append(term.count(words))
-            report.append(0 if term.in_text or not parts else term.count(parts))
-        try:
-            matched.append((document, bytes(report)))
-        except ValueError:
-            matched.append((document, bytes(min(number, 255) for number in report)))
-    return matched
+def _counted(terms: Sequence[_IndexTerm], rows: Sequence[Row]) -> list[Matched]:
+    if not rows:
+        return []
+    documents, lengths, words, parts = zip(*rows, strict=True)
+    columns = [[length >> 8 for length in lengths], [length & 255 for length in lengths]]
+    for term in terms:
+        columns += (term.counts(words), [0] * len(rows) if term.in_text else term.counts(parts))
+    reports = map(bytes, zip(*columns, strict=True))
+    return list(zip(documents, reports, strict=True))
