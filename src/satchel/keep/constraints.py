@@ -23,7 +23,7 @@ from satchel.keep.names import check_identifier, ensure_agent
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import ME, is_by_person
 from satchel.keep.sessions.records import Actor
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, set_of, update_row
 
 if TYPE_CHECKING:
     from satchel.keep.binding import FileBinding
@@ -215,10 +215,7 @@ def _active_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int,
 def confirm(transaction: Transaction, project_id: int, number: int, *, unconfirmed: bool = False) -> None:
     """Record that a person confirmed a rule that a person stated, or that this was undone."""
     seq = transaction.next_seq(project_id)
-    transaction.run(
-        "UPDATE constraints SET unconfirmed = :unconfirmed, seq = :seq WHERE project_id = :project AND id = :id",
-        {"unconfirmed": int(unconfirmed), "seq": seq, "project": project_id, "id": number},
-    )
+    update_row(transaction, "constraints", number, unconfirmed=int(unconfirmed), seq=seq)
     documents.set_status(transaction, Kind.CONSTRAINT, [(number, seq)], LIVE)
 
 
@@ -230,26 +227,15 @@ def end(
     transaction: Transaction, project_id: int, number: int, reason: str | None, agent: int | None, now: int
 ) -> None:
     seq = transaction.next_seq(project_id)
-    transaction.run(
-        """
-        UPDATE constraints
-        SET active = 0, reason = :reason, deactivated_by = :agent, deactivated_at = :now, seq = :seq
-        WHERE project_id = :project AND id = :id
-        """,
-        {"reason": reason, "agent": agent, "now": now, "seq": seq, "project": project_id, "id": number},
-    )
+    columns = {"active": 0, "reason": reason, "deactivated_by": agent, "deactivated_at": now, "seq": seq}
+    update_row(transaction, "constraints", number, **columns)
     documents.set_status(transaction, Kind.CONSTRAINT, [(number, seq)], SUPERSEDED)
 
 
 def revive(transaction: Transaction, project_id: int, number: int) -> None:
     seq = transaction.next_seq(project_id)
-    transaction.run(
-        """
-        UPDATE constraints SET active = 1, reason = NULL, deactivated_by = NULL, deactivated_at = NULL, seq = :seq
-        WHERE project_id = :project AND id = :id
-        """,
-        {"seq": seq, "project": project_id, "id": number},
-    )
+    columns = {"active": 1, "reason": None, "deactivated_by": None, "deactivated_at": None, "seq": seq}
+    update_row(transaction, "constraints", number, **columns)
     documents.set_status(transaction, Kind.CONSTRAINT, [(number, seq)], LIVE)
 
 

@@ -130,6 +130,12 @@ class Transaction(Protocol):
         """
 
 
+def update_row(transaction: Transaction, table: str, number: int, /, **columns: object) -> None:
+    """Set columns of the row with a number."""
+    changes = ", ".join(f'"{column}" = :{column}' for column in columns)
+    transaction.run(f"UPDATE {table} SET {changes} WHERE id = :id", {**columns, "id": number})
+
+
 def check_time(transaction: Transaction) -> None:
     """Raise Interrupted if the time of a transaction is over: work between statements calls this too."""
     if transaction.is_out_of_time is not None and transaction.is_out_of_time():

@@ -12,7 +12,7 @@ from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import events
 from satchel.keep.names import is_persons
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, set_of, update_row
 
 SUPERSEDED, RETRACTED, CONFIRMED = 1, 2, 3
 """The actions of corrections, as stored."""
@@ -111,10 +111,7 @@ def last_of(transaction: Transaction, project_id: int, by: Corrector) -> Correct
 
 
 def mark_undone(transaction: Transaction, project_id: int, number: int, now: int) -> None:
-    transaction.run(
-        "UPDATE corrections SET undone_at = :now, seq = :seq WHERE id = :id",
-        {"now": now, "id": number, "seq": transaction.next_seq(project_id)},
-    )
+    update_row(transaction, "corrections", number, undone_at=now, seq=transaction.next_seq(project_id))
 
 
 def forget(transaction: Transaction, kind: Kind, numbers: Sequence[int]) -> None:

@@ -8,7 +8,7 @@ from satchel.find import documents
 from satchel.find.kind import Kind
 from satchel.keep import names, paths
 from satchel.keep.files.records import CHANGES, FileChange
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row, Transaction, update_row
 
 COLUMNS = """
     c.id, c.uid, c.seq, f.path, c.change, a.name, c.worktree, l.name, c.description, c.created_at, c.expires_at
@@ -66,10 +66,8 @@ def renew(transaction: Transaction, new: NewChange, since: int) -> bool:
     )
     if row is None:
         return False
-    transaction.run(
-        "UPDATE file_changes SET created_at = :created_at, expires_at = :expires_at, seq = :seq WHERE id = :id",
-        {**new._asdict(), "seq": transaction.next_seq(new.project_id), "id": row[0]},
-    )
+    seq = transaction.next_seq(new.project_id)
+    update_row(transaction, "file_changes", row[0], created_at=new.created_at, expires_at=new.expires_at, seq=seq)
     documents.set_expiry(transaction, Kind.FILE_CHANGE, [(row[0], new.expires_at)])
     return True
 

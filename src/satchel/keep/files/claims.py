@@ -18,7 +18,7 @@ from satchel.keep.files.presence import is_anything_claimed
 from satchel.keep.files.records import Claim, Claimed
 from satchel.keep.projects import Project
 from satchel.keep.sessions.records import Actor
-from satchel.store.transaction import Row, Transaction, set_of
+from satchel.store.transaction import Row, Transaction, set_of, update_row
 
 if TYPE_CHECKING:
     from satchel.keep.common_filters import Chosen
@@ -299,8 +299,7 @@ def _move_to_session(
     for lease in by_name:
         stays = own[lease.place]
         if stays is lease:
-            statement = "UPDATE file_claims SET session_id = :session WHERE id = :id"
-            transaction.run(statement, {"session": holder.session, "id": lease.claim.id})
+            update_row(transaction, "file_claims", lease.claim.id, session_id=holder.session)
             continue
         transaction.run("DELETE FROM file_claims WHERE id = :id", {"id": lease.claim.id})
         transaction.run(

@@ -20,7 +20,7 @@ from satchel.keep.moving.reading import Reading, claim_of
 from satchel.keep.moving.records import Outcome, Verdict
 from satchel.keep.moving.states import Judgement, Source, State
 from satchel.keep.names import is_persons, marked_name
-from satchel.store.transaction import RuleBroken, set_of
+from satchel.store.transaction import RuleBroken, set_of, update_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,8 +369,7 @@ class Batch:
         columns = {name: value for name, value in row.items() if name not in merged}
         if kind.has_seq:
             columns["seq"] = transaction.next_seq(project)
-        assigned = ", ".join(f'"{name}" = :{name}' for name in columns)
-        transaction.run(f"UPDATE {kind.table} SET {assigned} WHERE id = :id", {**columns, "id": number})
+        update_row(transaction, kind.table, number, **columns)
         for part in kind.parts:
             if part.is_own:
                 transaction.run(f"DELETE FROM {part.table} WHERE {part.owner} = :id", {"id": number})

@@ -26,7 +26,7 @@ from satchel.keep.packages.records import (
     type_number,
 )
 from satchel.keep.runs import RunChoice
-from satchel.store.transaction import Transaction, grouped, set_of
+from satchel.store.transaction import Transaction, grouped, set_of, update_row
 
 if TYPE_CHECKING:
     from satchel.keep.moving.reading import Reading
@@ -178,13 +178,7 @@ def not_there(number: int) -> NotFound:
 
 def set_priority(transaction: Transaction, project_id: int, number: int, priority: int, now: int) -> None:
     seq = transaction.next_seq(project_id)
-    transaction.run(
-        """
-        UPDATE context_packages SET priority = :priority, seq = :seq, updated_at = :now
-        WHERE project_id = :project AND id = :id
-        """,
-        {"priority": priority, "seq": seq, "now": now, "project": project_id, "id": number},
-    )
+    update_row(transaction, PACKAGE.table, number, priority=priority, seq=seq, updated_at=now)
     documents.set_status(transaction, Kind.PACKAGE, [(number, seq)], LIVE)
 
 

@@ -19,7 +19,7 @@ from satchel.keep.patterns import updates
 from satchel.keep.patterns.records import COLUMNS, LEAST, STATES, WEAK, ErrorPattern, pattern_of, solutions_of
 from satchel.keep.patterns.reports import check_lang
 from satchel.keep.patterns.signing import VERSION as SIGNED_BY
-from satchel.store.transaction import Row
+from satchel.store.transaction import Row, update_row
 
 if TYPE_CHECKING:
     from satchel.keep.moving.reading import Reading
@@ -64,8 +64,7 @@ def _merge_solutions(reading: Reading, pattern: int, _row: dict[str, Any], incom
                 changes |= {name: one[name] for name in ("confidence", "state", "solution", "updated_at")}
             if changes != {"confirmed": confirmed, "failed": failed}:
                 changes["seq"] = transaction.next_seq(reading.project)
-                columns = ", ".join(f"{name} = :{name}" for name in changes)
-                transaction.run(f"UPDATE error_solutions SET {columns} WHERE id = :id", {**changes, "id": number})
+                update_row(transaction, "error_solutions", number, **changes)
         reading.add_rows(_CONFIRMATIONS, number, {}, confirmations)
 
 

@@ -93,9 +93,7 @@ class Patterns(Service):
         run_id = None if run_id is None else check_identifier(run_id, "run_id")
         new = prepare(error_type, message, stack, hints, lang, solution, ttl_days, work.max_content_bytes)
         agent = check_agent(work, agent)
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
+        with projects.writing(work) as (transaction, project, now):
             actor = acting(transaction, work, project.id, agent, now, task_id=task_id)
             author = actor.number
             recorded_error = reports.record(transaction, project.id, new, now, agent=author, session=actor.session)
@@ -223,8 +221,7 @@ class Patterns(Service):
 
         work = self._workplace
         key, least = _pattern_key(pattern), kind.least_shown(status)
-        with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
+        with projects.reading(work) as (transaction, project):
             error = updates.load(transaction, project.id, key, work.clock(), least)
         if error is None:
             raise _no_pattern(key)
