@@ -289,7 +289,7 @@ def _nearest(
     from difflib import get_close_matches
 
     beginnings = {word[: 4 if word.isalpha() else max(1, len(word) - 2)] for word in words}
-    telling = {one for one in beginnings if len(one) > 1} or beginnings
+    telling = {beginning for beginning in beginnings if len(beginning) > 1} or beginnings
     probes = Either(tuple(Term((one,), prefix=True) for one in sorted(telling, key=len, reverse=True)[:_MAX_WORDS]))
     documents = index.documents(probes, _SEARCHED_FOR_NEAREST)
     # most words of long texts repeat, so each is looked at once

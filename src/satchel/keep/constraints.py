@@ -105,7 +105,7 @@ class ConstraintPage(KeptPage[Constraint]):
 _STATUS = fields.choice({"active": 1, "inactive": 0}, decode=bool)
 
 
-def _shown_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+def _display_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
     rows = transaction.all(
         f"SELECT id, text, unconfirmed, for_person IS NOT NULL FROM constraints WHERE id IN {set_of(numbers)}"
     )
@@ -140,11 +140,11 @@ CONSTRAINT = ItemKind(
     text=("text",),
     words=("category", "layer", "paths", "tags"),
     document={"agent_id": "created_by"},
-    shown=_shown_texts,
+    display_texts=_display_texts,
 )
 
 
-SHOWN = (*STATUSES, "all")  # the statuses to filter by
+STATUS_FILTERS = (*STATUSES, "all")  # the statuses to filter by
 
 
 class ConstraintFilters(ListFilters, total=False):
@@ -185,7 +185,7 @@ def _add_binding(view: View) -> None:
 LISTING = kept.listing(
     CONSTRAINT,
     (
-        Filter("status", filters.choice_check("status", SHOWN), _of_status, "active"),
+        Filter("status", filters.choice_check("status", STATUS_FILTERS), _of_status, "active"),
         filters.least_priority("i.priority"),
         filters.layer("i.layer_id"),
         filters.by_name("category", "categories", "i.category_id"),

@@ -48,23 +48,23 @@ def find(
             _choose_run(view, listing, request.run_id)
         if listing.begin is not None:
             listing.begin(view)
-        applied = [one for one in listing.filters if one.name in request.chosen]
+        applied = [one for one in listing.filters if one.name in request.filters]
         # an unknown layer is an error even without a project
         for one in applied:
             if one.apply is not None:
-                one.apply(view, request.chosen[one.name])
+                one.apply(view, request.filters[one.name])
         if not project.id:
             view.notes[:] = [projects.NOTHING_YET]
         elif not view.is_empty:
             _add_common(view, listing)
             items, total = _list(view, listing) if request.query is None else _search(view, listing, request.query)
             for one in applied if not total else ():
-                if one.known is not None:
-                    view.note_unknown(one.name, request.chosen[one.name], one.known)
-            if not total and "file" in request.chosen:
+                if one.known_sql is not None:
+                    view.note_unknown(one.name, request.filters[one.name], one.known_sql)
+            if not total and "file" in request.filters:
                 from satchel.keep.paths import meant_note
 
-                view.notes += meant_note(transaction, project.id, request.chosen["file"])
+                view.notes += meant_note(transaction, project.id, request.filters["file"])
     if project.id and not total:
         view.notes += _hidden(workplace, listing, page, arguments, request, view, fields)
     order = listing.order(request).name
@@ -86,7 +86,7 @@ def _hidden(
     # tells which filters leave nothing, and how many items there are without them
     if request.after_seq is not None:
         return []  # an unchanged list needs no explanation
-    names = {one.name: one.said_as or one.name for one in listing.filters if one.hides}
+    names = {one.name: one.parameter or one.name for one in listing.filters if one.hides}
     names |= {one.name: one.name for one in COMMON}
     narrowing = {name: value for name, value in arguments.items() if name in names and value is not None}
     if view.fields.get("run_id") is not None:
@@ -102,8 +102,8 @@ def _hidden(
 
 
 def _check(workplace: Workplace, listing: Listing[Any], arguments: Mapping[str, Any]) -> ListRequest:
-    if not listing.taken.issuperset(arguments):
-        unknown = sorted(arguments.keys() - listing.taken)
+    if not listing.argument_names.issuperset(arguments):
+        unknown = sorted(arguments.keys() - listing.argument_names)
         raise TypeError(f"a list of this kind takes no {', '.join(unknown)}")
     query, order, after_seq = arguments.get("query"), arguments.get("order"), arguments.get("after_seq")
     if order is not None and order not in ORDERS:
@@ -201,19 +201,13 @@ def _total(counted: Rows) -> int:
     return int(row[0])
 
 
-def _texts_of(transaction: Transaction, documents: Sequence[int]) -> dict[int, str]:
-    from satchel.keep import kinds  # imported here: only a search for a path or the like reads texts
-
-    return kinds.texts_of(transaction, documents)
-
-
 def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, ...], int]:
     # imported here: only a search needs it
     from satchel.find import search
     from satchel.find.query import parse
     from satchel.find.scopes import Scope
     from satchel.find.search import SearchTime
-    from satchel.keep.kinds import meaning_for
+    from satchel.keep.kinds import meaning_for, texts_of
 
     query = parse(text)
     if not query.terms:
@@ -230,7 +224,7 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
         query,
         Scope(view.project_id, condition=condition, values=view.values, **scope),
         sink=None if listing.sink is None else listing.sink(view),
-        texts=_texts_of,
+        texts=texts_of,
         reach=request.offset + request.limit,
         order=request.order if order else None,
         meaning=None if order else meaning_for(view.workplace, query),

@@ -331,8 +331,8 @@ def find_name(transaction: Transaction, table: str, project_id: int, name: str) 
     return int(row[0]) if row else None
 
 
-def unknown_note(what: str, name: str, known: Sequence[str]) -> str:
-    close = nearest(name, known)
+def unknown_note(what: str, name: str, names: Sequence[str]) -> str:
+    close = nearest(name, names)
     return f"there is no {what} {name!r} yet" + (f"; did you mean {close!r}?" if close else "")
 
 

@@ -67,7 +67,7 @@ def is_sample(token: str) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """Return whether a value stands for a secret, is a digest or number, or is too uniform for a secret."""
+    """Return whether a value is a placeholder, digest or number, or too uniform for a secret."""
     lowered = value.lower()
     return (
         len(set(lowered)) < 4

@@ -205,7 +205,7 @@ class SqliteUpkeep(Upkeep):
 
     def unwritable_list(self) -> Path | None:
         trust = self._trust
-        return None if trust is None or not trust.is_listed or trust.known.is_writable() else trust.known.folder
+        return None if trust is None or not trust.is_listed or trust.stores.is_writable() else trust.stores.folder
 
     def sweep(self) -> None:
         side_files.sweep(self._file, self._backup_folders())

@@ -27,7 +27,7 @@ def set_of(values: Iterable[int | bytes]) -> str:
     The values are part of the text: SQLite plans by how many there are. An engine that prepares statements on a server
     moves them to one parameter by :data:`LIST_MARK`: otherwise each list would be another statement.
     """
-    texts = [str(one) if isinstance(one, int) else f"x'{one.hex()}'" for one in values]
+    texts = [str(value) if isinstance(value, int) else f"x'{value.hex()}'" for value in values]
     return f"({LIST_MARK}{', '.join(texts)})"
 
 

@@ -277,8 +277,8 @@ def last_change(transaction: Transaction, project_id: int, by: Corrector) -> Cha
         values,
     )
     changes += [Change(PINNED, KIND_OF[number], item, at) for number, item, at in pins]
-    changes.sort(key=lambda one: (one.made_at, one.seq), reverse=True)
-    return next((one for one in changes if not _is_taken_back(transaction, project_id, one)), None)
+    changes.sort(key=lambda change: (change.made_at, change.seq), reverse=True)
+    return next((change for change in changes if not _is_taken_back(transaction, project_id, change)), None)
 
 
 def record_taken_back(transaction: Transaction, project_id: int, change: Change, by: Corrector) -> None:

@@ -104,7 +104,7 @@ def by_others(
 ) -> tuple[FileChange, ...]:
     """Return up to ``most`` changes by others to a file or folder after a time, newest first, in any worktree.
 
-    Changes that the agent followed with one of its own are left out: it has seen them.
+    Changes before the agent's last change of the same file are left out: it has seen them.
     """
     condition, values = is_about(file)
     rows = transaction.all(

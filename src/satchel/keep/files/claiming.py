@@ -53,7 +53,7 @@ class ClaimRequest:
     def spelled(self, transaction: Transaction, work: Workplace, project_id: int) -> tuple[list[Place], set[Place]]:
         """Return its places as they are spelled on the disk, and which of them it wants shared."""
         places = as_on_disk(transaction, project_id, work.files_root, list(self.wanted))
-        return places, {place for place, named in zip(places, self.wanted, strict=True) if named in self.shared}
+        return places, {place for place, original in zip(places, self.wanted, strict=True) if original in self.shared}
 
 
 def check_minutes(minutes: int) -> int:

@@ -21,7 +21,7 @@ from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Row, Transaction, set_of, update_row
 
 if TYPE_CHECKING:
-    from satchel.keep.common_filters import Chosen
+    from satchel.keep.common_filters import CheckedFilters
 
 _COLUMNS = """
     c.id, c.uid, c.seq, c.path, c.is_key, c.exclusive, c.automatic, a.name, c.worktree, c.reason, c.created_at,
@@ -153,7 +153,7 @@ def expired_of(
         {"agent": actor.number, "session": actor.session, "project": project_id, "now": now},
     )
     leases = [one for one in map(_lease, rows) if one.is_held_by(actor) and not one.claim.automatic]
-    return {one.place: one for one in leases if one.place in wanted}
+    return {lease.place: lease for lease in leases if lease.place in wanted}
 
 
 def _overlap(wanted: Iterable[Place]) -> tuple[str, dict[str, object]]:
@@ -325,7 +325,7 @@ def find_ended_sessions(transaction: Transaction, sessions: set[int], now: int) 
     from satchel.keep.sessions import joining
 
     matches = joining.load(transaction, f"s.id IN {set_of(sessions)}", {})
-    return sessions - {one.state.id for one in matches if not joining.is_gone(one, now)}
+    return sessions - {match.state.id for match in matches if not joining.is_gone(match, now)}
 
 
 def release(
@@ -341,11 +341,11 @@ def release(
     ``wanted`` None ends all claims in the worktree, and on keys.
     """
     end_expired(transaction, project_id, now)
-    lease = leases_of(transaction, project_id, holder, now)
+    leases = leases_of(transaction, project_id, holder, now)
     if wanted is None:
-        ended = [one for one in lease if one.claim.is_key or one.claim.worktree == worktree]
+        ended = [lease for lease in leases if lease.claim.is_key or lease.claim.worktree == worktree]
     else:
-        ended = sorted((one for one in lease if one.place in wanted), key=lambda one: wanted.index(one.place))
+        ended = sorted((lease for lease in leases if lease.place in wanted), key=lambda one: wanted.index(one.place))
     if ended:
         end_claims(transaction, [one.claim.id for one in ended], events.RELEASE, now)
     return ended
@@ -364,15 +364,15 @@ def page_of(
     limit: int,
     offset: int,
     now: int,
-    chosen: Chosen,
+    common: CheckedFilters,
 ) -> KeptPage[Claim]:
     """Return live claims, newest first: of some agents, and overlapping a place in any worktree, unless None."""
     where, values = ("c.project_id = :project AND c.expires_at > :now", {}) if place is None else _overlap([place])
     values |= {"project": project.id, "now": now, "limit": limit, "offset": offset}
     if holders is not None:
         where += f" AND c.agent_id IN {set_of(holders)}"
-    where += chosen.where("c.created_at")
-    values |= chosen.values
+    where += common.where("c.created_at")
+    values |= common.values
     total = transaction.one(f"SELECT count(*) FROM file_claims c WHERE {where}", values)
     rows = transaction.all(
         f"SELECT {_COLUMNS} FROM {_JOINED} WHERE {where} "
@@ -408,12 +408,12 @@ def _claim(row: Row) -> Claim:
 
 def describe(claim: Claim, now: int, path: str, last_seen: str = "") -> str:
     wider = "" if claim.path == path else f" as {claim.path}"
-    how = "" if claim.exclusive else ", shared,"
-    left, year = span_in_words(claim.expires_at - now), year_of(now)
-    why = "" if claim.reason is None else f": {quoted_line(claim.reason)}"
+    mode = "" if claim.exclusive else ", shared,"
+    remaining, year = span_in_words(claim.expires_at - now), year_of(now)
+    reason_text = "" if claim.reason is None else f": {quoted_line(claim.reason)}"
     return (
-        f"{claim.agent}{wider}{how}{last_seen} since {moment_text(claim.created_at, year)} "
-        f"until {moment_text(claim.expires_at, year)} UTC ({left} left){why}"
+        f"{claim.agent}{wider}{mode}{last_seen} since {moment_text(claim.created_at, year)} "
+        f"until {moment_text(claim.expires_at, year)} UTC ({remaining} left){reason_text}"
     )
 
 

@@ -69,7 +69,7 @@ def add(
         "agent_id": actor.number,
         "session_id": actor.session,
         "places": json.dumps(
-            [[one.path, one.worktree or "", one.is_key, one in shared] for one in places], ensure_ascii=False
+            [[place.path, place.worktree or "", place.is_key, place in shared] for place in places], ensure_ascii=False
         ),
         "exclusive": int(any(place not in shared for place in places)),
         "machine": processes.machine(),

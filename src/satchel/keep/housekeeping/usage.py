@@ -129,7 +129,7 @@ def count_activity(transaction: Transaction, project: Project, now: int) -> Acti
     values = {"project": project.id, "since": since}
     rows = until_expiry(transaction, project.id, now, (_ACTIVITY, since), lambda: transaction.all(_ACTIVITY, values))
     days = [AgentDay(day * DAY_MS, names.get(agent), *map(int, counts)) for day, agent, *counts in rows]
-    return Activity(tuple(sorted(days, key=lambda one: (-one.began_at, one.agent is None, one.agent or ""))))
+    return Activity(tuple(sorted(days, key=lambda day: (-day.began_at, day.agent is None, day.agent or ""))))
 
 
 _BRIEFED = (Kind.ENTRY, Kind.DECISION, Kind.CONSTRAINT, Kind.STRATEGY)
@@ -232,12 +232,12 @@ def count_uses(transaction: Transaction, project_id: int, now: int) -> MemoryUse
     )
     return MemoryUse(
         items=len(counts),
-        deliveries=sum(one.delivered for one in counts.values()),
+        deliveries=sum(count.delivered for count in counts.values()),
         tokens=_briefed_tokens(transaction, project_id),
         whole_tokens=sum(one.delivered * estimate(there[item]) for item, one in counts.items()),
-        confirmed=sum(one.confirmed > 0 for one in counts.values()),
-        corrected=sum(one.corrected for one in counts.values()),
-        succeeded=sum(one.succeeded > 0 for one in counts.values()),
+        confirmed=sum(count.confirmed > 0 for count in counts.values()),
+        corrected=sum(count.corrected for count in counts.values()),
+        succeeded=sum(count.succeeded > 0 for count in counts.values()),
         useful=rendered(useful),
         unused=rendered(unused),
         unused_total=len(unused),
@@ -311,5 +311,5 @@ def _correct(transaction: Transaction, project_id: int, counts: dict[Item, _Coun
 def _texts(transaction: Transaction, items: dict[Item, _Count]) -> Iterator[tuple[Item, str]]:
     for kind in _BRIEFED:
         numbers = [number for of_kind, number in items if of_kind == kind.number]
-        for number, text in (kept.shown_texts(KINDS[kind], transaction, numbers) if numbers else {}).items():
+        for number, text in (kept.display_texts(KINDS[kind], transaction, numbers) if numbers else {}).items():
             yield (kind.number, number), text

@@ -141,10 +141,10 @@ def read_bazinga(path: Path, source_project: str | None = None) -> Arriving:
         packages = sorted(tables.read(_PACKAGE, "context_packages", "id|package_id"), key=_by_time)
         runs = list(_runs(tables))
         patterns = list(_patterns(tables))
-        marks = _marks(tables, {one["id"] for one in packages})
+        marks = _marks(tables, {package["id"] for package in packages})
         lines = [*runs, *_packages(tables, packages, marks), *patterns, *_strategies(tables), *_entries(tables)]
         lines += _deliveries(tables, packages, marks)
-        silent = sum(one["summary"] is None for one in packages)
+        silent = sum(package["summary"] is None for package in packages)
         active = sum(line["status"] == _ACTIVE for _, _, line in runs)
         names_no_project = "bazinga's sessions and packages name no project, so those of all projects were imported"
         masking_note = "bazinga drops quoted names: errors without any are recognized again, the others are found"
@@ -209,14 +209,14 @@ def _package_uid(one: Fields) -> str:
 def _packages(tables: BazingaTables, packages: list[Fields], marks: list[Fields]) -> _Lines:
     earlier: dict[str, Fields] = {}
     heirs: dict[str, Fields] = {}
-    for one in packages:
-        old = earlier.get(one["supersedes"])
-        earlier[one["id"]] = one
-        if old is not None and old["session"] == one["session"]:
-            heirs.setdefault(old["id"], one)
-        elif one["supersedes"] is not None:
-            reason = f"it supersedes {one['supersedes']}, which is not an earlier package of its session"
-            tables.trouble("context_packages", one["row"], reason, left_out=False)
+    for package in packages:
+        old = earlier.get(package["supersedes"])
+        earlier[package["id"]] = package
+        if old is not None and old["session"] == package["session"]:
+            heirs.setdefault(old["id"], package)
+        elif package["supersedes"] is not None:
+            reason = f"it supersedes {package['supersedes']}, which is not an earlier package of its session"
+            tables.trouble("context_packages", package["row"], reason, left_out=False)
     consumers: dict[str, list[str]] = defaultdict(list)
     for mark in marks:
         consumers[mark["package"]].append(fold(mark["role"]))
@@ -242,9 +242,9 @@ _MARK = {
 
 def _marks(tables: BazingaTables, packages: Collection[str]) -> list[Fields]:
     marks = tables.read(_MARK, "context_package_consumers", "package_id")
-    for one in marks:
-        if one["package"] not in packages:
-            tables.trouble("context_package_consumers", one["row"], "it belongs to no package")
+    for mark in marks:
+        if mark["package"] not in packages:
+            tables.trouble("context_package_consumers", mark["row"], "it belongs to no package")
     return [one for one in marks if one["package"] in packages]
 
 

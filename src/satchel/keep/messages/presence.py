@@ -11,7 +11,7 @@ PERSONS = """(
     SELECT h.id FROM agents p JOIN agents h ON h.project_id = p.project_id AND h.folded = 'human'
     WHERE p.id = :me AND p.folded LIKE 'human:%'
 )"""
-"""The number of ``human``, who stands for all persons, where the reader is one of these by name; null for others."""
+"""The number of ``human``, who receives what all persons do, if the reader is a person with a name; else null."""
 
 
 MESSAGE = "SELECT 1 FROM agent_messages WHERE project_id = :project AND expires_at > :now"

@@ -348,7 +348,7 @@ class _Import:
         )
 
     def _batches(self, left_out: Collection[str], progress: Progress | None) -> Iterator[list[tuple[str, str, Line]]]:
-        lines = (one for one in self._arriving.lines if one[2].get("kind") not in left_out)
+        lines = (line for line in self._arriving.lines if line[2].get("kind") not in left_out)
         done = 0
         while batch := list(islice(lines, PER_TRANSACTION)):
             yield batch

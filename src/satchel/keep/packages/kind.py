@@ -29,7 +29,7 @@ from satchel.keep.runs import RunChoice
 from satchel.store.transaction import Transaction, grouped, set_of, update_row
 
 if TYPE_CHECKING:
-    from satchel.keep.moving.reading import Reading
+    pass
 
 _MOST_CONSUMED = 20
 
@@ -39,10 +39,6 @@ def _package_path(value: Any, context: Checking, name: str) -> str:
     path = names.check_file(value, root, name)
     context.notes += contents.check_saved(path, root, context.workplace.max_content_bytes)
     return path
-
-
-def _package_derived(_: Reading, row: dict[str, Any]) -> None:
-    check_form(row["content_path"], row["content"])
 
 
 def check_form(path: object, content: object) -> None:
@@ -76,7 +72,7 @@ PACKAGE = ItemKind(
         ),
     ),
     documents=Kind.PACKAGE,
-    derive=_package_derived,
+    derive=lambda _, row: check_form(row["content_path"], row["content"]),
     rank=("superseded_by", "updated_at"),
     record=Package,
     types=TYPES,
@@ -206,13 +202,8 @@ def react_for_task(
 
 def load_with_content(transaction: Transaction, project_id: int, number: int) -> tuple[Package, str | None] | None:
     package = kept.load(PACKAGE, transaction, project_id, number)
-    if package is None:
-        return None
-    row = transaction.one(
-        "SELECT content FROM context_packages WHERE project_id = :project AND id = :id",
-        {"project": project_id, "id": number},
-    )
-    return package, row[0] if row else None
+    row = transaction.one("SELECT content FROM context_packages WHERE id = :id", {"id": number})
+    return None if package is None or row is None else (package, row[0])
 
 
 def consumptions(

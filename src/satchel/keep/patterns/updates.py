@@ -181,8 +181,8 @@ def load_with_tried(
     pattern = load(transaction, project_id, key, now, LEAST)
     if pattern is None:
         return None
-    offered = tuple(one for one in pattern.solutions if one.confidence >= WEAK)
-    tried = tuple(one for one in pattern.solutions if one.confidence < WEAK and one.failed)
+    offered = tuple(solution for solution in pattern.solutions if solution.confidence >= WEAK)
+    tried = tuple(solution for solution in pattern.solutions if solution.confidence < WEAK and solution.failed)
     return replace(pattern, solutions=offered), tried
 
 
@@ -212,7 +212,7 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
     documents.remove(transaction, Kind.ERROR_PATTERN, numbers)
 
 
-def shown_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+def display_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
     """Return the texts that a search shows of patterns by number: the example and the fixes."""
     rows = transaction.all(f"SELECT id, error_type, example FROM error_patterns WHERE id IN {set_of(numbers)}")
     fixes = _fixes(transaction, numbers)

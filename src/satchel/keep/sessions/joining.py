@@ -185,9 +185,9 @@ def _unnamed(transaction: Transaction, sessions: Sequence[SessionRow]) -> list[S
     # the sessions without an id from their client
     if not sessions:
         return []
-    numbers = set_of(one.state.id for one in sessions)
+    numbers = set_of(session.state.id for session in sessions)
     rows = transaction.all(f"SELECT session_id FROM session_hosts WHERE session_id IN {numbers}")
-    return [one for one in sessions if (one.state.id,) not in rows]
+    return [session for session in sessions if (session.state.id,) not in rows]
 
 
 def _may_be_of(session: SessionRow, caller: Caller) -> bool:
@@ -229,14 +229,14 @@ def _of_command(
             return by_variable, None
     fitting = [one for one in fitting if one.process == above[nearest][0]]
     hosts = [programs[0][1]] if programs else around
-    ids = {one.name: host_id(one, caller.environ) for one in hosts}
+    ids = {host.name: host_id(host, caller.environ) for host in hosts}
     identities = {name: identity for name, identity in ids.items() if identity is not None}
     with_id = [
         one for name, identity in identities.items() for one in by_host_id(transaction, project_id, name, identity)
     ]
     with_id = [one for one in with_id if one.state.ended_at is None] or with_id
     numbers = {one.state.id for one in with_id}
-    has_many = any(one.has_many for one in hosts if one.name in identities)
+    has_many = any(host.has_many for host in hosts if host.name in identities)
     if has_many:
         fitting = [one for one in fitting if one.state.id in numbers] or with_id or _unnamed(transaction, fitting)
     elif len(fitting) > 1:

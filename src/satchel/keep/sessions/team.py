@@ -20,7 +20,7 @@ from satchel.keep.sessions.presence import LISTED_DAYS, MAX_CHECKED
 from satchel.store.transaction import Asking, Transaction, both, grouped, set_of
 
 if TYPE_CHECKING:
-    from satchel.keep.common_filters import Chosen
+    from satchel.keep.common_filters import CheckedFilters
 
 RECENT_MS = 8 * 3_600_000
 """How long a session that has ended is listed by default."""
@@ -153,7 +153,7 @@ def find_team(
     find_states: FindStates,
     *,
     is_all: bool,
-    chosen: Chosen | None = None,
+    common: CheckedFilters | None = None,
     notes: tuple[str, ...] = (),
 ) -> Team:
     """Return the sessions that are live, stuck, or ended recently and were not continued."""
@@ -162,8 +162,8 @@ def find_team(
         "s.project_id = :project AND s.seen_at > :since",
         {"project": project_id, "since": now - LISTED_DAYS * DAY_MS},
     )
-    if chosen is not None:
-        recent = [one for one in recent if chosen.keeps(one.state.seen_at)]
+    if common is not None:
+        recent = [one for one in recent if common.keeps(one.state.seen_at)]
     over = {one.state.id for one in recent if one.state.id != own_session and joining.is_gone(one, now)}
     states = find_states(transaction, project_id, recent, own_session, now)
     # a client that restarts for each call would fill the list with its predecessors

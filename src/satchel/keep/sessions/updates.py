@@ -248,7 +248,7 @@ _LEAST_SHARED = 70
 def remember_heard(transaction: Transaction, session: int, sentences: Sequence[str], now: int) -> None:
     from satchel.redaction import redact
 
-    new = [(now, redact(one).text) for one in sentences]
+    new = [(now, redact(sentence).text) for sentence in sentences]
     texts = {text for _, text in new}
     before = [one for one in _sentences(transaction, session, now) if one[1] not in texts]
     stored = json.dumps([*before, *new][-_MOST_SENTENCES:], ensure_ascii=False)
