@@ -160,7 +160,7 @@ def rank(
     matched = resolved.only_whole(matched, terms)
     judged_population = max(population, _FEW)
     if query.is_lookup and near_best and len(resolved.things) > 1:
-        matched = scoring.holding_most(matched, resolved.places(terms), resolved.whole, judged_population, LEAST_SHARE)
+        matched = scoring.with_most(matched, resolved.places(terms), resolved.whole, judged_population, LEAST_SHARE)
     limits = [*resolved.missing]
     unscored: list[int] = []
     least_total = 0

@@ -131,7 +131,7 @@ class View:
 
     Attributes:
         base: the condition that finds the list's items; a filter may narrow it.
-        seen: conditions that an item or one of its repetitions meets, as SQL for item numbers.
+        alternatives: conditions that an item or one of its repetitions meets, as SQL for item numbers.
         unsearchable: conditions that the search documents do not know.
         scope: conditions that they know, as arguments of :class:`satchel.find.scopes.Scope`.
         numbers: the numbers of compared names, by filter.

@@ -61,8 +61,7 @@ class Agents(Service):
                     "UPDATE agents SET role = :role, seq = :seq WHERE id = :id AND role IS DISTINCT FROM :role",
                     {"role": role, "id": agent, "seq": transaction.next_seq(project.id)},
                 )
-            row = transaction.one(f"{_AGENT} WHERE id = :id", {"id": agent})
-        assert row is not None
+            [row] = transaction.all(f"{_AGENT} WHERE id = :id", {"id": agent})
         return _agent(row)
 
     def list(self) -> tuple[Agent, ...]:

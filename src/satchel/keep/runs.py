@@ -157,7 +157,7 @@ class Runs(Service):
             actor = acting(transaction, work, project.id, work.agent, now) if is_named else Actor()
             details = {"run": choice.run_id, "status": status}
             events.record(transaction, project.id, events.RUN_ENDED, now, by=actor, details=details)
-            row = transaction.one(
+            [row] = transaction.all(
                 f"""
                 UPDATE runs SET status = :status, ended_at = :now, seq = :seq WHERE id = :id
                 RETURNING {_COLUMNS}
@@ -169,7 +169,6 @@ class Runs(Service):
                     "id": choice.id,
                 },
             )
-        assert row is not None
         return _run(row)
 
     def list(
@@ -337,8 +336,7 @@ def latest_ended(transaction: Transaction, project_id: int) -> Run | None:
 
 
 def load(transaction: Transaction, number: int) -> Run:
-    row = transaction.one(f"SELECT {_COLUMNS} FROM runs WHERE id = :id", {"id": number})
-    assert row is not None
+    [row] = transaction.all(f"SELECT {_COLUMNS} FROM runs WHERE id = :id", {"id": number})
     return _run(row)
 
 

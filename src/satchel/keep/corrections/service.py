@@ -372,8 +372,8 @@ def _author(record: Any) -> str | None:
 
 def _has_other_person(transaction: Transaction, confirmation: Correction) -> bool:
     # whether a person confirmed the item by another confirmation
-    stand = log.of_item(transaction, confirmation.kind, confirmation.item)
-    return any(one.action == CONFIRMED and is_persons(one.agent) and one.id != confirmation.id for one in stand)
+    active = log.of_item(transaction, confirmation.kind, confirmation.item)
+    return any(one.action == CONFIRMED and is_persons(one.agent) and one.id != confirmation.id for one in active)
 
 
 def _ask_person(

@@ -138,7 +138,7 @@ def leases_of(transaction: Transaction, project_id: int, actor: Actor, now: int)
         "AND (c.agent_id = :agent OR c.session_id = :session) ORDER BY c.path, c.id",
         {"agent": actor.number, "session": actor.session, "project": project_id, "now": now},
     )
-    return [one for one in map(_lease, rows) if one.is_held_by(actor)]
+    return [lease for lease in map(_lease, rows) if lease.is_held_by(actor)]
 
 
 def expired_of(
@@ -152,7 +152,7 @@ def expired_of(
         "AND (c.agent_id = :agent OR c.session_id = :session) ORDER BY c.expires_at, c.id",
         {"agent": actor.number, "session": actor.session, "project": project_id, "now": now},
     )
-    leases = [one for one in map(_lease, rows) if one.is_held_by(actor) and not one.claim.automatic]
+    leases = [held for held in map(_lease, rows) if held.is_held_by(actor) and not held.claim.automatic]
     return {lease.place: lease for lease in leases if lease.place in wanted}
 
 
@@ -353,7 +353,7 @@ def release(
 
 def forget(transaction: Transaction, expired: Iterable[Lease]) -> None:
     """Delete expired claims that their holder has released."""
-    transaction.many("DELETE FROM file_claims WHERE id = :id", [{"id": one.claim.id} for one in expired])
+    transaction.many("DELETE FROM file_claims WHERE id = :id", [{"id": lease.claim.id} for lease in expired])
 
 
 def page_of(

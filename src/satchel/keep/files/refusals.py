@@ -150,7 +150,7 @@ def blocked_by(transaction: Transaction, project_id: int, actor: Actor, now: int
     """Return refusals of others because of the agent's claims, if it was not notified of them yet, oldest first."""
     refused = _load(transaction, project_id, f"NOT ({_OF_ACTOR}) AND told_at IS NULL", _bounds(actor), now)
     leases = claims.leases_of(transaction, project_id, actor, now) if refused else []
-    return [one for one in refused if any(one.place.clashes(own.place) for own in leases)]
+    return [refusal for refusal in refused if any(refusal.place.clashes(own.place) for own in leases)]
 
 
 def mark_holders_notified(transaction: Transaction, numbers: Sequence[int], now: int) -> set[int]:
@@ -174,7 +174,7 @@ def remove_claimed(transaction: Transaction, project_id: int, actor: Actor, plac
     """Delete an agent's refusals of places it has claimed now."""
     claimed = list(places)
     own = _load(transaction, project_id, _OF_ACTOR, _bounds(actor), now)
-    ended = [one.id for one in own if any(one.place.clashes(place) for place in claimed)]
+    ended = [refusal.id for refusal in own if any(refusal.place.clashes(place) for place in claimed)]
     if ended:
         remove(transaction, ended)
 

@@ -60,9 +60,9 @@ def add(
 ) -> int:
     """Add a waiter at the end of the queue, delete those that ended, and return its number."""
     for row in transaction.all(f"{_ROWS} WHERE w.project_id = :project", {"project": project_id}):
-        one = _waiter(row)
-        if one.expires_at <= now or not one.may_run:
-            remove(transaction, one.id)
+        waiter = _waiter(row)
+        if waiter.expires_at <= now or not waiter.may_run:
+            remove(transaction, waiter.id)
     process = processes.own()
     values = {
         "project_id": project_id,
@@ -92,7 +92,7 @@ def load(transaction: Transaction, project_id: int, now: int, before: int | None
         "AND (CAST(:before AS INTEGER) IS NULL OR w.id < :before) ORDER BY w.id",
         {"project": project_id, "now": now, "before": before},
     )
-    return [one for one in map(_waiter, rows) if one.may_run]
+    return [waiter for waiter in map(_waiter, rows) if waiter.may_run]
 
 
 def next_waiter(

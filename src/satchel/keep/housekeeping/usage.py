@@ -202,30 +202,30 @@ def count_uses(transaction: Transaction, project_id: int, now: int) -> MemoryUse
     counts = _delivered(transaction, project_id)
     _correct(transaction, project_id, counts)
     there = dict(_texts(transaction, counts))
-    counts = {item: one for item, one in counts.items() if item in there}
+    counts = {item: use for item, use in counts.items() if item in there}
 
     def rendered(items: list[Item]) -> tuple[ItemUse, ...]:
         return tuple(
             ItemUse(
                 KIND_OF[item[0]].ref(item[1]),
-                one.delivered,
-                one.confirmed,
-                one.corrected,
-                one.succeeded,
+                use.delivered,
+                use.confirmed,
+                use.corrected,
+                use.succeeded,
                 shortened(there[item]),
             )
             for item in items[:_MOST_SHOWN]
-            for one in (counts[item],)
+            for use in (counts[item],)
         )
 
-    useful = sorted((item for item, one in counts.items() if one.use), key=lambda item: (-counts[item].use, item))
+    useful = sorted((item for item, use in counts.items() if use.use), key=lambda item: (-counts[item].use, item))
     unused = sorted(
         (
             item
-            for item, one in counts.items()
-            if not one.use
-            and one.delivered >= OFTEN
-            and now - one.first >= FIRST_DAYS * DAY_MS
+            for item, use in counts.items()
+            if not use.use
+            and use.delivered >= OFTEN
+            and now - use.first >= FIRST_DAYS * DAY_MS
             and item[0] != Kind.CONSTRAINT.number
         ),
         key=lambda item: (-counts[item].delivered, item),
@@ -234,7 +234,7 @@ def count_uses(transaction: Transaction, project_id: int, now: int) -> MemoryUse
         items=len(counts),
         deliveries=sum(count.delivered for count in counts.values()),
         tokens=_briefed_tokens(transaction, project_id),
-        whole_tokens=sum(one.delivered * estimate(there[item]) for item, one in counts.items()),
+        whole_tokens=sum(use.delivered * estimate(there[item]) for item, use in counts.items()),
         confirmed=sum(count.confirmed > 0 for count in counts.values()),
         corrected=sum(count.corrected for count in counts.values()),
         succeeded=sum(count.succeeded > 0 for count in counts.values()),

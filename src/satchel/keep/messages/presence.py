@@ -29,7 +29,7 @@ def counts(rows: Rows, project_id: int, agent_id: int, now: int) -> tuple[int, i
     What it has read is counted in the reads alone, so that no message is looked up: neither for a reader of everything
     nor for one of nothing.
     """
-    row = rows.one(
+    [row] = rows.all(
         f"""
         SELECT
             (SELECT count(*) FROM agent_messages
@@ -46,7 +46,6 @@ def counts(rows: Rows, project_id: int, agent_id: int, now: int) -> tuple[int, i
         """,
         {"project": project_id, "me": agent_id, "now": now},
     )
-    assert row is not None
     own, to_all, sent_to_all, to_persons, read, read_of_all, gone_of_all = row
     to_all += to_persons - sent_to_all
     return own + to_all - gone_of_all, own - (read - read_of_all), to_all - read_of_all

@@ -125,8 +125,7 @@ def _arms(view: View) -> tuple[Sequence[int], int] | None:
     tops = [request.offset + request.limit] * len(arms)
     if request.filters.keys() - {"unread"} or request.common or request.after_seq is not None:
         sums = " + ".join(f"(SELECT count(*) FROM agent_messages m WHERE {arm})" for arm in arms)
-        row = view.transaction.one(f"SELECT {sums}", view.values)
-        assert row is not None
+        [row] = view.transaction.all(f"SELECT {sums}", view.values)
         total = int(row[0])
     elif unread:
         # stop at the last unread one instead of walking through all that were read
@@ -166,8 +165,7 @@ _SOURCE = """
 
 def load(transaction: Transaction, reader: visibility.Reader, number: int) -> Message:
     """Return a message that was just sent."""
-    row = transaction.one(f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE m.id = {number}", reader.values)
-    assert row is not None
+    [row] = transaction.all(f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE m.id = {number}", reader.values)
     return _message(row, None)
 
 

@@ -107,7 +107,7 @@ class Tally:
         return tuple(KindLines(kind, lines, digest.hexdigest()) for kind, (lines, digest) in self._kinds.items())
 
 
-def says_more(line: Line) -> bool:
+def has_ignored_fields(line: Line) -> bool:
     """Return whether a line has fields that :func:`digest` leaves out, so that :func:`whole_digest` differs."""
     return not _plan(LINE_KINDS[line["kind"]]).ignored.isdisjoint(line)
 

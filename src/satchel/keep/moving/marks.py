@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from satchel.base.errors import InvalidInput
 from satchel.find.kind import KIND_NAMED, Kind
@@ -17,12 +17,8 @@ from satchel.keep.moving.reading import Reading
 from satchel.store.damage import is_damaged
 from satchel.store.transaction import Transaction
 
-if TYPE_CHECKING:
-    from satchel.keep.moving.reading import Reading
-
-
 EVERYTHING = 0
-# what the table `seen` holds beside each Kind: a solution, the edits of an agent, a correction, a failure of a hook,
+# what the table `seen` holds besides each Kind: a solution, the edits of an agent, a correction, a failure of a hook,
 # the strategy that a verdict lets a run propose, which anybody accepts or rejects for all, and an action that only a
 # person may do or that ends a protection
 SOLUTION, FILES, CORRECTION, HOOK, PROPOSAL, ACTION = 20, 21, 22, 23, 24, 25

@@ -201,8 +201,7 @@ class Moving(Service):
             project = projects.find(transaction, work)
             if not project.id:
                 raise NotFound(NOTHING_YET, "Write something first, or name the project with --project")
-            row = transaction.one("SELECT uid FROM projects WHERE id = :id", {"id": project.id})
-            assert row is not None
+            [row] = transaction.all("SELECT uid FROM projects WHERE id = :id", {"id": project.id})
             total = moving.count(transaction, project.id, now, selected)
             header = {
                 "kind": moving.HEADER,
