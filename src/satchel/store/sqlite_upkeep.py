@@ -269,7 +269,7 @@ class SqliteUpkeep(Upkeep):
             return Finding(
                 "sync",
                 "warning",
-                f"a sync tool has left {', '.join(copies)} beside the store, whose contents are not in it: exclude "
+                f"a sync tool has left {', '.join(copies)} next to the store, whose contents are not in it: exclude "
                 f"{file.parent} from syncing, which damages a store in use, and look into the copies before you delete "
                 "them",
             )
