@@ -19,7 +19,6 @@ MESSAGE = "SELECT 1 FROM agent_messages WHERE project_id = :project AND expires_
 
 
 def is_any_alive(rows: Rows, project_id: int, now: int) -> bool:
-    """Whether the project has a message that has not expired."""
     return rows.one(f"{MESSAGE} LIMIT 1", {"project": project_id, "now": now}) is not None
 
 

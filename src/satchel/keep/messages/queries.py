@@ -46,7 +46,6 @@ _MOST_NAMED = 5
 
 
 def nearest_actor(transaction: Transaction, project_id: int, name: str) -> str | None:
-    """Return the nearest name of an agent that has acted, or None."""
     rows = transaction.all(
         "SELECT name FROM agents WHERE project_id = :project AND has_acted = 1", {"project": project_id}
     )
