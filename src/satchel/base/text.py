@@ -157,7 +157,7 @@ def neutral(text: str) -> str:
     return _compiled(_HOST_TAG).sub("‹", text) if "<" in text else text
 
 
-def said_once(texts: Iterable[str | None], seen_texts: set[str] | None = None) -> list[str | None]:
+def without_repeats(texts: Iterable[str | None], seen_texts: set[str] | None = None) -> list[str | None]:
     """Return texts with None in place of repeated ones; ``seen_texts`` has earlier ones and is extended."""
     seen_texts = set() if seen_texts is None else seen_texts
     result: list[str | None] = []

@@ -282,7 +282,7 @@ class Comparing:
             if stands is not None:
                 worktree = None if cited.standing is None else _STANDINGS.get(cited.standing)
                 states[number] = Citation(stands.state, stands.line, cited.commit, cited.branch, worktree)
-        if self._root is None or not any(one.is_stale for one in states.values()):
+        if self._root is None or not any(state.is_stale for state in states.values()):
             return states
         from satchel.keep.cited_history import explain  # imported here: only explanations need it
 

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from satchel.base.clock import span_in_words
 from satchel.base.records import replace
-from satchel.base.text import quoted_line, said_once
+from satchel.base.text import quoted_line, without_repeats
 from satchel.base.vocabulary import LAYERS
 from satchel.interfaces.text import lists
 from satchel.interfaces.text.parts import content_lines, quoted, value_text
@@ -167,7 +167,7 @@ def checked_text(checked: FilesChecked, when: lists.When | None = None) -> str:
 
 def _once(file: FileCheck, descriptions: set[str]) -> FileCheck:
     def fresh(claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-        reasons = said_once((claim.reason for claim in claims), descriptions)
+        reasons = without_repeats((claim.reason for claim in claims), descriptions)
         return tuple(replace(claim, reason=reason) for claim, reason in zip(claims, reasons, strict=True))
 
     fresh_file = _without_repeats(file, descriptions)
@@ -175,7 +175,7 @@ def _once(file: FileCheck, descriptions: set[str]) -> FileCheck:
 
 
 def _without_repeats(file: Activity, descriptions: set[str]) -> Activity:
-    done = said_once((change.description for change in file.recent), descriptions)
+    done = without_repeats((change.description for change in file.recent), descriptions)
     recent = tuple(replace(change, description=text) for change, text in zip(file.recent, done, strict=True))
     return replace(file, recent=recent)
 

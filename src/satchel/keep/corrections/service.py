@@ -87,7 +87,8 @@ class Corrections(Service):
             if not _is_live(record):
                 before = log.end_reason(transaction, kind, number)
                 return Retracted(record.ref, kind_name(kind), record, short, already=before)
-            if not by.may_end(record.ref, _author(record), is_critical=_is_critical(record)):
+            is_critical = getattr(record, "priority", None) == PRIORITIES[-1]
+            if not by.may_end(record.ref, _author(record), is_critical=is_critical):
                 message = _ask_person(transaction, work, project_id, by, name, record, short, text)
                 return Retracted(record.ref, kind_name(kind), record, short, done=False, asked=message, notes=notes)
             _end(transaction, project_id, (kind, number), text, by)
@@ -371,12 +372,8 @@ def _author(record: Any) -> str | None:
 
 def _has_other_person(transaction: Transaction, confirmation: Correction) -> bool:
     # whether a person confirmed the item by another confirmation
-    stand = log.of_item(transaction, confirmation.kind, confirmation.item)
-    return any(one.action == CONFIRMED and is_persons(one.agent) and one.id != confirmation.id for one in stand)
-
-
-def _is_critical(record: Any) -> bool:
-    return bool(getattr(record, "priority", None) == PRIORITIES[-1])
+    active = log.of_item(transaction, confirmation.kind, confirmation.item)
+    return any(one.action == CONFIRMED and is_persons(one.agent) and one.id != confirmation.id for one in active)
 
 
 def _ask_person(
