@@ -102,7 +102,7 @@ OPERATIONS = (
             Parameter(
                 "description",
                 about="What you did to these files",
-                help="What was done: recorded as a change of each file among them.",
+                help="What was done: recorded as a change of each file among them that was edited.",
                 metavar="TEXT",
             ),
             Parameter(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from time import monotonic, sleep
@@ -71,7 +70,7 @@ def _read(satchel: Satchel, *, as_json: bool) -> str:
     from satchel.interfaces.text.status import status_text
 
     width, height = shutil.get_terminal_size((80, 24))
-    paused = ["Hooks are paused here. `satchel pause --off` turns them on again."] * is_paused(os.getcwd())
+    paused = ["Hooks are paused here. `satchel pause --off` turns them on again."] * is_paused("")
     screen = status_text(
         status, width, height - len(paused), lambda text, name: click.style(text, **_STYLES.get(name, {}))
     )
