@@ -102,7 +102,7 @@ OPERATIONS = (
             Parameter(
                 "description",
                 about="What you did to these files; 'fixes e12' closes bug e12",
-                help="What was done: recorded as a change of each file among them.",
+                help="What was done: recorded as a change of each file among them that was edited.",
                 metavar="TEXT",
             ),
             Parameter(

@@ -268,11 +268,13 @@ class Corrections(Service):
             actor = acting(transaction, work, project.id, agent, now)
         else:
             actor, _, _ = acting_named(transaction, work, project.id, agent, now, doing)
-        return (
-            project.id,
-            Corrector(actor.number, actor.session, persons_gate(transaction, work, project.id, agent, now), now),
-            actor.name,
-        )
+        number, name = actor.number, actor.name
+        if actor.session is not None and not actor.is_named:
+            # a call without a name is of the session's agent, who might confirm its own notes otherwise
+            first = "SELECT a.id, a.name FROM sessions s JOIN agents a ON a.id = s.agent_id WHERE s.id = :session"
+            number, name = transaction.one(first, {"session": actor.session}) or (number, name)
+        gate = persons_gate(transaction, work, project.id, agent, now)
+        return project.id, Corrector(number, actor.session, gate, now), name
 
     def _revive(
         self, transaction: Transaction, project_id: int, last: Correction, by: Corrector, name: str | None

@@ -95,12 +95,11 @@ _COLUMNS = (
 
 def _merge_history(reading: Reading, number: int, row: dict[str, Any], incoming: Rows) -> None:
     transaction = reading.transaction
+    columns = (*_COLUMNS, "uid", "agent_id", "session_id", "created_at", "revision")
     rows = transaction.all(
-        f"SELECT {', '.join(_COLUMNS)}, uid, agent_id, created_at, revision FROM decision_history "
-        "WHERE decision_id = :id ORDER BY revision",
+        f"SELECT {', '.join(columns)} FROM decision_history WHERE decision_id = :id ORDER BY revision",
         {"id": number},
     )
-    columns = (*_COLUMNS, "uid", "agent_id", "created_at", "revision")
     states = [dict(zip(columns, one, strict=True)) for one in rows]
     existing = {tuple(one[column] for column in _COLUMNS) for one in states}
     new: Rows = []
@@ -191,6 +190,7 @@ DECISION: ItemKind[Any] = ItemKind(
         fields.name_field("agent", fields.AGENT, "agents", "agent_id", merge=fields.FILL),
         Field("revision", fields.COUNT, default=1, merge=fields.MAX),
         Field("updated_at", fields.TIME, required=True, merge=fields.SOFT),
+        fields.link_field("session", "sessions", "session_id", merge=fields.SOFT),
     ),
     (_decision_names("tags", fields.TAG), _decision_names("scopes", fields.SCOPE), HISTORY),
     key=("key", "key"),

@@ -62,6 +62,7 @@ MESSAGE: ItemKind[Any] = ItemKind(
         Field("message", fields.TEXT, required=True),
         Field("payload", _JSON),
         Field("answer_by", fields.TIME),
+        fields.SESSION,
         fields.link_field("reply_to", "agent_messages"),
         fields.link_field("thread", "agent_messages", "thread_id"),
     ),

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from satchel.base.errors import InvalidInput, nearest
 from satchel.base.records import replace
-from satchel.base.vocabulary import PRIORITIES, number_of
+from satchel.base.vocabulary import HUMAN, PRIORITIES, number_of
 from satchel.find.kind import Kind
 from satchel.keep import listing as filters
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.messages import visibility
 from satchel.keep.messages.records import MESSAGE_TYPES, Message
+from satchel.keep.names import is_persons
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import find_authors
 from satchel.store.transaction import Row, Transaction, set_of
@@ -49,7 +50,11 @@ def nearest_actor(transaction: Transaction, project_id: int, name: str) -> str |
     rows = transaction.all(
         "SELECT name FROM agents WHERE project_id = :project AND has_acted = 1", {"project": project_id}
     )
-    return nearest(name, [row[0] for row in rows])
+    if not is_persons(name):
+        return nearest(name, [row[0] for row in rows])
+    # with the prefix that they have in common all persons would be near
+    near = nearest(name.partition(":")[2], [row[0].partition(":")[2] for row in rows if is_persons(row[0])])
+    return f"{HUMAN}:{near}" if near else None
 
 
 def others_hint(transaction: Transaction, project_id: int, agent: int | None) -> str:
