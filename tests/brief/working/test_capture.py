@@ -128,7 +128,7 @@ def test_a_rule_ends_at_the_end_of_its_sentence(text: str, sentence: str | None)
     "text",
     [
         "never use print() in parse.py; always use the module's log instead",
-        "never use print() in parse.py;  always use the module’s log instead. Since printed text breaks “the pipe” of users",
+        "never use print() in parse.py;  always use the module’s log instead. Since printed text breaks “the pipe”",
     ],
     ids=["part", "with the reason"],
 )
