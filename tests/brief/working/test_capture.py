@@ -67,6 +67,8 @@ def test_a_rule_that_the_person_stated_binds_their_sessions_only_until_a_person_
     assert ben.constraints.find().total == 0
     person.corrections.confirm("c1")
     assert "c1*: Use pnpm" in ben.brief().text
+    counts = {one.name: one.count for one in person.room.facets().states}
+    assert (counts["unconfirmed"], person.room.selected("unconfirmed")) == (0, ())
 
 
 def test_only_a_person_confirms_a_stated_rule_and_undo_takes_that_back(begin: Begin, person: Satchel) -> None:

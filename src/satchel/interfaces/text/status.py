@@ -61,7 +61,9 @@ def line_of(text: str) -> str:
 
 def _is_empty(status: Status) -> bool:
     team = status.team
-    return not (team.total or team.earlier or team.persons or status.needs.total or status.since.items or status.since.own)
+    return not (
+        team.total or team.earlier or team.persons or status.needs.total or status.since.items or status.since.own
+    )
 
 
 def _head(status: Status) -> str:
