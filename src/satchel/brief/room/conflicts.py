@@ -14,7 +14,7 @@ from satchel.find.kind import Kind
 from satchel.keep.files import claims, refusals, waiters
 from satchel.keep.files.claims import Lease
 from satchel.keep.files.places import Place
-from satchel.keep.names import PERSONS
+from satchel.keep.names import PERSONS, is_persons, shown_name
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.records import Actor
@@ -72,7 +72,7 @@ def find(look: Look, work: Workplace) -> Conflicts:
     same_tree, of_files = _find_parties(look, work)
     live = {path: [one for one in some if (one.expires_at or look.now + 1) > look.now] for path, some in of_files}
     by_path = {path: some for path, some in live.items() if len(some) > 1}
-    for need in find_wanted(look, MOST):
+    for need in find_wanted(look, MOST, of_persons=True):
         if need.place is not None and need.began_at is not None:
             same_tree |= {need.place}
             _add_wish(by_path.setdefault(need.place, []), need, look.now)
@@ -255,13 +255,16 @@ class _Wish(NamedTuple):
     began_at: int
 
 
-def find_wanted(look: Look, most: int) -> list[Need]:
-    """Return needs for claims that are waited for, or were refused to sessions still at work, while they are held."""
-    return _find_wanted(look._replace(person="", number=-1, everybody=-1, former=-1), most)
+def find_wanted(look: Look, most: int, *, of_persons: bool = False) -> list[Need]:
+    """Return needs for claims that are waited for, or were refused to sessions still at work, while they are held.
+
+    ``of_persons`` adds those of persons that were refused to sessions since ended: the agent does not ask again.
+    """
+    return _find_wanted(look._replace(person="", number=-1, everybody=-1, former=-1), most, of_persons)
 
 
 @once
-def _find_wanted(look: Look, most: int) -> list[Need]:
+def _find_wanted(look: Look, most: int, of_persons: bool) -> list[Need]:
     wishes = _wishes(look, most)
     if not wishes:
         return []
@@ -271,13 +274,14 @@ def _find_wanted(look: Look, most: int) -> list[Need]:
     orphaned, uids = orphaned_and_uids(look, {number for number in sessions if number is not None})
     needs: dict[tuple[str | None, str], Need] = {}
     for wish in wishes:
-        if wish.actor.session in orphaned:
+        is_over = wish.actor.session in orphaned
+        if is_over and not of_persons:
             continue
         for place in wish.places:
             holder = next((one for one in leases if one.session not in orphaned and _conflicts(one, wish, place)), None)
-            if holder is None:
+            if holder is None or (is_over and not is_persons(holder.claim.agent)):
                 continue
-            text = shortened(f"{place.path} is held by {holder.claim.agent}", LINE_CHARS)
+            text = shortened(f"{place.path} is held by {shown_name(holder.claim.agent)}", LINE_CHARS)
             severity = "high" if wish.kind == "waiting" else "medium"
             need = Need(
                 wish.kind,
