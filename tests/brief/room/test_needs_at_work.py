@@ -53,7 +53,7 @@ def test_what_a_persons_claim_refused_stays_a_need_after_the_session_has_ended(
     agents: Agents, clients: Clients, person: Satchel
 ) -> None:
     person.files.claim(["tests/"], agent="human:ann")
-    agents[0].refused("claim_files", files=["tests/a.py"])
+    agents[0].refused("claim_files", paths=["tests/a.py"])
     for _ in range(2):
         (need,) = person.room.needs().items
         assert (need.kind, need.text) == ("refusal", "tests/a.py is held by ann")
