@@ -58,6 +58,7 @@ def test_an_empty_project_says_what_is_missing_and_how_it_begins(ann: Browser, s
     for path, _, _ in PLACES:
         body = ann.get(f"/p/bare{path}").body
         assert b"satchel setup" in body or b"kind=rule" in body or b"appears here" in body, path
+    assert b"<bdi>bare</bdi>" in ann.get("/").body
 
 
 def test_each_kind_is_in_the_memory_and_has_its_page_and_its_twin(ann: Browser, satchel: Satchel) -> None:
