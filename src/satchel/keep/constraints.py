@@ -275,7 +275,8 @@ def _of_person(
 
 
 _NOT_HEARD = (
-    "stored as your own rule, not as the user's: no prompt of this session in the last hour says it; quote their words"
+    "stored as your own rule, not as the user's: no lasting rule in these words was recognised in a prompt of this "
+    "session in the last hour; quote their words"
 )
 
 

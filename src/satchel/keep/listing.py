@@ -214,10 +214,13 @@ class View:
         return f"({condition} OR {self.alias}.id IN ({numbers}))"
 
 
+NO_MATCH = "no match for"
+
+
 def hidden_note(filters: Mapping[str, object], total: int) -> str:
-    """Return a note on the filters that leave nothing, and the total without them."""
+    """Return a note on the filters that leave nothing, and the total without them; it begins with NO_MATCH."""
     listed = ", ".join(f"{name}={shortened(str(value), 60)}" for name, value in filters.items())
-    return f"no match for {listed} ({total} without {'that filter' if len(filters) == 1 else 'those filters'})"
+    return f"{NO_MATCH} {listed} ({total} without {'that filter' if len(filters) == 1 else 'those filters'})"
 
 
 Check = Callable[[Any, Workplace], Any]
