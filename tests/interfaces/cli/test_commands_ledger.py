@@ -377,7 +377,12 @@ def test_a_person_at_a_terminal_is_asked_before_an_older_change_is_undone(
     cli("error", "report", "KeyError", "no key b")
     monkeypatch.setattr("satchel.interfaces.operations.as_command._is_terminal", lambda: True)
     questions: list[str] = []
-    monkeypatch.setattr("click.confirm", lambda text, **_: questions.append(text) or answer)
+
+    def confirm(text: str, **_: object) -> bool:
+        questions.append(text)
+        return answer
+
+    monkeypatch.setattr("click.confirm", confirm)
     assert cli("undo")[0] == status
     assert questions == [
         "you reported x1: undo cannot take that back. Take back your last change before that, of e1: the note?"
