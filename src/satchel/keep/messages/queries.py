@@ -46,12 +46,22 @@ def type_number(name: object) -> int:
 _MOST_NAMED = 5
 
 
-def nearest_actor(transaction: Transaction, project_id: int, name: str) -> str | None:
+def clients(transaction: Transaction, project_id: int) -> list[str]:
+    """Return the names of the clients that have had a session."""
+    rows = transaction.all(
+        "SELECT DISTINCT client FROM sessions WHERE project_id = :project AND client IS NOT NULL",
+        {"project": project_id},
+    )
+    return [client for (client,) in rows]
+
+
+def nearest_name(transaction: Transaction, project_id: int, name: str) -> str | None:
+    """Return the nearest name of an agent or person that has acted or of a client that was here, or None."""
     rows = transaction.all(
         "SELECT name FROM agents WHERE project_id = :project AND has_acted = 1", {"project": project_id}
     )
     if not is_persons(name):
-        return nearest(name, [row[0] for row in rows])
+        return nearest(name, [*clients(transaction, project_id), *(row[0] for row in rows)])
     # with the prefix that they have in common all persons would be near
     near = nearest(name.partition(":")[2], [row[0].partition(":")[2] for row in rows if is_persons(row[0])])
     return f"{HUMAN}:{near}" if near else None
