@@ -306,6 +306,9 @@ class Files(Service):
             states = {place: look_at(tree_of(work), place) for place in held} if done else {}
             # one description of several files is of those that were edited, if any was
             edited = {place for place, state in states.items() if _is_edited(state, held[place])} or set(states)
+            since = {place.path: one.claim.created_at for place, one in held.items() if not place.is_key}
+            by_others = changes.unseen_of(transaction, project.id, holder, since, now) if since else ()
+            still = claims.claims_of_others(transaction, project.id, holder, list(since), now)
             recorded = []
             for place, state in states.items():
                 if (one := texts.get(place, text if place in edited else None)) is not None:
@@ -342,6 +345,8 @@ class Files(Service):
             pending,
             tuple(recorded),
             notes,
+            by_others,
+            tuple(one for one in still if one.worktree == work.worktree),
         )
 
     def _record_ended(
