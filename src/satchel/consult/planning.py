@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter
 from satchel.consult.changes import is_surely_held, telling_time, unified_diff
-from satchel.consult.prompts import ANY_MARK, Parts, Piece, fenced, render, tokens_of_past
+from satchel.consult.prompts import ANY_MARK, Parts, Piece, frame_of, render, tokens_of_past
 from satchel.consult.records import (
     Content,
     ConversationState,
@@ -148,6 +148,7 @@ class _Draft:
         self._removed: list[str] = []
         self._withheld: list[str] = []
         self._announced: set[str] = set()
+        self._seeds: dict[str, bytes] = {}
         self.changed: dict[str, KnownFile] = {}
         self.held: dict[str, HeldBack] = {}
         self.overflow: dict[str, Content] = {}
@@ -156,7 +157,7 @@ class _Draft:
 
     def take(self, found: FoundFile, known: KnownFile | None) -> None:
         """Take a file of the context that has to be read."""
-        content = self._read(found)
+        content = self._content(found)
         if isinstance(content, HeldBack):
             self.held[found.path] = content
             if known is not None:
@@ -168,9 +169,16 @@ class _Draft:
         else:
             self._search(known, content)
 
+    def _content(self, found: FoundFile) -> Content | HeldBack:
+        content = self._read(found)
+        if isinstance(content, Content):
+            # of all that is read, wherever it goes: models with other windows get the same mark
+            self._seeds[found.path] = content.digest
+        return content
+
     def attach(self, found: FoundFile) -> None:
         """Take a file that is searched in this turn only."""
-        content = self._read(found)
+        content = self._content(found)
         if isinstance(content, HeldBack):
             self.held[found.path] = content
         elif not content.is_searchable:
@@ -198,7 +206,7 @@ class _Draft:
         new = media if self._state.has_overflowed else self._new
         if not new:
             return [], list(self._new)
-        without = render(self.parts([], self._new), self._counter, int(_LIST_SHARE * most))
+        without = render(self.parts([], self._new), self._counter, int(_LIST_SHARE * most), ANY_MARK)
         left = int(self._request.inline_share * most) - self._state.held_tokens - self._counter.count(without)
         inline, overflow = place_new(new, {*self._request.priority, *(one.path for one in media)}, left)
         if self._state.has_overflowed:
@@ -222,6 +230,7 @@ class _Draft:
             removed=sorted(self._removed),
             withheld=sorted(self._withheld),
             earlier=self._earlier,
+            seeds=[digest for _, digest in sorted(self._seeds.items())],
         )
 
     def drop_earlier(self, excess: int) -> bool:
@@ -274,7 +283,7 @@ class _Draft:
 
     def _meet(self, path: str, content: Content) -> None:
         tokens = self._size(path, content)
-        around = self._counter.count(fenced("file", ANY_MARK, "", path=path))
+        around = self._counter.count(frame_of(path))
         self._new.append(NewFile(path, content, tokens, tokens + around))
 
     def _refresh(self, known: KnownFile, content: Content) -> None:
@@ -290,7 +299,6 @@ class _Draft:
         self.pieces.append(
             Piece(
                 path,
-                content.digest,
                 sent,
                 is_diff,
                 replaces=known.digest is not None,
@@ -357,7 +365,7 @@ def _let_go(known: KnownFile) -> KnownFile:
 
 def _piece(new: NewFile) -> Piece:
     content = new.content
-    return Piece(new.path, content.digest, content.text, False, False, new.tokens, content.media)
+    return Piece(new.path, content.text, False, False, new.tokens, content.media)
 
 
 def _shortened_list(paths: list[str]) -> str:
