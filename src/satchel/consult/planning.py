@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 
 from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter
@@ -16,7 +16,6 @@ from satchel.consult.records import (
     HeldBack,
     KnownFile,
     Overflow,
-    PastTurn,
     TurnPlan,
     TurnRequest,
     Window,
@@ -55,9 +54,9 @@ def plan_turn(
     Of files in the prompt only changes are sent; an attachment that the conversation knows counts as context.
     """
     most = room(window, counter)
-    draft = _Draft(
-        state, counter, read, read_old, request, _newest(request.earlier, counter, int(_EARLIER_SHARE * most))
-    )
+    draft = _Draft(state, counter, read, read_old, request)
+    said = sum(tokens_of_past(one, counter) for one in request.earlier)
+    draft.drop_earlier(said - int(_EARLIER_SHARE * most))
     draft.held.update((one.path, one) for one in gathering.held_back)
     context = list(gathering.files)
     asked = {found.path for found in context}
@@ -136,10 +135,9 @@ class _Draft:
         read: Callable[[FoundFile], Content | HeldBack],
         read_old: Callable[[bytes], str | None],
         request: TurnRequest,
-        earlier: Sequence[PastTurn],
     ) -> None:
         self._state = state
-        self._earlier = list(earlier) if state.held_tokens == 0 else []
+        self._earlier = list(request.earlier) if state.held_tokens == 0 else []
         self._counter = counter
         self._read = read
         self._read_old = read_old
@@ -347,16 +345,6 @@ class _Draft:
     def _count(self, path: str, text: str) -> int:
         name = path.rpartition("/")[2]
         return self._counter.count(text, name.rpartition(".")[2] if "." in name else None)
-
-
-def _newest(past: Sequence[PastTurn], counter: TokenCounter, most: int) -> list[PastTurn]:
-    recent: list[PastTurn] = []
-    for one in reversed(past):
-        most -= tokens_of_past(one, counter)
-        if most < 0:
-            break
-        recent.append(one)
-    return recent[::-1]
 
 
 def _let_go(known: KnownFile) -> KnownFile:
