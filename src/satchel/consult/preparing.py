@@ -150,10 +150,8 @@ class SharedReading:
             starts = _FILE_BEGINS.finditer(text) if kind is None and self._counter.exact else ()
             cuts = [0, *(start.start() + 1 for start in starts), len(text)]
             parts = [text[begin:end] for begin, end in pairwise(cuts)]
-            is_whole = len(parts) == 1
-            self._counts[key] = (
-                self._counter.count(text, kind) if is_whole else sum(self._count(one, None) for one in parts)
-            )
+            count = self._counter.count(text, kind) if len(parts) == 1 else sum(self._count(one, None) for one in parts)
+            self._counts[key] = count
         return self._counts[key]
 
 
