@@ -225,6 +225,7 @@ def deliver(
             "tokens": tokens,
         },
     )
+    held = [item for item in items if item[0] > 0][:_MOST_HELD]
     events.record(
         transaction,
         window.project_id,
@@ -232,12 +233,8 @@ def deliver(
         now,
         session=window.session,
         agent=window.agent,
-        details={"moment": moment, "items": len(items), "tokens": tokens, "held": _held(items)},
+        details={"moment": moment, "items": len(items), "tokens": tokens, "held": held},
     )
-
-
-def _held(items: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    return [item for item in items if item[0] > 0][:_MOST_HELD]
 
 
 class PastDelivery(NamedTuple):

@@ -139,10 +139,6 @@ def _run(value: Any, reading: Reading, _: str) -> int:
     return reading.run(value if isinstance(value, str) else names.check_identifier(value, "run_id"))
 
 
-def _layer(value: Any, reading: Reading, name: str) -> int:
-    return reading.layer(names.check_identifier(value, name))
-
-
 def _file_number(value: Any, reading: Reading, name: str) -> int:
     return names.ensure_file(reading.transaction, reading.project, reading.file(value, name), reading.at)
 
@@ -212,7 +208,7 @@ RUN = Codec("a run's name", None, _run, is_number=True)
 LAYER = Codec(
     "a layer's name",
     None,
-    _layer,
+    lambda value, reading, name: reading.layer(names.check_identifier(value, name)),
     is_number=True,
     is_minor=True,
     check=_name,

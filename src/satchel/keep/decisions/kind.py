@@ -37,10 +37,6 @@ if TYPE_CHECKING:
     from satchel.keep.moving.reading import Reading
 
 
-def _show_value(value: str | float) -> str | int | float:
-    return value if isinstance(value, str) else value_of(None, value)
-
-
 def _value(value: Any, reading: Reading, _: str) -> str | float:
     # the key helps to recognize a secret value
     key = reading.row.get("key") or "value"
@@ -51,7 +47,7 @@ def _value(value: Any, reading: Reading, _: str) -> str | float:
     return stored if isinstance(stored, str) else float(stored)
 
 
-VALUE = Codec("a text or a number", _show_value, _value)
+VALUE = Codec("a text or a number", lambda value: value if isinstance(value, str) else value_of(None, value), _value)
 
 
 def split_value(row: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, Refused
 from satchel.base.text import check_name, fold
@@ -28,9 +28,6 @@ from satchel.keep.packages.records import (
 from satchel.keep.runs import RunChoice
 from satchel.store.transaction import Transaction, grouped, set_of
 
-if TYPE_CHECKING:
-    from satchel.keep.moving.reading import Reading
-
 _MOST_CONSUMED = 20
 
 
@@ -39,10 +36,6 @@ def _package_path(value: Any, context: Checking, name: str) -> str:
     path = names.check_file(value, root, name)
     context.notes += contents.check_saved(path, root, context.workplace.max_content_bytes)
     return path
-
-
-def _package_derived(_: Reading, row: dict[str, Any]) -> None:
-    check_form(row["content_path"], row["content"])
 
 
 def check_form(path: object, content: object) -> None:
@@ -76,7 +69,7 @@ PACKAGE = ItemKind(
         ),
     ),
     documents=Kind.PACKAGE,
-    derive=_package_derived,
+    derive=lambda _, row: check_form(row["content_path"], row["content"]),
     rank=("superseded_by", "updated_at"),
     record=Package,
     types=TYPES,

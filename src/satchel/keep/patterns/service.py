@@ -187,7 +187,7 @@ class Patterns(Service):
             NotFound: there is no such solution or error, or the error has expired or has no solution.
         """
         work = self._workplace
-        is_of_error = _is_error_ref(solution)
+        is_of_error = isinstance(solution, str) and solution.strip()[:1].lower() == Kind.ERROR_PATTERN.letter
         key = Kind.ERROR_PATTERN.number_of(solution) if is_of_error else solution_number(solution)
         if not isinstance(helped, bool):
             raise InvalidInput(f"helped {repr(helped)[:80]} is neither true nor false", "Pass true or false")
@@ -259,10 +259,6 @@ def _by_words(words: Sequence[str]) -> tuple[str, ...]:
     if not words:
         return ()
     return (f"recognized by its words ({', '.join(words)}), not by its text: check that it is the same error",)
-
-
-def _is_error_ref(ref: object) -> bool:
-    return isinstance(ref, str) and ref.strip()[:1].lower() == Kind.ERROR_PATTERN.letter
 
 
 def _single_solution(pattern: ErrorPattern | None, key: int) -> int:

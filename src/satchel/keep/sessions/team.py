@@ -173,7 +173,7 @@ def find_team(
         for one in recent
         if is_all
         or one.state.id not in over
-        or (_last_known(one) > now - RECENT_MS and one.state.id not in continued)
+        or ((one.state.ended_at or one.state.seen_at) > now - RECENT_MS and one.state.id not in continued)
         or states[one.state.id].name == "stuck"
     ]
     earlier = len({one.state.id for one in recent} - {one.state.id for one in listed} - continued)
@@ -290,10 +290,6 @@ def _other(
         state=state,
         scratchpad=pad,
     )
-
-
-def _last_known(session: SessionRow) -> int:
-    return session.state.seen_at if session.state.ended_at is None else session.state.ended_at
 
 
 def _load_details(
