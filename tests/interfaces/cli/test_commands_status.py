@@ -24,7 +24,7 @@ def ask(folder: Path) -> None:
 
 def test_where_nothing_was_written_it_says_what_to_do_next_and_makes_no_store(cli: Cli, folder: Path) -> None:
     code, out, _ = cli("status")
-    assert (code, "run `satchel setup`" in out) == (0, True)
+    assert (code, "once `satchel setup` has connected it" in out) == (0, True)
     assert not (folder / ".satchel" / "satchel.db").exists()
 
 

@@ -51,6 +51,13 @@ def screen(status: Status, width: int = 80, height: int = 24) -> list[str]:
     return status_text(status, width, height, lambda text, _: text).split("\n")
 
 
+def test_actions_in_the_persons_own_name_are_one_line_below_the_news() -> None:
+    own = tuple(Changed("action", f"action:{n}", "done", "opened the pages", "human:ann", NOW, n) for n in (1, 2))
+    status = a_status()
+    lines = screen(replace(status, since=replace(status.since, own=own)))
+    assert "in your name: opened the pages (2 times)" in lines[-2]
+
+
 def test_one_screen_says_what_needs_whom_who_works_what_collides_and_what_changed() -> None:
     assert screen(a_status()) == [
         "shop, as ann: 1 needs you, 1 agent at work, 1 conflict",
@@ -85,14 +92,14 @@ def test_the_head_does_not_take_those_that_are_listed_for_all(is_gone: bool, exp
 def test_a_section_without_rows_takes_one_line() -> None:
     assert screen(a_status(needs=0, sessions=0, conflicts=0))[1:4] == [
         "Nothing needs you.",
-        "No agents yet. Run `satchel setup`, then start a client here.",
+        "No agents yet. Start a client here, once `satchel setup` has connected it.",
         "No conflicts.",
     ]
 
 
 def test_an_empty_project_says_what_to_do_next() -> None:
     text = "\n".join(screen(a_status(needs=0, sessions=0, conflicts=0, changes=0)))
-    assert "run `satchel setup`" in text
+    assert "once `satchel setup` has connected it" in text
 
 
 def test_stored_text_commands_no_terminal_and_wide_letters_take_two_columns() -> None:

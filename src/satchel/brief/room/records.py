@@ -132,7 +132,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """Changes by others that a person has not seen, and all actions, the newest first.
+    """Changes by others that a person has not seen, the newest first.
 
     Attributes:
         person: who.
@@ -143,6 +143,7 @@ class Since:
         asked_at: in milliseconds UTC.
         older: the number of older changes of each kind, at most 10,000: they are neither listed nor in ``totals``, may
             be the person's own or seen, and are marked as seen with their whole kind.
+        own: actions in the person's own name, which are no news unless an agent acted as them; at most 50.
     """
 
     person: str
@@ -152,6 +153,7 @@ class Since:
     looked_at: int | None
     asked_at: int
     older: tuple[tuple[str, int], ...] = ()
+    own: tuple[Changed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,11 +55,11 @@ def split_value(row: dict[str, Any]) -> None:
     row["value_text"], row["value_number"] = (value, None) if isinstance(value, str) else (None, value)
 
 
-def _check_names(value: Any, _: Reading, name: str) -> str:
-    return json.dumps(list(names.check_names(value, name)), ensure_ascii=False)
-
-
-_NAMES = Codec("a list of names", lambda text: json.loads(text) or None, _check_names)
+_NAMES = Codec(
+    "a list of names",
+    lambda text: json.loads(text) or None,
+    lambda value, _, name: json.dumps(list(names.check_names(value, name)), ensure_ascii=False),
+)
 
 VALUE_SQL = "i.value_text, i.value_number"  # the columns of a value: text or number
 
@@ -243,7 +243,7 @@ def _check_bound(field: str) -> filters.Check:
 
 
 def _up_to(view: View, maximum: float) -> None:
-    minimum = view.request.chosen.get("minimum", maximum)
+    minimum = view.request.filters.get("minimum", maximum)
     if minimum > maximum:
         raise InvalidInput(f"minimum {minimum:g} is above maximum {maximum:g}", "Exchange them")
     view.where("c.value_number <= {}", maximum)
@@ -255,15 +255,15 @@ def _make(view: View, rows: Sequence[Row]) -> tuple[Decision, ...]:
 
 
 def _range(view: View) -> tuple[Sequence[int], int] | None:
-    query, status = view.request, view.request.chosen.get("status")
+    query, status = view.request, view.request.filters.get("status")
     dimensions = [(1, "layer", number) for number in view.numbers.get("layer", ())]
     dimensions += [(2, "tag", number) for number in view.numbers.get("tag", ())]
     dimensions += [(3, "scope", number) for number in view.numbers.get("scope", ())]
-    others = query.chosen.keys() & {"minimum", "maximum", "metadata", "author"}
+    others = query.filters.keys() & {"minimum", "maximum", "metadata", "author"}
     tags = view.numbers.get("tag", ())
     # one number for each tag of the request: none has tags below it
-    needs_each = query.chosen["match"] == "all" and len(tags) == len({*tags}) == len(query.chosen.get("tags", ()))
-    is_any = query.chosen["match"] == "any"
+    needs_each = query.filters["match"] == "all" and len(tags) == len({*tags}) == len(query.filters.get("tags", ()))
+    is_any = query.filters["match"] == "any"
     if len(dimensions) == len(tags) > 1 and (needs_each or is_any) and not (others or query.common):
         return None if query.after_seq is not None else _with_tags(view, {*tags}, status, is_any=is_any)
     if len(dimensions) > 1 or others or query.common or query.after_seq is not None:

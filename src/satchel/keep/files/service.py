@@ -98,9 +98,7 @@ class Files(Service):
         text = None if description is None else check_content(description, "description", work.max_content_bytes)
         layer = None if layer is None else names.check_identifier(layer, "layer")
         agent = names.check_agent(work, agent)
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
+        with projects.writing(work) as (transaction, project, now):
             actor = acting(transaction, work, project.id, agent, now)
             layer_row = None if layer is None else names.ensure_layer(transaction, work, project.id, layer, now)
             content = None if text is None else text.text
@@ -390,8 +388,7 @@ class Files(Service):
         author = None if author is None else names.check_identifier(author, "author")
         place = None if path is None else check_place(work, path, "path")
         check_page(limit, offset)
-        with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
+        with projects.reading(work) as (transaction, project):
             if not project.id:
                 return KeptPage((), 0, offset, limit, notes=(projects.NOTHING_YET,))
             holders = None if author is None else find_authors(transaction, work, project.id, author)

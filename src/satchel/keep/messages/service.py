@@ -354,7 +354,9 @@ def _addressee(
     if connected:
         gets = "its session gets it" if connected == 1 else f"the first of its {connected} sessions to act gets it"
         return number, (f"client {name} is connected; {gets}",)
-    near = queries.nearest_actor(transaction, project_id, name)
+    if fold(name) in map(fold, queries.clients(transaction, project_id)):
+        return number, (f"no {name} is at work; its next session gets it",)
+    near = queries.nearest_name(transaction, project_id, name)
     if near is not None and refuses_near:
         raise Unconfirmed(f"nobody is called {name!r} here", f"Did you mean {near!r}? Nothing was sent")
     hint = f"; did you mean {near!r}?" if near else queries.others_hint(transaction, project_id, sender)

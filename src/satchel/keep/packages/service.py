@@ -124,9 +124,9 @@ class Packages(Service):
         # files are read outside the transaction, so that a slow disk delays nobody
         return tuple(
             PackageContent(Kind.PACKAGE.ref(number), None, None, kind.not_there(number).problem)
-            if one is None
-            else replace(_content(*one, work.files_root, max_bytes), consumed=consumed.get(number, ()))
-            for number, one in packages
+            if package is None
+            else replace(_content(*package, work.files_root, max_bytes), consumed=consumed.get(number, ()))
+            for number, package in packages
         )
 
     def set_priority(self, ref: str | int, priority: str) -> Package:

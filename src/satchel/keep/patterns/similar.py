@@ -79,7 +79,9 @@ def _words_in_output(report: Wording, output: Wording) -> tuple[str, ...]:
     everything = _tokens(output.text) | headline
     words, vague, numbers = _telling(report.text)
     names = names_of(report.text)
-    if not (words or names) or not all(_is_in(word, everything) for word in words) or not headline.issuperset(names):
+    if not (words or names) or not headline.issuperset(names):
+        return ()
+    if not all(_is_in(word, everything) for word in words):
         return ()
     if output.is_short and len(words) < _MANY and not _is_half(output, report):
         return ()
