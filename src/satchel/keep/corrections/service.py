@@ -165,7 +165,7 @@ class Corrections(Service):
         work = self._workplace
         agent = check_agent(work, agent)
         with work.engine.write() as transaction:
-            project_id, by, name = self._begin(transaction, agent, doing="undoing")
+            project_id, by, _ = self._begin(transaction, agent, doing="undoing")
             last = log.last_of(transaction, project_id, by)
             if last is None:
                 raise NotFound("there is nothing to undo here", "What you retract, replace or confirm can be undone")
@@ -183,7 +183,7 @@ class Corrections(Service):
             else:
                 if not by.may_end(record.ref, _author(record)):
                     raise Refused(f"{record.ref} was written by a person", f"Ask with send_message to={HUMAN}")
-                self._revive(transaction, project_id, last, by, name)
+                self._revive(transaction, project_id, last, by)
             log.mark_undone(transaction, project_id, last.id, by.now)
             _log_event(transaction, project_id, events.TAKEN_BACK, by, (last.kind, last.item))
             short = _short(record)
@@ -201,13 +201,13 @@ class Corrections(Service):
         """
         agent = check_agent(self._workplace, agent)
         with self._workplace.engine.write() as transaction:
-            project_id, by, name = self._begin(transaction, agent, doing="undoing")
+            project_id, by, _ = self._begin(transaction, agent, doing="undoing")
             last, change = log.last_of(transaction, project_id, by), log.last_change(transaction, project_id, by)
             if last is None and change is None:
                 raise NotFound("there is nothing to undo here", "What you write, set, pin or correct can be undone")
             if change is not None and (last is None or change.made_at > last.created_at):
                 if change.action != log.SET:
-                    return self._undo_write(transaction, project_id, change, by, name)
+                    return self._undo_write(transaction, project_id, change, by)
                 current = decisions.load_number(transaction, project_id, change.item)
                 assert current is not None
                 key = current.key
@@ -215,9 +215,7 @@ class Corrections(Service):
                 change = None
         return self.undo(agent=agent) if change is None else self._restore(change, key, agent, by)
 
-    def _undo_write(
-        self, transaction: Transaction, project_id: int, change: Change, by: Corrector, name: str | None
-    ) -> Undone:
+    def _undo_write(self, transaction: Transaction, project_id: int, change: Change, by: Corrector) -> Undone:
         ref = change.kind.ref(change.item)
         if change.action == log.PINNED:
             pins.forget(transaction, project_id, change.kind, change.item)
@@ -231,7 +229,7 @@ class Corrections(Service):
         from satchel.keep.documents.states import reopen  # imported here: only undo needs it
 
         if not reopen(self._workplace, transaction, project_id, (change.kind, change.item), change.made_at):
-            _end_written(transaction, project_id, change, by, name)
+            _end_written(transaction, project_id, change, by)
             return Undone(ref, kind_name(change.kind), change.action, None, _short(record))
         _log_event(transaction, project_id, events.TAKEN_BACK, by, (change.kind, change.item))
         record = _load(transaction, project_id, change.kind, change.item)
@@ -273,9 +271,7 @@ class Corrections(Service):
             actor.name,
         )
 
-    def _revive(
-        self, transaction: Transaction, project_id: int, last: Correction, by: Corrector, name: str | None
-    ) -> None:
+    def _revive(self, transaction: Transaction, project_id: int, last: Correction, by: Corrector) -> None:
         now_last = [one for one in log.of_item(transaction, last.kind, last.item) if one.action != CONFIRMED][-1]
         if now_last.id != last.id:
             raise Conflict(
@@ -291,7 +287,7 @@ class Corrections(Service):
                     f"{log.end_reason(transaction, last.kind, heir.id)}",
                     "Correct the current item",
                 )
-            _end_written(transaction, project_id, Change(log.WRITTEN, last.kind, heir.id, by.now), by, name)
+            _end_written(transaction, project_id, Change(log.WRITTEN, last.kind, heir.id, by.now), by)
         if last.kind is Kind.CONSTRAINT:
             constraints.revive(transaction, project_id, last.item)
         elif last.kind is Kind.ENTRY:
@@ -319,12 +315,11 @@ def _end(transaction: Transaction, project_id: int, item: tuple[Kind, int], reas
         replacing.retract(transaction, project_id, *item)
 
 
-def _end_written(transaction: Transaction, project_id: int, change: Change, by: Corrector, name: str | None) -> None:
-    reason = "taken back" if name is None else f"taken back by {name}"
-    _end(transaction, project_id, (change.kind, change.item), reason, by)
+def _end_written(transaction: Transaction, project_id: int, change: Change, by: Corrector) -> None:
+    _end(transaction, project_id, (change.kind, change.item), "taken back", by)
     # recorded without an author, so that the next undo does not undo this one
     nobody = by._replace(agent=None, session=None)
-    log.record(transaction, project_id, RETRACTED, (change.kind, change.item), nobody, reason=reason)
+    log.record(transaction, project_id, RETRACTED, (change.kind, change.item), nobody, reason="taken back")
     log.record_taken_back(transaction, project_id, change, by)
 
 

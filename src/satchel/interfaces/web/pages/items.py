@@ -408,7 +408,8 @@ def _content(request: PageRequest, one: Item) -> tuple[bool, str, list[Fact]]:
     facts = [
         _fact(request, key, value, getattr(record, key, None))
         for key, value in fields.items()
-        if key not in _HIDDEN and value not in (None, [], {}, "")
+        # an item that was retracted is superseded by itself
+        if key not in _HIDDEN and value not in (None, [], {}, "") and (key != "superseded_by" or value != one.ref)
     ]
     return name is not None, text, facts
 
