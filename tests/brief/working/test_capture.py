@@ -71,6 +71,20 @@ def test_a_rule_that_the_person_stated_binds_their_sessions_only_until_a_person_
     assert (counts["unconfirmed"], person.room.selected("unconfirmed")) == (0, ())
 
 
+@pytest.mark.parametrize("settle", ["confirm", "retract"])
+def test_a_stated_rule_needs_a_person_until_it_is_confirmed_or_retracted(
+    begin: Begin, person: Satchel, settle: str
+) -> None:
+    ann = begin()
+    ann.constraints.add("a rule of an agent")
+    prompt(ann, RULE)
+    ref = ann.constraints.add(STORED, stated_by="user").ref
+    (need,) = person.room.needs().items
+    assert (need.kind, need.ref, need.text, need.remedy) == ("rule", ref, STORED, "stated by ann")
+    getattr(person.corrections, settle)(ref)
+    assert person.room.needs().items == ()
+
+
 def test_only_a_person_confirms_a_stated_rule_and_undo_takes_that_back(begin: Begin, person: Satchel) -> None:
     ann = begin()
     prompt(ann, RULE)

@@ -40,7 +40,8 @@ def test_no_leaves_everything(cli: Cli, name: str) -> None:
 
 @pytest.mark.parametrize("name", DESTRUCTIVE)
 def test_no_answer_leaves_everything(cli: Cli, name: str) -> None:
-    assert cli(*DESTRUCTIVE[name])[0] == 130
+    status, _, err = cli(*DESTRUCTIVE[name])
+    assert (status, "Add --yes" in err, "SATCHEL_PERSON" in err) == (2, True, True)
     assert contents(cli) == ["one", "two", "three"]
 
 

@@ -369,6 +369,27 @@ def test_a_person_at_a_terminal_is_asked_whom_a_misspelt_name_means(
     assert [one["to"] for one in sent] == sent_to
 
 
+@pytest.mark.parametrize(("answer", "status"), [(True, 0), (False, 4)])
+def test_a_person_at_a_terminal_is_asked_before_an_older_change_is_undone(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, answer: bool, status: int
+) -> None:
+    cli("write", "the note")
+    cli("error", "report", "KeyError", "no key b")
+    monkeypatch.setattr("satchel.interfaces.operations.as_command._is_terminal", lambda: True)
+    questions: list[str] = []
+
+    def confirm(text: str, **_: object) -> bool:
+        questions.append(text)
+        return answer
+
+    monkeypatch.setattr("click.confirm", confirm)
+    assert cli("undo")[0] == status
+    assert questions == [
+        "you reported x1: undo cannot take that back. Take back your last change before that, of e1: the note?"
+    ]
+    assert asked(cli, "read")["total"] == (0 if answer else 1)
+
+
 def test_what_binds_a_file_is_listed_by_its_name_and_words_are_searched_for(cli: Cli) -> None:
     cli("rule", "add", "All endpoints check the token", "--path", "src/api/**", "--path", "*.sql")
     cli("decide", "orm", "none", "--path", "*.py", "--why", "one way")

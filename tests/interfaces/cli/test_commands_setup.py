@@ -95,18 +95,23 @@ def test_a_dry_run_shows_the_changes_and_makes_none(cli: Cli, home: Path) -> Non
     )
     before = (home / ".cursor" / "mcp.json").read_text()
     status, out, err = cli("setup", "cursor", "--dry-run")
-    assert status == 0
-    assert f"--- {home}/.cursor/mcp.json\n+++ {home}/.cursor/mcp.json\n@@ " in out
-    assert f"--- /dev/null\n+++ {home}/.cursor/hooks.json\n" in out
-    assert "[redacted:" in out
-    assert token[:40] not in out
-    assert "cursor    would change ~/.cursor/mcp.json (server), would make ~/.cursor/hooks.json (hooks)" in err
+    summary = "cursor    would change ~/.cursor/mcp.json (server), would make ~/.cursor/hooks.json (hooks)"
+    assert (status, err, out.splitlines()) == (0, "", [summary, "Add --json to see how each file would change"])
+    diffs = "\n".join(diffs_of(cli("setup", "cursor", "--dry-run", "--json")[1]))
+    assert f"--- {home}/.cursor/mcp.json\n+++ {home}/.cursor/mcp.json\n@@ " in diffs
+    assert f"--- /dev/null\n+++ {home}/.cursor/hooks.json\n" in diffs
+    assert "[redacted:" in diffs
+    assert token[:40] not in diffs
     assert (home / ".cursor" / "mcp.json").read_text() == before
     assert not (home / ".cursor" / "hooks.json").exists()
     cli("setup", "cursor")
-    out = cli("setup", "cursor", "--remove", "--dry-run")[1]
-    assert f"--- {home}/.cursor/hooks.json\n+++ /dev/null\n" in out
+    (_, diff) = diffs_of(cli("setup", "cursor", "--remove", "--dry-run", "--json")[1])
+    assert f"--- {home}/.cursor/hooks.json\n+++ /dev/null\n" in diff
     assert (home / ".cursor" / "hooks.json").exists()
+
+
+def diffs_of(answer: str) -> list[str]:
+    return [file["diff"] for client in json.loads(answer)["clients"] for file in client["files"]]
 
 
 def test_what_a_file_of_somebody_else_says_does_not_reach_the_terminal_as_a_command(
@@ -115,7 +120,7 @@ def test_what_a_file_of_somebody_else_says_does_not_reach_the_terminal_as_a_comm
     entry = {"command": "/x\x1b[31m/satchel", "args": ["mcp", "\u202e"]}
     (folder / ".mcp.json").write_text(json.dumps({"mcpServers": {"satchel": entry}}, ensure_ascii=False, indent=1))
     (folder / ".mcp.json").write_bytes((folder / ".mcp.json").read_bytes().replace(b"\n", b"\r\n"))
-    for arguments in (("--check",), ("--dry-run",), ()):
+    for arguments in (("--check",), ()):
         _, out, err = cli("setup", "claude", "--project", *arguments)
         assert not [char for char in out + err if not (char.isprintable() or char == "\n")]
         assert "\N{REPLACEMENT CHARACTER}" in out
@@ -154,14 +159,33 @@ def test_answering_no_writes_nothing(cli: Cli, home: Path, answers: list[bool]) 
 def test_answers_give_permissions_each_to_its_client_and_make_the_store(
     cli: Cli, home: Path, folder: Path, answers: list[bool]
 ) -> None:
-    answers += [True, False, True, True]
+    answers += [True, True, False, True, True]
     status, out, _ = cli("setup", "claude", "gemini", "qwen")
     assert (status, answers) == (0, [])
+    assert out.splitlines()[3] == "Write these files? [Y/n]"
     assert json.loads((home / ".claude" / "settings.json").read_text())["permissions"] == {"allow": ["mcp__satchel"]}
     assert "trust" not in (home / ".gemini" / "settings.json").read_text()
     assert json.loads((home / ".qwen" / "settings.json").read_text())["mcpServers"]["satchel"]["trust"] is True
     assert f"made the project's store {folder}/.satchel/satchel.db" in out
     assert (folder / ".satchel" / "satchel.db").exists()
+
+
+def test_who_stops_at_a_question_has_nothing_written(cli: Cli, home: Path, answers: list[bool]) -> None:
+    answers += [True, True]
+    assert cli("setup", "claude")[0] != 0
+    assert (answers, list(home.iterdir())) == ([], [])
+
+
+def test_a_second_time_nothing_is_asked_and_what_waits_for_the_user_is_named(
+    cli: Cli, home: Path, answers: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli("init")
+    monkeypatch.setattr(checking, "codex_hooks", lambda *_: [])
+    answers += [True, False]
+    cli("setup", "claude", "codex")
+    status, out, _ = cli("setup", "claude", "codex")
+    assert (status, answers) == (0, [])
+    assert "- Codex: start Codex here" in out
 
 
 def test_where_nobody_can_be_asked_it_says_what_it_would_do_and_how(cli: Cli, home: Path) -> None:
@@ -392,6 +416,20 @@ def test_all_data_is_removed_with_what_setup_wrote(cli: Cli, home: Path, folder:
     assert status == 0
     assert f"deleted {folder / '.satchel' / 'satchel.db'}\n" in out
     assert listing(home, folder) == before
+
+
+def test_what_clients_recorded_themselves_is_named_when_all_data_is_removed(cli: Cli, home: Path) -> None:
+    cli("setup", "claude", "codex", "--yes")
+    config, servers = home / ".codex" / "config.toml", home / ".claude.json"
+    own = f'[hooks.state."{home}/.codex/hooks.json:session_start:0:0"]\ntrusted_hash = "sha256:00"\n'
+    config.write_text(f"{config.read_text()}\n{own}")
+    servers.write_text(json.dumps({**json.loads(servers.read_text()), "numStartups": 1}))
+    logs = home / ".cache" / "claude-cli-nodejs" / "-project" / "mcp-logs-satchel"
+    logs.mkdir(parents=True)
+    out = cli("setup", "--remove", "--all-data", "--yes")[1]
+    assert f"left {config}: [hooks.state] is Codex's own record of the hooks that you trusted\n" in out
+    assert f"left {logs}: Claude Code's own logs of the server\n" in out
+    assert (config.read_text().lstrip(), json.loads(servers.read_text())) == (own, {"numStartups": 1})
 
 
 def test_the_files_that_git_carries_stay_when_all_data_is_removed(cli: Cli, home: Path, folder: Path) -> None:

@@ -216,10 +216,12 @@ def test_another_address_or_token_replaces_the_first(cli: Cli, home: Path, folde
 
 
 def test_a_dry_run_shows_the_address_and_never_the_token(cli: Cli, home: Path, server: Answering) -> None:
-    status, out, err = cli("setup", "--url", server.url, "--token", "-", "--dry-run", stdin=TOKEN.encode())
+    arguments = ("setup", "--url", server.url, "--token", "-", "--dry-run", "--json")
+    status, out, err = cli(*arguments, stdin=TOKEN.encode())
     assert status == 0
-    assert f'+url = "{server.url}"' in out
-    assert f"+(the token {ID})" in out
+    diff = "\n".join(file["diff"] for client in json.loads(out)["clients"] for file in client["files"])
+    assert f'+url = "{server.url}"' in diff
+    assert f"+(the token {ID})" in diff
     assert "s3cret" not in out + err
     assert (everything(home), server.asked) == ({}, [])
 
@@ -273,7 +275,7 @@ def test_a_server_that_cannot_be_reached_is_written_only_on_demand(
     assert "cannot be reached" in err
     assert "--offline" in err
     assert everything(home) == {}
-    answers = [False, True]
+    answers = [False, True, True]
     monkeypatch.setattr(setup, "is_terminal", lambda: True)
     monkeypatch.setattr(click, "confirm", lambda _, **__: answers.pop(0))
     assert cli(*asked, stdin=TOKEN.encode())[0] == 19

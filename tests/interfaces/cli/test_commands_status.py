@@ -24,7 +24,7 @@ def ask(folder: Path) -> None:
 
 def test_where_nothing_was_written_it_says_what_to_do_next_and_makes_no_store(cli: Cli, folder: Path) -> None:
     code, out, _ = cli("status")
-    assert (code, "run `satchel setup`" in out) == (0, True)
+    assert (code, "once `satchel setup` has connected it" in out) == (0, True)
     assert not (folder / ".satchel" / "satchel.db").exists()
 
 
@@ -35,6 +35,13 @@ def test_it_shows_who_asks_and_marks_nothing_as_read(cli: Cli, folder: Path) -> 
         assert "1 needs you, 1 agent at work" in out
         assert "dev: Which port?" in out
         assert "\x1b" not in out
+
+
+def test_it_says_that_hooks_are_paused(cli: Cli, folder: Path) -> None:
+    ask(folder)
+    assert "paused" not in cli("status")[1]
+    cli("pause")
+    assert cli("status")[1].endswith("\nHooks are paused here. `satchel pause --off` turns them on again.\n")
 
 
 def test_json_is_the_records(cli: Cli, folder: Path) -> None:

@@ -99,14 +99,14 @@ def test_the_head_does_not_take_those_that_are_listed_for_all(is_gone: bool, exp
 def test_a_section_without_rows_takes_one_line() -> None:
     assert screen(a_status(needs=0, sessions=0, conflicts=0))[1:4] == [
         "Nothing needs you.",
-        "No agents yet. Run `satchel setup`, then start a client here.",
+        "No agents yet. Start a client here, once `satchel setup` has connected it.",
         "No conflicts.",
     ]
 
 
 def test_an_empty_project_says_what_to_do_next() -> None:
     text = "\n".join(screen(a_status(needs=0, sessions=0, conflicts=0, changes=0)))
-    assert "run `satchel setup`" in text
+    assert "once `satchel setup` has connected it" in text
 
 
 def test_stored_text_commands_no_terminal_and_wide_letters_take_two_columns() -> None:

@@ -9,8 +9,9 @@ from unittest.mock import Mock
 import pytest
 
 from clients_at_work import Clients
+from conftest import ManualClock
 from satchel import Conflict, NotFound, Satchel
-from satchel.keep.corrections import log
+from satchel.keep.corrections import undoing
 
 
 @pytest.fixture
@@ -116,7 +117,7 @@ def test_an_undo_that_ends_halfway_leaves_the_decision(satchel: Satchel, monkeyp
     satchel.decisions.set("ttl", 300, agent="ann")
     satchel.decisions.set("ttl", 60, agent="ann")
     with monkeypatch.context() as patch:
-        patch.setattr(log, "record_taken_back", Mock(side_effect=KeyboardInterrupt))
+        patch.setattr(undoing, "record_taken_back", Mock(side_effect=KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             satchel.corrections.undo_change(agent="ann")
     assert satchel.decisions.get("ttl").decision.value == 60
@@ -171,3 +172,30 @@ def test_a_correction_made_last_is_taken_back_first(satchel: Satchel) -> None:
     satchel.corrections.retract(ref, agent="ann")
     assert satchel.corrections.undo_change(agent="ann").action == "retracted"
     assert live(satchel) == [ref]
+
+
+def test_a_message_that_nobody_read_is_withdrawn(satchel: Satchel) -> None:
+    sent = satchel.messages.send("hey", agent="ann").ref
+    assert satchel.corrections.undo_change(agent="ann").ref == sent
+    assert satchel.messages.inbox(agent="ben").total == 0
+
+
+def test_what_cannot_be_undone_is_named_and_nothing_older_is_undone_instead(
+    open_in: Callable[..., Satchel], project: Path, clock: ManualClock
+) -> None:
+    satchel = open_in(project, clock=clock)
+    note = satchel.entries.write("discovery", "the gateway signs", agent="ann").ref
+    clock.advance(1)
+    satchel.patterns.report("KeyError", "no key b", agent="ann")
+    sent = satchel.messages.send("hey", agent="ann").ref
+    satchel.messages.read(satchel.messages.inbox(agent="ben"))
+    clock.advance(1)
+    satchel.files.claim(["a.py"], agent="ann")
+    problem = f"you sent {sent}, which ben read, claimed a.py, reported x1: undo cannot take that back"
+    with pytest.raises(Conflict, match=f"{problem}. `satchel undo {note}` takes back .*: the gateway signs"):
+        satchel.corrections.undo_change(agent="ann")
+    assert live(satchel) == [note]
+    assert satchel.corrections.undo_change(note, agent="ann").ref == note
+    assert live(satchel) == []
+    with pytest.raises(NotFound, match=r"claimed a\.py, reported x1: undo cannot take that back"):
+        satchel.corrections.undo_change(agent="ann")

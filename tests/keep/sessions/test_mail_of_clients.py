@@ -55,6 +55,18 @@ def test_what_was_sent_before_a_client_came_reaches_its_first_session(ann: Satch
     assert second.messages.inbox().total == 0
 
 
+def test_of_a_client_that_has_left_the_next_session_gets_what_is_sent_to_its_name(
+    ann: Satchel, serve: Serve, table: Table
+) -> None:
+    name_of(serve("codex-mcp-client", below=200))
+    table.end(200)
+    sent = ann.messages.send("welcome back", to="codex", agent="ann")
+    assert sent.notes == ("no codex is at work; its next session gets it",)
+    assert [one.message for one in serve("codex-mcp-client", below=300).messages.inbox()] == ["welcome back"]
+    (note,) = ann.messages.send("and I?", to="codx", agent="ann").notes
+    assert note.endswith("did you mean 'codex'?")
+
+
 @pytest.mark.parametrize(
     ("sessions", "told"),
     [

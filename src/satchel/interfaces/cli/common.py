@@ -63,6 +63,17 @@ def is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
+def confirm(question: str) -> bool:
+    """Ask a person on stderr whether to go on; the default is no."""
+    try:
+        return click.confirm(question, err=True)
+    except click.Abort as error:
+        if not isinstance(error.__context__, EOFError):
+            raise
+        remedy = "Add --yes to go on without a question; a script also sets SATCHEL_PERSON to your name"
+        raise InvalidInput("nothing was changed, since nobody can be asked", remedy) from None
+
+
 def leave_trace(what: str) -> None:
     """Record in this folder's project, if any, an action that only persons may do or that ends a protection."""
     from contextlib import suppress

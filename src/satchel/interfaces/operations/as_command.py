@@ -234,7 +234,7 @@ def _run_after_confirm(
     question = operation.asks(answer)
     if dry_run or question is None:
         return answer
-    if question and not (yes or (not as_json and click.confirm(question, err=True))):
+    if question and not (yes or (not as_json and common.confirm(question))):
         return answer
     # remove exactly what was confirmed, even if another run is the only active one by now
     same_run = {"run_id": answer.run_id} if hasattr(answer, "run_id") else {}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
+from satchel.base.errors import SatchelError
 from satchel.interfaces.operations import parameters, services, text
 from satchel.interfaces.operations.declaration import Operation, Parameter
 
@@ -20,6 +22,16 @@ def _review(
     if verdict == "confirm":
         return satchel.corrections.confirm(ref, evidence, agent=agent)
     return satchel.corrections.retract(ref, evidence, agent=agent)
+
+
+def _ask_for_older(error: SatchelError, values: dict[str, Any]) -> dict[str, Any] | None:
+    older = re.match(r"`satchel undo (\w+)` takes back (.+)", error.remedy or "")
+    if older is None:
+        return None
+    import click
+
+    question = f"{error.problem}. Take back {older[2]}?"
+    return values | {"id": older[1]} if click.confirm(question, err=True) else None
 
 
 OPERATIONS = (
@@ -71,12 +83,15 @@ OPERATIONS = (
     ),
     Operation(
         command=("undo",),
-        help="Undo your last change: what you wrote or added is retracted, a decision gets its last value back, what "
-        "you pinned, retracted, replaced or confirmed is so no more. Refused where somebody else has changed it since.",
-        examples=("undo",),
-        parameters=(parameters.AGENT,),
+        help="Undo your last change: what you wrote or added is retracted, a message that nobody has read is "
+        "withdrawn, a decision gets its last value back, what you pinned, retracted, replaced or confirmed is so no "
+        "more. Refused where somebody else has changed it since, or where you did something later that cannot be "
+        "undone: name the older change by ID.",
+        examples=("undo", "undo e14"),
+        parameters=(Parameter("id", option="ID", passed_as="ref"), parameters.AGENT),
         run=services.corrections.undo_change,
         writes=True,
+        corrects=_ask_for_older,
         text=text.items.undone_text,
     ),
     Operation(

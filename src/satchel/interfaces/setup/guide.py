@@ -174,6 +174,17 @@ def _approval_step(client: Client, place: Place, project: Path) -> str | None:
     return 'start Claude Code here once and choose "Use this MCP server"'
 
 
+def left_by_clients(place: Place) -> Iterator[str]:
+    """Yield what clients themselves recorded of Satchel and removal leaves to them, with the reason."""
+    folder = CLIENTS["codex"].folder_in(place)
+    states = at(_own(folder / "config.toml", place, Syntax.TOML), ("hooks", "state"))
+    hooks = followed(folder / "hooks.json", place.home)
+    if isinstance(states, Mapping) and not hooks.exists() and any(name.startswith(f"{hooks}:") for name in states):
+        yield f"{folder / 'config.toml'}: [hooks.state] is Codex's own record of the hooks that you trusted"
+    logs = place.named("XDG_CACHE_HOME", place.home / ".cache") / "claude-cli-nodejs"
+    yield from (f"{path}: Claude Code's own logs of the server" for path in sorted(logs.glob(f"*/mcp-logs-{NAME}")))
+
+
 def _own(file: Path, place: Place, syntax: Syntax = Syntax.JSON) -> Content:
     return content_of(followed(file, place.home), syntax)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -59,7 +59,6 @@ def token_step(client: str, title: str) -> str:
 
 _WIDTH = max(map(len, CLIENTS)) + 2
 _INDENT = " " * _WIDTH
-_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def outcome_lines(plan: Plan, place: Place, *, is_done: bool) -> Iterator[str]:
@@ -89,22 +88,19 @@ def left_lines(plan: Plan, *, is_done: bool) -> Iterator[str]:
         yield from (f"- {text}" for text in remaining)
 
 
-def diff_lines(edits: Iterable[Edit]) -> Iterator[str]:
-    """Yield edits as a unified diff; secrets next to them are not shown."""
-    for edit in edits:
-        before, after = _lines(edit.file.text), _lines(edit.after or "")
-        if edit.shown:
-            before, after = [edit.shown] if edit.after is None else [], [] if edit.after is None else [edit.shown]
-        old = str(edit.file.path) if edit.file.existed else "/dev/null"
-        new = "/dev/null" if edit.after is None else str(edit.file.path)
-        diff = "\n".join(difflib.unified_diff(before, after, old, new, lineterm=""))
-        for number, raw in enumerate(redact(diff).text.split("\n")):
-            line = _plain(raw)
-            yield click.style(line, bold=True) if number < 2 else click.style(line, fg=_COLOURS.get(line[:1]))
+def diff_text(edit: Edit) -> str:
+    """Return an edit as a unified diff; secrets next to it are redacted."""
+    before, after = _lines(edit.file.text), _lines(edit.after or "")
+    if edit.shown:
+        before, after = [edit.shown] if edit.after is None else [], [] if edit.after is None else [edit.shown]
+    old = str(edit.file.path) if edit.file.existed else "/dev/null"
+    new = "/dev/null" if edit.after is None else str(edit.file.path)
+    diff = "\n".join(difflib.unified_diff(before, after, old, new, lineterm=""))
+    return "\n".join(map(_plain, redact(diff).text.split("\n")))
 
 
 def plan_fields(plan: Plan, *, is_done: bool, notes: Sequence[str]) -> dict[str, object]:
-    """Return a plan as JSON fields."""
+    """Return a plan as JSON fields; one that was not carried out has the diffs of its files."""
     edits = {edit.file.path: edit for edit in plan.edits}
     return {
         "done": is_done,
@@ -112,7 +108,12 @@ def plan_fields(plan: Plan, *, is_done: bool, notes: Sequence[str]) -> dict[str,
             {
                 "name": outcome.name,
                 "files": [
-                    {"path": path, "parts": roles.split(", "), "change": _CHANGES[_kind(edits[path])][0]}
+                    {
+                        "path": path,
+                        "parts": roles.split(", "),
+                        "change": _CHANGES[_kind(edits[path])][0],
+                        **({} if is_done else {"diff": diff_text(edits[path])}),
+                    }
                     for path, roles in outcome.files
                 ],
                 "notes": outcome.notes,

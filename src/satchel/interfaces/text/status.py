@@ -41,7 +41,7 @@ def status_text(status: Status, width: int, height: int, style: Style) -> str:
     """Return one screen of at most the width and height; a screen is never lower than 20 lines."""
     if _is_empty(status):
         project = line_of(status.project)
-        next_step = "Next: run `satchel setup` to connect your coding clients, then start one in this folder."
+        next_step = "Next: start a coding client in this folder, once `satchel setup` has connected it."
         return f"{project}: nothing is stored yet, and no agent has been here.\n\n{next_step}"
     sections = _sections(status)
     used = 2 + sum(1 for one in sections if one.rows or one.empty)
@@ -84,7 +84,8 @@ def _sections(status: Status) -> tuple[_Section, ...]:
     changes = sum(count for _, count in since.totals)
     team = status.team
     own, nothing_new = _own(since.own, now), "No changes since your last visit."
-    nobody = "No agents at work" if team.earlier else "No agents yet. Run `satchel setup`, then start a client here"
+    first = "No agents yet. Start a client here, once `satchel setup` has connected it"
+    nobody = "No agents at work" if team.earlier else first
     parts = (
         ("Needs you", [_need(one, now) for one in status.needs.items], "Nothing needs you.", status.needs.total),
         ("Agents", [_session(one, now) for one in team.sessions], f"{nobody}.", team.total),

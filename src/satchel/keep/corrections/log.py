@@ -12,7 +12,7 @@ from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import events
 from satchel.keep.names import is_persons
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, set_of, update_row
 
 SUPERSEDED, RETRACTED, CONFIRMED = 1, 2, 3
 """The actions of corrections, as stored."""
@@ -105,12 +105,15 @@ def of_item(transaction: Transaction, kind: Kind, number: int) -> list[Correctio
     return [_correction(*row) for row in rows]
 
 
-def last_of(transaction: Transaction, project_id: int, by: Corrector) -> Correction | None:
-    """Return the last correction not undone by the session, or without one by the agent outside any session."""
+def last_of(
+    transaction: Transaction, project_id: int, by: Corrector, item: tuple[Kind, int] | None = None
+) -> Correction | None:
+    """Return the last correction not undone by the session, or without one by the agent; if given, of an item."""
+    of_item = "" if item is None else f"AND c.item_kind = {item[0].number} AND c.item_id = {item[1]}"
     row = transaction.one(
         f"""
         SELECT {_COLUMNS} FROM {_SOURCE}
-        WHERE c.project_id = :project AND c.undone_at IS NULL
+        WHERE c.project_id = :project AND c.undone_at IS NULL {of_item}
             AND c.session_id IS NOT DISTINCT FROM :session AND (:session IS NOT NULL OR c.agent_id = :agent)
         ORDER BY c.id DESC LIMIT 1
         """,
@@ -120,10 +123,7 @@ def last_of(transaction: Transaction, project_id: int, by: Corrector) -> Correct
 
 
 def mark_undone(transaction: Transaction, project_id: int, number: int, now: int) -> None:
-    transaction.run(
-        "UPDATE corrections SET undone_at = :now, seq = :seq WHERE id = :id",
-        {"now": now, "id": number, "seq": transaction.next_seq(project_id)},
-    )
+    update_row(transaction, "corrections", number, undone_at=now, seq=transaction.next_seq(project_id))
 
 
 def forget(transaction: Transaction, kind: Kind, numbers: Sequence[int]) -> None:
@@ -135,23 +135,23 @@ def forget(transaction: Transaction, kind: Kind, numbers: Sequence[int]) -> None
 
 def history_notes(transaction: Transaction, kind: Kind, number: int) -> tuple[str, ...]:
     """Return lines on who replaced or retracted an item and why, and who confirmed it."""
-    stand = of_item(transaction, kind, number)
+    active = of_item(transaction, kind, number)
     # a retracted rule itself shows by whom and why
     says_itself = kind is Kind.CONSTRAINT
-    ends = [one for one in stand if one.action != CONFIRMED and not (says_itself and one.heir is None)]
-    by = [one for one in stand if one.action == CONFIRMED]
+    ends = [one for one in active if one.action != CONFIRMED and not (says_itself and one.heir is None)]
+    by = [one for one in active if one.action == CONFIRMED]
     names = [f"{one.agent or 'somebody unnamed'}{f' ({one.reason})' if one.reason else ''}" for one in by]
     return (*map(describe, ends[-1:]), *([f"confirmed by {', '.join(names)}"] if names else []))
 
 
 def confirmers(transaction: Transaction, kind: Kind, number: int) -> tuple[str, ...]:
-    stand = of_item(transaction, kind, number)
-    return tuple(one.agent for one in stand if one.action == CONFIRMED and one.agent is not None)
+    active = of_item(transaction, kind, number)
+    return tuple(one.agent for one in active if one.action == CONFIRMED and one.agent is not None)
 
 
 def end_reason(transaction: Transaction, kind: Kind, number: int) -> str:
-    stand = [one for one in of_item(transaction, kind, number) if one.action != CONFIRMED]
-    return describe(stand[-1]) if stand else "who ended it is not recorded"
+    active = [one for one in of_item(transaction, kind, number) if one.action != CONFIRMED]
+    return describe(active[-1]) if active else "who ended it is not recorded"
 
 
 def describe(one: Correction) -> str:
@@ -213,8 +213,7 @@ _DANGLING = " AND ".join(
 
 def examine(transaction: Transaction) -> tuple[int, int, list[str]]:
     """Return the number of corrections, how many refer to missing items, and ended items that are still live."""
-    row = transaction.one(f"SELECT count(*), (SELECT count(*) FROM corrections c WHERE {_DANGLING}) FROM corrections")
-    assert row is not None
+    [row] = transaction.all(f"SELECT count(*), (SELECT count(*) FROM corrections c WHERE {_DANGLING}) FROM corrections")
     revived = [
         kind.ref(number)
         for kind in _REPLACEABLE
@@ -234,91 +233,6 @@ def _quote(transaction: Transaction, kind: Kind, number: int) -> str:
 
 def _correction(number: int, action: int, kind: int, item: int, *rest: object) -> Correction:
     return Correction(number, action, KIND_OF[kind], item, *rest)  # type: ignore[arg-type] # columns in this order
-
-
-WRITTEN, SET, PINNED = "written", "set", "pinned"
-
-_MOST_CHANGES = 50
-"""Maximum number of the newest changes of each kind searched for one that was not undone."""
-
-_AUTHORS = {Kind.ENTRY: "agent_id", Kind.CONSTRAINT: "created_by", Kind.STRATEGY: "agent_id"}
-
-
-class Change(NamedTuple):
-    """A change by a caller; ``seq`` orders changes of one millisecond."""
-
-    action: str
-    kind: Kind
-    item: int
-    made_at: int
-    revision: int = 0
-    seq: int = 0
-
-
-def last_change(transaction: Transaction, project_id: int, by: Corrector) -> Change | None:
-    """Return the last change by an agent or person that was not undone, or None."""
-    values = {"project": project_id, "agent": by.agent, "most": _MOST_CHANGES}
-    changes: list[Change] = []
-    for kind, author in _AUTHORS.items():
-        rows = transaction.all(
-            f"SELECT id, created_at, 0, seq FROM {kind.table} WHERE project_id = :project AND {author} = :agent "
-            "ORDER BY id DESC LIMIT :most",
-            values,
-        )
-        changes += [Change(WRITTEN, kind, *row) for row in rows]
-    decisions = transaction.all(
-        """
-        SELECT id, at, max(revision), max(seq) FROM (
-            SELECT id, updated_at AS at, revision, seq FROM decisions WHERE project_id = :project AND agent_id = :agent
-            UNION ALL
-            SELECT h.decision_id, h.set_at, h.revision, 0
-            FROM decision_history h JOIN decisions d ON d.id = h.decision_id
-            WHERE d.project_id = :project AND h.agent_id = :agent
-        ) AS mine GROUP BY id, at ORDER BY at DESC, 3 DESC LIMIT :most
-        """,
-        values,
-    )
-    # only the last change of each decision, since an undo is not undone in turn
-    newest: dict[int, Change] = {}
-    for item, at, revision, seq in decisions:
-        newest.setdefault(item, Change(SET, Kind.DECISION, item, at, revision, seq))
-    changes += newest.values()
-    pins = transaction.all(
-        "SELECT kind, item_id, created_at FROM pins WHERE project_id = :project AND agent_id = :agent "
-        "ORDER BY created_at DESC LIMIT :most",
-        values,
-    )
-    changes += [Change(PINNED, KIND_OF[number], item, at) for number, item, at in pins]
-    changes.sort(key=lambda one: (one.made_at, one.seq), reverse=True)
-    return next((one for one in changes if not _is_taken_back(transaction, project_id, one)), None)
-
-
-def record_taken_back(transaction: Transaction, project_id: int, change: Change, by: Corrector) -> None:
-    """Record that a change was undone; for a decision it has the current revision."""
-    events.record(
-        transaction,
-        project_id,
-        events.TAKEN_BACK,
-        by.now,
-        session=by.session,
-        agent=by.agent,
-        item=(change.kind, change.item),
-        details={"action": change.action, "revision": change.revision},
-    )
-
-
-def _is_taken_back(transaction: Transaction, project_id: int, change: Change) -> bool:
-    if change.action == PINNED:
-        return False
-    rows = transaction.all(
-        "SELECT details FROM events WHERE project_id = :project AND kind = :kind AND item_kind = :of "
-        "AND item_id = :item AND details IS NOT NULL",
-        {"project": project_id, "kind": events.TAKEN_BACK, "of": change.kind.number, "item": change.item},
-    )
-    import json  # imported here: only an undo needs it
-
-    revisions = [json.loads(details)["revision"] for (details,) in rows]
-    return change.revision in revisions
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,11 @@ from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import Kind
 from satchel.keep import constraints, events, kept, pins, projects, replacing
 from satchel.keep.constraints import Constraint
-from satchel.keep.corrections import log
+from satchel.keep.corrections import log, undoing
 from satchel.keep.corrections.log import (
     CONFIRMED,
     RETRACTED,
     SUPERSEDED,
-    Change,
     Confirmed,
     Correction,
     Corrector,
@@ -24,6 +23,7 @@ from satchel.keep.corrections.log import (
     Retracted,
     Undone,
 )
+from satchel.keep.corrections.undoing import Change
 from satchel.keep.decisions import records as decisions
 from satchel.keep.decisions.records import Decision
 from satchel.keep.decisions.service import Decisions
@@ -87,7 +87,8 @@ class Corrections(Service):
             if not _is_live(record):
                 before = log.end_reason(transaction, kind, number)
                 return Retracted(record.ref, kind_name(kind), record, short, already=before)
-            if not by.may_end(record.ref, _author(record), is_critical=_is_critical(record)):
+            is_critical = getattr(record, "priority", None) == PRIORITIES[-1]
+            if not by.may_end(record.ref, _author(record), is_critical=is_critical):
                 message = _ask_person(transaction, work, project_id, by, name, record, short, text)
                 return Retracted(record.ref, kind_name(kind), record, short, done=False, asked=message, notes=notes)
             _end(transaction, project_id, (kind, number), text, by)
@@ -169,58 +170,68 @@ class Corrections(Service):
             last = log.last_of(transaction, project_id, by)
             if last is None:
                 raise NotFound("there is nothing to undo here", "What you retract, replace or confirm can be undone")
-            record = _load(transaction, project_id, last.kind, last.item)
             if correction not in {None, last.id}:
                 raise Conflict(
-                    f"your last correction is another one now: it {_ACTIONS[last.action]} {record.ref}",
+                    f"your last correction is another one now: it {_ACTIONS[last.action]} {last.kind.ref(last.item)}",
                     "Nothing was changed; correct the current item",
                 )
-            if last.action == CONFIRMED:
-                if getattr(record, "stated_by", None) is not None and last.agent is not None:
-                    constraints.confirm(
-                        transaction, project_id, last.item, unconfirmed=not _has_other_person(transaction, last)
-                    )
-            else:
-                if not by.may_end(record.ref, _author(record)):
-                    raise Refused(f"{record.ref} was written by a person", f"Ask with send_message to={HUMAN}")
-                self._revive(transaction, project_id, last, by)
-            log.mark_undone(transaction, project_id, last.id, by.now)
-            _log_event(transaction, project_id, events.TAKEN_BACK, by, (last.kind, last.item))
-            short = _short(record)
-            heir = None if last.heir is None else last.kind.ref(last.heir)
-            return Undone(record.ref, kind_name(last.kind), _ACTIONS[last.action], heir, short)
+            return self._undo_correction(transaction, project_id, last, by)
 
-    def undo_change(self, *, agent: str | None = None) -> Undone:
-        """Undo the caller's last change: a correction, a write, a set decision or a pin.
+    def undo_change(self, ref: str | None = None, *, agent: str | None = None) -> Undone:
+        """Undo the caller's last change: a correction, a write, a set decision, a pin or a message that nobody read.
 
-        A written item is retracted. A decision returns to its previous revision; a new one is deprecated.
+        A written item is retracted. A decision returns to its previous revision; a new one is deprecated. With ``ref``
+        the caller's last change of that item is undone, whatever they did since.
 
         Raises:
             NotFound: there is nothing to undo.
-            Conflict: someone else has changed the same item since.
+            Conflict: someone else has changed the same item since, or the caller did something later that cannot be
+                undone.
         """
-        agent = check_agent(self._workplace, agent)
+        agent, item = check_agent(self._workplace, agent), None if ref is None else read_ref(ref)
         with self._workplace.engine.write() as transaction:
-            project_id, by, _ = self._begin(transaction, agent, doing="undoing")
-            last, change = log.last_of(transaction, project_id, by), log.last_change(transaction, project_id, by)
-            if last is None and change is None:
+            project_id, by, name = self._begin(transaction, agent, doing="undoing")
+            last, lasting = undoing.last_change(transaction, project_id, by, item)
+            if lasting:
+                raise undoing.not_last(transaction, lasting, last)
+            if last is None:
                 raise NotFound("there is nothing to undo here", "What you write, set, pin or correct can be undone")
-            if change is not None and (last is None or change.made_at > last.created_at):
-                if change.action != log.SET:
-                    return self._undo_write(transaction, project_id, change, by)
-                current = decisions.load_number(transaction, project_id, change.item)
-                assert current is not None
-                key = current.key
-            else:
-                change = None
-        return self.undo(agent=agent) if change is None else self._restore(change, key, agent, by)
+            if isinstance(last, Correction):
+                return self._undo_correction(transaction, project_id, last, by)
+            if last.action != undoing.SET:
+                return self._undo_write(transaction, project_id, last, by, name)
+            current = decisions.load_number(transaction, project_id, last.item)
+            assert current is not None
+        return self._restore(last, current.key, agent, by)
 
-    def _undo_write(self, transaction: Transaction, project_id: int, change: Change, by: Corrector) -> Undone:
+    def _undo_correction(self, transaction: Transaction, project_id: int, last: Correction, by: Corrector) -> Undone:
+        record = _load(transaction, project_id, last.kind, last.item)
+        if last.action == CONFIRMED:
+            if getattr(record, "stated_by", None) is not None and last.agent is not None:
+                constraints.confirm(
+                    transaction, project_id, last.item, unconfirmed=not _has_other_person(transaction, last)
+                )
+        else:
+            if not by.may_end(record.ref, _author(record)):
+                raise Refused(f"{record.ref} was written by a person", f"Ask with send_message to={HUMAN}")
+            self._revive(transaction, project_id, last, by)
+        log.mark_undone(transaction, project_id, last.id, by.now)
+        _log_event(transaction, project_id, events.TAKEN_BACK, by, (last.kind, last.item))
+        heir = None if last.heir is None else last.kind.ref(last.heir)
+        return Undone(record.ref, kind_name(last.kind), _ACTIONS[last.action], heir, _short(record))
+
+    def _undo_write(
+        self, transaction: Transaction, project_id: int, change: Change, by: Corrector, name: str | None
+    ) -> Undone:
         ref = change.kind.ref(change.item)
-        if change.action == log.PINNED:
+        if change.action == undoing.PINNED:
             pins.forget(transaction, project_id, change.kind, change.item)
-            _log_event(transaction, project_id, events.UNPINNED, by, (change.kind, change.item))
+            _log_event(transaction, project_id, events.TAKEN_BACK, by, (change.kind, change.item))
             text = kept.texts(KINDS[change.kind], transaction, [change.item]).get(change.item, "")
+            return Undone(ref, kind_name(change.kind), change.action, None, shortened(text))
+        if change.kind is Kind.MESSAGE:
+            sender = Actor(by.agent, name, by.session)
+            text = messages.withdraw(transaction, project_id, sender, change.item, by.now)
             return Undone(ref, kind_name(change.kind), change.action, None, shortened(text))
         record = _load(transaction, project_id, change.kind, change.item)
         if not _is_live(record):
@@ -233,14 +244,14 @@ class Corrections(Service):
             return Undone(ref, kind_name(change.kind), change.action, None, _short(record))
         _log_event(transaction, project_id, events.TAKEN_BACK, by, (change.kind, change.item))
         record = _load(transaction, project_id, change.kind, change.item)
-        return Undone(ref, kind_name(change.kind), log.SET, None, _short(record))
+        return Undone(ref, kind_name(change.kind), undoing.SET, None, _short(record))
 
     def _restore(self, change: Change, key: str, agent: str | None, by: Corrector) -> Undone:
         from satchel.keep.documents.states import reopen
 
         def taken_back(transaction: Transaction, project_id: int, now: Decision) -> None:
             # recorded in the same transaction, so that a concurrent undo cannot undo this one
-            log.record_taken_back(transaction, project_id, change._replace(revision=now.revision), by)
+            undoing.record_taken_back(transaction, project_id, change._replace(revision=now.revision), by)
             reopen(self._workplace, transaction, project_id, (change.kind, change.item), change.made_at)
 
         service = Decisions(self._workplace, on_set=taken_back)
@@ -265,11 +276,13 @@ class Corrections(Service):
             actor = acting(transaction, work, project.id, agent, now)
         else:
             actor, _, _ = acting_named(transaction, work, project.id, agent, now, doing)
-        return (
-            project.id,
-            Corrector(actor.number, actor.session, persons_gate(transaction, work, project.id, agent, now), now),
-            actor.name,
-        )
+        number, name = actor.number, actor.name
+        if actor.session is not None and not actor.is_named:
+            # a call without a name is of the session's agent, who might confirm its own notes otherwise
+            first = "SELECT a.id, a.name FROM sessions s JOIN agents a ON a.id = s.agent_id WHERE s.id = :session"
+            number, name = transaction.one(first, {"session": actor.session}) or (number, name)
+        gate = persons_gate(transaction, work, project.id, agent, now)
+        return project.id, Corrector(number, actor.session, gate, now), name
 
     def _revive(self, transaction: Transaction, project_id: int, last: Correction, by: Corrector) -> None:
         now_last = [one for one in log.of_item(transaction, last.kind, last.item) if one.action != CONFIRMED][-1]
@@ -287,7 +300,7 @@ class Corrections(Service):
                     f"{log.end_reason(transaction, last.kind, heir.id)}",
                     "Correct the current item",
                 )
-            _end_written(transaction, project_id, Change(log.WRITTEN, last.kind, heir.id, by.now), by)
+            _end_written(transaction, project_id, Change(undoing.WRITTEN, last.kind, heir.id, by.now), by)
         if last.kind is Kind.CONSTRAINT:
             constraints.revive(transaction, project_id, last.item)
         elif last.kind is Kind.ENTRY:
@@ -320,7 +333,7 @@ def _end_written(transaction: Transaction, project_id: int, change: Change, by: 
     # recorded without an author, so that the next undo does not undo this one
     nobody = by._replace(agent=None, session=None)
     log.record(transaction, project_id, RETRACTED, (change.kind, change.item), nobody, reason="taken back")
-    log.record_taken_back(transaction, project_id, change, by)
+    undoing.record_taken_back(transaction, project_id, change, by)
 
 
 def _log_event(transaction: Transaction, project_id: int, kind: int, by: Corrector, item: tuple[Kind, int]) -> None:
@@ -366,12 +379,8 @@ def _author(record: Any) -> str | None:
 
 def _has_other_person(transaction: Transaction, confirmation: Correction) -> bool:
     # whether a person confirmed the item by another confirmation
-    stand = log.of_item(transaction, confirmation.kind, confirmation.item)
-    return any(one.action == CONFIRMED and is_persons(one.agent) and one.id != confirmation.id for one in stand)
-
-
-def _is_critical(record: Any) -> bool:
-    return bool(getattr(record, "priority", None) == PRIORITIES[-1])
+    active = log.of_item(transaction, confirmation.kind, confirmation.item)
+    return any(one.action == CONFIRMED and is_persons(one.agent) and one.id != confirmation.id for one in active)
 
 
 def _ask_person(

@@ -47,6 +47,9 @@ def prepare(entry: records.NewEntry, workplace: Workplace, cite: Cite) -> record
         check_whole("line", line, _MAX_LINE, smallest=1)
         if entry.file is None:
             raise InvalidInput("line is given without file", "Name the file too")
+    cited = None if file is None else cite(file, line, last)
+    if cited is not None and cited.first_line is not None:  # a writer who has miscounted sees it
+        notes += (f"{file}:{line} is {cited.first_line}",)
     return records.Prepared(
         type=number,
         content=content,
@@ -58,7 +61,7 @@ def prepare(entry: records.NewEntry, workplace: Workplace, cite: Cite) -> record
         notes=notes,
         supersedes=None if entry.supersedes is None else Kind.ENTRY.number_of(entry.supersedes),
         last_line=last,
-        cited=None if file is None else cite(file, line, last),
+        cited=cited,
     )
 
 

@@ -14,7 +14,7 @@ from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import check_json, check_size, json_texts, map_texts, parse_json, storable_json, to_json
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, update_row
 
 
 class Draft(NamedTuple):
@@ -173,24 +173,26 @@ def withdraw(transaction: Transaction, project_id: int, sender: Actor, number: i
         raise NotFound(f"there is no message {ref} in this project, or it has expired", "Nothing was changed")
     if row[0] is None or row[0] != sender.number:
         raise Refused(f"{ref} was sent by another", "Only its sender withdraws a message; answer it with reply_to")
-    readers = transaction.all(
+    names = readers(transaction, project_id, sender.number, number)
+    if names:
+        raise Conflict(f"{ref} was read by {names}", f"Send a correction with reply_to={ref}")
+    update_row(transaction, "agent_messages", number, expires_at=now, seq=transaction.next_seq(project_id))
+    documents.set_expiry(transaction, Kind.MESSAGE, [(number, now)])
+    return str(row[1])
+
+
+def readers(transaction: Transaction, project_id: int, sender: int | None, number: int) -> str:
+    """Return the names of those who have read a message or were shown it, but for its sender."""
+    rows = transaction.all(
         """
         SELECT a.name FROM message_reads r JOIN agents a ON a.id = r.agent_id WHERE r.message_id = :id
         UNION
         SELECT a.name FROM deliveries d JOIN windows w ON w.id = d.window_id JOIN agents a ON a.id = w.agent_id
         WHERE w.project_id = :project AND d.kind = :kind AND d.item_id = :id AND w.agent_id <> :sender
         """,
-        {"id": number, "project": project_id, "kind": Kind.MESSAGE.number, "sender": sender.number},
+        {"id": number, "project": project_id, "kind": Kind.MESSAGE.number, "sender": sender},
     )
-    if readers:
-        names = ", ".join(sorted(name for (name,) in readers))
-        raise Conflict(f"{ref} was read by {names}", f"Send a correction with reply_to={ref}")
-    transaction.run(
-        "UPDATE agent_messages SET expires_at = :now, seq = :seq WHERE id = :id",
-        {"now": now, "seq": transaction.next_seq(project_id), "id": number},
-    )
-    documents.set_expiry(transaction, Kind.MESSAGE, [(number, now)])
-    return str(row[1])
+    return ", ".join(sorted(name for (name,) in rows))
 
 
 def _searchable(message: str, payload: str | None) -> str:

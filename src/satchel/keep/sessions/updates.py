@@ -17,7 +17,7 @@ from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.clients import OF_TOKENS, STATE, State, host_id
 from satchel.keep.sessions.joining import SessionRow
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, update_row
 
 if TYPE_CHECKING:
     from satchel.keep.sessions.caller import Caller
@@ -122,8 +122,7 @@ def forget_heard(transaction: Transaction, now: int) -> None:
 
 
 def change(transaction: Transaction, session: int, columns: dict[str, object]) -> None:
-    assigned = ", ".join(f'"{name}" = :{name}' for name in columns)
-    transaction.run(f"UPDATE sessions SET {assigned} WHERE id = :id", {**columns, "id": session})
+    update_row(transaction, "sessions", session, **columns)
     if columns.keys() & _CACHED:
         transaction.forget()
 
@@ -255,10 +254,8 @@ def remember_heard(transaction: Transaction, session: int, prompt: str, sentence
     new = [(now, redact(one).text, *(() if place else (whole,))) for place, one in enumerate(sentences)]
     texts = {one[1] for one in new}
     before = [one for one in _sentences(transaction, session, now) if one[1] not in texts or one[2:]]
-    transaction.run(
-        "UPDATE sessions SET heard = :heard, heard_at = :now WHERE id = :id",
-        {"heard": json.dumps([*before, *new][-_MOST_SENTENCES:], ensure_ascii=False), "now": now, "id": session},
-    )
+    stored = json.dumps([*before, *new][-_MOST_SENTENCES:], ensure_ascii=False)
+    update_row(transaction, "sessions", session, heard=stored, heard_at=now)
 
 
 def has_heard(transaction: Transaction, session: int | None, text: str, now: int) -> bool:

@@ -23,7 +23,7 @@ from satchel.interfaces.guard.command import STOPPED
 from satchel.interfaces.setup.entries import find_launcher
 from satchel.interfaces.setup.parts import State
 from satchel.interfaces.setup.planning import Edit, Way
-from satchel.interfaces.setup.shown import diff_lines
+from satchel.interfaces.setup.shown import diff_text
 
 LINE = f"satchel guard run || [ $? -ne {STOPPED} ] || exit 1"
 """Runs the guard in a hook of the user's own; without Satchel on the PATH the commit goes on."""
@@ -242,8 +242,7 @@ def _show(edits: Sequence[Edit], done: str, note: str | None, *, is_dry: bool, a
         changed = [str(edit.file.path) for edit in edits]
         show_json({"done": not is_dry, "changed": changed, "notes": notes})
         return
-    if is_dry:
-        for line in diff_lines(edits):
-            click.echo(line)
+    for edit in edits if is_dry else ():
+        click.echo(diff_text(edit))
     for line in (done, *notes):
         click.echo(line, err=is_dry)

@@ -13,13 +13,14 @@ import click
 from satchel.base.errors import ERROR_KINDS, InvalidInput, NotFound, Refused, SatchelError, unknown_name
 from satchel.base.folders import config_folder, current_folder, home_path, state_folder
 from satchel.base.paths import FILE_NAME, FOLDER_NAME, StorePlace, locate_store
-from satchel.base.records import dataclass
+from satchel.base.records import dataclass, replace
 from satchel.client import through_a_server
 from satchel.interfaces.cli.common import is_terminal, json_option, require_person_here, show_json
 from satchel.interfaces.setup.address import Remote, plan_no_address
-from satchel.interfaces.setup.checking import ClientCheck, check, is_on_machine, launcher_note, version_note
+from satchel.interfaces.setup.checking import ClientCheck, Standing, check, is_on_machine, launcher_note, version_note
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Wish
 from satchel.interfaces.setup.entries import find_launcher
+from satchel.interfaces.setup.guide import left_by_clients
 from satchel.interfaces.setup.journal import Journal
 from satchel.interfaces.setup.parts import NAME
 from satchel.interfaces.setup.planning import Plan, carry_out, joined, plan_removal, plan_setup
@@ -27,7 +28,6 @@ from satchel.interfaces.setup.shown import (
     by_hand_text,
     check_fields,
     check_lines,
-    diff_lines,
     left_lines,
     outcome_lines,
     plan_fields,
@@ -119,7 +119,7 @@ def _delete(paths: Sequence[Path], home: Path) -> None:
 @click.option("--token-file", metavar="FILE", help="Read the token for --url from a file.")
 @click.option("--everywhere", is_flag=True, help="With --url: for all projects, not this one alone.")
 @click.option("--offline", is_flag=True, help="With --url: do not ask the server whether it takes the token.")
-@click.option("--dry-run", is_flag=True, help="Show the changes as a diff and change nothing.")
+@click.option("--dry-run", is_flag=True, help="List the files it would change, with --json how, and change none.")
 @click.option("--check", "only_check", is_flag=True, help="Say what is set up and what is missing.")
 @click.option("--remove", is_flag=True, help="Restore the clients' files as they were before setup.")
 @click.option(
@@ -201,7 +201,7 @@ def setup_command(
             carry_out(plan, journal)
             _delete(data.paths, place.home)
         deleted = [f"{'would delete' if dry_run else 'deleted'} {path}" for path in data.paths]
-        remains = [f"left {text}" for text in data.left]
+        remains = [f"left {text}" for text in (*data.left, *(left_by_clients(place) if all_data else ()))]
         if all_data and place.project is not None:
             remains += _guard_left(place.project)
         _show(plan, place, [*deleted, *remains], is_done=not dry_run, as_json=as_json)
@@ -227,7 +227,7 @@ def setup_command(
     if dry_run:
         _show(plan, place, [note], is_done=False, as_json=as_json)
         return 0
-    if plan.edits and not was_named and not yes:
+    if plan.edits and (asks or not (was_named or yes)):
         for line in outcome_lines(plan, place, is_done=False):
             click.echo(line)
         if not asks:
@@ -238,13 +238,18 @@ def setup_command(
     if asks:
         wish = _with_permissions(selection, wish, plan)
         plan = joined(of_server, plan_setup(selection, place, wish, instructions=instructions))
+    has_server = _has_server(remote)
+    missing = None if has_server or store is None or store.exists else store
+    question = "" if missing is None else f"Make this project's store {missing.file}?"
+    makes_store = click.confirm(question, default=True) if asks and missing else yes
+    # all questions come before the first write, so that stopping at one leaves everything as it was
     carry_out(plan, Journal())
-    made = None if _has_server(remote) else _store(store, asks=asks, yes=yes)
+    made = None if missing is None else _store_note(missing, is_made=makes_store)
     versions = [version_note(client, place) for client in selection if wish.hooks]
-    documents = None if _has_server(remote) else _documents(store)
+    documents = None if has_server else _documents(store)
     note_on_documents = f"{documents} can fill this project's memory: `satchel import docs`" if documents else None
     notes = [note, *versions, made, _meaning_note(plan), None if asks else note_on_documents]
-    _show(plan, place, notes, is_done=True, as_json=as_json)
+    _show(_with_steps(plan, place, wish), place, notes, is_done=True, as_json=as_json)
     if asks and documents and click.confirm(f"Look at the rules that {documents} propose?", default=True):
         _review_documents()
     return 0
@@ -333,9 +338,8 @@ def _clients_here(place: Place, *, may_be_none: bool) -> list[Client]:
 
 
 def _with_permissions(clients: list[Client], wish: Wish, plan: Plan) -> Wish:
-    from dataclasses import replace
-
-    names = {outcome.name for outcome in plan.outcomes for text in outcome.left if "asks before each tool" in text}
+    changed = [outcome for outcome in plan.outcomes if outcome.files]
+    names = {outcome.name for outcome in changed for text in outcome.left if "asks before each tool" in text}
     for client in clients:
         if client.name not in names:
             continue
@@ -344,16 +348,26 @@ def _with_permissions(clients: list[Client], wish: Wish, plan: Plan) -> Wish:
     return wish
 
 
-def _store(store: StorePlace | None, *, asks: bool, yes: bool) -> str | None:
-    if store is None or store.exists:
-        return None
-    if not yes and not (asks and click.confirm(f"Make this project's store {store.file}?", default=True)):
+def _store_note(store: StorePlace, *, is_made: bool) -> str:
+    if not is_made:
         return f"This project has no store yet: its first write makes {store.file}, or `satchel init` does"
     from satchel.interfaces.cli.opening import opened
 
     with opened(None, None) as satchel:
         satchel.housekeeping.initialise(new=False)
     return f"made the project's store {store.file}"
+
+
+def _with_steps(plan: Plan, place: Place, wish: Wish) -> Plan:
+    # where nothing was written, the client may still wait for its user
+    outcomes = []
+    for outcome in plan.outcomes:
+        client = CLIENTS.get(outcome.name)
+        result = None if client is None or outcome.files else check(client, place, wish)
+        is_waiting = result is not None and result.standing is Standing.NEEDS_YOU
+        steps = (f"{client.title}: {result.step}",) if client and result and is_waiting else ()
+        outcomes.append(replace(outcome, left=(*outcome.left, *steps)))
+    return Plan(plan.edits, tuple(outcomes))
 
 
 def _has_server(remote: Remote) -> bool:
@@ -411,8 +425,7 @@ def _show(plan: Plan, place: Place, notes: list[str | None], *, is_done: bool, a
     if as_json:
         show_json(plan_fields(plan, is_done=is_done, notes=notes_to_show))
         return
-    if not is_done:
-        for line in diff_lines(plan.edits):
-            click.echo(line)
     for line in (*outcome_lines(plan, place, is_done=is_done), *notes_to_show, *left_lines(plan, is_done=is_done)):
-        click.echo(line, err=not is_done)
+        click.echo(line)
+    if plan.edits and not is_done:
+        click.echo("Add --json to see how each file would change")

@@ -236,7 +236,7 @@ def restore_command(source: Path | None, yes: bool, db: str | None, project: str
             raise InvalidInput("restore with --json asks nobody", "Add --yes to put the backup in the store's place")
         backup = satchel.housekeeping.newest_backup().file if source is None else source.absolute()
         location = satchel.workplace.engine.location
-        if not yes and not click.confirm(f"Put {backup} in the place of {location}?", err=True):
+        if not yes and not common.confirm(f"Put {backup} in the place of {location}?"):
             click.echo("nothing was changed")
             return
         with common.progress("restoring", quiet=as_json) as report:

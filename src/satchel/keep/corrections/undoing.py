@@ -1,0 +1,180 @@
+"""Changes of an agent or a person, as an undo takes them back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from satchel.base.errors import Conflict, NotFound, SatchelError
+from satchel.base.records import NamedTuple
+from satchel.base.text import shortened
+from satchel.find.kind import KIND_OF, Kind
+from satchel.keep import events, kept
+from satchel.keep.corrections.log import Correction, Corrector, last_of
+from satchel.keep.kinds import KINDS
+from satchel.keep.messages import updates as messages
+from satchel.store.transaction import Transaction
+
+WRITTEN, SET, PINNED = "written", "set", "pinned"
+
+_MOST_CHANGES = 50
+"""Maximum number of the newest changes of each kind searched for one that was not undone."""
+
+_AUTHORS = {
+    Kind.ENTRY: "agent_id",
+    Kind.CONSTRAINT: "created_by",
+    Kind.STRATEGY: "agent_id",
+    Kind.MESSAGE: "from_agent_id",
+}
+
+
+class Change(NamedTuple):
+    """A change by a caller; ``seq`` orders changes of one millisecond."""
+
+    action: str
+    kind: Kind
+    item: int
+    made_at: int
+    revision: int = 0
+    seq: int = 0
+
+
+def _changes(transaction: Transaction, project_id: int, by: Corrector) -> Iterator[Change]:
+    # those that an undo may take back, the newest first
+    values = {"project": project_id, "agent": by.agent, "most": _MOST_CHANGES}
+    mine: list[Change] = []
+    for kind, author in _AUTHORS.items():
+        alive = f" AND expires_at > {by.now}" if kind is Kind.MESSAGE else ""
+        rows = transaction.all(
+            f"SELECT id, created_at, 0, seq FROM {kind.table} WHERE project_id = :project AND {author} = :agent{alive} "
+            "ORDER BY id DESC LIMIT :most",
+            values,
+        )
+        mine += [Change(WRITTEN, kind, *row) for row in rows]
+    decisions = transaction.all(
+        """
+        SELECT id, at, max(revision), max(seq) FROM (
+            SELECT id, updated_at AS at, revision, seq FROM decisions WHERE project_id = :project AND agent_id = :agent
+            UNION ALL
+            SELECT h.decision_id, h.set_at, h.revision, 0
+            FROM decision_history h JOIN decisions d ON d.id = h.decision_id
+            WHERE d.project_id = :project AND h.agent_id = :agent
+        ) AS mine GROUP BY id, at ORDER BY at DESC, 3 DESC LIMIT :most
+        """,
+        values,
+    )
+    # only the last change of each decision, since an undo is not undone in turn
+    newest: dict[int, Change] = {}
+    for item, at, revision, seq in decisions:
+        newest.setdefault(item, Change(SET, Kind.DECISION, item, at, revision, seq))
+    mine += newest.values()
+    pins = transaction.all(
+        "SELECT kind, item_id, created_at FROM pins WHERE project_id = :project AND agent_id = :agent "
+        "ORDER BY created_at DESC LIMIT :most",
+        values,
+    )
+    mine += [Change(PINNED, KIND_OF[number], item, at) for number, item, at in pins]
+    mine.sort(key=lambda one: (one.made_at, one.seq), reverse=True)
+    yield from (one for one in mine if not _is_taken_back(transaction, project_id, one))
+
+
+_LOGGED = {
+    events.UNPINNED: "unpinned",
+    events.CONFIDENCE: "reported an outcome of",
+    events.FORGOTTEN: "forgot",
+    events.ACCEPTANCE: "decided on the proposal",
+    events.RUN_ENDED: "ended the run",
+    events.RELEASE: "released",
+}
+
+# What hooks record in a session is nobody's intention, so it is no change to undo.
+_LASTING = f"""
+    SELECT kind, item_kind, item_id, details, created_at FROM events
+    WHERE project_id = :project AND agent_id = :agent AND created_at > :after
+        AND kind IN ({", ".join(map(str, _LOGGED))}) AND (kind <> {events.RELEASE} OR session_id IS NULL)
+    UNION ALL SELECT 0, NULL, NULL, 'reported x' || pattern_id, created_at FROM error_reports
+    WHERE project_id = :project AND agent_id = :agent AND created_at > :after AND session_id IS NULL
+    UNION ALL SELECT 0, NULL, NULL, 'saved the fix y' || id, created_at FROM error_solutions
+    WHERE project_id = :project AND agent_id = :agent AND created_at > :after
+    UNION ALL SELECT 0, NULL, NULL, 'saved p' || id, updated_at FROM context_packages
+    WHERE project_id = :project AND producer_id = :agent AND updated_at > :after
+    UNION ALL SELECT 0, NULL, NULL, 'claimed ' || path, created_at FROM file_claims
+    WHERE project_id = :project AND agent_id = :agent AND created_at > :after AND automatic = 0
+    UNION ALL SELECT 0, NULL, NULL, 'recorded an edit of ' || f.path, c.created_at
+    FROM file_changes c JOIN files f ON f.id = c.file_id
+    WHERE c.project_id = :project AND c.agent_id = :agent AND c.created_at > :after AND c.session_id IS NULL
+    ORDER BY 5 DESC LIMIT :most
+"""
+
+
+def _lasting_since(transaction: Transaction, project_id: int, by: Corrector, after: int) -> list[str]:
+    values = {"project": project_id, "agent": by.agent, "after": after, "most": _MOST_CHANGES}
+    lasting = []
+    for kind, item_kind, item, text, _ in transaction.all(_LASTING, values):
+        words = _LOGGED.get(kind)
+        details = json.loads(text) if words and text else {}
+        if "by" in details:
+            continue  # somebody else ended the claim
+        named = next((details[one] for one in ("solution", "ref", "path", "run") if one in details), None)
+        lasting.append(text if words is None else f"{words} {named or KIND_OF[item_kind].ref(item)}")
+    return list(dict.fromkeys(lasting))
+
+
+def last_change(
+    transaction: Transaction, project_id: int, by: Corrector, item: tuple[Kind, int] | None
+) -> tuple[Change | Correction | None, list[str]]:
+    """Return the caller's last change of an item, or of any, with what they did since and cannot undo, in words."""
+    correction = last_of(transaction, project_id, by, item)
+    after, lasting = 0 if correction is None else correction.created_at, []
+    change = None
+    for one in _changes(transaction, project_id, by):
+        if one.made_at <= after:
+            break
+        if item not in {None, (one.kind, one.item)}:
+            continue
+        if one.kind is Kind.MESSAGE and (names := messages.readers(transaction, project_id, by.agent, one.item)):
+            lasting.append(f"sent {one.kind.ref(one.item)}, which {names} read")
+            continue
+        change, after = one, one.made_at
+        break
+    lasting += _lasting_since(transaction, project_id, by, after)
+    return change or correction, lasting if item is None else []
+
+
+def not_last(transaction: Transaction, lasting: list[str], last: Change | Correction | None) -> SatchelError:
+    """Return the error that names what cannot be undone, and the last change before it."""
+    more = f" and {len(lasting) - 3} more" if len(lasting) > 3 else ""
+    problem = f"you {', '.join(lasting[:3])}{more}: undo cannot take that back"
+    if last is None:
+        return NotFound(problem, "Nothing was changed")
+    text = kept.texts(KINDS[last.kind], transaction, [last.item]).get(last.item, "")
+    ref = last.kind.ref(last.item)
+    return Conflict(
+        problem, f"`satchel undo {ref}` takes back your last change before that, of {ref}: {shortened(text)}"
+    )
+
+
+def record_taken_back(transaction: Transaction, project_id: int, change: Change, by: Corrector) -> None:
+    """Record that a change was undone; for a decision it has the current revision."""
+    events.record(
+        transaction,
+        project_id,
+        events.TAKEN_BACK,
+        by.now,
+        session=by.session,
+        agent=by.agent,
+        item=(change.kind, change.item),
+        details={"action": change.action, "revision": change.revision},
+    )
+
+
+def _is_taken_back(transaction: Transaction, project_id: int, change: Change) -> bool:
+    if change.action == PINNED:
+        return False
+    rows = transaction.all(
+        "SELECT details FROM events WHERE project_id = :project AND kind = :kind AND item_kind = :of "
+        "AND item_id = :item AND details IS NOT NULL",
+        {"project": project_id, "kind": events.TAKEN_BACK, "of": change.kind.number, "item": change.item},
+    )
+    revisions = [json.loads(details)["revision"] for (details,) in rows]
+    return change.revision in revisions
