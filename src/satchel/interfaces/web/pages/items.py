@@ -290,7 +290,7 @@ def _allowed(request: PageRequest, one: Item) -> frozenset[str]:
     if one.kind in SHAPES and request.projects.beside_files(request.project, request.login) is not None:
         allowed.add("share")
     if one.kind in {"entry", "constraint", "strategy"}:
-        allowed |= {"retract"} if one.kind == "strategy" else {"retract", "confirm"}
+        allowed.add("retract")
     if _editable(record) is not None:
         allowed |= {"correct", "promote"} if one.kind == "entry" else {"correct"}
     return frozenset(allowed)
