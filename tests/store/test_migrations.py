@@ -30,6 +30,8 @@ def _know(monkeypatch: pytest.MonkeyPatch, *more: Migration) -> None:
     known = (*MIGRATIONS, *more)
     monkeypatch.setattr(schema, "MIGRATIONS", known)
     monkeypatch.setattr(migrations, "SCHEMA_VERSION", BASE_VERSION + len(known) - 1)
+    uncached = getattr(migrations._empty_store, "__wrapped__", migrations._empty_store)
+    monkeypatch.setattr(migrations, "_empty_store", uncached)
 
 
 def _records(file: Path) -> list[tuple[int, str]]:
