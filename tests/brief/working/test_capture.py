@@ -90,7 +90,7 @@ def test_an_agents_rule_that_a_person_confirmed_is_a_persons_in_words_too(begin:
     ann = begin()
     ann.constraints.add("Dates are kept in UTC")
     assert "c1: Dates" in ann.brief().text
-    assert confirmed_text(person.corrections.confirm("c1")).startswith("c1: 1 person confirmed it: ")
+    assert confirmed_text(person.corrections.confirm("c1")).startswith("c1: confirmed by human:bob")
     assert "c1*: Dates" in begin("s2").brief().text
 
 

@@ -25,7 +25,6 @@ from satchel.keep.file_views import FileView
 from satchel.keep.items import Item, OpenedItems
 from satchel.keep.kind import called
 from satchel.keep.moving.states import SHARED, KeptState
-from satchel.keep.names import is_persons
 from satchel.keep.packages.records import PackageContent
 from satchel.keep.patterns.records import Solution
 
@@ -200,10 +199,7 @@ def retracted_text(retracted: Retracted) -> str:
 
 def confirmed_text(confirmed: Confirmed) -> str:
     """Confirm an item, with all persons and agents that confirmed it."""
-    persons = sum(map(is_persons, confirmed.by))
-    numbers = ((persons, "person"), (len(confirmed.by) - persons, "agent"))
-    who = " and ".join(counted(number, word) for number, word in numbers if number)
-    by = f"{who} confirmed it: {', '.join(map(value_text, confirmed.by))}" if who else "nobody confirmed it"
+    by = f"confirmed by {', '.join(map(value_text, confirmed.by))}" if confirmed.by else "nobody confirmed it"
     return "\n".join(
         [
             f"{confirmed.ref}: {by}",
