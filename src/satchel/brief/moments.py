@@ -43,7 +43,7 @@ _NAMES = {
 _VISIBLE = frozenset({"start", "clear", "resume"})
 
 # Shown in a project without a rule, decision or note, as proof that hooks work.
-_EMPTY = "Satchel: nothing saved yet. satchel status"
+_EMPTY = "Satchel: no rules, decisions or notes yet. satchel status"
 
 
 class Moment(NamedTuple):

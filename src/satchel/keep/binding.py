@@ -29,8 +29,12 @@ BIND_ALL = "unconfirmed = 0 AND for_person IS NULL"  # the condition that a rule
 
 
 def author_of(alias: str) -> str:
-    """Return SQL for the author of a rule."""
-    return Kind.CONSTRAINT.author.replace("i.", f"{alias}.")
+    """Return SQL for who answers for a rule: a person who confirmed it, which is action 3, else its author."""
+    return f"""COALESCE((
+        SELECT p.id FROM corrections k JOIN agents p ON p.id = k.agent_id
+        WHERE k.item_kind = {Kind.CONSTRAINT.number} AND k.item_id = {alias}.id AND k.action = 3
+            AND k.undone_at IS NULL AND (p.folded = 'human' OR p.folded >= 'human:' AND p.folded < 'human;') LIMIT 1
+    ), {Kind.CONSTRAINT.author.replace("i.", f"{alias}.")})"""
 
 
 def binding_caller(transaction: Transaction, workplace: Workplace, project_id: int, alias: str = "c") -> str:

@@ -1,4 +1,4 @@
-"""Conflicts with sessions that are over: an edit counts until it is committed, and never in the one that goes on."""
+"""Conflicts with ended sessions: an edit counts until it is committed, and never against the one that continues."""
 
 from __future__ import annotations
 

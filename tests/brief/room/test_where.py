@@ -100,3 +100,13 @@ def test_a_decision_that_was_changed_stands_at_the_session_that_set_it_first(
         clock.advance(1_000)
     marks = {one.agent: [mark.text for mark in one.marks] for one in ann.room.where().timeline}
     assert marks == {"ann": ["port: 80"], "ben": ["port: 443"]}
+
+
+def test_a_message_that_a_later_session_took_over_keeps_its_addressee(clients: Clients, satchel: Satchel) -> None:
+    first = clients.turn_to(clients.start())
+    name = first.entries.write("discovery", "the gateway signs").agent
+    satchel.messages.send("which port?", to=name, agent="human:ann")
+    clients.end(first)
+    heir = clients.turn_to(clients.start())
+    assert heir.messages.inbox().total == 1
+    assert [one.to for one in satchel.room.sent(person="human:ann").items] == [name]

@@ -12,6 +12,7 @@ from brief.working.conftest import Begin
 from conftest import ManualClock
 from satchel import Refused, Satchel
 from satchel.brief.working.capture import rules_in
+from satchel.interfaces.text.items import confirmed_text
 from satchel.keep.sessions.caller import COMMAND, Caller
 
 HOUR = 3_600_000
@@ -83,6 +84,14 @@ def test_a_stated_rule_needs_a_person_until_it_is_confirmed_or_retracted(
     assert (need.kind, need.ref, need.text, need.remedy) == ("rule", ref, STORED, "stated by ann")
     getattr(person.corrections, settle)(ref)
     assert person.room.needs().items == ()
+
+
+def test_an_agents_rule_that_a_person_confirmed_is_a_persons_in_words_too(begin: Begin, person: Satchel) -> None:
+    ann = begin()
+    ann.constraints.add("Dates are kept in UTC")
+    assert "c1: Dates" in ann.brief().text
+    assert confirmed_text(person.corrections.confirm("c1")).startswith("c1: confirmed by human:bob")
+    assert "c1*: Dates" in begin("s2").brief().text
 
 
 def test_only_a_person_confirms_a_stated_rule_and_undo_takes_that_back(begin: Begin, person: Satchel) -> None:

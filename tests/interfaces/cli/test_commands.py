@@ -40,7 +40,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "rule add": (("Be quick",), "added c2 architecture medium by human", {"id", "text", "category", "active"}),
     "rule list": ((), "Be kind", {"constraints", "total", "next_offset", "seq", "notes"}),
     "retract": (("c1",), "retracted c1; lists and searches hide it", {"id", "kind", "done", "text"}),
-    "confirm": (("c1", "--agent", "mia"), "c1: 1 agent confirmed it: mia", {"id", "kind", "by", "text"}),
+    "confirm": (("c1", "--agent", "mia"), "c1: confirmed by mia", {"id", "kind", "by", "text"}),
     "pin": (("e1",), "e1 is pinned by human", {"ref", "kind", "text", "by", "pinned_at", "already"}),
     "message send": (("hi", "--agent", "planner"), "sent m2 to all", {"id", "from", "thread"}),
     "message list": (("--agent", "builder"), "pull first", {"agent", "unread", "messages", "total", "seq"}),

@@ -119,7 +119,7 @@ class TestLineForThePerson:
         with open_in(tmp_path / "new").workplace.engine.write():
             pass  # the store is made
         answer = hook("claude", "SessionStart", source="startup", cwd=str(tmp_path / "new"))
-        assert answer == {"systemMessage": "Satchel: nothing saved yet. satchel status"}
+        assert answer == {"systemMessage": "Satchel: no rules, decisions or notes yet. satchel status"}
 
     @pytest.mark.parametrize("client", ["codex", "qwen", "copilot", "vscode", "cursor", "opencode"])
     def test_is_left_out_where_the_client_shows_none_or_a_warning(self, hook: Hook, client: str) -> None:

@@ -334,7 +334,7 @@ class TestEdits:
             given = {"file_path": str(project / name)}
             return hook("claude", "PostToolUse", tool_name="Read", tool_use_id=name, tool_input=given)
 
-        assert context(read("a.py")).splitlines()[1] == "also bind here, shown above: c2"
+        assert context(read("a.py")) == "Satchel on a.py: these, given earlier, bind it too: c2"
         assert read("b.py") is None
 
     def test_within_the_budget_of_a_file_and_the_rest_is_counted(self, at_work: AtWork, store: Satchel) -> None:

@@ -172,6 +172,11 @@ def test_one_that_does_not_hold_says_by_whom_when_and_why() -> None:
     )
 
 
+def test_the_answer_to_adding_what_binds_one_person_does_not_say_that_it_binds_everywhere() -> None:
+    one = replace(constraint(7, "a", agent="planner"), stated_by="human:ann", unconfirmed=True)
+    assert added_text(one) == "added c7 security medium by planner unconfirmed, stated by ann"
+
+
 def test_the_answer_to_adding_names_it() -> None:
     one = constraint(7, "a", agent="planner", tags=("api",), notes=("category ux is new",), category="ux")
     assert added_text(one) == "added c7 category:ux medium by planner #api; binds everywhere\nnote: category ux is new"

@@ -51,6 +51,13 @@ def screen(status: Status, width: int = 80, height: int = 24) -> list[str]:
     return status_text(status, width, height, lambda text, _: text).split("\n")
 
 
+def test_a_claim_that_an_ended_session_left_is_free() -> None:
+    ended = replace(SESSION, state=AgentState("ended", NOW), gone=True, task_id=None, claims_total=1)
+    status = a_status()
+    lines = screen(replace(status, team=replace(status.team, sessions=(ended,))))
+    assert "claude-3f2b, on fix, had claimed src/a.py: free to claim" in lines[4]
+
+
 def test_actions_in_the_persons_own_name_are_one_line_below_the_news() -> None:
     own = tuple(Changed("action", f"action:{n}", "done", "opened the pages", "human:ann", NOW, n) for n in (1, 2))
     status = a_status()

@@ -224,3 +224,13 @@ def test_the_beginning_of_a_text_takes_no_more_than_it_may(text: str, most: int)
     begun = brief(text, most)
     assert text.startswith(begun.removesuffix(" …")) or begun.endswith("…")
     assert len(visible(begun)) <= most + 2
+
+
+def test_a_note_that_was_taken_back_names_who_did_it_and_is_not_replaced_by_itself(
+    ann: Browser, satchel: Satchel
+) -> None:
+    note = satchel.entries.write("discovery", "This is taken back at once", agent="human:ann").ref
+    satchel.corrections.undo_change(agent="human:ann")
+    text = page_of(ann, f"items/{note}").text
+    assert "Retracted by you" in " ".join(text.split())
+    assert f"replaced by {note}" not in " ".join(text.split())

@@ -45,7 +45,7 @@ def test_what_was_replaced_holds_again_and_its_heir_no_more(satchel: Satchel) ->
     undone = satchel.corrections.undo(agent="ann")
     assert (undone.ref, undone.action, undone.heir) == (old, "replaced", new)
     assert live(satchel) == [old]
-    assert satchel.items.read([new]).items[0].notes == ("retracted: taken back by ann",)
+    assert satchel.items.read([new]).items[0].notes == ("retracted by ann: taken back",)
     with pytest.raises(NotFound):
         satchel.corrections.undo(agent="ann")
 

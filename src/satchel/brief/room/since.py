@@ -13,7 +13,7 @@ from satchel.brief.room.marks import OF_CHANGES, Mark, action_ref, correction_re
 from satchel.brief.room.records import Changed, Since
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import events
-from satchel.keep.corrections.log import CONFIRMED, SUPERSEDED
+from satchel.keep.corrections.log import CONFIRMED, SUPERSEDED, author_of
 from satchel.keep.decisions.records import STATUSES
 from satchel.keep.files.records import CHANGES as OF_FILES
 from satchel.keep.moving.marks import NOBODY
@@ -259,8 +259,9 @@ _CORRECTIONS = _unseen(
     x.id, x.action, x.item_kind, x.item_id, x.heir_id, x.reason, COALESCE(x.undone_at, x.created_at), x.undone_at,
     x.seq, a.name, CASE x.item_kind {_TEXT} END
     """,
-    where=f"{_NOT_OWN} AND x.action <> {CONFIRMED} AND x.item_kind <> {Kind.CONSTRAINT.number}",
-    joins="LEFT JOIN agents a ON a.id = x.agent_id",
+    where=f" AND x.action <> {CONFIRMED} AND x.item_kind <> {Kind.CONSTRAINT.number} "
+    f"AND COALESCE({author_of('x')}, 0) NOT IN (:me, :former)",
+    joins=f"LEFT JOIN agents a ON a.id = {author_of('x')}",
 )
 
 

@@ -81,7 +81,7 @@ class SentMessage:
 
     Attributes:
         ref: its short id.
-        to: its addressee; None is everyone.
+        to: its addressee, also where a later session took it over; None is everyone.
         text: one line.
         receipts: the agents to whom it came, the first first.
         answer: the short id of the first answer by another, with ``answered_by`` and ``answered_at``, in milliseconds
@@ -111,7 +111,8 @@ def sent_by(look: Look, most: int) -> SentMessages:
     """Return the messages that a person sent, the latest first."""
     rows = look.rows(
         """
-        SELECT m.id, a.name, m.message, m.created_at FROM agent_messages m LEFT JOIN agents a ON a.id = m.to_agent_id
+        SELECT m.id, a.name, m.message, m.created_at FROM agent_messages m
+        LEFT JOIN agents a ON a.id = COALESCE(m.first_to_id, m.to_agent_id)
         WHERE m.project_id = :project AND m.from_agent_id IN (:me, :former) AND m.expires_at > :now
         ORDER BY m.created_at DESC, m.id DESC LIMIT :most
         """,

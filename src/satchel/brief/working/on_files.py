@@ -43,7 +43,7 @@ _SECONDS = 0.1
 _MOST_REPEATED = 6
 
 _NAME_CHARS = 120
-_ABOVE = "also bind here, shown above:"
+_ABOVE = "these, given earlier, bind it too:"
 _WHOLE_CHARS = 100_000
 # A longer critical rule is shown by its title if it does not fit.
 _MOST_NEEDED_CHARS = 2_000
@@ -132,7 +132,10 @@ def tell(
             continue
         kind = _BOTH if rules and reports else _RULES if rules else _REPORTS
         count = f"{len(reports)} of {fresh}; " if 0 < len(reports) < fresh else ""
-        lines += [f"Satchel on {name} ({count}{kind}):", *rules, *reports]
+        if above == [*rules, *reports]:
+            lines.append(f"Satchel on {name}: {above[0]}")
+        else:
+            lines += [f"Satchel on {name} ({count}{kind}):", *rules, *reports]
         if rest:
             more = "rule or decision binds" if rest == 1 else "rules and decisions bind"
             lines.append(f"{rest} more {more} it: {_listing(file)}")

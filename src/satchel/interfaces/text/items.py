@@ -198,9 +198,8 @@ def retracted_text(retracted: Retracted) -> str:
 
 
 def confirmed_text(confirmed: Confirmed) -> str:
-    """Confirm an item, with all agents that confirmed it."""
-    names = ", ".join(map(value_text, confirmed.by))
-    by = f"{counted(len(confirmed.by), 'agent')} confirmed it: {names}" if names else "nobody confirmed it"
+    """Confirm an item, with all persons and agents that confirmed it."""
+    by = f"confirmed by {', '.join(map(value_text, confirmed.by))}" if confirmed.by else "nobody confirmed it"
     return "\n".join(
         [
             f"{confirmed.ref}: {by}",

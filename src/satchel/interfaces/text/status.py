@@ -123,7 +123,9 @@ def _session(one: TeamSession, now: int) -> _Row:
     parts += [f"in {line_of(one.worktree)}"] if one.worktree else []
     if one.claims:
         more = one.claims_total - 1
-        parts.append(f"holds {line_of(one.claims[0].path)}{f' and {more} more' if more else ''}")
+        claims = f"{line_of(one.claims[0].path)}{f' and {more} more' if more else ''}"
+        # claims that a session left do not keep others out
+        parts.append(f"had claimed {claims}: free to claim" if one.state.name == "ended" else f"holds {claims}")
     since = _span(now - one.state.since_at)
     return _Row(one.state.name, one.state.name, ", ".join([name, *parts]), since)
 

@@ -10,6 +10,7 @@ from satchel.base.records import NamedTuple, dataclass
 from satchel.base.text import shortened
 from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import KIND_OF, Kind
+from satchel.keep import events
 from satchel.keep.names import is_persons
 from satchel.store.transaction import Transaction, set_of, update_row
 
@@ -44,6 +45,15 @@ class Correction(NamedTuple):
 
 _COLUMNS = "c.id, c.action, c.item_kind, c.item_id, c.heir_id, a.name, c.reason, c.created_at"
 _SOURCE = "corrections c LEFT JOIN agents a ON a.id = c.agent_id"
+
+
+def author_of(alias: str) -> str:
+    """Return SQL for the author of a correction; that of an undo is in its event, so that no undo takes it back."""
+    return f"""COALESCE({alias}.agent_id, (
+        SELECT e.agent_id FROM events e WHERE e.project_id = {alias}.project_id AND e.kind = {events.TAKEN_BACK}
+            AND e.item_kind = {alias}.item_kind AND e.item_id = {alias}.item_id
+            AND e.created_at = {alias}.created_at LIMIT 1
+    ))"""
 
 
 def record(
@@ -88,7 +98,7 @@ def record(
 def of_item(transaction: Transaction, kind: Kind, number: int) -> list[Correction]:
     """Return an item's corrections that were not undone, in order."""
     rows = transaction.all(
-        f"SELECT {_COLUMNS} FROM {_SOURCE} "
+        f"SELECT {_COLUMNS} FROM corrections c LEFT JOIN agents a ON a.id = {author_of('c')} "
         "WHERE c.item_kind = :kind AND c.item_id = :item AND c.undone_at IS NULL ORDER BY c.id",
         {"kind": kind.number, "item": number},
     )

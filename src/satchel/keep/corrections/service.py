@@ -166,7 +166,7 @@ class Corrections(Service):
         work = self._workplace
         agent = check_agent(work, agent)
         with work.engine.write() as transaction:
-            project_id, by, name = self._begin(transaction, agent, doing="undoing")
+            project_id, by, _ = self._begin(transaction, agent, doing="undoing")
             last = log.last_of(transaction, project_id, by)
             if last is None:
                 raise NotFound("there is nothing to undo here", "What you retract, replace or confirm can be undone")
@@ -175,7 +175,7 @@ class Corrections(Service):
                     f"your last correction is another one now: it {_ACTIONS[last.action]} {last.kind.ref(last.item)}",
                     "Nothing was changed; correct the current item",
                 )
-            return self._undo_correction(transaction, project_id, last, by, name)
+            return self._undo_correction(transaction, project_id, last, by)
 
     def undo_change(self, ref: str | None = None, *, agent: str | None = None) -> Undone:
         """Undo the caller's last change: a correction, a write, a set decision, a pin or a message that nobody read.
@@ -197,16 +197,14 @@ class Corrections(Service):
             if last is None:
                 raise NotFound("there is nothing to undo here", "What you write, set, pin or correct can be undone")
             if isinstance(last, Correction):
-                return self._undo_correction(transaction, project_id, last, by, name)
+                return self._undo_correction(transaction, project_id, last, by)
             if last.action != undoing.SET:
                 return self._undo_write(transaction, project_id, last, by, name)
             current = decisions.load_number(transaction, project_id, last.item)
             assert current is not None
         return self._restore(last, current.key, agent, by)
 
-    def _undo_correction(
-        self, transaction: Transaction, project_id: int, last: Correction, by: Corrector, name: str | None
-    ) -> Undone:
+    def _undo_correction(self, transaction: Transaction, project_id: int, last: Correction, by: Corrector) -> Undone:
         record = _load(transaction, project_id, last.kind, last.item)
         if last.action == CONFIRMED:
             if getattr(record, "stated_by", None) is not None and last.agent is not None:
@@ -216,7 +214,7 @@ class Corrections(Service):
         else:
             if not by.may_end(record.ref, _author(record)):
                 raise Refused(f"{record.ref} was written by a person", f"Ask with send_message to={HUMAN}")
-            self._revive(transaction, project_id, last, by, name)
+            self._revive(transaction, project_id, last, by)
         log.mark_undone(transaction, project_id, last.id, by.now)
         _log_event(transaction, project_id, events.TAKEN_BACK, by, (last.kind, last.item))
         heir = None if last.heir is None else last.kind.ref(last.heir)
@@ -242,7 +240,7 @@ class Corrections(Service):
         from satchel.keep.documents.states import reopen  # imported here: only undo needs it
 
         if not reopen(self._workplace, transaction, project_id, (change.kind, change.item), change.made_at):
-            _end_written(transaction, project_id, change, by, name)
+            _end_written(transaction, project_id, change, by)
             return Undone(ref, kind_name(change.kind), change.action, None, _short(record))
         _log_event(transaction, project_id, events.TAKEN_BACK, by, (change.kind, change.item))
         record = _load(transaction, project_id, change.kind, change.item)
@@ -283,12 +281,11 @@ class Corrections(Service):
             # a call without a name is of the session's agent, who might confirm its own notes otherwise
             first = "SELECT a.id, a.name FROM sessions s JOIN agents a ON a.id = s.agent_id WHERE s.id = :session"
             number, name = transaction.one(first, {"session": actor.session}) or (number, name)
-        by = Corrector(number, actor.session, persons_gate(transaction, work, project.id, agent, now), now)
-        return project.id, by, name
+        done = "confirmed" if doing == "confirming" else "changed"
+        gate = persons_gate(transaction, work, project.id, agent, now, done)
+        return project.id, Corrector(number, actor.session, gate, now), name
 
-    def _revive(
-        self, transaction: Transaction, project_id: int, last: Correction, by: Corrector, name: str | None
-    ) -> None:
+    def _revive(self, transaction: Transaction, project_id: int, last: Correction, by: Corrector) -> None:
         now_last = [one for one in log.of_item(transaction, last.kind, last.item) if one.action != CONFIRMED][-1]
         if now_last.id != last.id:
             raise Conflict(
@@ -304,7 +301,7 @@ class Corrections(Service):
                     f"{log.end_reason(transaction, last.kind, heir.id)}",
                     "Correct the current item",
                 )
-            _end_written(transaction, project_id, Change(undoing.WRITTEN, last.kind, heir.id, by.now), by, name)
+            _end_written(transaction, project_id, Change(undoing.WRITTEN, last.kind, heir.id, by.now), by)
         if last.kind is Kind.CONSTRAINT:
             constraints.revive(transaction, project_id, last.item)
         elif last.kind is Kind.ENTRY:
@@ -332,12 +329,11 @@ def _end(transaction: Transaction, project_id: int, item: tuple[Kind, int], reas
         replacing.retract(transaction, project_id, *item)
 
 
-def _end_written(transaction: Transaction, project_id: int, change: Change, by: Corrector, name: str | None) -> None:
-    reason = "taken back" if name is None else f"taken back by {name}"
-    _end(transaction, project_id, (change.kind, change.item), reason, by)
+def _end_written(transaction: Transaction, project_id: int, change: Change, by: Corrector) -> None:
+    _end(transaction, project_id, (change.kind, change.item), "taken back", by)
     # recorded without an author, so that the next undo does not undo this one
     nobody = by._replace(agent=None, session=None)
-    log.record(transaction, project_id, RETRACTED, (change.kind, change.item), nobody, reason=reason)
+    log.record(transaction, project_id, RETRACTED, (change.kind, change.item), nobody, reason="taken back")
     undoing.record_taken_back(transaction, project_id, change, by)
 
 

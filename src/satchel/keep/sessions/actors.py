@@ -197,15 +197,15 @@ def is_by_person(workplace: Workplace, agent: str | None) -> bool:
 
 
 def persons_gate(
-    transaction: Transaction, workplace: Workplace, project_id: int, agent: str | None, now: int
+    transaction: Transaction, workplace: Workplace, project_id: int, agent: str | None, now: int, done: str = "changed"
 ) -> Callable[[str], bool]:
-    """Return a function that tells whether the caller may change an item of a person, and records it if so."""
+    """Return a function that tells whether the caller may change an item of a person, and records what was ``done``."""
 
     def passes(ref: str) -> bool:
         if not is_by_person(workplace, agent):
             return False
         require_person(workplace, "change what a person wrote", agent=agent)
-        record_passage(transaction, workplace, project_id, f"changed {ref}", now)
+        record_passage(transaction, workplace, project_id, f"{done} {ref}", now)
         return True
 
     return passes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.metadata import version
+from pathlib import Path
 
 from satchel.base.records import NamedTuple
 from satchel.brief.room.memory import Spending
@@ -58,6 +59,7 @@ def health(request: PageRequest) -> Page:
         "is_here": is_here,
         "names": NAMES,
         "store": request.project.store,
+        "is_file": isinstance(request.project.store, Path),
         "newest": newest,
         "days": days,
         "day_choices": _DAYS,

@@ -290,7 +290,7 @@ def _allowed(request: PageRequest, one: Item) -> frozenset[str]:
     if one.kind in SHAPES and request.projects.beside_files(request.project, request.login) is not None:
         allowed.add("share")
     if one.kind in {"entry", "constraint", "strategy"}:
-        allowed |= {"retract"} if one.kind == "strategy" else {"retract", "confirm"}
+        allowed.add("retract")
     if _editable(record) is not None:
         allowed |= {"correct", "promote"} if one.kind == "entry" else {"correct"}
     return frozenset(allowed)
@@ -408,7 +408,8 @@ def _content(request: PageRequest, one: Item) -> tuple[bool, str, list[Fact]]:
     facts = [
         _fact(request, key, value, getattr(record, key, None))
         for key, value in fields.items()
-        if key not in _HIDDEN and value not in (None, [], {}, "")
+        # an item that was retracted is superseded by itself
+        if key not in _HIDDEN and value not in (None, [], {}, "") and (key != "superseded_by" or value != one.ref)
     ]
     return name is not None, text, facts
 
