@@ -47,6 +47,12 @@ def prepare(entry: records.NewEntry, workplace: Workplace, cite: Cite) -> record
         check_whole("line", line, _MAX_LINE, smallest=1)
         if entry.file is None:
             raise InvalidInput("line is given without file", "Name the file too")
+    cited = None if file is None else cite(file, line, last)
+    if file is not None and cited is None and workplace.files_root is not None:
+        from satchel.keep.citations import is_missing  # imported here: most notes cite what is there
+
+        if is_missing(workplace.files_root, file):
+            notes = (*notes, f"{file} is not there: check its name")
     return records.Prepared(
         type=number,
         content=content,
@@ -58,7 +64,7 @@ def prepare(entry: records.NewEntry, workplace: Workplace, cite: Cite) -> record
         notes=notes,
         supersedes=None if entry.supersedes is None else Kind.ENTRY.number_of(entry.supersedes),
         last_line=last,
-        cited=None if file is None else cite(file, line, last),
+        cited=cited,
     )
 
 
