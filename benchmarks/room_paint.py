@@ -32,7 +32,7 @@ def first_paint(url: str, new_link: Callable[[], str], path: str, rounds: int) -
             context = browser.new_context()
             page = context.new_page()
             page.goto(url + new_link())
-            page.wait_for_url(f"{url}/")
+            page.wait_for_url(f"{url}/p/*/")
             page.goto(url + path)
             # the policy of the page forbids what waits for an expression
             while (at := page.evaluate(_PAINTED)) is None:

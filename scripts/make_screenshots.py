@@ -296,7 +296,7 @@ def make(target: Path) -> list[Path]:
         page = browser.new_page(timezone_id="UTC", locale="en-GB")
         page.clock.set_fixed_time(datetime.fromtimestamp(NOW / 1_000, UTC))
         page.goto(f"{url}/login?key={logins.new_link(PERSON, int(url.rpartition(':')[2]))}")
-        page.wait_for_url(f"{url}/")
+        page.wait_for_url(f"{url}/p/*/")
         for picture in PICTURES:
             take(page, project, url, picture, target)
     return [target / f"{one.name}.webp" for one in PICTURES]

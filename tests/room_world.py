@@ -291,8 +291,7 @@ def looked_at(chromium: Browser, world: World, *expected: str, person: str = "an
     page = context.new_page()
     watch = Watch(page)
     page.goto(world.link(person))
-    page.wait_for_url(f"{world.url}/")
-    page.get_by_role("link", name=world.folder.name).first.click()
+    page.wait_for_url(world.room)
     expect(page.locator("#live")).to_have_text("Live")
     yield page
     context.close()

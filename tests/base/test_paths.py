@@ -273,8 +273,8 @@ def test_a_store_in_a_database_has_no_folder_and_works_where_the_caller_stands(b
     root = repository(base / "app")
     place = locate_store(url, {}, root)
     assert place == StorePlace(None, exists=False, root=root, worktree=None, suggested_name="app")
-    assert (place.store_file, place.owns_folder, place.found) == (None, False, "named by --db or db=")
-    assert locate_store(None, {"SATCHEL_DB": url}, base / "app").found == "named by SATCHEL_DB"
+    assert (place.store_file, place.owns_folder, place.origin) == (None, False, "named by --db or db=")
+    assert locate_store(None, {"SATCHEL_DB": url}, base / "app").origin == "named by SATCHEL_DB"
     assert "hunter2" not in repr(place)
 
 

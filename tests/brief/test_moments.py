@@ -92,7 +92,7 @@ def test_where_something_found_no_room_the_end_says_what_and_how_to_get_it(
 
 def test_a_project_without_anything_kept_begins_in_silence(open_in: Callable[..., Satchel], project: Path) -> None:
     made = Session(open_in, project).make(START)
-    assert (made.text, made.why) == ("", "no rules, decisions or notes are stored here yet")
+    assert (made.text, made.why) == ("", "no rules, decisions or notes are stored here yet; nobody else is at work")
     assert made.entered is not None
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from every_table import columns_of
 from satchel import Satchel
+from satchel.consult import vector_stores
 from satchel.consult.conversations import Conversations
 from satchel.consult.records import (
     ConversationKey,
@@ -19,6 +20,8 @@ from satchel.consult.records import (
     TurnResult,
     digest_of_text,
 )
+from satchel.consult.vector_stores import VectorStore, VectorStores
+from satchel.keep import projects
 
 KEY = ConversationKey("gpt", "review")
 digest = digest_of_text
@@ -64,7 +67,7 @@ def take_turn(
     conversations: Conversations, *files: KnownFile, key: ConversationKey = KEY, **changes: Any
 ) -> ConversationState:
     """Acquire a conversation and commit a turn of it."""
-    return conversations.commit(conversations.acquire(key), result(*files, **changes)).state
+    return conversations.commit(conversations.acquire(key), result(*files, **changes))[0]
 
 
 def stored(satchel: Satchel) -> Mapping[str, list[tuple[Any, ...]]]:
@@ -76,3 +79,14 @@ def stored(satchel: Satchel) -> Mapping[str, list[tuple[Any, ...]]]:
             columns = ", ".join(name for name in columns_of(transaction, table) if name not in leases)
             found[table] = transaction.all(f"SELECT {columns} FROM {table} ORDER BY 1, 2, 3")
     return found
+
+
+def stores_left(stores: VectorStores, provider: str | None = None) -> tuple[VectorStore, ...]:
+    """Return the vector stores that a project has on record, the oldest first."""
+    with stores._workplace.engine.read() as transaction:
+        project = projects.find(transaction, stores._workplace)
+        rows = transaction.all(
+            f"SELECT {vector_stores._COLUMNS} FROM vector_stores WHERE project_id = :id ORDER BY created_at, id",
+            {"id": project.id},
+        )
+    return tuple(one for one in map(vector_stores._store, rows) if provider in {None, one.provider})

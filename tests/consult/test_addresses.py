@@ -10,8 +10,7 @@ from consult.providers.asking import Pauses
 from consult.providers.chat_completions import ChatCompletions
 from consult.providers.proxy import Proxy
 from satchel.base.errors import AssistantFailed
-from satchel.consult.failures import Patience
-from satchel.consult.models import Ask
+from satchel.consult.models import Ask, Timing
 from satchel.consult.providers import AssistantSettings, open_assistant
 from satchel.consult.wire import public_address
 
@@ -64,7 +63,7 @@ def test_a_vendor_is_asked_where_the_assistant_says(name: str, address: str, mon
         monkeypatch.setenv(variable, "http://127.0.0.1:1/stranger")
     for variable in ("HTTP_PROXY", "ALL_PROXY", "NO_PROXY", "https_proxy", "no_proxy"):
         monkeypatch.delenv(variable, raising=False)
-    assistant = open_assistant(name, KEYS, SETTINGS, patience=Patience(attempts=1))
+    assistant = open_assistant(name, KEYS, SETTINGS, timing=Timing(attempts=1))
     with Proxy(refuses=403) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", f"http://{proxy.address}")
         with pytest.raises(AssistantFailed, match=f"{name} at {address} cannot be reached") as failed:

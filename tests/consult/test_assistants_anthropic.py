@@ -9,7 +9,6 @@ import pytest
 from consult.providers.anthropic_api import SIGNATURE, AnthropicApi, Said
 from consult.providers.asking import LASTING, PASSING, Details, Pauses, content, quick, silence_until
 from satchel.base.errors import AssistantFailed, Interrupted, Unavailable
-from satchel.consult.failures import Patience
 from satchel.consult.models import Ask, Exchange, Model
 from satchel.consult.providers import AnthropicMessages
 from satchel.consult.records import Window
@@ -28,11 +27,9 @@ def provider() -> Iterator[AnthropicApi]:
 
 
 def assistant(provider: AnthropicApi, pauses: Pauses, attempts: int = 3, **times: float) -> AnthropicMessages:
-    timing, patience = quick(pauses, **times), Patience(attempts=attempts)
+    timing = quick(pauses, attempts=attempts, **times)
     model = Model("anthropic", "claude-test", WINDOW)
-    return AnthropicMessages(
-        model, "ANTHROPIC_API_KEY", key="sk-ant-test", base_url=provider.url, timing=timing, patience=patience
-    )
+    return AnthropicMessages(model, "ANTHROPIC_API_KEY", key="sk-ant-test", base_url=provider.url, timing=timing)
 
 
 def test_an_answer_arrives_in_pieces_and_whole(provider: AnthropicApi, pauses: Pauses) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from consult.answered_turns import stores_left
 from consult.providers.asking import LASTING, PASSING, Details, Log, Pauses, silence_until
 from consult.providers.openai_api import OpenAIApi
 from consult.providers.openai_asking import FILES, openai, sweep
@@ -117,7 +118,7 @@ def test_what_passes_while_cleaning_up_is_tried_again(
     reply = openai(provider, pauses).ask(Ask("Why?", searchable=FILES, stores=recorded))
     assert (reply.text, reply.notes) == ("It is so.", ())
     assert pause in pauses.seconds
-    assert (provider.stores, provider.files, recorded.recorded()) == ({}, {}, ())
+    assert (provider.stores, provider.files, stores_left(recorded)) == ({}, {}, ())
 
 
 def leave_a_store(
@@ -138,8 +139,8 @@ def assert_the_next_sweep_leaves_nothing(
     """Let all be well again and the time come, and sweep."""
     provider.faults.clear()
     clock.advance(LIFE_MS)
-    assert recorded.sweep(helper.sweeper).deleted == 1
-    assert (provider.stores, provider.files, recorded.recorded()) == ({}, {}, ())
+    assert recorded.sweep(helper.sweeper) == []
+    assert (provider.stores, provider.files, stores_left(recorded)) == ({}, {}, ())
 
 
 # of a deletion a 404 says that there is nothing to delete
@@ -167,7 +168,7 @@ def test_what_lasts_while_cleaning_up_costs_no_answer_and_is_swept_later(
     reply = helper.ask(Ask("Why?", searchable=FILES, stores=recorded))
     assert reply.text == "It is so."
     assert ["could not be deleted yet and will be later" in note for note in reply.notes] == [True]
-    assert len(recorded.recorded(helper.sweeper.account)) == 1
+    assert len(stores_left(recorded, helper.sweeper.account)) == 1
     assert_the_next_sweep_leaves_nothing(provider, recorded, helper, clock)
 
 
@@ -184,8 +185,8 @@ def test_what_lasts_while_sweeping_is_told_and_swept_later_still(
     helper = leave_a_store(provider, pauses, recorded, clock, kind)
     provider.fail(step, kind, times=1_000, **details)
     swept = recorded.sweep(helper.sweeper)
-    assert (swept.deleted, len(swept.failures)) == (0, 1)
-    assert [store.attempts for store in recorded.recorded()] == [1]
+    assert len(swept) == 1
+    assert [store.attempts for store in stores_left(recorded)] == [1]
     assert_the_next_sweep_leaves_nothing(provider, recorded, helper, clock)
 
 
@@ -197,4 +198,4 @@ def test_a_sweep_that_is_cancelled_ends_at_once_and_forgets_nothing(
     provider.fail(step, "cancel")
     with pytest.raises(Interrupted):
         recorded.sweep(helper.sweeper, is_cancelled=provider.cancelled.is_set)
-    assert len(recorded.recorded()) == 1
+    assert len(stores_left(recorded)) == 1

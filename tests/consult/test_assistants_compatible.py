@@ -14,7 +14,6 @@ from consult.providers.chat_completions import ChatCompletions, Said
 from consult.providers.server import Answer, Request, as_events
 from satchel.base.errors import AssistantFailed, Interrupted, Unavailable
 from satchel.base.tokens import estimate
-from satchel.consult.failures import Patience
 from satchel.consult.models import Ask, Exchange, Model
 from satchel.consult.openai import OpenAICompatible
 from satchel.consult.records import Window
@@ -218,7 +217,7 @@ def test_a_wait_in_milliseconds_is_understood(provider: ChatCompletions, pauses:
 def test_waiting_grows_and_ends(provider: ChatCompletions, pauses: Pauses) -> None:
     provider.fail("chat", "status", status=500, times=100)
     with pytest.raises(AssistantFailed, match="answered 500: something with 500"):
-        assistant(provider, pauses, patience=Patience(attempts=7)).ask(Ask("Why?"))
+        assistant(provider, pauses, timing={"attempts": 7}).ask(Ask("Why?"))
     assert pauses.seconds == [0.5, 1.0, 2.0, 4.0, 8.0, 8.0]
 
 
@@ -253,7 +252,7 @@ def test_what_lasts_is_told(
 ) -> None:
     provider.fail("chat", kind, times=1_000, **details)
     with pytest.raises(AssistantFailed) as failed:
-        assistant(provider, pauses, timing={"silence": 0.2}, patience=Patience(attempts=2)).ask(Ask("Why?"))
+        assistant(provider, pauses, timing={"silence": 0.2, "attempts": 2}).ask(Ask("Why?"))
     assert failed.value.reason == reason
 
 
@@ -281,7 +280,7 @@ def test_chunks_of_a_wrong_shape_are_nonsense(pauses: Pauses, body: bytes) -> No
             return Answer(200, (b"data: " + body + b"\n\n", b"data: [DONE]\n\n"), "text/event-stream")
 
     with Nonsense() as provider, pytest.raises(AssistantFailed) as failed:
-        assistant(provider, pauses, patience=Patience(attempts=1)).ask(Ask("Why?"))
+        assistant(provider, pauses, timing={"attempts": 1}).ask(Ask("Why?"))
     assert failed.value.reason in {"nonsense", "cut"}
 
 
@@ -302,8 +301,7 @@ def test_a_provider_that_does_not_listen_is_named(pauses: Pauses) -> None:
         Model("ollama", "tiny", WINDOW),
         "KEY",
         base_url=f"http://127.0.0.1:{port}/v1",
-        timing=quick(pauses),
-        patience=Patience(attempts=2),
+        timing=quick(pauses, attempts=2),
     )
     with pytest.raises(AssistantFailed, match=f"ollama:tiny at http://127.0.0.1:{port}/v1 cannot be reached") as failed:
         nobody.ask(Ask("Why?"))

@@ -9,7 +9,6 @@ import pytest
 from consult.providers.asking import LASTING, PASSING, Details, Pauses, content, quick, silence_until
 from consult.providers.gemini_api import SIGNATURE, GeminiApi, Said
 from satchel.base.errors import AssistantFailed, Interrupted, Unavailable
-from satchel.consult.failures import Patience
 from satchel.consult.models import Ask, Exchange, Model
 from satchel.consult.providers import GeminiContents
 from satchel.consult.records import Window
@@ -28,11 +27,9 @@ def provider() -> Iterator[GeminiApi]:
 
 
 def assistant(provider: GeminiApi, pauses: Pauses, attempts: int = 3, **times: float) -> GeminiContents:
-    timing, patience = quick(pauses, **times), Patience(attempts=attempts)
+    timing = quick(pauses, attempts=attempts, **times)
     model = Model("gemini", "gemini-test", WINDOW)
-    return GeminiContents(
-        model, "GEMINI_API_KEY", key="gemini-test-key", base_url=provider.url, timing=timing, patience=patience
-    )
+    return GeminiContents(model, "GEMINI_API_KEY", key="gemini-test-key", base_url=provider.url, timing=timing)
 
 
 def test_an_answer_arrives_in_pieces_and_whole(provider: GeminiApi, pauses: Pauses) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from consult.answered_turns import stores_left
 from consult.providers.asking import LASTING, PASSING, Details, Log, Pauses, content, silence_until
 from consult.providers.openai_api import OpenAIApi
 from consult.providers.openai_asking import FILES, MODEL, WINDOW, assert_nothing_is_left, openai
@@ -64,13 +65,13 @@ def test_what_the_store_of_the_project_records_is_gone_and_swept(
     recorded = VectorStores(satchel.workplace)
     helper = openai(provider, pauses)
     helper.ask(Ask("Why?", searchable=FILES, stores=recorded))
-    assert recorded.recorded() == ()
+    assert stores_left(recorded) == ()
     provider.fail("delete_store", "status", times=3)
     helper.ask(Ask("Why?", searchable=FILES, stores=recorded))
-    assert [store.external_id for store in recorded.recorded(helper.sweeper.account)] == list(provider.stores)
+    assert [store.external_id for store in stores_left(recorded, helper.sweeper.account)] == list(provider.stores)
     clock.advance(2 * LIFE_MS)
-    assert recorded.sweep(helper.sweeper).deleted == 1
-    assert (provider.stores, provider.files, recorded.recorded()) == ({}, {}, ())
+    assert recorded.sweep(helper.sweeper) == []
+    assert (provider.stores, provider.files, stores_left(recorded)) == ({}, {}, ())
 
 
 def test_stores_of_another_key_are_not_swept_with_this_one(provider: OpenAIApi, pauses: Pauses) -> None:
@@ -117,15 +118,6 @@ def test_no_more_files_are_uploaded_within_a_minute_than_the_provider_takes(
         "uploaded 5 of 5 files",
     ]
     assert_nothing_is_left(provider, log)
-
-
-def test_files_beyond_the_limit_of_a_store_are_named(
-    provider: OpenAIApi, pauses: Pauses, log: Log, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("satchel.consult.hosted_store.MAX_FILES", 2)
-    files = {f"f{number}.py": content("x\n") for number in range(4)}
-    reply = openai(provider, pauses).ask(Ask("Why?", searchable=files, stores=log))
-    assert [(held.path, held.reason) for held in reply.dropped] == [("f2.py", "too_many"), ("f3.py", "too_many")]
 
 
 def test_files_that_the_provider_does_not_take_are_named_with_the_reason(

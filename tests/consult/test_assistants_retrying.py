@@ -9,7 +9,7 @@ import pytest
 from consult.providers.asking import Pauses, quick
 from satchel.base.errors import AssistantFailed, Interrupted
 from satchel.consult import failures
-from satchel.consult.failures import Patience, persist, retry_after
+from satchel.consult.failures import pause_after, persist, retry_after
 from satchel.consult.models import Timing
 from satchel.consult.wire import Wire
 
@@ -35,12 +35,12 @@ def failure(*, is_passing: bool = True, retry_after: float | None = None) -> Ass
 def test_pauses_grow_up_to_a_limit_and_end_and_are_partly_left_to_chance(
     attempt: int, failed: AssistantFailed, least: float | None, most: float | None
 ) -> None:
-    patience = Patience(attempts=7)
-    assert (patience.pause(attempt, failed, 0.0), patience.pause(attempt, failed, 1.0)) == (least, most)
+    never, always = Timing(attempts=7, chance=lambda: 0.0), Timing(attempts=7, chance=lambda: 1.0)
+    assert (pause_after(attempt, failed, never), pause_after(attempt, failed, always)) == (least, most)
 
 
 def test_those_who_failed_together_do_not_come_back_together() -> None:
-    pauses = {Patience().pause(3, failure(), Timing().chance()) for _ in range(20)}
+    pauses = {pause_after(3, failure(), Timing()) for _ in range(20)}
     assert len(pauses) > 15
     assert all(pause is not None and 1.0 <= pause <= 2.0 for pause in pauses)
 
@@ -70,7 +70,7 @@ def test_what_must_not_be_repeated_is_not() -> None:
 
     pauses = Pauses()
     with Wire(quick(pauses), lambda: False) as wire, pytest.raises(AssistantFailed):
-        persist(wire, work, Patience(), lambda: False)
+        persist(wire, work, lambda: False)
     assert pauses.seconds == []
 
 
@@ -80,7 +80,7 @@ def test_a_pause_that_ends_after_the_time_is_up_is_not_begun() -> None:
 
     pauses = Pauses()
     with Wire(quick(pauses, total=30.0), lambda: False) as wire, pytest.raises(AssistantFailed, match="it failed"):
-        persist(wire, work, Patience())
+        persist(wire, work)
     assert pauses.seconds == []
 
 

@@ -74,7 +74,7 @@ class TestKeepingOut:
         for _ in range(2):
             with pytest.raises(Conflict):
                 conversations.acquire(KEY)
-        assert conversations.commit(held, result(known("a.py"))).state.turns == 1
+        assert conversations.commit(held, result(known("a.py")))[0].turns == 1
 
     @pytest.mark.parametrize("end", ["release", "commit"])
     def test_the_next_call_comes_in_once_the_first_has_ended(self, conversations: Conversations, end: str) -> None:
@@ -86,14 +86,6 @@ class TestKeepingOut:
         take_turn(conversations, known("a.py"))
         conversations.acquire(KEY)
         assert conversations.state(KEY).turns == len(conversations.history(KEY)) == conversations.list().total == 1
-
-    @pytest.mark.parametrize("lease_ms", [0, -1, LONGEST_LEASE_MS + 1, 1.5, True, None])
-    def test_a_lease_of_no_acceptable_length_is_refused(self, conversations: Conversations, lease_ms: Any) -> None:
-        with pytest.raises(InvalidInput, match="lease_ms"):
-            conversations.acquire(KEY, lease_ms)
-        held = conversations.acquire(KEY)
-        with pytest.raises(InvalidInput, match="lease_ms"):
-            conversations.renew(held, lease_ms)
 
 
 class TestEnding:
@@ -116,7 +108,7 @@ class TestEnding:
             conversations.renew(late)
         assert not conversations.release(late)
         assert stored(satchel) == before
-        assert conversations.commit(new, result(known("b.py"))).state.files == {"b.py": known("b.py")}
+        assert conversations.commit(new, result(known("b.py")))[0].files == {"b.py": known("b.py")}
 
     def test_one_that_is_taken_over_before_its_files_are_read_is_not_handed_out(
         self, conversations: Conversations, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
@@ -148,7 +140,7 @@ class TestEnding:
     ) -> None:
         held = conversations.acquire(KEY)
         clock.advance(10 * LONGEST_LEASE_MS)
-        assert conversations.commit(held, result(known("a.py"))).state.turns == 1
+        assert conversations.commit(held, result(known("a.py")))[0].turns == 1
 
     def test_a_first_call_that_is_late_is_not_taken_for_a_crashed_one(
         self, conversations: Conversations, clock: ManualClock
@@ -156,7 +148,7 @@ class TestEnding:
         held = conversations.acquire(KEY)
         clock.advance(LEASE_MS + LONGEST_LEASE_MS)
         conversations.acquire(OTHER)
-        assert conversations.commit(held, result(known("a.py"))).state.turns == 1
+        assert conversations.commit(held, result(known("a.py")))[0].turns == 1
 
     def test_what_a_crashed_first_call_left_is_removed_by_a_later_one(
         self, conversations: Conversations, satchel: Satchel, clock: ManualClock
@@ -169,8 +161,7 @@ class TestEnding:
     def test_a_renewed_lease_lasts_longer(self, conversations: Conversations, clock: ManualClock) -> None:
         held = conversations.acquire(KEY, 1_000)
         clock.advance(900)
-        lease = conversations.renew(held, 1_000)
-        assert (lease.since, lease.until) == (held.lease.since, clock.now + 1_000)
+        conversations.renew(held, 1_000)
         clock.advance(999)
         with pytest.raises(Conflict):
             conversations.acquire(KEY)
@@ -234,7 +225,7 @@ with open_satchel(store, "p", cwd=store.parent, environ={}, clock=lambda: now) a
                 held = conversations.acquire(KEY, holder=name)
                 print(f"turn {held.state.turns + 1} after {','.join(sorted(held.state.files))}", flush=True)
             elif command == "commit":
-                print(f"committed {conversations.commit(held, result(known(rest[0]))).state.turns}", flush=True)
+                print(f"committed {conversations.commit(held, result(known(rest[0])))[0].turns}", flush=True)
             else:
                 done = 0
                 while done < int(rest[0]):

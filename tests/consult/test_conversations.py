@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from consult.answered_turns import KEY, digest, known, result, stored, take_turn
+from consult.answered_turns import KEY, digest, known, result, stored, stores_left, take_turn
 from every_table import is_untouched
 from examples import examples
 from satchel import Satchel
@@ -181,7 +181,7 @@ def test_secrets_are_stored_in_no_part_of_a_turn(conversations: Conversations, s
     secret = f"token = {SECRET}\n"
     said: dict[str, Any] = {"prompt": f"See:\n{secret}", "answer": f"Revoke {SECRET}\x07.", "ref": None}
     answered = result(known("s.py", secret), contents=(secret,), **said)
-    notes = conversations.commit(held, answered).notes
+    notes = conversations.commit(held, answered)[1]
     assert SECRET not in repr(conversations.history(KEY))
     assert conversations.reader()(digest(secret)) is None
     assert stored(satchel)["blobs"] == []
@@ -193,7 +193,7 @@ def test_secrets_are_stored_in_no_part_of_a_turn(conversations: Conversations, s
 
 
 def test_a_turn_without_a_secret_has_nothing_to_note(conversations: Conversations) -> None:
-    assert conversations.commit(conversations.acquire(KEY), result(known("a.py"))).notes == ()
+    assert conversations.commit(conversations.acquire(KEY), result(known("a.py")))[1] == ()
 
 
 def test_a_turn_that_cannot_be_read_is_said(conversations: Conversations, satchel: Satchel) -> None:
@@ -352,7 +352,7 @@ class TestResetting:
         store = stores.announce("openai")
         conversations.release(held)
         conversations.reset(KEY)
-        (left,) = stores.recorded()
+        (left,) = stores_left(stores)
         assert (left.name, left.conversation_id) == (store.name, None)
 
 

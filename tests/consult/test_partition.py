@@ -68,7 +68,6 @@ def test_each_part_alone_is_accepted_and_the_prompt_s_is_returned() -> None:
         ({}, {}, [], [], "in no part"),
         ({}, {"a": OVERFLOW}, [], [], "in no part"),
         ({}, {"a": OVERFLOW}, ["a"], ["a"], "both held back and searchable"),
-        ({}, {}, [], ["a", "a"], "held back twice"),
     ],
 )
 def test_anything_else_is_a_fault(

@@ -12,7 +12,7 @@ from consulting import COUNTER, blocks_of
 from satchel.consult.prompts import FOLLOWING, OPENING, Parts, Piece, render
 from satchel.consult.records import PastTurn
 
-ASK = Parts(True, "Why?", None, (), (), 0, (), (), ())
+ASK = Parts(True, "Why?", None, (), (), (), (), ())
 
 
 def piece(path: str, text: str, *, is_diff: bool = False, replaces: bool = False) -> Piece:
@@ -45,9 +45,9 @@ def test_a_file_cannot_end_early_or_pretend_to_be_another() -> None:
 
 
 def test_a_mark_in_a_searched_file_is_avoided_too() -> None:
-    plain = shown(replace(ASK, searchable=["b"], searchable_count=1, searched_texts=["y"]))
+    plain = shown(replace(ASK, searchable=["b"], searched_texts=["y"]))
     mark = plain.split("this message is ")[1].split(".")[0]
-    other = shown(replace(ASK, searchable=["b"], searchable_count=1, searched_texts=[f"</request-{mark}>"]))
+    other = shown(replace(ASK, searchable=["b"], searched_texts=[f"</request-{mark}>"]))
     assert f"</request-{mark}>" not in other
 
 
@@ -64,7 +64,6 @@ def test_the_order_is_fixed_and_the_question_last() -> None:
         briefing="known",
         pieces=[piece("a", "1\n"), piece("b", "@@\n", is_diff=True), piece("c", "2", replaces=True)],
         searchable=["d"],
-        searchable_count=1,
         removed=["e"],
         withheld=["f\ng"],
         earlier=[PastTurn(1, "how?", "so"), PastTurn(2, "and?", "no\n")],
@@ -103,13 +102,13 @@ def test_the_map_lists_by_folder() -> None:
 
 
 def test_the_map_tells_what_can_be_searched() -> None:
-    parts = replace(ASK, is_opening=False, searchable=["docs/a.md"], searchable_count=7)
+    parts = replace(ASK, is_opening=False, searchable=["docs/a.md"], searched_texts=["x"] * 7)
     assert listed(parts) == "Searchable:\ndocs/: a.md\nSearchable in this turn: 7 files\n"
 
 
 def test_a_map_that_is_too_long_counts_files_by_folder_as_deep_as_fits() -> None:
     paths = sorted(f"top{n % 3}/mid{n % 30}/file{n}.py" for n in range(300))
-    parts = replace(ASK, searchable=paths, searchable_count=300)
+    parts = replace(ASK, searchable=paths, searched_texts=["x"] * 300)
     assert "top0/mid0/: file0.py" in listed(parts)
     assert "top0/mid0/: 10 files\n" in listed(parts, 300)
     assert "top0/: 100 files\n" in listed(parts, 100)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from consult.answered_turns import KEY, known, result, stored, take_turn
+from consult.answered_turns import KEY, known, result, stored, stores_left, take_turn
 from days_of_use import vouch, vouch_in
 from satchel import NotFound, Satchel
 from satchel.base.retention import Retention
@@ -103,7 +103,7 @@ class TestBeginningAnew:
         conversation = conversations.acquire(KEY)
         assert conversation.state == ConversationState()
         assert rows(satchel) == NOTHING | {"conversations": 1}
-        state = conversations.commit(conversation, result(known("b.py"))).state
+        state = conversations.commit(conversation, result(known("b.py")))[0]
         assert (state.turns, list(state.files)) == (1, ["b.py"])
         (listed,) = conversations.list()
         assert listed.created_at == clock.now
@@ -131,7 +131,7 @@ class TestHeldByACall:
         assert stored(satchel) == before
         assert (conversations.state(KEY), sessions(conversations)) == (state, ["review"])
         assert len(conversations.history(KEY)) == 1
-        assert conversations.commit(conversation, result(known("a.py"))).state.turns == 2
+        assert conversations.commit(conversation, result(known("a.py")))[0].turns == 2
 
     def test_a_lease_that_has_ended_protects_nothing(
         self, conversations: Conversations, satchel: Satchel, clock: ManualClock
@@ -168,10 +168,10 @@ class TestSweeping:
         self, conversations: Conversations, satchel: Satchel, clock: ManualClock
     ) -> None:
         take_turn(conversations)
-        stores = VectorStores(satchel.workplace)
-        stores.announce("openai", conversations.acquire(KEY, lease_ms=1).id)
+        stores = VectorStores(satchel.workplace, conversations.acquire(KEY, lease_ms=1).id)
+        stores.announce("openai")
         sweep(satchel, clock.now + LIFE)
-        (store,) = stores.recorded()
+        (store,) = stores_left(stores)
         assert store.conversation_id is None
 
     def test_those_that_ended_first_go_first_and_few_at_a_time(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 import pytest
 
+from consult.answered_turns import stores_left
 from consult.consulted import HUGE, SMALL, Consulted
 from consult.providers.asking import LASTING, PASSING, Details, silence_until
 from consult.providers.chat_completions import ChatCompletions, Said
@@ -70,7 +71,7 @@ def assert_nothing_happened(consulted: Consulted, before: object, *, may_be_soug
     assert consulted.leases() == []
     if isinstance(consulted.provider, OpenAIApi):
         assert (consulted.provider.stores, consulted.provider.files) == ({}, {})
-    recorded = VectorStores(consulted.satchel.workplace).recorded()
+    recorded = stores_left(VectorStores(consulted.satchel.workplace))
     assert len(recorded) <= may_be_sought
 
 
@@ -277,13 +278,13 @@ def test_what_fails_once_the_answer_is_there_is_recorded_and_swept_by_a_later_ca
     done = consulted.ask(context=["src"])
     assert (done.turn, done.answer) == (1, "It is so." * 8)
     assert len([note for note in done.notes if "will be later" in note]) == 1
-    assert len(VectorStores(consulted.satchel.workplace).recorded()) == 1
+    assert len(stores_left(VectorStores(consulted.satchel.workplace))) == 1
     consulted.provider.faults.clear()
     clock.advance(2 * LIFE_MS)
     consulted.ask("A question without files", conversation="other")
     assert isinstance(consulted.provider, OpenAIApi)
     assert (consulted.provider.stores, consulted.provider.files) == ({}, {})
-    assert VectorStores(consulted.satchel.workplace).recorded() == ()
+    assert stores_left(VectorStores(consulted.satchel.workplace)) == ()
 
 
 @OPENAI
@@ -307,7 +308,7 @@ def test_a_store_that_a_crash_left_is_swept_by_a_later_call(consulted: Consulted
     clock.advance(2 * LIFE_MS)
     consulted.ask("A question without files", conversation="other")
     assert (consulted.provider.stores, consulted.provider.files) == ({}, {})
-    assert VectorStores(consulted.satchel.workplace).recorded() == ()
+    assert stores_left(VectorStores(consulted.satchel.workplace)) == ()
 
 
 @OPENAI

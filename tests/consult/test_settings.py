@@ -38,7 +38,7 @@ class TestSchema:
         assert consulted.satchel.entries.read().total == 0
 
     def test_a_schema_that_cannot_be_checked_sends_nothing(self, consulted: Consulted) -> None:
-        with pytest.raises(InvalidInput, match="'pattern' is not checked"):
+        with pytest.raises(InvalidInput, match="it has an unknown 'pattern'"):
             consulted.ask("Safe?", schema={**SCHEMA, "pattern": "a"})
         with pytest.raises(InvalidInput, match="instructions"):
             consulted.ask(" ", schema=SCHEMA)

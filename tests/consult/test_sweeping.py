@@ -8,16 +8,16 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from threading import Barrier, Lock, Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from consult.answered_turns import KEY
+from consult.answered_turns import KEY, stores_left
 from every_table import is_untouched
 from satchel import Satchel
-from satchel.base.errors import Interrupted, InvalidInput, Unavailable
+from satchel.base.errors import Interrupted, Unavailable
 from satchel.consult.conversations import Conversations
-from satchel.consult.vector_stores import LIFE_MS, LONGEST_LIFE_MS, MAX_SWEPT, Sweeper, VectorStore, VectorStores
+from satchel.consult.vector_stores import LIFE_MS, MAX_SWEPT, Sweeper, VectorStore, VectorStores
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -49,6 +49,13 @@ class Provider:
                 del self.stores[name]
 
 
+def deleted(stores: VectorStores, provider: Provider) -> int:
+    """Return how many stores a sweep deletes."""
+    before = len(provider.asked)
+    failures = stores.sweep(provider.sweeper)
+    return len(provider.asked) - before - len(failures)
+
+
 @pytest.fixture
 def stores(satchel: Satchel) -> VectorStores:
     return VectorStores(satchel.workplace)
@@ -61,11 +68,11 @@ def provider() -> Provider:
 
 def test_a_store_is_recorded_before_it_is_made(stores: VectorStores, satchel: Satchel, clock: ManualClock) -> None:
     held = Conversations(satchel.workplace).acquire(KEY)
-    announced = VectorStores(satchel.workplace, held.id).announce("openai", 10 * MINUTE)
-    assert stores.recorded() == (announced,)
+    announced = VectorStores(satchel.workplace, held.id).announce("openai")
+    assert stores_left(stores) == (announced,)
     assert (announced.provider, announced.external_id, announced.conversation_id) == ("openai", None, held.id)
-    assert (announced.state, announced.attempts, announced.created_at) == ("announced", 0, clock.now)
-    assert announced.expires_at == clock.now + 10 * MINUTE
+    assert (announced.attempts, announced.created_at) == (0, clock.now)
+    assert announced.expires_at == clock.now + LIFE_MS
 
 
 def test_names_differ(stores: VectorStores) -> None:
@@ -73,25 +80,25 @@ def test_names_differ(stores: VectorStores) -> None:
 
 
 def test_its_external_id_is_recorded_once_known(stores: VectorStores, clock: ManualClock) -> None:
-    announced = stores.announce("openai", life_ms=MINUTE)
+    announced = stores.announce("openai")
     clock.advance(30_000)
-    made = stores.made(announced, "vs_1", 2 * MINUTE)
-    assert (made.name, made.external_id, made.state) == (announced.name, "vs_1", "made")
-    assert made.expires_at == clock.now + 2 * MINUTE
-    assert stores.recorded() == (made,)
+    made = stores.made(announced, "vs_1")
+    assert (made.name, made.external_id) == (announced.name, "vs_1")
+    assert made.expires_at == clock.now + LIFE_MS
+    assert stores_left(stores) == (made,)
 
 
 def test_a_call_that_ends_as_it_should_leaves_nothing(stores: VectorStores, provider: Provider) -> None:
     made = stores.made(stores.announce("openai"), "vs_1")
     stores.deleted(made)
     stores.deleted(made)
-    assert stores.recorded() == ()
+    assert stores_left(stores) == ()
 
 
 def test_a_store_in_use_is_not_swept(stores: VectorStores, provider: Provider, clock: ManualClock) -> None:
     stores.made(stores.announce("openai"), "vs_1")
     clock.advance(LIFE_MS - 1)
-    assert stores.sweep(provider.sweeper).deleted == 0
+    assert deleted(stores, provider) == 0
     assert provider.asked == []
 
 
@@ -102,7 +109,7 @@ def test_a_store_that_is_said_to_be_in_use_again_lives_on(
     clock.advance(LIFE_MS - 1)
     stores.made(made, "vs_1")
     clock.advance(LIFE_MS - 1)
-    assert stores.sweep(provider.sweeper).deleted == 0
+    assert deleted(stores, provider) == 0
 
 
 @pytest.mark.parametrize("is_known", [True, False], ids=["made", "only announced"])
@@ -114,10 +121,9 @@ def test_what_a_crash_left_is_swept(
     if is_known:
         stores.made(announced, external_id)
     clock.advance(LIFE_MS)
-    swept = stores.sweep(provider.sweeper)
-    assert (swept.deleted, swept.failures) == (1, ())
+    assert stores.sweep(provider.sweeper) == []
     assert provider.stores == {}
-    assert stores.recorded() == ()
+    assert stores_left(stores) == ()
 
 
 def test_a_sweep_deletes_from_its_own_account_and_project_only(
@@ -127,9 +133,9 @@ def test_a_sweep_deletes_from_its_own_account_and_project_only(
     for stores, account in ((one, "openai"), (one, "azure"), (other, "openai")):
         stores.announce(account)
     clock.advance(LIFE_MS)
-    assert one.sweep(provider.sweeper).deleted == 1
-    assert [store.provider for store in one.recorded()] == ["azure"]
-    assert len(other.recorded("openai")) == 1
+    assert deleted(one, provider) == 1
+    assert [store.provider for store in stores_left(one)] == ["azure"]
+    assert len(stores_left(other, "openai")) == 1
 
 
 def test_what_cannot_be_deleted_is_said_and_tried_again_later_and_later(
@@ -139,16 +145,14 @@ def test_what_cannot_be_deleted_is_said_and_tried_again_later_and_later(
     clock.advance(LIFE_MS)
     provider.fails = True
     for pause in (5, 10, 20, 40):
-        assert stores.sweep(provider.sweeper).failures == (
-            "the vector store vs_1 was not deleted: the provider answered 503",
-        )
+        assert stores.sweep(provider.sweeper) == ["the vector store vs_1 was not deleted: the provider answered 503"]
         clock.advance(pause * MINUTE - 1)
-        assert stores.sweep(provider.sweeper).failures == ()
+        assert stores.sweep(provider.sweeper) == []
         clock.advance(1)
-    (left,) = stores.recorded()
-    assert (left.state, left.attempts) == ("leaving", 4)
+    (left,) = stores_left(stores)
+    assert left.attempts == 4
     provider.fails = False
-    assert stores.sweep(provider.sweeper).deleted == 1
+    assert deleted(stores, provider) == 1
 
 
 def test_one_that_never_can_be_deleted_is_tried_every_day(
@@ -158,7 +162,7 @@ def test_one_that_never_can_be_deleted_is_tried_every_day(
     provider.fails = True
     for _ in range(40):
         clock.advance(86_400_000)
-        assert len(stores.sweep(provider.sweeper).failures) == 1
+        assert len(stores.sweep(provider.sweeper)) == 1
 
 
 def test_one_failure_does_not_keep_the_others_from_being_deleted(
@@ -171,9 +175,8 @@ def test_one_failure_does_not_keep_the_others_from_being_deleted(
         provider.fails = store.external_id == bad.external_id
         provider.remove(store, is_cancelled)
 
-    swept = stores.sweep(Sweeper("openai", remove))
-    assert (swept.deleted, len(swept.failures)) == (1, 1)
-    assert [store.external_id for store in stores.recorded()] == ["bad"]
+    assert len(stores.sweep(Sweeper("openai", remove))) == 1
+    assert [store.external_id for store in stores_left(stores)] == ["bad"]
     assert good.external_id in {store.external_id for store in provider.asked}
 
 
@@ -190,8 +193,8 @@ def test_a_sweep_that_is_cancelled_forgets_nothing_and_leaves_the_rest_to_the_ne
 
     with pytest.raises(type(error)):
         stores.sweep(Sweeper("openai", cancel))
-    assert [store.attempts for store in stores.recorded()] == [1, 0]
-    assert stores.sweep(provider.sweeper).deleted == 1
+    assert [store.attempts for store in stores_left(stores)] == [1, 0]
+    assert deleted(stores, provider) == 1
 
 
 def test_a_sweep_asks_whether_it_is_cancelled(stores: VectorStores, provider: Provider, clock: ManualClock) -> None:
@@ -199,7 +202,7 @@ def test_a_sweep_asks_whether_it_is_cancelled(stores: VectorStores, provider: Pr
     clock.advance(LIFE_MS)
     with pytest.raises(Interrupted):
         stores.sweep(provider.sweeper, is_cancelled=lambda: True)
-    assert len(stores.recorded()) == 1
+    assert len(stores_left(stores)) == 1
 
 
 def test_one_call_sweeps_a_few_at_most_the_oldest_first(
@@ -210,9 +213,9 @@ def test_one_call_sweeps_a_few_at_most_the_oldest_first(
         names.append(stores.announce("openai").name)
         clock.advance(1)
     clock.advance(LIFE_MS)
-    assert stores.sweep(provider.sweeper).deleted == MAX_SWEPT
+    assert deleted(stores, provider) == MAX_SWEPT
     assert [store.name for store in provider.asked] == names[:MAX_SWEPT]
-    assert stores.sweep(provider.sweeper).deleted == 2
+    assert deleted(stores, provider) == 2
 
 
 def test_a_store_that_was_made_after_it_was_swept_is_recorded_anew(
@@ -222,7 +225,7 @@ def test_a_store_that_was_made_after_it_was_swept_is_recorded_anew(
     clock.advance(LIFE_MS)
     stores.sweep(provider.sweeper)
     made = stores.made(announced, provider.make(announced))
-    assert stores.recorded() == (made,)
+    assert stores_left(stores) == (made,)
     clock.advance(LIFE_MS)
     stores.sweep(provider.sweeper)
     assert provider.stores == {}
@@ -232,20 +235,14 @@ def test_a_conversation_that_is_gone_keeps_no_store_from_being_recorded(stores: 
     conversations = Conversations(satchel.workplace)
     held = conversations.acquire(KEY)
     conversations.release(held)
-    assert stores.announce("openai", held.id).conversation_id is None
+    assert VectorStores(satchel.workplace, held.id).announce("openai").conversation_id is None
 
 
 def test_where_nothing_is_left_over_a_sweep_writes_nothing(
     stores: VectorStores, satchel: Satchel, provider: Provider
 ) -> None:
-    assert stores.sweep(provider.sweeper).deleted == 0
+    assert deleted(stores, provider) == 0
     assert is_untouched(satchel.workplace.engine)
-
-
-@pytest.mark.parametrize("life_ms", [0, LONGEST_LIFE_MS + 1, 1.5, None])
-def test_a_life_of_no_acceptable_length_is_refused(stores: VectorStores, life_ms: Any) -> None:
-    with pytest.raises(InvalidInput, match="life_ms"):
-        stores.announce("openai", life_ms=life_ms)
 
 
 def test_of_sweeps_at_once_each_store_is_deleted_by_one(
@@ -298,9 +295,9 @@ def test_what_a_killed_process_left_is_swept_by_another(
     )
     assert killed.returncode == -9
     stores = VectorStores(satchel.workplace)
-    (left,) = stores.recorded()
+    (left,) = stores_left(stores)
     assert left.name == killed.stdout.strip()
     provider.make(left)
     clock.advance(LIFE_MS)
-    assert stores.sweep(provider.sweeper).deleted == 1
+    assert deleted(stores, provider) == 1
     assert provider.stores == {}

@@ -166,11 +166,11 @@ def test_the_newest_documents_come_from_the_newest_bucket_first(
     with satchel.workplace.engine.write() as transaction:
         for number in (size - 1, size, 3 * size):
             index_of(transaction).insert(number, replace(made(random.Random(number)), text="cache"))
-        transaction.run(
-            "INSERT INTO documents (id, seq, project_id, kind, item_id, status, created_at) "
-            "VALUES (:id, 1, 1, 1, 1, 0, 0)",
-            {"id": 3 * size},
-        )
+            transaction.run(
+                "INSERT INTO documents (id, seq, project_id, kind, item_id, status, created_at) "
+                "VALUES (:id, 1, 1, 1, :id, 0, 0)",
+                {"id": number},
+            )
         for most in (1, 2, 3):
             newest = [3 * size, size, size - 1][:most]
             assert scoped_index(transaction, Scope(1)).documents(Term(("cache",)), most) == newest

@@ -107,7 +107,7 @@ class TestHoldingMost:
     def kept(
         things: list[list[int]], *found: Matched, names: int = 0, share: float = 0.5, population: int = 100
     ) -> list[int]:
-        return [document for document, _ in scoring.holding_most(found, things, names, population, share)]
+        return [document for document, _ in scoring.with_most(found, things, names, population, share)]
 
     def test_a_population_that_is_counted_too_low_leaves_nothing_out(self) -> None:
         assert self.kept([[0]], matched(1, 1, 0), matched(2, 1, 0), population=0) == [1, 2]

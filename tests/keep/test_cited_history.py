@@ -21,7 +21,7 @@ def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """What other tests asked and compared counts in none."""
     monkeypatch.setattr(git_commands, "_renames", {})
     monkeypatch.setattr(git_commands, "_merged", {})
-    monkeypatch.setattr(git_commands, "_here", {})
+    monkeypatch.setattr(git_commands, "_existing", {})
     monkeypatch.setattr(citations, "_comparisons", {})
 
 

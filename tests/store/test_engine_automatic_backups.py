@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,37 @@ def test_beyond_the_limit_of_the_state_folder_only_the_newest_stays(
         store.clock.advance(DAY_MS)
         newest = store.back_up()
     assert store.backups() == [newest]
+
+
+def test_the_limit_leaves_each_project_its_newest_backup(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backups, "_MAX_BYTES_IN_STATE", 1)
+    store.clock.advance(DAY_MS)
+    made = store.back_up()
+    assert made is not None
+    idle = made.parent.with_name("idle")
+    idle.mkdir()
+    older, only = idle / "daily-1.db", idle / "daily-2.db"
+    for file in (older, only):
+        file.write_bytes(b"x")
+        store.date(file)
+    store.clock.advance(DAY_MS)
+    newest = store.back_up()
+    assert [*made.parent.glob("*.db"), *idle.glob("*.db")] == [newest, only]
+
+
+def test_whether_a_backup_is_due_is_asked_again_under_the_lock(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.clock.advance(DAY_MS)
+    others = []
+
+    @contextmanager
+    def locked_after_another(file: Path) -> Iterator[bool]:
+        monkeypatch.setattr(backups, "only_one", only_one)
+        others.append(store.back_up())
+        yield True
+
+    monkeypatch.setattr(backups, "only_one", locked_after_another)
+    assert store.back_up() is None
+    assert store.backups() == others
 
 
 def test_while_another_process_makes_the_backup_none_is_made(store: Store) -> None:

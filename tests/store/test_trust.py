@@ -317,7 +317,7 @@ def test_a_store_above_the_repository_is_not_its_own_unless_it_serves_the_tree(o
     assert open_in(inner).place.file == inner / ".satchel" / "satchel.db"
     outer.housekeeping.trust(tree=True)
     place = open_in(inner).place
-    assert (place.file, place.found) == (
+    assert (place.file, place.origin) == (
         above / ".satchel" / "satchel.db",
         f"that of the tree {above}, above the repository",
     )
@@ -400,7 +400,7 @@ def test_a_listed_store_works_where_the_list_cannot_be_written(
 def test_the_doctor_says_who_acts_where_and_why_it_is_trusted(open_in: Open, project: Path) -> None:
     make(open_in, project)
     satchel = open_in(project, agent="builder", run="login")
-    here = satchel.housekeeping.whereabouts(satchel.place.found)
+    here = satchel.housekeeping.whereabouts(satchel.place.origin)
     assert here.detail == (
         f"agent builder; run login; store {satchel.place.file}, at the top of the repository; "
         "trusted: made here on 2026-11-18"

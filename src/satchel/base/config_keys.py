@@ -50,8 +50,8 @@ class Key:
 
     @property
     def variable(self) -> str | None:
-        named = self.named_variable
-        return VARIABLE_PREFIX + self.attribute.upper() if named is None else named or None
+        name = self.named_variable
+        return VARIABLE_PREFIX + self.attribute.upper() if name is None else name or None
 
     @property
     def read_from(self) -> str:
@@ -328,8 +328,8 @@ class Config:
     def __init__(self, settings: Iterable[Setting], warnings: Iterable[str] = ()) -> None:
         self.settings = tuple(settings)
         self.warnings = tuple(warnings)
-        for one in self.settings:
-            setattr(self, one.key.attribute, one.value)
+        for setting in self.settings:
+            setattr(self, setting.key.attribute, setting.value)
 
     def with_changes(self, **changes: Any) -> Self:
         """Return a copy in which some attributes have other values."""

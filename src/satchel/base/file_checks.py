@@ -215,7 +215,7 @@ def kind_of(mode: int) -> str:
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # non-blocking, because opening a pipe would wait for its writer
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 def is_inside(real: str, base: str) -> bool:
@@ -235,7 +235,7 @@ def open_inside(base: str, real: str) -> int:
             inner = os.open(step, _FOLDER, dir_fd=folder)
             os.close(folder)
             folder = inner
-        return os.open(name, _FILE, dir_fd=folder)
+        return os.open(name, FILE_FLAGS, dir_fd=folder)
     finally:
         os.close(folder)
 

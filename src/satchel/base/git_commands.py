@@ -187,7 +187,7 @@ _Between = tuple[str, str, str]
 
 _renames: dict[_Between, Mapping[str, str]] = {}
 _merged: dict[_Between, bool] = {}
-_here: dict[_Between, bool] = {}
+_existing: dict[_Between, bool] = {}
 
 
 def known_renames(top: str, head: str, commit: str) -> Mapping[str, str] | None:
@@ -238,11 +238,11 @@ def ask_merged(top: str, head: str, commits: Collection[str]) -> None:
     _remember(_merged, {(top, head, commit): commit not in missing for commit in valid})
 
 
-def known_here(top: str, head: str, commit: str) -> bool | None:
-    return _here.get((top, head, commit))
+def known_existing(top: str, head: str, commit: str) -> bool | None:
+    return _existing.get((top, head, commit))
 
 
-def ask_here(top: str, head: str, commits: Collection[str]) -> None:
+def ask_existing(top: str, head: str, commits: Collection[str]) -> None:
     """Ask git which commits a repository has; without an answer all count as present.
 
     The answers are remembered per ``head``, so that fetched commits are noticed after the next checkout.
@@ -252,7 +252,7 @@ def ask_here(top: str, head: str, commits: Collection[str]) -> None:
         top, ("cat-file", "--batch-check"), _SECONDS_OF_HISTORY, "".join(f"{one}\n" for one in valid).encode()
     )
     missing = set() if answer is None else set(re.findall(rb"^([0-9a-f]+) missing$", answer, re.MULTILINE))
-    _remember(_here, {(top, head, commit): commit.encode() not in missing for commit in valid})
+    _remember(_existing, {(top, head, commit): commit.encode() not in missing for commit in valid})
 
 
 def _remember(answers: dict[_Between, Answer], new: Mapping[_Between, Answer]) -> None:

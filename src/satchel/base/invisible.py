@@ -158,6 +158,6 @@ def without_hidden(text: str) -> tuple[str, str | None]:
 
 def _kinds(text: str, cleaned: str) -> str:
     kinds = dict.fromkeys(any_invisible().findall(text))
-    removed = list(islice((one for one in kinds if text.count(one) > cleaned.count(one)), _MAX_LISTED + 1))
+    removed = list(islice((kind for kind in kinds if text.count(kind) > cleaned.count(kind)), _MAX_LISTED + 1))
     listed = ", ".join(f"U+{ord(character):04X}" for character in removed[:_MAX_LISTED])
     return f"{listed}, ..." if len(removed) > _MAX_LISTED else listed

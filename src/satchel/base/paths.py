@@ -63,7 +63,7 @@ class StorePlace:
         root: the project's root folder, or None outside of any project.
         worktree: the linked worktree that the search started in, or None in the main one.
         suggested_name: the name of the project unless configured.
-        found: how the store was found, in words.
+        origin: how the store was found, in words.
     """
 
     store_file: Path | None
@@ -71,7 +71,7 @@ class StorePlace:
     root: Path | None
     worktree: Path | None
     suggested_name: str
-    found: str = field(default="", compare=False)
+    origin: str = field(default="", compare=False)
 
     @property
     def file(self) -> Path:
@@ -153,7 +153,7 @@ def locate_store(
     store_name = named_store(db, environ)
     if store_name is not None:
         place = _named_place(store_name, cwd, repository, forbidden)
-        return replace(place, found="named by --db or db=" if db is not None else "named by SATCHEL_DB")
+        return replace(place, origin="named by --db or db=" if db is not None else "named by SATCHEL_DB")
     for folder in _search_path(cwd, repository):
         if folder in forbidden:
             break
@@ -163,7 +163,7 @@ def locate_store(
                 break
             raise _of_another_user(folder)
         if file.exists():
-            return replace(_place_at(folder, repository, file), found=_where(folder, cwd, repository))
+            return replace(_place_at(folder, repository, file), origin=_where(folder, cwd, repository))
     if repository is not None:
         if repository.problem is not None:
             raise repository.problem
@@ -172,7 +172,7 @@ def locate_store(
                 break
             file = folder / FOLDER_NAME / FILE_NAME
             if file.exists() and is_tree(file):
-                return replace(_place_at(folder, None, file), found=f"that of the tree {folder}, above the repository")
+                return replace(_place_at(folder, None, file), origin=f"that of the tree {folder}, above the repository")
         root = repository.home
     elif here:
         root = cwd
@@ -180,7 +180,7 @@ def locate_store(
         raise NoProject(f"{cwd} is not inside a project: no {FOLDER_NAME} folder, no git repository", _INIT_HINT)
     if root in forbidden:
         raise NoProject(f"{root} is no place for a project's store", _INIT_HINT)
-    return replace(_place_at(root, repository, root / FOLDER_NAME / FILE_NAME), found=_where(root, cwd, repository))
+    return replace(_place_at(root, repository, root / FOLDER_NAME / FILE_NAME), origin=_where(root, cwd, repository))
 
 
 def worktree_of(path: str) -> Worktree | None:

@@ -157,7 +157,7 @@ def neutral(text: str) -> str:
     return _compiled(_HOST_TAG).sub("‹", text) if "<" in text else text
 
 
-def said_once(texts: Iterable[str | None], seen_texts: set[str] | None = None) -> list[str | None]:
+def without_repeats(texts: Iterable[str | None], seen_texts: set[str] | None = None) -> list[str | None]:
     """Return texts with None in place of repeated ones; ``seen_texts`` has earlier ones and is extended."""
     seen_texts = set() if seen_texts is None else seen_texts
     result: list[str | None] = []
@@ -167,9 +167,9 @@ def said_once(texts: Iterable[str | None], seen_texts: set[str] | None = None) -
     return result
 
 
-def quoted_line(text: str) -> str:
-    """Return the beginning of a text on one line, in quotation marks."""
-    escaped = shortened(text).replace("\\", "\\\\").replace('"', '\\"')
+def quoted_line(text: str, most: int = 600) -> str:
+    """Return a text, or the beginning of a long one, on one line in quotation marks."""
+    escaped = shortened(text, most).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 

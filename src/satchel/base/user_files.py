@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from satchel.base.errors import Conflict, InvalidInput, Refused
-from satchel.base.file_checks import my_users, owner_name
+from satchel.base.file_checks import FILE_FLAGS, my_users, owner_name
 from satchel.base.private_file import naming
 from satchel.base.records import dataclass
 
@@ -28,8 +28,6 @@ BOM = b"\xef\xbb\xbf"
 """The UTF-8 byte order mark."""
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-# non-blocking, since opening a pipe would wait for its writer
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -176,7 +174,7 @@ def _content(folder: int, file: ConfigFile) -> tuple[bytes, os.stat_result] | No
     try:
         status = os.lstat(path.name, dir_fd=folder)
         if stat.S_ISREG(status.st_mode):
-            descriptor = os.open(path.name, _FILE, dir_fd=folder)
+            descriptor = os.open(path.name, FILE_FLAGS, dir_fd=folder)
         else:
             if stat.S_ISLNK(status.st_mode):
                 raise Refused(

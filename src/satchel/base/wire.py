@@ -33,17 +33,17 @@ def packed(value: Any) -> Any:
     if names is not None:
         return {"$r": _name_of(kind), **{name: packed(getattr(value, name)) for name in names}}
     if isinstance(value, list):
-        return [packed(one) for one in value]
+        return [packed(item) for item in value]
     if isinstance(value, tuple):
-        return {"$t": [packed(one) for one in value]}
+        return {"$t": [packed(item) for item in value]}
     if isinstance(value, Mapping):
         if all(isinstance(key, str) and not key.startswith("$") for key in value):
-            return {key: packed(one) for key, one in value.items()}
-        return {"$m": [[packed(key), packed(one)] for key, one in value.items()]}
+            return {key: packed(item) for key, item in value.items()}
+        return {"$m": [[packed(key), packed(item)] for key, item in value.items()]}
     if isinstance(value, bytes):
         return {"$b": b64encode(value).decode("ascii")}
     if isinstance(value, (set, frozenset)):
-        return {"$s": [packed(one) for one in value]}
+        return {"$s": [packed(item) for item in value]}
     if isinstance(value, Path):
         return {"$p": str(value)}
     if isinstance(value, Enum):
@@ -61,24 +61,24 @@ def unpacked(value: Any) -> Any:
 
 def _unpacked(value: Any) -> Any:
     if isinstance(value, list):
-        return [_unpacked(one) for one in value]
+        return [_unpacked(item) for item in value]
     if not isinstance(value, dict):
         return value
     mark = next(iter(value), "")
     if not mark.startswith("$"):
-        return {key: _unpacked(one) for key, one in value.items()}
+        return {key: _unpacked(item) for key, item in value.items()}
     content = value[mark]
     try:
         if mark == "$r":
-            return _made(_class_named(content), {name: one for name, one in value.items() if name != mark})
+            return _made(_class_named(content), {name: item for name, item in value.items() if name != mark})
         if mark == "$t":
-            return tuple(_unpacked(one) for one in content)
+            return tuple(_unpacked(item) for item in content)
         if mark == "$m":
-            return {_unpacked(key): _unpacked(one) for key, one in content}
+            return {_unpacked(key): _unpacked(item) for key, item in content}
         if mark == "$b":
             return b64decode(content, validate=True)
         if mark == "$s":
-            return frozenset(_unpacked(one) for one in content)
+            return frozenset(_unpacked(item) for item in content)
         if mark == "$p":
             return Path(content)
         if mark == "$e":

@@ -104,7 +104,7 @@ def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], 
             to_id=overtaken.agent_id,
             type="decision",
             priority="medium",
-            text=_text(overtaken) if overtaken.kept is None else _proposal_text(overtaken),
+            text=_text(overtaken) if overtaken.human_key is None else _proposal_text(overtaken),
             now=overtaken.decision.updated_at,
             retention=workplace.retention,
         )
@@ -123,8 +123,8 @@ def is_notice(text: str) -> bool:
 def _proposal_text(proposed: ChangedDecision) -> str:
     draft = proposed.decision
     return (
-        f"{_BEGIN}{proposed.kept}{_MIDDLE}stays as it is; an agent proposes a change: see the draft "
-        f"{draft.ref} {draft.key}. Set {proposed.kept} to accept it"
+        f"{_BEGIN}{proposed.human_key}{_MIDDLE}stays as it is; an agent proposes a change: see the draft "
+        f"{draft.ref} {draft.key}. Set {proposed.human_key} to accept it"
     )
 
 

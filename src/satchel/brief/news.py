@@ -21,25 +21,26 @@ _CHARS = 1_000
 
 
 class News(NamedTuple):
-    """A piece of news, and the delivery by which it is marked as shown."""
+    """A piece of news, and the deliveries by which it is marked as shown: kind, number and seq of each item."""
 
     text: str
-    item: tuple[int, int, int]
+    items: Sequence[tuple[int, int, int]]
 
 
 def find(transaction: Transaction, project_id: int, actor: Actor, now: int) -> list[News]:
     """Return the news of others' work that was not delivered to an agent yet."""
     values = {"project": project_id, "agent": actor.number, "session": actor.session or 0, "now": now}
     delivered = transaction.all(_DELIVERED, {**values, "window": actor.window}) if actor.number is not None else []
-    on_files = transaction.all(_ON_FILES, values)
-    return [*map(_changed, delivered), *map(_on_file, on_files)]
+    return [*map(_changed, delivered), *_news_of_files(transaction.all(_ON_FILES, values))]
 
 
-def mark(transaction: Transaction, project_id: int, actor: Actor, news: Sequence[News], now: int) -> None:
-    """Record that news was delivered to an agent."""
+def mark(
+    transaction: Transaction, project_id: int, actor: Actor, items: Sequence[tuple[int, int, int]], now: int
+) -> None:
+    """Record that the items of news were delivered to an agent."""
     number = actor.window if actor.session is not None else 0
     window = deliveries.Window(project_id, actor.session, number, actor.number, 0)
-    deliveries.record(transaction, window, [one.item for one in news], now)
+    deliveries.record(transaction, window, items, now)
 
 
 _OWN_WINDOWS = """
@@ -113,22 +114,32 @@ def _changed(row: Row) -> News:
     who, why = _who(agent), f" because {_quoted(reason)}" if reason else ""
     if kind == Kind.CONSTRAINT.number:
         what = "holds again" if is_live else f"was retracted {who}{why}"
-        return News(f"{Kind.CONSTRAINT.ref(number)} {what}: {_quoted(text)}", (kind, number, seq))
+        return News(f"{Kind.CONSTRAINT.ref(number)} {what}: {_quoted(text)}", [(kind, number, seq)])
     value_now = value_text(f"{value:g}" if text is None else text)
     now = f"is now {shortened(value_now, _CHARS)}" if is_live else "no longer holds"
-    return News(f"{Kind.DECISION.ref(number)} {name_text(key)} {now}, set {who}{why}", (kind, number, seq))
+    return News(f"{Kind.DECISION.ref(number)} {name_text(key)} {now}, set {who}{why}", [(kind, number, seq)])
 
 
-def _on_file(row: Row) -> News:
-    kind, number, seq, path, is_held, subtype, agent, text = row
-    who, file = _who(agent), f"{name_text(path)}, which you {'hold' if is_held else 'read'},"
+def _news_of_files(rows: Sequence[Row]) -> list[News]:
+    # a claim of several files is one piece of news, so that its reason comes once
+    together: dict[tuple[object, ...], list[Row]] = {}
+    for row in rows:
+        kind, number, _, _, is_held, _, agent, text = row
+        together.setdefault((kind, agent, text, is_held) if kind == deliveries.CLAIM else (kind, number), []).append(
+            row
+        )
+    return [News(_on_files(some), [row[:3] for row in some]) for some in together.values()]
+
+
+def _on_files(rows: Sequence[Row]) -> str:
+    kind, number, _, _, is_held, subtype, agent, text = rows[0]
+    who = _who(agent)
+    files = f"{', '.join(str(name_text(row[3])) for row in rows)}, which you {'hold' if is_held else 'read'},"
     if kind == Kind.ENTRY.number:
-        text = f"{Kind.ENTRY.ref(number)} on {file} {who}: {_quoted(entries.labelled(subtype, text))}"
-    else:
-        changed = f"was {CHANGES[subtype - 1]} {who} ({Kind.FILE_CHANGE.ref(number)})"
-        done = changed if subtype else f"is now shared {who}"
-        text = f"{file} {done}{f': {_quoted(text)}' if text else ''}"
-    return News(text, (kind, number, seq))
+        return f"{Kind.ENTRY.ref(number)} on {files} {who}: {_quoted(entries.labelled(subtype, text))}"
+    changed = f"was {CHANGES[subtype - 1]} {who} ({Kind.FILE_CHANGE.ref(number)})"
+    what = changed if subtype else f"{'are' if len(rows) > 1 else 'is'} now shared {who}"
+    return f"{files} {what}{f': {_quoted(text)}' if text else ''}"
 
 
 def _who(agent: str | None) -> str:
@@ -136,4 +147,4 @@ def _who(agent: str | None) -> str:
 
 
 def _quoted(text: str) -> str:
-    return quoted_line(shortened(text, _CHARS))
+    return quoted_line(text, _CHARS)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from satchel.base.clock import moment_text, span_in_words, year_of
 from satchel.base.errors import SatchelError
-from satchel.base.text import fold, quoted_line, shortened
+from satchel.base.text import fold, quoted_line
 from satchel.brief.fields import by, name_text
 from satchel.find.kind import Kind
 from satchel.keep import projects
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _MAX_CLAIMS = 20
 _MAX_SENDERS = 3
 _MAX_MESSAGES = 100
+# Up to so many short messages are told in full.
+_MAX_TOLD, _TOLD_CHARS = 3, 600
 _MAX_NOTES, _MAX_NOTED, _NOTE_CHARS = 3, 20, 600
 _MAX_BOUND, _BOUND_CHARS = 10, 1_000
 # How many refusals one notice lists; the next answer has the others.
@@ -55,6 +57,7 @@ class Notices(Service):
         files: Sequence[str] = (),
         shown_by: str | None = "",
         taken: Sequence[str] = (),
+        is_preview: bool = False,
     ) -> str | None:
         """Return the notice for the receiver of an answer, or None.
 
@@ -63,10 +66,11 @@ class Notices(Service):
             files: canonical paths that the answer names.
             shown_by: the call that shows messages to the receiver; None if the answer itself does.
             taken: canonical paths that the receiver is about to edit.
+            is_preview: whether what comes only once is not marked as told yet.
 
         Returns:
-            One line: others' claims on the files, notes on the files about to be edited, unread messages with their
-                senders, and each once refused files that are free now, held files that others were refused, and
+            A line for each: others' claims on the files, notes on the files about to be edited, unread messages, and
+                each once refused files that are free now, held files that others were refused, and
                 :mod:`satchel.brief.news`.
 
         Raises:
@@ -78,7 +82,7 @@ class Notices(Service):
 
             notify_quietly(work)
         agent = check_agent(work, agent)
-        paths = tuple(dict.fromkeys(files))
+        paths = tuple(dict.fromkeys((*files, *taken)))
         free: list[Refusal] = []
         wanted: list[Refusal] = []
         if agent is None and work.caller is None and not paths:
@@ -106,19 +110,42 @@ class Notices(Service):
 
                 free = refusals.available(transaction, project_id, actor, now)
                 wanted = refusals.blocked_by(transaction, project_id, actor, now)
-            parts = _claimed(transaction, project_id, actor, paths, now, work.worktree) if is_claimed else []
+            claims = _new_claims(transaction, work, project_id, actor, paths, now) if is_claimed else []
+            # the answer that takes files says itself who shares them
+            in_news = {(number, seq) for one in fresh for _, number, seq in one.items}
+            parts = _claimed(
+                [one for one in claims if one.path not in taken and (one.id, one.seq) not in in_news], work.worktree
+            )
             parts += _noted(transaction, project_id, actor, taken)
             parts += _bound(transaction, work, project_id, actor, taken)
             if is_written and shown_by is not None:
-                parts += _waiting(transaction, project_id, actor, now, shown_by)
-        parts += _once(work.engine, free, wanted, actor, now)
-        if fresh:
-            from satchel.brief import news
+                messages, rest = _waiting(transaction, work, project_id, actor, now, shown_by)
+                fresh += messages
+                parts += rest
+        if is_preview:
+            parts += [one.text for one in fresh]
+        else:
+            parts += _once(work.engine, free, wanted, actor, now)
+            parts += self._told(actor, project_id, fresh, claims, now)
+        return "\n".join(f"notice: {part}" for part in parts) if parts else None
 
-            with suppress(SatchelError), work.engine.write(_WAIT_MS) as transaction:
-                news.mark(transaction, project_id, actor, fresh, now)
-                parts += [one.text for one in fresh]
-        return f"notice: {'; '.join(parts)}" if parts else None
+    def _told(
+        self, actor: Actor, project_id: int, fresh: Sequence[News], claims: Sequence[Claim], now: int
+    ) -> list[str]:
+        from satchel.keep import deliveries
+
+        items = [item for one in fresh for item in one.items]
+        if _remembers(self._workplace, actor):
+            items += [(deliveries.CLAIM, claim.id, claim.seq) for claim in claims]
+        if not items:
+            return []
+        from satchel.brief import news
+
+        # what cannot be marked comes with a later answer
+        with suppress(SatchelError), self._workplace.engine.write(_WAIT_MS) as transaction:
+            news.mark(transaction, project_id, actor, items, now)
+            return [one.text for one in fresh]
+        return []
 
 
 def _anything(transaction: Transaction, work: Workplace, now: int) -> Row | None:
@@ -165,34 +192,68 @@ def _free_texts(free: Sequence[Refusal], actor: Actor, now: int) -> list[str]:
     ]
 
 
-def _waiting(transaction: Transaction, project_id: int, actor: Actor, now: int, shown_by: str) -> list[str]:
+def _waiting(
+    transaction: Transaction, work: Workplace, project_id: int, actor: Actor, now: int, shown_by: str
+) -> tuple[list[News], list[str]]:
+    # short messages as news, and a count if there are others
     if actor.number in {None, UNKNOWN}:
-        return []
-    from satchel.keep.deliveries import was_delivered
-    from satchel.keep.messages.visibility import Reader, unread_by_sender
+        return [], []
+    from satchel.keep import deliveries
+    from satchel.keep.messages.visibility import Reader, newest_unseen, unread_by_sender
 
     assert actor.number is not None
-    is_delivered, values = was_delivered(project_id, actor, Kind.MESSAGE, "m.id")
+    is_delivered, values = deliveries.was_delivered(project_id, actor, Kind.MESSAGE, "m.id")
     reader = Reader(project_id, actor.number, now)
     senders = unread_by_sender(transaction, reader, is_delivered, values, _MAX_MESSAGES)
-    if not senders:
-        return []
     waiting = sum(count for _, count, _ in senders)
+    if not waiting:
+        return [], []
     critical = sum(count for _, _, count in senders)
+    if waiting <= _MAX_TOLD and critical in {0, waiting} and _remembers(work, actor):
+        from satchel.brief.news import News
+
+        urgent = " (critical)" if critical else ""
+        rows = newest_unseen(transaction, reader, is_delivered, values, _MAX_TOLD)
+        if all(len(text) <= _TOLD_CHARS for _, _, _, text in rows):
+            return [
+                News(
+                    f"{Kind.MESSAGE.ref(number)} from {name or 'Satchel'}{urgent}: {quoted_line(text)}",
+                    [(Kind.MESSAGE.number, number, seq)],
+                )
+                for number, seq, name, text in reversed(rows)
+            ], []
     names = [name or "Satchel" for name, _, _ in senders]
     more = len(names) - _MAX_SENDERS
     senders_text = ", ".join(names[:_MAX_SENDERS]) + (f" and {more} more" if more > 0 else "")
     many = f"over {_MAX_MESSAGES - 1}" if waiting >= _MAX_MESSAGES else str(waiting)
     text = f"{many} unread message{'s' * (waiting != 1)} for {actor.name} from {senders_text}"
-    return [text + (f", {critical} critical" if critical else "") + (f": {shown_by}" if shown_by else "")]
+    return [], [text + (f", {critical} critical" if critical else "") + (f": {shown_by}" if shown_by else "")]
 
 
-def _claimed(
-    transaction: Transaction, project_id: int, actor: Actor, files: Sequence[str], now: int, worktree: str | None
-) -> list[str]:
+def _remembers(work: Workplace, actor: Actor) -> bool:
+    # outside of a session, as on a command line, who reads an answer is not sure to read the next
+    return actor.session is not None and not work.engine.read_only and actor.number not in {None, UNKNOWN}
+
+
+def _new_claims(
+    transaction: Transaction, work: Workplace, project_id: int, actor: Actor, files: Sequence[str], now: int
+) -> list[Claim]:
     from satchel.keep.files.claims import claims_of_others
 
     claims = claims_of_others(transaction, project_id, actor, files, now)
+    if not claims or not _remembers(work, actor):
+        return claims
+    from satchel.keep import deliveries
+
+    is_delivered, values = deliveries.was_delivered(project_id, actor, deliveries.CLAIM, "c.id")
+    numbers = set_of(one.id for one in claims)
+    rows = transaction.all(f"SELECT c.id FROM file_claims c WHERE c.id IN {numbers} AND {is_delivered}", values)
+    told = {number for (number,) in rows}
+    # an edit of a file that another holds alone is warned of each time
+    return [one for one in claims if one.exclusive or one.id not in told]
+
+
+def _claimed(claims: list[Claim], worktree: str | None) -> list[str]:
     claims.sort(key=lambda claim: claim.worktree != worktree)
     together = grouped((_claim_text(claim, worktree), claim.path) for claim in claims)
     parts = [
@@ -207,9 +268,9 @@ def _noted(transaction: Transaction, project_id: int, actor: Actor, paths: Seque
     if not paths:
         return []
     from satchel.brief.working import on_files
-    from satchel.keep.deliveries import was_delivered
+    from satchel.keep import deliveries
 
-    is_delivered, values = was_delivered(project_id, actor, Kind.ENTRY, "c.id")
+    is_delivered, values = deliveries.was_delivered(project_id, actor, Kind.ENTRY, "c.id")
     files = {f"file{number}": file for number, file in enumerate(paths)}
     rows = transaction.all(
         f"""
@@ -223,7 +284,7 @@ def _noted(transaction: Transaction, project_id: int, actor: Actor, paths: Seque
     )
     matches = [on_files.Note(*row) for row in rows]
     texts = [
-        f"{Kind.ENTRY.ref(one.number)} on {name_text(one.file)} {quoted_line(shortened(one.text, _NOTE_CHARS))}"
+        f"{Kind.ENTRY.ref(one.number)} on {name_text(one.file)} {quoted_line(one.text, _NOTE_CHARS)}"
         for one in matches[:_MAX_NOTES]
     ]
     texts += [Kind.ENTRY.ref(one.number) for one in matches[_MAX_NOTES:]]
@@ -234,13 +295,12 @@ def _bound(transaction: Transaction, work: Workplace, project_id: int, actor: Ac
     # rules and decisions of others that bind the files, that the agent has not got yet
     if not paths:
         return []
-    from satchel.keep import binding
-    from satchel.keep.deliveries import was_delivered
+    from satchel.keep import binding, deliveries
 
     bound = binding.find(transaction, work, project_id, paths).items
     delivered: set[tuple[Kind, int]] = set()
     for kind in {one.kind for one in bound}:
-        is_delivered, values = was_delivered(project_id, actor, kind, "c.id")
+        is_delivered, values = deliveries.was_delivered(project_id, actor, kind, "c.id")
         author = "created_by" if kind is Kind.CONSTRAINT else "agent_id"
         numbers = set_of(one.item for one in bound if one.kind is kind)
         rows = transaction.all(
@@ -254,7 +314,7 @@ def _bound(transaction: Transaction, work: Workplace, project_id: int, actor: Ac
 
 def _bound_text(one: Binding) -> str:
     name = f"{one.ref} {name_text(one.key)}" if one.key else one.ref
-    return f"{name} {quoted_line(shortened(one.text, _BOUND_CHARS))}"
+    return f"{name} {quoted_line(one.text, _BOUND_CHARS)}"
 
 
 def _listed(paths: Sequence[str]) -> str:

@@ -11,7 +11,6 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from satchel.base.records import dataclass
 from satchel.consult.records import DIGEST_BYTES, FoundFile, KnownFile, digest_of
 from satchel.keep.expiry import remove_contents
 from satchel.redaction import finds_secret
@@ -238,30 +237,22 @@ _TOUCH_MS = 3_600_000
 _FILLED_TENTHS = 9
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """A compressed content, ready to be kept; digest is of the content itself."""
-
-    digest: bytes
-    compressed: bytes
-
-
-def pack_contents(contents: Mapping[bytes, str | bytes]) -> list[Packed]:
+def pack_contents(contents: Mapping[bytes, str | bytes]) -> dict[bytes, bytes]:
     """Compress contents, outside any transaction. A text with a secret is left out: it is never stored."""
-    return [
-        Packed(digest, compress(content))
+    return {
+        digest: compress(content)
         for digest, content in sorted(contents.items())
         if isinstance(content, bytes) or finds_secret(content) is None
-    ]
+    }
 
 
-def unpack_content(packed: Packed) -> bytes | None:
+def unpack_content(digest: bytes, compressed: bytes) -> bytes | None:
     """Return a content that was kept, or None where it is damaged or not what its digest says."""
     try:
-        content = zlib.decompress(packed.compressed)
+        content = zlib.decompress(compressed)
     except zlib.error:
         return None
-    return content if digest_of(content) == packed.digest else None
+    return content if digest_of(content) == digest else None
 
 
 def compress(content: str | bytes) -> bytes:
@@ -282,7 +273,7 @@ def unpack_prompt(data: bytes) -> tuple[str | None, tuple[bytes, ...]]:
     return (text, digests) if inflating.eof and len(rest) % DIGEST_BYTES == 0 else (None, ())
 
 
-def store_contents(transaction: Transaction, project_id: int, contents: list[Packed], now: int) -> None:
+def store_contents(transaction: Transaction, project_id: int, contents: Mapping[bytes, bytes], now: int) -> None:
     """Keep contents; one that is there already counts as used, and is written again in case it was damaged."""
     transaction.many(
         """
@@ -291,14 +282,8 @@ def store_contents(transaction: Transaction, project_id: int, contents: list[Pac
         SET last_used = excluded.last_used, size = excluded.size, bytes = excluded.bytes
         """,
         [
-            {
-                "project": project_id,
-                "digest": content.digest,
-                "now": now,
-                "size": len(content.compressed),
-                "bytes": content.compressed,
-            }
-            for content in contents
+            {"project": project_id, "digest": digest, "now": now, "size": len(compressed), "bytes": compressed}
+            for digest, compressed in contents.items()
         ],
     )
 
@@ -324,30 +309,24 @@ def load_content(transaction: Transaction, project_id: int, digest: bytes) -> by
         "SELECT bytes FROM blobs WHERE project_id = :project AND digest = :digest",
         {"project": project_id, "digest": digest},
     )
-    return None if row is None else unpack_content(Packed(digest, row[0]))
+    return None if row is None else unpack_content(digest, row[0])
 
 
-def trim_contents(transaction: Transaction, project_id: int, max_bytes: int) -> int:
+def trim_contents(transaction: Transaction, project_id: int, max_bytes: int) -> None:
     """Remove what is too much in a project: what no conversation needs, then the least recently used."""
-    if _total_size(transaction, project_id) <= max_bytes:
-        return 0
-    removed = remove_contents(transaction, project_id)
-    excess = _total_size(transaction, project_id) - max_bytes * _FILLED_TENTHS // 10
-    leaving: list[int] = []
-    for number, size in transaction.all(
-        "SELECT id, size FROM blobs WHERE project_id = :project ORDER BY last_used, id", {"project": project_id}
-    ):
-        if excess <= 0:
-            break
-        leaving.append(number)
-        excess -= size
-    transaction.many("DELETE FROM blobs WHERE id = :id", [{"id": number} for number in leaving])
-    return removed + len(leaving)
-
-
-def _total_size(transaction: Transaction, project_id: int) -> int:
-    row = transaction.one(
-        "SELECT COALESCE(sum(size), 0) FROM blobs WHERE project_id = :project", {"project": project_id}
+    row = transaction.one("SELECT sum(size) FROM blobs WHERE project_id = :project", {"project": project_id})
+    if row is None or (row[0] or 0) <= max_bytes:
+        return
+    remove_contents(transaction, project_id)
+    transaction.run(
+        """
+        DELETE FROM blobs WHERE id IN (
+            SELECT id FROM (
+                SELECT id, sum(size) OVER (ORDER BY last_used DESC, id DESC) AS kept
+                FROM blobs WHERE project_id = :project
+            ) AS newest
+            WHERE kept > :most
+        )
+        """,
+        {"project": project_id, "most": max_bytes * _FILLED_TENTHS // 10},
     )
-    assert row is not None
-    return int(row[0])

@@ -87,13 +87,9 @@ class CommandLineAssistant:
         self.name, self.window = model.full_name, model.window
         self.address = program
         self._client = CLIENTS[model.name]
+        self.unsupported = frozenset({"temperature", "web_search", *(() if self._client.effort else ("effort",))})
         self._environ = {name: value for name, value in environ.items() if not name.startswith(_OF_PARENTS)}
         self._timing = timing or Timing()
-
-    @property
-    def unsupported(self) -> frozenset[str]:
-        """Names of the settings that it does not take."""
-        return frozenset({"temperature", "web_search"}) | (frozenset() if self._client.effort else {"effort"})
 
     def ask(self, ask: Ask) -> Reply:
         """Answer one turn; see :class:`satchel.consult.models.Assistant`."""

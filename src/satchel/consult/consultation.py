@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from satchel.base.errors import AssistantFailed, Conflict, InvalidInput, NotFound, SatchelError
@@ -166,15 +166,6 @@ class Panel:
     failures: tuple[Failure, ...]
     synthesis: Consultation | None = None
 
-    @classmethod
-    def of(cls, results: Iterable[Consultation | Failure]) -> Panel:
-        """Sort results into answers and failures."""
-        results = list(results)
-        return cls(
-            tuple(one for one in results if isinstance(one, Consultation)),
-            tuple(one for one in results if isinstance(one, Failure)),
-        )
-
     @property
     def failure(self) -> SatchelError | None:
         """The first reason why a model gave no answer, or why the comparison was not kept."""
@@ -232,14 +223,16 @@ def ask_all(
 
     with ThreadPoolExecutor(len(names)) as pool:
         try:
-            panel = Panel.of(pool.map(ask_one, names))
+            results = list(pool.map(ask_one, names))
         except BaseException:
             stop.set()  # the pool waits for its threads
             raise
     raise_if_cancelled(is_cancelled)
-    if not panel.answers:
-        raise panel.failures[0].error
-    return panel
+    answers = tuple(one for one in results if isinstance(one, Consultation))
+    failures = tuple(one for one in results if isinstance(one, Failure))
+    if not answers:
+        raise failures[0].error
+    return Panel(answers, failures)
 
 
 MAX_RUNNING = 8

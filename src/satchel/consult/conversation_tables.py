@@ -19,7 +19,6 @@ from satchel.consult.records import (
     PastTurn,
     Turn,
     TurnResult,
-    known_file,
 )
 from satchel.keep.housekeeping.checks import Check, Examination
 from satchel.store.engine import Engine
@@ -47,7 +46,7 @@ def load_state(transaction: Transaction, conversation_id: int) -> ConversationSt
 def load_files(transaction: Transaction, conversation_id: int) -> dict[str, KnownFile]:
     """Return every file of a conversation, in any order, by path."""
     files: dict[str, KnownFile] = {}
-    for known in map(known_file, transaction.all(_FILES, {"conversation": conversation_id})):
+    for known in map(KnownFile._make, transaction.all(_FILES, {"conversation": conversation_id})):
         files[known.path] = known if known.why is None else known._replace(why=Overflow(known.why))
     return files
 
@@ -135,17 +134,21 @@ def load_past(transaction: Transaction, conversation_id: int) -> tuple[PastTurn,
     return tuple(PastTurn(*row) for row in rows)
 
 
-_MOST_TURNS = 2**31
+def load_thread(transaction: Transaction, conversation_id: int) -> tuple[Turn, ...]:
+    """Return the turns that the assistant remembers, in their order."""
+    row = transaction.one("SELECT thread_start, turns FROM conversations WHERE id = :id", {"id": conversation_id})
+    assert row is not None
+    return load_turns(transaction, conversation_id, *row)
 
 
-def load_turns(transaction: Transaction, conversation_id: int, first: int, last: int | None = None) -> tuple[Turn, ...]:
-    """Return the turns of a conversation from one on, in their order."""
+def load_turns(transaction: Transaction, conversation_id: int, first: int, last: int) -> tuple[Turn, ...]:
+    """Return some turns of a conversation, in their order."""
     rows = transaction.all(
         """
         SELECT n, prompt, answer, provider_ref, sent_tokens, resent_tokens, answer_tokens, created_at, question
         FROM conversation_turns WHERE conversation_id = :conversation AND n BETWEEN :first AND :last ORDER BY n
         """,
-        {"conversation": conversation_id, "first": first, "last": _MOST_TURNS if last is None else last},
+        {"conversation": conversation_id, "first": first, "last": last},
     )
     turns = []
     for n, compressed, *rest in rows:
@@ -222,16 +225,13 @@ def grant_lease(transaction: Transaction, conversation_id: int, holder: str, now
     return lease
 
 
-def extend_lease(transaction: Transaction, conversation: Conversation, now: int, lease_ms: int) -> Lease:
+def extend_lease(transaction: Transaction, conversation: Conversation, now: int, lease_ms: int) -> None:
     """Extend a lease, even an expired one that nobody took over."""
-    held = conversation.lease
-    lease = Lease(held.token, held.holder, held.since, now + lease_ms)
     if not transaction.execute(
         "UPDATE conversations SET lease_until = :until WHERE id = :id AND lease_token = :token",
-        {"until": lease.until, "id": conversation.id, "token": lease.token},
+        {"until": now + lease_ms, "id": conversation.id, "token": conversation.lease.token},
     ):
         raise lost_lease(conversation.key)
-    return lease
 
 
 def release_lease(transaction: Transaction, conversation: Conversation) -> bool:
@@ -310,7 +310,7 @@ def check_contents(engine: Engine) -> Check:
     """Compare every content that is kept for diffs with its digest."""
     with engine.read() as transaction:
         whole = [
-            changes.unpack_content(changes.Packed(digest, compressed)) is not None
+            changes.unpack_content(digest, compressed) is not None
             for _, compressed, digest in _in_steps(transaction, _ALL_CONTENTS)
         ]
     damaged = whole.count(False)

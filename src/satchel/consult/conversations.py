@@ -9,22 +9,20 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from satchel.base.errors import NotFound, SatchelError
-from satchel.base.paging import DEFAULT_LIMIT, Page, check_page, check_whole
+from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
 from satchel.base.text import check_name
 from satchel.consult import changes, conversation_tables
-from satchel.consult.conversation_tables import LEASE_MS, LONGEST_LEASE_MS
+from satchel.consult.conversation_tables import LEASE_MS
 from satchel.consult.media import type_of
 from satchel.consult.records import (
-    Committed,
     Conversation,
     ConversationHistory,
     ConversationKey,
     ConversationState,
     ForgottenConversation,
-    Lease,
     ListedConversation,
     Media,
     PastTurn,
@@ -44,6 +42,8 @@ if TYPE_CHECKING:
 
     from satchel.keep.common_filters import CommonFilters
 
+T = TypeVar("T")
+
 _COLUMNS = f"""
     id, uid, seq, assistant, session_id, turns, held_tokens, sent_tokens, resent_tokens, answer_tokens,
     created_at, updated_at, {conversation_tables.LEASE_COLUMNS}
@@ -62,7 +62,6 @@ class Conversations:
 
     def acquire(self, key: ConversationKey, lease_ms: int = LEASE_MS, holder: str | None = None) -> Conversation:
         """Keep every other call out of a conversation, and return what it holds; begin it where there is none."""
-        check_whole("lease_ms", lease_ms, LONGEST_LEASE_MS, smallest=1)
         key, work = check_key(key), self.workplace
         holder = _caller(work) if holder is None else names.check_identifier(holder, "holder")
         with work.engine.write() as transaction:
@@ -105,11 +104,10 @@ class Conversations:
             raise
         self.release(conversation)
 
-    def renew(self, conversation: Conversation, lease_ms: int = LEASE_MS) -> Lease:
+    def renew(self, conversation: Conversation, lease_ms: int = LEASE_MS) -> None:
         """Hold a conversation for longer, counted from now."""
-        check_whole("lease_ms", lease_ms, LONGEST_LEASE_MS, smallest=1)
         with self.workplace.engine.write() as transaction:
-            return conversation_tables.extend_lease(transaction, conversation, self.workplace.clock(), lease_ms)
+            conversation_tables.extend_lease(transaction, conversation, self.workplace.clock(), lease_ms)
 
     def release(self, conversation: Conversation) -> bool:
         """Release a conversation, as after a call that failed. Nothing else of it changes."""
@@ -120,8 +118,10 @@ class Conversations:
         with engine.write() as transaction:
             return conversation_tables.release_lease(transaction, conversation)
 
-    def commit(self, conversation: Conversation, result: TurnResult) -> Committed:
+    def commit(self, conversation: Conversation, result: TurnResult) -> tuple[ConversationState, tuple[str, ...]]:
         """Record a turn that was answered, and release the conversation: both or neither.
+
+        Returns what the conversation holds now, and notes.
 
         Secrets are redacted in what is stored of prompt and answer, and a content that holds one is not kept.
         """
@@ -134,7 +134,7 @@ class Conversations:
         question = redact(plan.question).text
         answer = storable(result.answer)
         compressed = changes.compress(prompt.text) + b"".join(digest_of(one.data) for one in media)
-        contents = changes.pack_contents(new) if self._max_blob_bytes else []
+        contents = changes.pack_contents(new) if self._max_blob_bytes else {}
         before = conversation.state
         held_before = 0 if result.starts_over else before.held_tokens
         after = ConversationState(
@@ -181,25 +181,15 @@ class Conversations:
             changes.touch_contents(transaction, conversation.project_id, conversation.id, now)
             changes.trim_contents(transaction, conversation.project_id, self._max_blob_bytes)
         hidden = (f"a secret was redacted in what is stored of the prompt ({kind})" for kind in prompt.kinds)
-        return Committed(after, (*dict.fromkeys(hidden), *(f"stored answer: {note}" for note in answer.notes)))
+        return after, (*dict.fromkeys(hidden), *(f"stored answer: {note}" for note in answer.notes))
 
     def state(self, key: ConversationKey) -> ConversationState:
         """Return what a conversation holds after its last successful turn, without holding it; empty where none is."""
-        key = check_key(key)
-        with self.workplace.engine.read() as transaction:
-            number = self._number(transaction, key)
-            return ConversationState() if number is None else conversation_tables.load_state(transaction, number)
+        return self._read(key, conversation_tables.load_state, ConversationState())
 
     def history(self, key: ConversationKey) -> tuple[Turn, ...]:
         """Return the turns that the assistant remembers, the oldest first: those of the current thread."""
-        key = check_key(key)
-        with self.workplace.engine.read() as transaction:
-            number = self._number(transaction, key)
-            if number is None:
-                return ()
-            row = transaction.one("SELECT thread_start FROM conversations WHERE id = :id", {"id": number})
-            assert row is not None
-            return conversation_tables.load_turns(transaction, number, row[0])
+        return self._read(key, conversation_tables.load_thread, ())
 
     def media(self, digests: Iterable[bytes]) -> tuple[Media, ...] | None:
         """Return images and PDF that were sent, or None where one is not stored any more."""
@@ -231,10 +221,7 @@ class Conversations:
 
     def past(self, key: ConversationKey) -> tuple[PastTurn, ...]:
         """Return the questions and answers of all turns, of every thread, the oldest first."""
-        key = check_key(key)
-        with self.workplace.engine.read() as transaction:
-            number = self._number(transaction, key)
-            return () if number is None else conversation_tables.load_past(transaction, number)
+        return self._read(key, conversation_tables.load_past, ())
 
     def reader(self) -> Callable[[bytes], str | None]:
         """Return what reads an earlier content of the conversations' files by its digest; None where it is gone."""
@@ -255,12 +242,7 @@ class Conversations:
             rows = transaction.all(
                 "SELECT session_id FROM conversations "
                 f"WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND {HAS_TURNS}",
-                {
-                    "project": project.id,
-                    "owner": self.workplace.owner,
-                    "assistant": key.assistant,
-                    "now": self.workplace.clock(),
-                },
+                {**key_values(self.workplace, project, key), "now": self.workplace.clock()},
             )
         return frozenset(row[0] for row in rows)
 
@@ -323,14 +305,15 @@ class Conversations:
             contents = expiry.remove_contents(transaction, project.id)
         return ForgottenConversation(key, turns, files, contents)
 
-    def _number(self, transaction: Transaction, key: ConversationKey) -> int | None:
-        work = self.workplace
-        project = projects.find(transaction, work)
-        row = transaction.one(
-            f"SELECT id FROM conversations WHERE {_OF_KEY} AND {HAS_TURNS}",
-            {**key_values(work, project, key), "now": work.clock()},
-        )
-        return int(row[0]) if row else None
+    def _read(self, key: ConversationKey, load: Callable[[Transaction, int], T], nothing: T) -> T:
+        key, work = check_key(key), self.workplace
+        with work.engine.read() as transaction:
+            project = projects.find(transaction, work)
+            row = transaction.one(
+                f"SELECT id FROM conversations WHERE {_OF_KEY} AND {HAS_TURNS}",
+                {**key_values(work, project, key), "now": work.clock()},
+            )
+            return load(transaction, int(row[0])) if row else nothing
 
 
 def check_key(key: ConversationKey) -> ConversationKey:

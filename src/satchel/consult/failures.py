@@ -4,42 +4,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from satchel.base.errors import AssistantFailed, MissingExtra, Unavailable
-from satchel.base.records import dataclass
-from satchel.consult.wire import Wire
+from satchel.base.errors import AssistantFailed
+from satchel.consult.models import Timing
+from satchel.consult.wire import Connecting, Wire, too_much
 from satchel.redaction import redact
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """Limits of retries."""
-
-    attempts: int = 5
-    first: float = 0.5
-    longest: float = 8.0
-    longest_asked: float = 60.0
-
-    def pause(self, attempt: int, failure: AssistantFailed, chance: float) -> float | None:
-        """Return how many seconds to wait after a failed attempt; None to give up."""
-        if attempt >= self.attempts or not failure.is_passing:
-            return None
-        half = min(self.longest, self.first * float(2 ** (attempt - 1))) / 2
-        if failure.retry_after is None:
-            return half + chance * half
-        asked = failure.retry_after
-        return asked + chance * half if asked <= self.longest_asked else None
+_FIRST_PAUSE, _LONGEST_PAUSE, _LONGEST_ASKED = 0.5, 8.0, 60.0
+"""Seconds to wait after the first failure, after any, and where a provider says how long."""
 
 
-def persist(
-    wire: Wire,
-    work: Callable[[], T],
-    patience: Patience,
-    may_repeat: Callable[[], bool] = lambda: True,
-) -> T:
+def pause_after(attempt: int, failure: AssistantFailed, timing: Timing) -> float | None:
+    """Return how many seconds to wait after a failed attempt; None to give up."""
+    if attempt >= timing.attempts or not failure.is_passing:
+        return None
+    half = min(_LONGEST_PAUSE, _FIRST_PAUSE * float(2 ** (attempt - 1))) / 2
+    least = half if failure.retry_after is None else failure.retry_after
+    return least + timing.chance() * half if least <= _LONGEST_ASKED else None
+
+
+def persist(wire: Wire, work: Callable[[], T], may_repeat: Callable[[], bool] = lambda: True) -> T:
     """Do something with a provider, again if what kept it from succeeding passes."""
     attempt = 0
     while True:
@@ -50,7 +38,7 @@ def persist(
         except AssistantFailed as failure:
             # a connection that we cut looks like one that the provider cut
             wire.check()
-            pause = patience.pause(attempt, failure, wire.timing.chance()) if may_repeat() else None
+            pause = pause_after(attempt, failure, wire.timing) if may_repeat() else None
             if pause is None or pause >= wire.left():
                 raise
         wire.pause(pause)
@@ -88,21 +76,6 @@ _PASSING_CODES = frozenset(
     {"server_error", "rate_limit_exceeded", "overloaded_error", "api_error", "rate_limit_error", "vector_store_timeout"}
 )
 _NO_CREDIT_CODES = frozenset({"insufficient_quota", "billing_error"})
-
-
-def missing_key(name: str, variable: str) -> Unavailable:
-    """Return the error for an assistant whose key is not set."""
-    return Unavailable(
-        f"there is no key for {name}",
-        f"Set {variable} in the environment, or ask a local model such as ollama:NAME, which needs none",
-    )
-
-
-def missing_sdk(name: str, extra: str, error: ImportError) -> MissingExtra:
-    """Return the error for an assistant whose vendor's SDK cannot be imported."""
-    from satchel.base.installation import missing_extra
-
-    return missing_extra(f"{name} needs its vendor's SDK ({error})", extra)
 
 
 def shown(message: object) -> str:
@@ -161,60 +134,65 @@ def too_long(said: str) -> AssistantFailed:
     )
 
 
-def unusable(name: str, error: Exception) -> Unavailable:
-    """Return the error for an address, a proxy or certificates that no client can be made with."""
-    return Unavailable(
-        f"no connection for {name} can be prepared: {shown(error)}",
-        "Check the address, and HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR in the "
-        "environment",
-    )
+def of_connection(name: str, wire: Wire, error: BaseException) -> AssistantFailed:
+    """Translate an error of httpx, whichever httpx an SDK uses."""
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    if kinds & {"ConnectError", "ConnectTimeout", "ProxyError"}:
+        return _not_connected(name, error)
+    if kinds & {"UnsupportedProtocol", "TooManyRedirects"}:
+        return AssistantFailed(
+            f"{name} cannot be reached: {shown(error)}",
+            "Check the address: it begins with http:// or https://, and is the one that answers",
+            reason="unreachable",
+        )
+    if "DecodingError" in kinds:
+        return nonsense(name, error)
+    if "RemoteProtocolError" in kinds and "too long" in str(error):
+        # h11 takes 100 KiB of headers, or of what stands around a chunk
+        return too_much(name, "more than 102,400 bytes of headers")
+    if "TimeoutException" in kinds:
+        return AssistantFailed(
+            f"{name} did not send anything for {wire.timing.silence:g} seconds",
+            "Ask again later, or configure a higher consult.idle_seconds",
+            reason="timed_out",
+        )
+    return cut(name)
 
 
-def untrusted(name: str, why: str) -> AssistantFailed:
-    """Return the error for a provider whose certificate is not trusted."""
+def _not_connected(name: str, error: BaseException) -> AssistantFailed:
+    import ssl
+
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return AssistantFailed(
+                f"the certificate of {name} is not trusted: {shown(cause.verify_message or cause)}",
+                "Set SSL_CERT_FILE to a file with the certificates of its signer, if that is known to be right",
+                reason="untrusted",
+            )
+        cause = cause.__cause__ or cause.__context__
+    proxy = _proxy_of(error)
+    if proxy is None:
+        where, hint = "", "Check the network and the address; a local model's server has to be running"
+    else:
+        where = f" through the proxy {proxy}"
+        hint = "Check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY in the environment; NO_PROXY names what needs no proxy"
     return AssistantFailed(
-        f"the certificate of {name} is not trusted: {shown(why)}",
-        "Set SSL_CERT_FILE to a file with the certificates of its signer, if that is known to be right",
-        reason="untrusted",
-    )
-
-
-def behind_proxy(name: str, proxy: str, error: BaseException, *, is_passing: bool) -> AssistantFailed:
-    """Return the error for a proxy that cannot be reached, or lets nobody through."""
-    return AssistantFailed(
-        f"{name} cannot be reached through the proxy {proxy}: {shown(error)}",
-        "Check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY in the environment; NO_PROXY names what needs no proxy",
+        f"{name} cannot be reached{where}: {shown(error)}",
+        hint,
         reason="unreachable",
-        is_passing=is_passing,
+        # what a proxy answers begins with its status; of those only its own faults pass
+        is_passing=type(error).__name__ != "ProxyError" or str(error).startswith("5"),
     )
 
 
-def unreachable(name: str, error: BaseException) -> AssistantFailed:
-    """Return the error for a provider that no connection could be made to."""
-    return AssistantFailed(
-        f"{name} cannot be reached: {shown(error)}",
-        "Check the network and the address; a local model's server has to be running",
-        reason="unreachable",
-        is_passing=True,
-    )
-
-
-def misdirected(name: str, error: BaseException) -> AssistantFailed:
-    """Return the error for an address that leads nowhere."""
-    return AssistantFailed(
-        f"{name} cannot be reached: {shown(error)}",
-        "Check the address: it begins with http:// or https://, and is the one that answers",
-        reason="unreachable",
-    )
-
-
-def silent(name: str, seconds: float) -> AssistantFailed:
-    """Return the error for a provider that did not say a word for too long."""
-    return AssistantFailed(
-        f"{name} did not send anything for {seconds:g} seconds",
-        "Ask again later, or configure a higher consult.idle_seconds",
-        reason="timed_out",
-    )
+def _proxy_of(error: Any) -> str | None:
+    try:
+        connecting = error.request.extensions.get("trace")
+    except (RuntimeError, AttributeError):
+        # httpx knows of no request
+        return None
+    return connecting.proxy if isinstance(connecting, Connecting) else None
 
 
 def cut(name: str) -> AssistantFailed:

@@ -16,9 +16,12 @@ import os
 import re
 import stat
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
+from operator import itemgetter
 
 from satchel.base.errors import InvalidInput, NotFound, Refused, TooLarge, nearest
 from satchel.base.file_checks import is_inside, why_unreadable
@@ -49,6 +52,9 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+
+_is_secret = lru_cache(maxsize=50_000)(is_secret_name)
+_path_of = itemgetter(0)
 
 
 def gather(
@@ -208,15 +214,12 @@ class _Walk:
         return "" if folder == self._base else f"{self._name(folder).rstrip('/')}/"
 
     def _take_file(self, real: str, root: str, status: os.stat_result) -> None:
-        path = self._name(real)
-        *above, name = _steps(real, root)
-        if name == ".git" or ".git" in above:
+        path, folder, name = self._name(real), *real.rpartition("/")[::2]
+        if name == ".git":
             self._hold(path, "git", _GIT)
-        elif self._force:
-            self._take(path, real, root, status, is_named=True)
-        elif any(map(is_secret_folder, above)):
-            self._hold(path, "secret_name", _HELD_BY_FOLDER)
-        elif is_secret_name(name):
+        elif not self._may_enter(folder, root, path):
+            return
+        elif not self._force and is_secret_name(name):
             self._hold(path, "secret_name", _HELD_BY_NAME)
         else:
             self._take(path, real, root, status, is_named=True)
@@ -265,12 +268,12 @@ class _Walk:
             bisect_left(listing, f"{folder}/", key=_path_of) : bisect_left(listing, f"{folder}0", key=_path_of)
         ]
 
-    def _may_enter(self, real: str, root: str) -> bool:
-        steps = _steps(real, root)
+    def _may_enter(self, folder: str, root: str, path: str | None = None) -> bool:
+        steps = _steps(folder, root)
         if ".git" in steps:
-            self._hold(self._name(real), "git", _GIT)
+            self._hold(path or self._name(folder), "git", _GIT)
         elif not self._force and any(map(is_secret_folder, steps)):
-            self._hold(self._name(real), "secret_name", _HELD_BY_FOLDER)
+            self._hold(path or self._name(folder), "secret_name", _HELD_BY_FOLDER)
         else:
             return True
         return False
@@ -287,10 +290,7 @@ class _Walk:
         most = self._limits.files
         if len(self.files) + len(self.held) <= most:
             return
-        folders: dict[str, int] = {}
-        for path in self.files:
-            above = path.rpartition("/")[0]
-            folders[above] = folders.get(above, 0) + 1
+        folders = Counter(path.rpartition("/")[0] for path in self.files)
         fullest = max(folders, key=lambda folder: folders[folder], default="")
         raise TooLarge(
             f"the paths hold more than {most:,} files",
@@ -322,11 +322,8 @@ class _Walk:
             above, _, name = above.rpartition("/")
         close = None
         if _root_of(above, self._roots) is not None:
-            try:
-                with os.scandir(above) as listing:
-                    close = nearest(name, [entry.name for entry in islice(listing, _MAX_NAMES)])
-            except OSError:
-                close = None
+            with suppress(OSError), os.scandir(above) as listing:
+                close = nearest(name, [entry.name for entry in islice(listing, _MAX_NAMES)])
         if close is not None:
             whole = f"{above}/{close}{rest}"
             hint = f"Did you mean {self._name(whole if os.path.lexists(whole) else f'{above}/{close}')!r}?"
@@ -340,15 +337,6 @@ class _Walk:
 def too_large(size: int, max_bytes: int) -> str:
     """Return the reason that a file is too large to be sent."""
     return f"it has {size:,} bytes, more than the {max_bytes:,} that are sent; send a part of it"
-
-
-@lru_cache(maxsize=50_000)
-def _is_secret(name: str) -> bool:
-    return is_secret_name(name)
-
-
-def _path_of(listed: tuple[str, os.stat_result | OSError]) -> str:
-    return listed[0]
 
 
 def _root_of(real: str, roots: Iterable[str]) -> str | None:

@@ -11,25 +11,24 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from itertools import islice
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from satchel.base.errors import AssistantFailed, SatchelError
 from satchel.base.records import dataclass
 from satchel.consult import failures
-from satchel.consult.failures import Patience, persist
-from satchel.consult.models import StoreLog, Timing
-from satchel.consult.records import Content, HeldBack, IsCancelled
+from satchel.consult.failures import persist
+from satchel.consult.models import Timing
+from satchel.consult.records import Content, HeldBack, IsCancelled, never
 from satchel.consult.sdk import OpenAIClient, id_of
 from satchel.consult.wire import Wire
 
 if TYPE_CHECKING:
-    from openai.types.vector_stores import VectorStoreFile, VectorStoreFileBatch
+    from openai.types.vector_stores import VectorStoreFileBatch
 
-    from satchel.consult.vector_stores import VectorStore
+    from satchel.consult.vector_stores import VectorStore, VectorStores
 
 
 T = TypeVar("T")
@@ -53,8 +52,6 @@ class Cleaner:
     """Finds and deletes what is at the provider, for a bounded time; what fails in passing is tried again."""
 
     client: OpenAIClient
-    wire: Wire
-    patience: Patience
 
     def stores_named(self, name: str) -> list[str]:
         """Return the ids of all stores with a name."""
@@ -85,12 +82,8 @@ class Cleaner:
     def delete_files(self, files: Iterable[str]) -> None:
         """Delete files by their ids, several at once; one that is gone already is no failure."""
 
-        def delete(number: str) -> None:
-            self._delete(self.client.sdk.files.delete, number)
-
-        with closing(several_at_once(delete, sorted(files))) as deleted:
-            for _ in deleted:
-                pass
+        for _ in several_at_once(lambda number: self._delete(self.client.sdk.files.delete, number), sorted(files)):
+            pass
 
     def _delete(self, delete: Callable[[str], Any], number: str) -> None:
         def attempt() -> None:
@@ -110,44 +103,34 @@ class Cleaner:
             with self.client.explained():
                 return work()
 
-        return persist(self.wire, attempt, self.patience)
+        return persist(self.client.wire, attempt)
 
 
 @contextmanager
-def cleaning(
-    open_client: OpenClient, timing: Timing, patience: Patience, files: int, is_cancelled: IsCancelled
-) -> Iterator[Cleaner]:
+def cleaning(open_client: OpenClient, timing: Timing, files: int, is_cancelled: IsCancelled) -> Iterator[Cleaner]:
     """Yield a cleaner with a separate client."""
     total = timing.cleanup + files * _CLEANUP_SECONDS_PER_FILE
     with Wire(timing, is_cancelled, total) as wire, closing(open_client(wire)) as client:
-        yield Cleaner(client, wire, patience)
+        yield Cleaner(client)
 
 
-def remove_store(
-    store: VectorStore, open_client: OpenClient, timing: Timing, patience: Patience, is_cancelled: IsCancelled
-) -> None:
+def remove_store(store: VectorStore, open_client: OpenClient, timing: Timing, is_cancelled: IsCancelled) -> None:
     """Delete what a call has left: a store by its id or its name, and the files that were uploaded for it."""
-    with cleaning(open_client, timing, patience, 0, is_cancelled) as cleaner:
+    with cleaning(open_client, timing, 0, is_cancelled) as cleaner:
         stores = [] if store.external_id is None else [store.external_id]
         cleaner.delete_stores([*stores, *cleaner.stores_named(store.name)])
         cleaner.delete_files(cleaner.files_of(store))
 
 
 def several_at_once(work: Callable[[T], R], items: Sequence[T]) -> Generator[R, None, None]:
-    """Do something with each item, several at once; yield the results as they come, and stop at the first failure.
+    """Do something with each item, several at once; yield the results in order, and stop at the first failure.
 
     Nothing is under way any more once it has ended, or is closed.
     """
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="satchel-store") as pool:
-        waiting = [pool.submit(work, item) for item in items]
-        try:
-            for future in as_completed(waiting):
-                yield future.result()
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+        yield from pool.map(work, items)
 
 
-MAX_FILES = 100_000_000
 BATCH_FILES = 2_000
 UPLOADS_A_MINUTE = 1_000
 ACCEPTED = frozenset(
@@ -155,12 +138,10 @@ ACCEPTED = frozenset(
 )
 """The endings of text files that are taken as they are; any other file is uploaded with ``.txt`` behind its name."""
 
-_MAX_BYTES = 512 * 1024 * 1024
 _TOLD_EVERY = 100
 _NAME_CHARS = 180
 _FILE_LIFE_SECONDS = 7_200
 _INDEXING_SECONDS_PER_FILE = 0.25
-_MINUTE = 60.0
 # after these the provider may have done what it was asked for
 _UNCERTAIN = frozenset({"cut", "timed_out", "failing", "nonsense", "too_much", "compressed"})
 _NOT_THIS_FILE = frozenset({"refused", "too_long"})
@@ -176,36 +157,23 @@ class Filled:
     dropped: tuple[HeldBack, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """Progress of a batch: its id, and how many files can be searched."""
-
-    id: str
-    is_under_way: bool
-    done: int
-
-
 class HostedStore:
     """One call's store; a context manager that leaves nothing at the provider."""
 
     def __init__(
         self,
         client: OpenAIClient,
-        wire: Wire,
         open_client: OpenClient,
-        log: StoreLog,
+        log: VectorStores,
         provider: str,
-        timing: Timing,
-        patience: Patience,
         on_progress: Callable[[str], None],
     ) -> None:
         self._client = client
-        self._wire = wire
+        self._wire = client.wire
         self._open_client = open_client
         self._log = log
         self._provider = provider
-        self._timing = timing
-        self._patience = patience
+        self._timing = client.wire.timing
         self._on_progress = on_progress
         self._store: VectorStore | None = None
         self._external_id: str | None = None
@@ -218,9 +186,7 @@ class HostedStore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._store is None:
             return
         try:
@@ -254,9 +220,8 @@ class HostedStore:
             self._add(external_id, files[start : start + BATCH_FILES])
         in_store = len(files) - sum(held.reason == "not_indexed" for held in self._dropped)
         if in_store < 1:
-            raise AssistantFailed(
-                f"{self._client.name} took none of the files: {_max_telling(self._dropped)}", reason="not_indexed"
-            )
+            faults = [held.detail for held in self._dropped if held.reason in _FAULTS_OF_FILES]
+            raise AssistantFailed(f"{self._client.name} took none of the files: {faults[0]}", reason="not_indexed")
         return Filled(external_id, dict(self._paths), tuple(sorted(self._dropped, key=lambda held: held.path)))
 
     def _checked(self, contents: Mapping[str, Content]) -> list[tuple[str, bytes, str]]:
@@ -266,10 +231,6 @@ class HostedStore:
             raw = contents[path].text.encode() if media is None else media.data
             if not raw.strip():
                 self._dropped.append(HeldBack(path, "empty", "nothing but blanks, which a vector store does not take"))
-            elif len(raw) > _MAX_BYTES:
-                self._dropped.append(HeldBack(path, "too_large", f"over {_MAX_BYTES:,} bytes"))
-            elif len(taken) >= MAX_FILES:
-                self._dropped.append(HeldBack(path, "too_many", f"a vector store takes {MAX_FILES:,} files"))
             else:
                 taken.append((path, raw, "text/plain" if media is None else media.type))
         return taken
@@ -304,48 +265,37 @@ class HostedStore:
                     self._dropped.append(dropped)
                 if done % _TOLD_EVERY == 0 or done == total:
                     self._on_progress(f"uploaded {done:,} of {total:,} files")
-        rest = began + _MINUTE - self._timing.clock()
+        rest = began + 60.0 - self._timing.clock()
         if before + len(files) < total and rest > 0:
             self._on_progress("waiting: the provider takes no more files within this minute")
             self._wire.pause(rest)
 
     def _add(self, external_id: str, files: Sequence[str]) -> None:
         batches = self._client.sdk.vector_stores.file_batches
-        batch = self._do(lambda: _seen(batches.create(external_id, file_ids=list(files))))
-        number = batch.id
-        patience = self._timing.indexing + len(files) * _INDEXING_SECONDS_PER_FILE
-        until = self._timing.clock() + patience
-        while batch.is_under_way:
+        number, is_under_way, done = self._do(lambda: _progress(batches.create(external_id, file_ids=list(files))))
+        seconds = self._timing.indexing + len(files) * _INDEXING_SECONDS_PER_FILE
+        until = self._timing.clock() + seconds
+        while is_under_way:
             if self._timing.clock() >= until:
                 raise AssistantFailed(
-                    f"{self._client.name} was not done indexing within {patience:g} seconds",
+                    f"{self._client.name} was not done indexing within {seconds:g} seconds",
                     "Give fewer files, or ask later",
                     reason="timed_out",
                 )
-            self._on_progress(f"indexed {batch.done:,} of {len(files):,} files")
+            self._on_progress(f"indexed {done:,} of {len(files):,} files")
             self._wire.pause(self._timing.poll)
-            batch = self._do(lambda: _seen(batches.retrieve(number, vector_store_id=external_id)))
-        if batch.done == len(files):
+            _, is_under_way, done = self._do(lambda: _progress(batches.retrieve(number, vector_store_id=external_id)))
+        if done == len(files):
             return
-        indexed = self._do(lambda: {file.id for file in self._listed(external_id, number, "completed", len(files))})
-        failed = self._do(
-            lambda: {
-                file.id: file.last_error.message if file.last_error else "no reason was given"
-                for file in self._listed(external_id, number, "failed", len(files))
-            }
+        pages = batches.list_files
+        listed = self._do(
+            lambda: {one.id: one for one in islice(pages(number, vector_store_id=external_id, limit=100), len(files))}
         )
         for file in files:
-            if file not in indexed:
-                detail = failures.shown(failed.get(file, "the provider did not index it"))
-                self._dropped.append(HeldBack(self._paths[file], "not_indexed", detail))
-
-    def _listed(
-        self, external_id: str, batch: str, status: Literal["completed", "failed"], most: int
-    ) -> Iterator[VectorStoreFile]:
-        pages = self._client.sdk.vector_stores.file_batches.list_files(
-            batch, vector_store_id=external_id, filter=status, limit=100
-        )
-        return islice(pages, most)
+            one = listed.get(file)
+            if one is None or one.status != "completed":
+                detail = one.last_error.message if one and one.last_error else "the provider did not index it"
+                self._dropped.append(HeldBack(self._paths[file], "not_indexed", failures.shown(detail)))
 
     def _do(self, work: Callable[[], T]) -> T:
         def attempt() -> T:
@@ -360,12 +310,12 @@ class HostedStore:
                 self._is_uncertain.set()
                 raise
 
-        return persist(self._wire, attempt, self._patience, lambda: not self._is_given_up.is_set())
+        return persist(self._wire, attempt, lambda: not self._is_given_up.is_set())
 
     def _clean_up(self, store: VectorStore) -> None:
         is_all_known = not self._is_uncertain.is_set()
         # a caller who cancelled wants nothing left of the call
-        with cleaning(self._open_client, self._timing, self._patience, len(self._paths), lambda: False) as cleaner:
+        with cleaning(self._open_client, self._timing, len(self._paths), never) as cleaner:
             stores = [] if self._external_id is None else [self._external_id]
             if not is_all_known:
                 stores += cleaner.stores_named(store.name)
@@ -376,12 +326,8 @@ class HostedStore:
             self._log.deleted(store)
 
 
-def _max_telling(dropped: Sequence[HeldBack]) -> str:
-    return next((held.detail for held in dropped if held.reason in _FAULTS_OF_FILES), dropped[0].detail)
-
-
-def _seen(batch: VectorStoreFileBatch) -> _Batch:
-    return _Batch(id_of(batch.id), batch.status == "in_progress", int(batch.file_counts.completed))
+def _progress(batch: VectorStoreFileBatch) -> tuple[str, bool, int]:
+    return id_of(batch.id), batch.status == "in_progress", int(batch.file_counts.completed)
 
 
 def _upload_name(tag: str, path: str, kind: str) -> str:

@@ -21,7 +21,7 @@ from satchel.base.text import check_name
 from satchel.consult.records import Content, HeldBack, IsCancelled, Media, Settings, Window, never
 
 if TYPE_CHECKING:
-    from satchel.consult.vector_stores import Sweeper, VectorStore
+    from satchel.consult.vector_stores import Sweeper, VectorStores
 
 
 class ThreadLost(AssistantFailed):
@@ -35,30 +35,18 @@ def _chance() -> float:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Time limits of a call in seconds, and its clock."""
+    """Time limits of a call in seconds, how often to try what may pass, and a clock."""
 
     connect: float = 10.0
     silence: float = 300.0
     total: float = 1_800.0
     indexing: float = 300.0
     cleanup: float = 20.0
+    attempts: int = 5
     poll: float = 0.5
     sleep: Callable[[float], None] | None = None
     clock: Callable[[], float] = time.monotonic
     chance: Callable[[], float] = _chance
-
-
-class StoreLog(Protocol):
-    """Log of hosted vector stores, written before they are made; see :mod:`satchel.consult.vector_stores`."""
-
-    def announce(self, provider: str) -> VectorStore:
-        """Record a store that is about to be made."""
-
-    def made(self, store: VectorStore, external_id: str) -> VectorStore:
-        """Record the provider's name for it."""
-
-    def deleted(self, store: VectorStore) -> None:
-        """Record that it is gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +92,7 @@ class Ask:
     on_text: Callable[[str], None] = noop
     on_progress: Callable[[str], None] = noop
     is_cancelled: IsCancelled = never
-    stores: StoreLog | None = None
+    stores: VectorStores | None = None
     on_sign: Callable[[], None] = noop
     is_shown: bool = True
     settings: Settings = Settings()
@@ -197,45 +185,33 @@ _CLIENTS = {
     "gemini": Family("cli", "gemini", 1_000_000, 65_536),
 }
 
-FAMILIES: tuple[Family, ...] = (
-    *(
-        Family("openai", name, 1_050_000, 128_000)
-        for name in (
-            *("gpt-6.2", "gpt-6.2-astra", "gpt-6.2-sol", "gpt-6.1", "gpt-6.1-sol", "gpt-6.1-terra"),
-            *("gpt-6", "gpt-6-astra", "gpt-6-sol", "gpt-6-luna"),
-            *("gpt-5.6", "gpt-5.6-sol", "gpt-5.6-terra", "gpt-5.6-luna", "gpt-5.5", "gpt-5.4"),
-        )
+_KNOWN: tuple[tuple[str, int, int, float | None, str], ...] = (
+    (
+        *("openai", 1_050_000, 128_000, None),
+        "gpt-6.2 gpt-6.2-astra gpt-6.2-sol gpt-6.1 gpt-6.1-sol gpt-6.1-terra gpt-6 gpt-6-astra gpt-6-sol gpt-6-luna "
+        "gpt-5.6 gpt-5.6-sol gpt-5.6-terra gpt-5.6-luna gpt-5.5 gpt-5.4",
     ),
-    *(
-        Family("openai", name, 400_000, 128_000)
-        for name in ("gpt-5.4-mini", "gpt-5.4-nano", "gpt-5.2", "gpt-5.1", "gpt-5", "gpt-5-mini")
+    ("openai", 400_000, 128_000, None, "gpt-5.4-mini gpt-5.4-nano gpt-5.2 gpt-5.1 gpt-5 gpt-5-mini"),
+    ("openai", 1_047_576, 32_768, None, "gpt-4.1"),
+    ("openai", 128_000, 16_384, None, "gpt-4o"),
+    ("openai", 200_000, 100_000, None, "o3"),
+    (
+        *("anthropic", 1_000_000, 128_000, None),
+        "claude-fable-5-2 claude-fable-5-1 claude-fable-5 claude-mythos-5 claude-opus-5-5 claude-opus-5 "
+        "claude-sonnet-5-5 claude-sonnet-5 claude-haiku-5-5 claude-opus-4-8 claude-opus-4-7",
     ),
-    Family("openai", "gpt-4.1", 1_047_576, 32_768),
-    Family("openai", "gpt-4o", 128_000, 16_384),
-    Family("openai", "o3", 200_000, 100_000),
-    *(
-        Family("anthropic", f"claude-{name}", 1_000_000, 128_000)
-        for name in (
-            *("fable-5-2", "fable-5-1", "fable-5", "mythos-5"),
-            *("opus-5-5", "opus-5", "sonnet-5-5", "sonnet-5", "haiku-5-5", "opus-4-8", "opus-4-7"),
-        )
+    ("anthropic", 1_000_000, 128_000, _EARLIER_CLAUDE, "claude-opus-4-6 claude-sonnet-4-6"),
+    ("anthropic", 200_000, 64_000, _EARLIER_CLAUDE, "claude-opus-4-5 claude-sonnet-4-5 claude-haiku-4-5"),
+    (
+        *("gemini", 1_048_576, 65_536, None),
+        "gemini-4-argon gemini-3.8-flash gemini-3.7-flash gemini-3.6-flash gemini-3.5-flash gemini-3.1-pro "
+        "gemini-3.1-flash-lite gemini-3-flash gemini-2.5-pro gemini-2.5-flash",
     ),
-    *(
-        Family("anthropic", f"claude-{name}", 1_000_000, 128_000, _EARLIER_CLAUDE)
-        for name in ("opus-4-6", "sonnet-4-6")
-    ),
-    *(
-        Family("anthropic", f"claude-{name}", 200_000, 64_000, _EARLIER_CLAUDE)
-        for name in ("opus-4-5", "sonnet-4-5", "haiku-4-5")
-    ),
-    *(
-        Family("gemini", name, 1_048_576, 65_536)
-        for name in (
-            *("gemini-4-argon", "gemini-3.8-flash", "gemini-3.7-flash", "gemini-3.6-flash"),
-            *("gemini-3.5-flash", "gemini-3.1-pro", "gemini-3.1-flash-lite", "gemini-3-flash"),
-            *("gemini-2.5-pro", "gemini-2.5-flash"),
-        )
-    ),
+)
+FAMILIES = tuple(
+    Family(provider, name, tokens, output, factor)
+    for provider, tokens, output, factor, names in _KNOWN
+    for name in names.split()
 )
 
 

@@ -12,7 +12,7 @@ from satchel.consult import failures, rounds
 from satchel.consult.hosted_store import Filled, HostedStore, remove_store
 from satchel.consult.media import is_document
 from satchel.consult.models import Ask, Reply
-from satchel.consult.records import IsCancelled, Media
+from satchel.consult.records import Media
 from satchel.consult.rounds import Call, Round, converse
 from satchel.consult.sdk import (
     OPENAI_URL,
@@ -26,10 +26,9 @@ from satchel.consult.sdk import (
     without_nones,
 )
 from satchel.consult.vector_stores import Sweeper
-from satchel.consult.wire import Wire
 
 if TYPE_CHECKING:
-    from satchel.consult.vector_stores import VectorStore
+    pass
 
 _SEARCH_TOOL = {
     "type": "function",
@@ -180,9 +179,6 @@ class _Calls:
         return len(self._calls) - 1
 
 
-PROVIDER = "openai"
-
-_ACCOUNT_CHARS = 12
 _MAX_RESULTS = 20
 _RESULT_TOKENS = 800
 """What one result of the hosted search takes, as files are cut by default."""
@@ -200,39 +196,30 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
         """Deleter of the hosted stores that earlier calls with the same key left."""
         # a sweep with another key would find nothing, and take that for deleted
         digest = hashlib.sha256(f"{self._base_url} {self._key}".encode()).hexdigest()
-        return Sweeper(f"{PROVIDER}-{digest[:_ACCOUNT_CHARS]}", self._remove)
+        account = f"openai-{digest[:12]}"
+        return Sweeper(account, lambda store, is_over: remove_store(store, self._open, self._timing, is_over))
 
     def ask(self, ask: Ask) -> Reply:
         """Answer one turn; see :class:`satchel.consult.models.Assistant`."""
         if not ask.searchable:
-            with self._calling(ask) as (client, wire):
-                return self._ask(client, wire, ask, None)
+            with self._calling(ask) as client:
+                return self._ask(client, ask, None)
         if ask.stores is None:
             raise InvalidInput(
                 "a hosted vector store has to be recorded before it is made", "Give the call a log of stores"
             )
-        with self._calling(ask) as (client, wire):
-            store = HostedStore(
-                client,
-                wire,
-                self._open,
-                ask.stores,
-                self.sweeper.account,
-                self._timing,
-                self._patience,
-                ask.on_progress,
-            )
-            with store:
-                filled = store.fill(ask.searchable)
-                reply = self._ask(client, wire, ask, filled)
+        account = self.sweeper.account
+        with (
+            self._calling(ask) as client,
+            HostedStore(client, self._open, ask.stores, account, ask.on_progress) as store,
+        ):
+            filled = store.fill(ask.searchable)
+            reply = self._ask(client, ask, filled)
         return replace(reply, dropped=filled.dropped, notes=(*reply.notes, *store.notes))
 
-    def _ask(self, client: OpenAIClient, wire: Wire, ask: Ask, filled: Filled | None) -> Reply:
+    def _ask(self, client: OpenAIClient, ask: Ask, filled: Filled | None) -> Reply:
         ask.on_progress(f"asking {self.name}")
-        return converse(self.label, ask, wire, self._patience, lambda _: self._send(client, ask, filled))
-
-    def _remove(self, store: VectorStore, is_cancelled: IsCancelled) -> None:
-        remove_store(store, self._open, self._timing, self._patience, is_cancelled)
+        return converse(self.label, ask, client.wire, lambda _: self._send(client, ask, filled))
 
     def _send(self, client: OpenAIClient, ask: Ask, filled: Filled | None) -> Generator[str, None, Round]:
         settings = ask.settings

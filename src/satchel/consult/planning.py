@@ -58,25 +58,24 @@ def plan_turn(
     draft = _Draft(
         state, counter, read, read_old, request, _newest(request.earlier, counter, int(_EARLIER_SHARE * most))
     )
-    held = {one.path: one for one in gathering.held_back}
+    draft.held.update((one.path, one) for one in gathering.held_back)
     context = list(gathering.files)
     asked = {found.path for found in context}
     attached: list[FoundFile] = []
     for found in request.attachments.files:
-        if found.path not in asked and found.path not in held:
+        if found.path not in asked and found.path not in draft.held:
             (context if found.path in state.files else attached).append(found)
     asked.update(found.path for found in context)
     for one in request.attachments.held_back:
         if one.path not in asked:
-            held.setdefault(one.path, one)
+            draft.held.setdefault(one.path, one)
     for found in context:
         known = state.files.get(found.path)
         if known is None or not (request.is_stable and is_surely_held(known, found)):
             draft.take(found, known)
     for found in attached:
         draft.attach(found)
-    draft.miss(state.files.keys() - asked, held, is_gone)
-    held |= draft.held
+    draft.miss(state.files.keys() - asked, is_gone)
 
     for_files, reserve = most, request.search_reserve if state.turns == 0 else 0
     inline, overflow = draft.place(for_files)
@@ -98,10 +97,9 @@ def plan_turn(
     warnings = check_fits(state.held_tokens, tokens, least, most, request.conversation, request.taken)
 
     overflow = draft.hold_unsearchable(overflow)
-    held |= draft.held
     draft.settle(inline, overflow, for_files)
     files = {**state.files, **draft.changed} if draft.changed else state.files
-    in_prompt = check_partition(state.files, files, asked, draft.overflow, list(held))
+    in_prompt = check_partition(state.files, files, asked, draft.overflow, draft.held)
     whole = sum([known.tokens for known in in_prompt])
     return TurnPlan(
         question=request.instructions,
@@ -111,7 +109,7 @@ def plan_turn(
         attachments=tuple(sorted(path for path in draft.overflow if path not in files)),
         files=files,
         new_contents=draft.contents,
-        held_back=tuple(one for _, one in sorted(held.items())),
+        held_back=tuple(one for _, one in sorted(draft.held.items())),
         resent_tokens=tokens + whole - sum(piece.tokens for piece in draft.pieces),
         notes=(*draft.notes(overflow), *warnings),
         has_overflowed=state.has_overflowed or bool(overflow),
@@ -130,24 +128,6 @@ def forgotten(state: ConversationState) -> ConversationState:
 
 class _Draft:
     """A turn under way: what it does with each file."""
-
-    __slots__ = (
-        "_announced",
-        "_counter",
-        "_earlier",
-        "_new",
-        "_read",
-        "_read_old",
-        "_removed",
-        "_request",
-        "_state",
-        "_withheld",
-        "changed",
-        "contents",
-        "held",
-        "overflow",
-        "pieces",
-    )
 
     def __init__(
         self,
@@ -199,13 +179,13 @@ class _Draft:
             self.overflow[found.path] = content
             self._announced.add(found.path)
 
-    def miss(self, paths: Iterable[str], held: Collection[str], is_gone: Callable[[str], bool]) -> None:
+    def miss(self, paths: Iterable[str], is_gone: Callable[[str], bool]) -> None:
         """Report removed and withheld files once; other files that were not gathered stay."""
         for path in paths:
             known = self._state.files[path]
             if known.digest is None:
                 continue
-            if path in held:
+            if path in self.held:
                 self._withhold(known)
             elif is_gone(path):
                 self._removed.append(path)
@@ -238,7 +218,6 @@ class _Draft:
             briefing=self._request.briefing,
             pieces=sorted((*self.pieces, *new_pieces), key=lambda piece: piece.path),
             searchable=sorted(announced),
-            searchable_count=len(searched),
             searched_texts=[content.text for content in searched.values()],
             removed=sorted(self._removed),
             withheld=sorted(self._withheld),
@@ -281,24 +260,17 @@ class _Draft:
     def notes(self, overflow: Collection[NewFile]) -> list[str]:
         """Return notes on files that are not in the prompt."""
         notes: list[str] = []
-        if overflow and self._state.has_overflowed:
-            notes.append(
-                f"{_shortened_list([new.path for new in overflow])} can be searched, not read whole: "
-                "files overflowed before, so that no room is left to promise"
-            )
-        elif overflow:
-            notes.append(
-                f"{_shortened_list([new.path for new in overflow])} can be searched, not read whole: "
-                "the part of the window that files may take is full"
-            )
-        outside = [path for path in sorted(self._request.priority) if path in self.overflow and self._places(path)]
+        if overflow:
+            why = "the part of the window that files may take is full"
+            if self._state.has_overflowed:
+                why = "files overflowed before, so that no room is left to promise"
+            notes.append(f"{_shortened_list([new.path for new in overflow])} can be searched, not read whole: {why}")
+        known = self.changed.keys() | self._state.files.keys()
+        outside = sorted(known & self.overflow.keys() & set(self._request.priority))
         if outside:
             names = _shortened_list(outside)
             notes.append(f"{names} has priority but is not in the prompt: it did not fit when it was placed")
         return notes
-
-    def _places(self, path: str) -> bool:
-        return path in self.changed or path in self._state.files
 
     def _meet(self, path: str, content: Content) -> None:
         tokens = self._size(path, content)

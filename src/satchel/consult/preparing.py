@@ -40,58 +40,6 @@ from satchel.consult.rounds import search_reserve
 from satchel.keep.projects import Workplace
 from satchel.redaction import first_secret
 
-
-class ProjectFiles:
-    """The files of one project; nothing else is looked at but what the caller allows."""
-
-    def __init__(self, root: str | None) -> None:
-        self._root = root
-
-    def gather(
-        self,
-        paths: Sequence[str],
-        known: Collection[str],
-        *,
-        allow_roots: Sequence[str] = (),
-        force: bool,
-        is_cancelled: IsCancelled,
-    ) -> Gathering:
-        """Look at what paths name; one that the conversation knows and that is gone is a removal, not an error."""
-        if not paths:
-            return Gathering((), ())
-        if self._root is None:
-            raise Refused("there is no project here to take files from", "Call it in a project, or give no paths")
-        there = [path for path in paths if not (self.is_gone(path) and _knows(known, self._known_as(path)))]
-        roots = [self._root, *allow_roots]
-        return gather(there, roots, base=self._root, known=known, force=force, is_cancelled=is_cancelled)
-
-    def is_gone(self, path: str) -> bool:
-        """Check whether a path was deleted; one that cannot be examined does not count as deleted."""
-        if self._root is None:
-            return False
-        try:
-            Path(self._root, path).lstat()
-        except OSError as error:
-            return error.errno in {errno.ENOENT, errno.ENOTDIR}
-        except ValueError:
-            # a name that no file can have, such as one with a zero byte; gathering refuses it
-            return False
-        return False
-
-    def _known_as(self, path: str) -> str:
-        root = self._root or "/"
-        # a link to the folder itself is resolved in the names that gathering gives
-        for base in (root, os.path.realpath(root)):
-            name = os.path.relpath(os.path.join(base, path), base)  # noqa: PTH118 -- a Path keeps `..`
-            if not name.startswith(".."):
-                return name
-        return path
-
-
-def _knows(known: Collection[str], path: str) -> bool:
-    return path in known or any(one.startswith(f"{path}/") for one in known)
-
-
 _ATTEMPTS = 3
 _LOOKED_AT = 8_192
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -206,11 +154,20 @@ class Preparing:
         self._clock = workplace.clock
         self._conversations = conversations
         self._is_stable = is_stable
-        self._files = ProjectFiles(workplace.files_root)
+        self._root = workplace.files_root
 
     def is_gone(self, path: str) -> bool:
-        """Return whether a file that was in the project is not any more."""
-        return self._files.is_gone(path)
+        """Return whether a file was deleted; one that cannot be examined does not count as deleted."""
+        if self._root is None:
+            return False
+        try:
+            Path(self._root, path).lstat()
+        except OSError as error:
+            return error.errno in {errno.ENOENT, errno.ENOTDIR}
+        except ValueError:
+            # a name that no file can have, such as one with a zero byte; gathering refuses it
+            return False
+        return False
 
     def plan(
         self,
@@ -232,14 +189,8 @@ class Preparing:
             def look(paths: Sequence[str]) -> Gathering:
                 key = tuple(paths), frozenset(filter(media.has_media_name, state.files)) if state.files else frozenset()
                 if key not in shared.gatherings:
-                    gathering = self._files.gather(
-                        paths,
-                        state.files,
-                        allow_roots=question.allow_roots,
-                        force=question.force,
-                        is_cancelled=is_cancelled,
-                    )
-                    if any(map(self._files.is_gone, paths)):  # only a conversation that knows a path passes over it
+                    gathering = self._gather(paths, state.files, question, is_cancelled)
+                    if any(map(self.is_gone, paths)):  # only a conversation that knows a path passes over it
                         return gathering
                     shared.gatherings[key] = gathering
                 return shared.gatherings[key]
@@ -284,8 +235,29 @@ class Preparing:
                 window,
                 request,
                 read_old=self._conversations.reader(),
-                is_gone=self._files.is_gone,
+                is_gone=self.is_gone,
             )
+
+    def _gather(
+        self, paths: Sequence[str], known: Collection[str], question: Question, is_cancelled: IsCancelled
+    ) -> Gathering:
+        if not paths:
+            return Gathering((), ())
+        if self._root is None:
+            raise Refused("there is no project here to take files from", "Call it in a project, or give no paths")
+        # one that the conversation knows and that is gone is a removal, not an error
+        there = [path for path in paths if not (self.is_gone(path) and _knows(known, self._name_of(path)))]
+        roots = [self._root, *question.allow_roots]
+        return gather(there, roots, base=self._root, known=known, force=question.force, is_cancelled=is_cancelled)
+
+    def _name_of(self, path: str) -> str:
+        root = self._root or "/"
+        # a link to the folder itself is resolved in the names that gathering gives
+        for base in (root, os.path.realpath(root)):
+            name = os.path.relpath(os.path.join(base, path), base)  # noqa: PTH118 -- a Path keeps `..`
+            if not name.startswith(".."):
+                return name
+        return path
 
     @staticmethod
     def _for_model(content: Content, one: Media, model: str, question: Question) -> Content | HeldBack:
@@ -298,3 +270,7 @@ class Preparing:
             f"{model} is sent no images and PDF, such as {one.path}",
             "Leave them out, or ask a model of OpenAI, Anthropic or Google",
         )
+
+
+def _knows(known: Collection[str], path: str) -> bool:
+    return path in known or any(one.startswith(f"{path}/") for one in known)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from satchel.base.records import dataclass
@@ -109,7 +110,6 @@ class Parts:
     briefing: str | None
     pieces: Sequence[Piece]
     searchable: Sequence[str]
-    searchable_count: int
     searched_texts: Sequence[str]
     removed: Sequence[str]
     withheld: Sequence[str]
@@ -127,8 +127,8 @@ def render(parts: Parts, counter: TokenCounter, max_listed: int) -> str:
         file_map += _list_of("In this message", [piece.path for piece in parts.pieces], counter, max_listed)
     if parts.searchable:
         file_map += _list_of("Searchable", parts.searchable, counter, max_listed)
-    if parts.searchable_count:
-        file_map += f"Searchable in this turn: {_files(parts.searchable_count)}\n"
+    if parts.searched_texts:
+        file_map += f"Searchable in this turn: {_files(len(parts.searched_texts))}\n"
     if file_map:
         written.append(fenced("map", mark, file_map))
     media = [piece for piece in parts.pieces if piece.media is not None]
@@ -198,9 +198,6 @@ def _by_folder(title: str, paths: Sequence[str]) -> str:
 
 
 def _by_count(title: str, paths: Sequence[str], deep: int) -> str:
-    counts: dict[str, int] = {}
-    for path in paths:
-        folder = "/".join(path.split("/")[:-1][:deep])
-        counts[folder] = counts.get(folder, 0) + 1
+    counts = Counter("/".join(path.split("/")[:-1][:deep]) for path in paths)
     lines = [f"{listed_name(f'{folder}/')}: {_files(count)}\n" for folder, count in sorted(counts.items())]
     return f"{title}, by folder:\n{''.join(lines)}"

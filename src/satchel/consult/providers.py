@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from satchel.base.errors import AssistantFailed, InvalidInput
+from satchel.base.errors import AssistantFailed, InvalidInput, Unavailable
 from satchel.base.records import dataclass
 from satchel.consult import failures, rounds
 from satchel.consult.command_line import CLIENTS, CommandLineAssistant, find_program
-from satchel.consult.failures import Patience
 from satchel.consult.media import is_document
 from satchel.consult.models import Ask, Assistant, Timing, find_model
 from satchel.consult.openai import OpenAICompatible, OpenAIResponses, OpenRouter
@@ -24,6 +23,7 @@ from satchel.consult.sdk import (
     count_of,
     making,
     messages_of,
+    sum_of,
     without_nones,
 )
 from satchel.consult.wire import Wire
@@ -32,11 +32,9 @@ if TYPE_CHECKING:
     from anthropic import Anthropic
     from google.genai import Client
 
-ANTHROPIC_EXTRA = "anthropic"
 ANTHROPIC_URL = "https://api.anthropic.com"
 
 _ANTHROPIC_WEB: Any = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
-_INPUT_COUNTS = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _ANTHROPIC_TOOL = {"name": rounds.TOOL, "description": rounds.DESCRIPTION, "input_schema": rounds.SCHEMA}
 
 
@@ -44,12 +42,10 @@ class AnthropicClient(StainlessClient):
     """A client for one call."""
 
     def __init__(self, name: str, wire: Wire, *, key: str | None, base_url: str | None, variable: str) -> None:
-        try:
+        with making(name, "anthropic"):
             import anthropic
-        except ImportError as error:
-            raise failures.missing_sdk(name, ANTHROPIC_EXTRA, error) from error
-        super().__init__(name, wire, variable, anthropic, anthropic.AnthropicError)
-        with making(name):
+
+            super().__init__(name, wire, variable, anthropic, anthropic.AnthropicError)
             self.sdk: Anthropic = anthropic.Anthropic(
                 api_key=key,
                 base_url=base_url or ANTHROPIC_URL,
@@ -123,7 +119,6 @@ def _anthropic_part(media: Media) -> dict[str, Any]:
 
 
 def _anthropic_round(final: Any) -> Round:
-    counts = [count_of(final.usage, field) for field in _INPUT_COUNTS]
     calls = [block for block in final.content if block.type == "tool_use"]
     return Round(
         calls=tuple(Call(call.id, call.name, rounds.as_json(call.input)) for call in calls),
@@ -146,13 +141,11 @@ def _anthropic_round(final: Any) -> Round:
             )
         ),
         # what comes from the cache whole leaves nothing that is counted as input
-        input_tokens=sum(count or 0 for count in counts) or None,
+        input_tokens=sum_of(final.usage, "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
         output_tokens=count_of(final.usage, "output_tokens"),
         notes=("the provider refused to continue",) if final.stop_reason == "refusal" else (),
     )
 
-
-GEMINI_EXTRA = "gemini"
 
 GEMINI_URL = "https://generativelanguage.googleapis.com"
 _WRONG_KEY = "API_KEY_INVALID"
@@ -172,13 +165,11 @@ class GeminiClient(SdkClient):
     """A client for one call."""
 
     def __init__(self, name: str, wire: Wire, *, key: str | None, base_url: str | None, variable: str) -> None:
-        try:
+        with making(name, "gemini"):
             from google import genai
             from google.genai import errors, types
-        except ImportError as error:
-            raise failures.missing_sdk(name, GEMINI_EXTRA, error) from error
-        super().__init__(name, wire, variable, (errors.APIError,))
-        with making(name):
+
+            super().__init__(name, wire, variable, (errors.APIError,))
             self.sdk: Client = genai.Client(
                 api_key=key,
                 vertexai=False,
@@ -275,7 +266,7 @@ class GeminiContents(OwnHistoryAssistant[GeminiClient]):
             queries=tuple(queries),
             cited=tuple(cited),
             input_tokens=count_of(usage, "prompt_token_count"),
-            output_tokens=_sum(count_of(usage, "candidates_token_count"), count_of(usage, "thoughts_token_count")),
+            output_tokens=sum_of(usage, "candidates_token_count", "thoughts_token_count"),
             notes=() if reason in _WELL else (f"the provider ended the answer: {failures.shown(reason)}",),
         )
 
@@ -293,11 +284,6 @@ def _gemini_parts(media: Sequence[Media], text: str) -> list[Any]:
 
 def _value(name: Any) -> str | None:
     return None if name is None else str(getattr(name, "value", name))
-
-
-def _sum(*counts: int | None) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
 
 
 def _delay(details: Any) -> dict[str, str]:
@@ -367,7 +353,6 @@ def open_assistant(
     settings: AssistantSettings | None = None,
     *,
     timing: Timing | None = None,
-    patience: Patience | None = None,
 ) -> Assistant:
     """Return the assistant of a model; nothing is sent and no SDK is imported yet."""
     settings = settings or AssistantSettings()
@@ -382,8 +367,11 @@ def open_assistant(
             f"Set {provider.url_variable or 'consult.base_url'} to the endpoint, up to and with /v1",
         )
     if provider.needs_key and not key:
-        raise failures.missing_key(model.full_name, provider.key)
-    return provider.adapter(model, provider.key, key=key or None, base_url=url, timing=timing, patience=patience)
+        raise Unavailable(
+            f"there is no key for {model.full_name}",
+            f"Set {provider.key} in the environment, or ask a local model such as ollama:NAME, which needs none",
+        )
+    return provider.adapter(model, provider.key, key=key or None, base_url=url, timing=timing)
 
 
 def _url(environ: Mapping[str, str], provider: Provider, settings: AssistantSettings) -> str | None:

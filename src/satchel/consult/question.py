@@ -84,23 +84,22 @@ class AnswerKeeper:
         self,
         keeping: Keeping,
         assistant: str,
-        instructions: str,
+        question: Question,
         answer: str,
-        *,
-        run_id: str | None = None,
-        agent: str | None = None,
         max_bytes: int,
     ) -> Kept:
         """Store an answer with its question; a failure is returned, not raised, since the answer is paid for."""
-        asked = f"{assistant} on: {shortened(' '.join(instructions.split()))}"
+        asked = f"{assistant} on: {shortened(' '.join(question.instructions.split()))}"
         try:
             if keeping.decision_key is not None:
-                decision = self._decisions.set(keeping.decision_key, answer, rationale=asked, agent=agent)
+                decision = self._decisions.set(keeping.decision_key, answer, rationale=asked, agent=question.agent)
                 return Kept(decision.ref, f"kept as decision {decision.ref} {decision.key}", decision.notes)
             text = f"{asked}\n\n{answer}"
             if keeping is REMEMBERED:
                 text = text.encode()[:max_bytes].decode(errors="ignore")
-            entry = self._entries.write(keeping.entry_type or KEPT_TYPES[0], text, run_id=run_id, agent=agent)
+            entry = self._entries.write(
+                keeping.entry_type or KEPT_TYPES[0], text, run_id=question.run_id, agent=question.agent
+            )
         except SatchelError as error:
             if keeping is REMEMBERED:
                 return Kept(None, f"the answer was not remembered: {error}")
@@ -115,14 +114,6 @@ EFFORTS = ("low", "medium", "high")
 _HOTTEST = 2
 DEFAULT_CONVERSATION = "default"
 """The conversation of questions that name none."""
-
-
-@dataclass(frozen=True, slots=True)
-class BriefingRequest:
-    """Options of a briefing: see :meth:`satchel.brief.briefing.Briefings.brief`."""
-
-    role: str | None = None
-    task_id: str | None = None
 
 
 class QuestionOptions(TypedDict, total=False):
@@ -173,13 +164,15 @@ class Question:
     key: ConversationKey
     instructions: str
     notes: tuple[str, ...]
-    briefing: BriefingRequest | None
     keeping: Keeping | None
     settings: Settings
     context: tuple[str, ...]
     priority: tuple[str, ...]
     attachments: tuple[str, ...]
     allow_roots: tuple[str, ...]
+    briefing: bool = False
+    role: str | None = None
+    task_id: str | None = None
     run_id: str | None = None
     agent: str | None = None
     force: bool = False
@@ -208,10 +201,9 @@ def check_question(
         if isinstance(paths, str) or not all(isinstance(path, str) for path in paths):
             raise InvalidInput(f"{field} is no list of paths", f'Give {field} as ["src", "README.md"]')
         rest[field] = tuple(paths)
-    whose = {name: rest.pop(name, None) for name in BriefingRequest.__match_args__}
-    briefing = BriefingRequest(**whose) if rest.pop("briefing", False) else None
-    unused = [name for name, value in whose.items() if value is not None and briefing is None]
-    if unused:
+    is_briefed = rest.get("briefing", False)
+    unused = [name for name in ("role", "task_id") if rest.get(name) is not None]
+    if unused and not is_briefed:
         raise InvalidInput(f"{', '.join(unused)} was given without briefing", "Ask for a briefing, or leave it out")
     settings = Settings(**{name: rest.pop(name) for name in Settings.__match_args__ if name in rest})
     if settings.effort is not None and settings.effort not in EFFORTS:
@@ -219,7 +211,7 @@ def check_question(
     if settings.temperature is not None and not 0 <= settings.temperature <= _HOTTEST:
         raise InvalidInput(f"temperature {settings.temperature!r} is out of range", f"Give 0 to {_HOTTEST}")
     keeping = check_keeping(keep_as, dry_run=dry_run)
-    is_of_run = briefing is not None or (keeping is not None and keeping.entry_type is not None)
+    is_of_run = is_briefed or (keeping is not None and keeping.entry_type is not None)
     if rest.get("run_id") is not None and not is_of_run:
         raise InvalidInput("run_id was given without briefing or a note to keep", "Leave it out, or say what it is for")
     for name in ("run_id", "agent"):
@@ -232,14 +224,12 @@ def check_question(
         ConversationKey("", check_identifier(rest.pop("conversation", DEFAULT_CONVERSATION), "conversation")),
         asked.text,
         tuple(f"question: {note}" for note in asked.notes),
-        briefing,
         keeping,
         settings,
         **rest,
     )
 
 
-_SECOND = 2
 _COMPARED = 200
 """How many conversations are searched for an earlier answer."""
 
@@ -299,9 +289,8 @@ def predecessor(work: Workplace, key: ConversationKey, *, takes_over: bool) -> C
     if takes_over:
         where, session = "assistant <> :assistant AND session_id = :session", key.conversation
     elif numbered:
-        stem, number = numbered[1], int(numbered[2])
-        where, session = "assistant = :assistant AND session_id = :session", f"{stem}-{number - 1}"
-        session = stem if number == _SECOND else session
+        stem, before = numbered[1], int(numbered[2]) - 1
+        where, session = "assistant = :assistant AND session_id = :session", f"{stem}-{before}" if before > 1 else stem
     else:
         return None
     with work.engine.read() as transaction:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
-from functools import partial
 from typing import Any, NamedTuple
 
 from satchel.base.clock import moment_text
@@ -149,10 +148,6 @@ class KnownFile(NamedTuple):
     def placement(self) -> Placement:
         """Prompt or vector store."""
         return Placement.INLINE if self.why is None else Placement.OVERFLOW
-
-
-known_file: Callable[[tuple[Any, ...]], KnownFile] = partial(tuple.__new__, KnownFile)
-"""Makes a :class:`KnownFile` of its fields, as a row of the store has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,14 +311,6 @@ class TurnResult:
     answer_tokens: int
     provider_ref: str | None = None
     starts_over: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Committed:
-    """Result of committing a turn."""
-
-    state: ConversationState
-    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

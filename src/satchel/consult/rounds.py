@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from types import TracebackType
 from typing import Any, Self
 
 from satchel.base.errors import AssistantFailed, InvalidInput, TooLarge
 from satchel.base.records import dataclass, replace
 from satchel.base.tokens import estimate
 from satchel.consult import failures
-from satchel.consult.failures import Patience, persist
+from satchel.consult.failures import persist
 from satchel.consult.models import Ask, Reply, noop
-from satchel.consult.records import Content, Window
+from satchel.consult.records import Content, Window, never
 from satchel.consult.wire import Wire, too_much
 from satchel.find import documents, query, search
 from satchel.find.documents import Document
@@ -42,16 +42,10 @@ class Passage:
     text: str
 
 
-def _raise_if_cancelled() -> None:
-    return None
-
-
 class LocalStore:
     """Files that can be searched; a context manager. One thread uses it."""
 
-    __slots__ = ("_connection", "_passages", "_transaction")
-
-    def __init__(self, contents: Mapping[str, Content], check: Callable[[], None] = _raise_if_cancelled) -> None:
+    def __init__(self, contents: Mapping[str, Content], check: Callable[[], object] = never) -> None:
         self._connection = migrations.empty_store()
         self._transaction = SqliteTransaction(self._connection)
         self._passages: list[Passage] = []
@@ -71,9 +65,7 @@ class LocalStore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._connection.close()
 
     def search(self, text: str, limit: int) -> tuple[Passage, ...]:
@@ -153,8 +145,6 @@ def search_reserve(window: Window) -> int:
 
 class Searches:
     """The searches of one call: what was looked for, and how much room there is for results."""
-
-    __slots__ = ("_check", "_room", "_store", "queries")
 
     def __init__(self, store: LocalStore, room: int, check: Callable[[], None]) -> None:
         self._check = check
@@ -274,12 +264,12 @@ def converse(
     name: str,
     ask: Ask,
     wire: Wire,
-    patience: Patience,
     send: Send,
     searches: Searches | None = None,
     remember: Remember | None = None,
 ) -> Reply:
     """Ask until there is an answer."""
+    wire.is_streaming = True
     texts: list[str] = []
     output_tokens: int | None = None
     notes: list[str] = []
@@ -287,7 +277,7 @@ def converse(
     cited: list[str] = []
     for number in range(MAX_ROUNDS + 1):
         may_search = searches is not None and number < MAX_ROUNDS and searches.has_room
-        one = _round(ask, wire, patience, send, may_search, _BETWEEN if texts else "")
+        one = _round(ask, wire, send, may_search, _BETWEEN if texts else "")
         if number == 0 and not _has_media(ask) and _is_cut_short(ask.tokens, one.input_tokens):
             notes.append(
                 f"{name} took {one.input_tokens:,} tokens of about {ask.tokens:,}: it may have cut what was sent; "
@@ -333,7 +323,7 @@ def converse(
     )
 
 
-def _round(ask: Ask, wire: Wire, patience: Patience, send: Send, may_search: bool, before: str) -> Round:
+def _round(ask: Ask, wire: Wire, send: Send, may_search: bool, before: str) -> Round:
     texts: list[str] = []
     taken = 0
     is_shown = ask.is_shown and ask.on_text is not noop
@@ -350,15 +340,16 @@ def _round(ask: Ask, wire: Wire, patience: Patience, send: Send, may_search: boo
     def attempt() -> Round:
         nonlocal taken
         taken = 0
-        whole = _WholeCharacters()
-        with wire.streaming(), closing(send(may_search)) as pieces:
+        # a provider may split a character over two pieces, as halves that JSON can name alone
+        whole = codecs.getincrementaldecoder("utf-16-le")("replace")
+        with closing(send(may_search)) as pieces:
             while True:
                 wire.check()
                 ask.on_sign()
                 try:
-                    deliver(whole.feed(next(pieces)))
+                    deliver(whole.decode(_as_utf_16(next(pieces))))
                 except StopIteration as end:
-                    deliver(whole.rest())
+                    deliver(whole.decode(b"", final=True))
                     done: Round = end.value
                     return replace(done, text="".join(texts))
 
@@ -371,32 +362,11 @@ def _round(ask: Ask, wire: Wire, patience: Patience, send: Send, may_search: boo
                 texts.clear()
             raise
 
-    return persist(wire, unseen, patience, lambda: not texts)
+    return persist(wire, unseen, lambda: not texts)
 
 
-class _WholeCharacters:
-    """Puts characters together that a provider split over two pieces of text, as halves that JSON can name alone."""
-
-    __slots__ = ("_half",)
-
-    def __init__(self) -> None:
-        self._half = ""
-
-    def feed(self, piece: str) -> str:
-        """Return the whole characters so far."""
-        text = self._half + piece
-        self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
-        return _joined(text[: len(text) - len(self._half)])
-
-    def rest(self) -> str:
-        """Return the rest at the end of the text."""
-        return _joined(self._half)
-
-
-def _joined(text: str) -> str:
-    if text.isascii():
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+def _as_utf_16(text: str) -> bytes:
+    return text.encode("utf-16-le", "surrogatepass")
 
 
 def _has_media(ask: Ask) -> bool:

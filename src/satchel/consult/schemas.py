@@ -22,13 +22,23 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "null": (type(None),),
 }
-_NOTES = {"title", "description", "examples", "default", "$schema"}
-_CHECKED = {
-    *("type", "enum", "const", "anyOf", "$ref", "properties", "required", "additionalProperties", "items"),
-    *("minItems", "maxItems", "minimum", "maximum", "minLength", "maxLength"),
+_PART = {"$ref": "#/$defs/part"}
+_KEYWORDS: Mapping[str, Mapping[str, Any]] = {
+    "type": {"anyOf": [{"enum": [*_TYPES]}, {"type": "array", "items": {"enum": [*_TYPES]}, "minItems": 1}]},
+    "enum": {"type": "array", "minItems": 1},
+    "const": {},
+    "anyOf": {"type": "array", "items": _PART, "minItems": 1},
+    "properties": {"type": "object", "additionalProperties": _PART},
+    "required": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+    "additionalProperties": {"anyOf": [{"type": "boolean"}, _PART]},
+    "items": _PART,
+    **{f"{bound}{of}": {"type": "number"} for bound in ("min", "max") for of in ("Items", "imum", "Length")},
 }
+"""The keywords that an answer is checked by, each with the schema of its value."""
+
+_NOTES: Mapping[str, Any] = {note: {} for note in ("title", "description", "examples", "default", "$schema")}
 _DEFINITIONS = "#/$defs/"
-_MAX_DEPTH = 64
+_MAX_DEPTH = 192
 _MAX_STEPS = 1_000_000
 """Parts that are compared: definitions that name each other twice would double them with each level."""
 
@@ -46,10 +56,10 @@ def check_schema(schema: object) -> str:
     if not isinstance(schema, dict) or schema.get("type") != "object":
         raise _refused('it has to be an object with "type": "object"')
     definitions = schema.get("$defs", {})
-    if not isinstance(definitions, dict):
-        raise _refused("$defs is not an object")
-    rest = {name: value for name, value in schema.items() if name != "$defs"}
-    for problem in (one for part in (rest, *definitions.values()) for one in _faults(part, definitions, 0)):
+    known = {**_KEYWORDS, **_NOTES, "$ref": {"enum": [f"{_DEFINITIONS}{name}" for name in definitions]}}
+    part = {"type": "object", "properties": known, "additionalProperties": False}
+    whole = {**part, "properties": {**known, "$defs": {"type": "object", "additionalProperties": _PART}}}
+    if (problem := _first_mismatch(schema, {**whole, "$defs": {"part": part}}, "it")) is not None:
         raise _refused(problem)
     return written
 
@@ -66,8 +76,12 @@ def find_mismatch(answer: str, schema: Mapping[str, Any]) -> str | None:
         value = json.loads(answer, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         return f"it is not JSON: {error}"
+    return _first_mismatch(value, schema, "the answer")
+
+
+def _first_mismatch(value: object, schema: Mapping[str, Any], name: str) -> str | None:
     try:
-        return next(_Check(schema.get("$defs", {})).mismatches(value, schema, "the answer", 0), None)
+        return next(_Check(schema.get("$defs", {})).mismatches(value, schema, name, 0), None)
     except (_TooLong, RecursionError):
         return "it takes too long to compare with the schema"
 
@@ -83,46 +97,9 @@ def _refuse_constant(name: str) -> None:
 def _refused(problem: str) -> InvalidInput:
     return InvalidInput(
         f"the schema cannot be used: {problem}"[:400],
-        f"Give a JSON Schema of an object with {', '.join(sorted(_CHECKED))} and $defs",
+        f"Give a JSON Schema of an object with {', '.join(sorted(_KEYWORDS))}, $ref and $defs; "
+        f"types are {', '.join(_TYPES)}",
     )
-
-
-def _faults(schema: object, definitions: Mapping[str, object], depth: int) -> Iterator[str]:
-    if not isinstance(schema, dict) or depth > _MAX_DEPTH:
-        yield "a part of it is not an object" if depth <= _MAX_DEPTH else "it is nested too deeply"
-        return
-    for name, value in schema.items():
-        if name not in _CHECKED | _NOTES:
-            yield f"{name[:_SHOWN_CHARS]!r} is not checked"
-        elif name == "type":
-            names = value if isinstance(value, list) else [value]
-            if not names or not all(isinstance(one, str) and one in _TYPES for one in names):
-                yield f"type {value!r} is unknown"
-        elif name == "$ref":
-            if not (
-                isinstance(value, str)
-                and value.startswith(_DEFINITIONS)
-                and value.removeprefix(_DEFINITIONS) in definitions
-            ):
-                yield f"{value!r} refers to nothing in $defs"
-        elif name in {"enum", "anyOf", "required"}:
-            if not isinstance(value, list) or not value:
-                yield f"{name} is not a list of at least one"
-            elif name == "required" and not all(isinstance(one, str) for one in value):
-                yield "required holds what is not a name"
-            elif name == "anyOf":
-                for one in value:
-                    yield from _faults(one, definitions, depth + 1)
-        elif name == "properties":
-            if not isinstance(value, dict):
-                yield "properties is not an object"
-            else:
-                for one in value.values():
-                    yield from _faults(one, definitions, depth + 1)
-        elif name == "items" or (name == "additionalProperties" and not isinstance(value, bool)):
-            yield from _faults(value, definitions, depth + 1)
-        elif name.startswith(("min", "max")) and (isinstance(value, bool) or not isinstance(value, int | float)):
-            yield f"{name} is not a number"
 
 
 class _Check:

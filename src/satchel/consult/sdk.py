@@ -9,14 +9,13 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from satchel.base.errors import AssistantFailed
+from satchel.base.errors import AssistantFailed, Unavailable
 from satchel.consult import failures
-from satchel.consult.failures import Patience
 from satchel.consult.models import MAX_WINDOW, Ask, Exchange, Model, Reply, ThreadLost, Timing
 from satchel.consult.records import Media
 from satchel.consult.rounds import Round, converse, searches
 from satchel.consult.vector_stores import Sweeper
-from satchel.consult.wire import Connecting, Limits, Wire, public_address, too_much
+from satchel.consult.wire import Limits, Wire, public_address
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 OPENAI_KEY = "OPENAI_API_KEY"
 OPENAI_URL = "https://api.openai.com/v1"
 _LOST_CODE = "previous_response_not_found"
-_NO_KEY = "none"
 _MAX_ID_CHARS = 1_000
 
 
@@ -57,7 +55,7 @@ class SdkClient(ABC):
             raise self.failure(error) from error
         except _transport_errors() as error:
             self.wire.check()
-            raise self.transport_failure(error) from error
+            raise failures.of_connection(self.name, self.wire, error) from error
         except failures.NONSENSE as error:
             self.wire.check()
             raise self.unfinished(error) from error
@@ -67,37 +65,6 @@ class SdkClient(ABC):
         if has_begun or self.wire.is_torn:
             return failures.cut(self.name)
         return failures.nonsense(self.name, error)
-
-    def transport_failure(self, error: BaseException) -> AssistantFailed:
-        """Translate an error of httpx, whichever httpx the SDK uses."""
-        kinds = {kind.__name__ for kind in type(error).__mro__}
-        if kinds & {"ConnectError", "ConnectTimeout", "ProxyError"}:
-            return self._not_connected(error)
-        if kinds & {"UnsupportedProtocol", "TooManyRedirects"}:
-            return failures.misdirected(self.name, error)
-        if "DecodingError" in kinds:
-            return failures.nonsense(self.name, error)
-        if "RemoteProtocolError" in kinds and "too long" in str(error):
-            # h11 takes 100 KiB of headers, or of what stands around a chunk
-            return too_much(self.name, "more than 102,400 bytes of headers")
-        if "TimeoutException" in kinds:
-            return failures.silent(self.name, self.wire.timing.silence)
-        return failures.cut(self.name)
-
-    def _not_connected(self, error: BaseException) -> AssistantFailed:
-        import ssl
-
-        cause: BaseException | None = error
-        while cause is not None:
-            if isinstance(cause, ssl.SSLCertVerificationError):
-                return failures.untrusted(self.name, cause.verify_message or str(cause))
-            cause = cause.__cause__ or cause.__context__
-        proxy = _proxy_of(error)
-        if proxy is not None:
-            # what a proxy answers begins with its status; of those only its own faults pass
-            is_passing = type(error).__name__ != "ProxyError" or str(error).startswith("5")
-            return failures.behind_proxy(self.name, proxy, error, is_passing=is_passing)
-        return failures.unreachable(self.name, error)
 
 
 class StainlessClient(SdkClient):
@@ -112,7 +79,9 @@ class StainlessClient(SdkClient):
         module = self._module
         if isinstance(error, module.APIConnectionError):
             cause = error.__cause__
-            return cause if isinstance(cause, AssistantFailed) else self.transport_failure(cause or error)
+            if isinstance(cause, AssistantFailed):
+                return cause
+            return failures.of_connection(self.name, self.wire, cause or error)
         if not isinstance(error, module.APIError):
             return failures.nonsense(self.name, error)
         code, message = self.said(error)
@@ -137,14 +106,12 @@ class OpenAIClient(StainlessClient):
     """A client for one call."""
 
     def __init__(self, name: str, wire: Wire, *, base_url: str | None, key: str | None, variable: str) -> None:
-        try:
+        with making(name, "openai"):
             import openai
-        except ImportError as error:
-            raise failures.missing_sdk(name, "openai", error) from error
-        super().__init__(name, wire, variable, openai, openai.OpenAIError)
-        with making(name):
+
+            super().__init__(name, wire, variable, openai, openai.OpenAIError)
             self.sdk: OpenAI = openai.OpenAI(
-                api_key=key or _NO_KEY,
+                api_key=key or "none",
                 base_url=base_url or OPENAI_URL,
                 max_retries=0,
                 http_client=openai.DefaultHttpxClient(event_hooks=wire.event_hooks()),
@@ -159,7 +126,8 @@ class OpenAIClient(StainlessClient):
     def failure(self, error: Any) -> AssistantFailed:
         """Translate one of the SDK's own errors."""
         code, message = self.said(error) if hasattr(error, "body") else ("", "")
-        if code == _LOST_CODE or (getattr(error, "param", None) == "previous_response_id" and "not found" in message):
+        parameter = getattr(error, "param", None)
+        if code == _LOST_CODE or (parameter == "previous_response_id" and "not found" in message):
             return ThreadLost(
                 f"{self.name} has forgotten the thread: {failures.shown(message)}",
                 "What it held is sent again",
@@ -173,30 +141,33 @@ def _transport_errors() -> tuple[type[Exception], ...]:
     return tuple(error for module in loaded for error in (module.HTTPError, module.StreamError, module.InvalidURL))
 
 
-def _proxy_of(error: Any) -> str | None:
-    try:
-        connecting = error.request.extensions.get("trace")
-    except (RuntimeError, AttributeError):
-        # httpx knows of no request
-        return None
-    return connecting.proxy if isinstance(connecting, Connecting) else None
-
-
 @contextmanager
-def making(name: str) -> Iterator[None]:
-    """Turn what keeps a client from being made into our words."""
+def making(name: str, extra: str) -> Iterator[None]:
+    """Turn what keeps a vendor's SDK from being imported, or a client of it from being made, into our words."""
     try:
         yield
-    except (ImportError, OSError, ValueError, TypeError) as error:
-        raise failures.unusable(name, error) from error
-    except _transport_errors() as error:
-        raise failures.unusable(name, error) from error
+    except (ImportError, OSError, ValueError, TypeError, *_transport_errors()) as error:  # type: ignore[misc]
+        # httpx raises one without a name where a proxy needs more than is installed
+        if isinstance(error, ImportError) and error.name:
+            from satchel.base.installation import missing_extra
+
+            raise missing_extra(f"{name} needs its vendor's SDK ({error})", extra) from error
+        raise Unavailable(
+            f"no connection for {name} can be prepared: {failures.shown(error)}",
+            "Check the address, and HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR in "
+            "the environment",
+        ) from error
 
 
 def count_of(value: Any, field: str) -> int | None:
     """Return a count from what a provider says of usage; None where it says none, as 0 or what no model can take."""
     count = getattr(value, field, None)
     return count if isinstance(count, int) and 0 < count <= MAX_WINDOW else None
+
+
+def sum_of(value: Any, *fields: str) -> int | None:
+    """Return the sum of counts, or None where the provider says none of them."""
+    return sum(count_of(value, field) or 0 for field in fields) or None
 
 
 def id_of(number: object) -> str:
@@ -225,7 +196,6 @@ class SdkAssistant(ABC, Generic[ClientT]):
         key: str | None = None,
         base_url: str | None = None,
         timing: Timing | None = None,
-        patience: Patience | None = None,
     ) -> None:
         self.model = model.name
         self._variable = variable
@@ -236,7 +206,6 @@ class SdkAssistant(ABC, Generic[ClientT]):
         self._key = key
         self._base_url = base_url
         self._timing = timing or Timing()
-        self._patience = patience or Patience()
 
     @property
     def sweeper(self) -> Sweeper | None:
@@ -252,13 +221,13 @@ class SdkAssistant(ABC, Generic[ClientT]):
         return opened
 
     @contextmanager
-    def _calling(self, ask: Ask) -> Iterator[tuple[ClientT, Wire]]:
+    def _calling(self, ask: Ask) -> Iterator[ClientT]:
         limits = Limits.of(self.window.output)
         with (
             Wire(self._timing, ask.is_cancelled, name=self.label, limits=limits) as wire,
             closing(self._open(wire)) as client,
         ):
-            yield client, wire
+            yield client
 
 
 def without_nones(**options: Any) -> dict[str, Any]:
@@ -288,7 +257,7 @@ class OwnHistoryAssistant(SdkAssistant[ClientT]):
 
     def ask(self, ask: Ask) -> Reply:
         """Answer one turn; see :class:`satchel.consult.models.Assistant`."""
-        with self._calling(ask) as (client, wire), searches(ask, self.window, wire.check) as search:
+        with self._calling(ask) as client, searches(ask, self.window, client.wire.check) as search:
             messages = self._messages(ask)
 
             def send(may_search: bool) -> Generator[str, None, Round]:
@@ -298,7 +267,7 @@ class OwnHistoryAssistant(SdkAssistant[ClientT]):
                 messages.extend(self._with_results(one, results))
 
             ask.on_progress(f"asking {self.name}")
-            return converse(self.label, ask, wire, self._patience, send, search, remember)
+            return converse(self.label, ask, client.wire, send, search, remember)
 
     @abstractmethod
     def _messages(self, ask: Ask) -> list[Any]:

@@ -201,11 +201,17 @@ class Consulting:
         known = self._brief(question, model)
         is_cancelled = is_cancelled or never
         listener = on_progress or noop
+
+        def prepare(
+            state: ConversationState, tell: Callable[[str], None]
+        ) -> tuple[Question, TurnPlan, EarlierAnswer | None]:
+            whole, past = take_over(self.conversations, state, question, self._preparing.is_gone)
+            plan = self._preparing.plan(state, whole, known, model, tell, is_cancelled, shared, past)
+            return whole, plan, earlier_answer(self._workplace, whole.key, whole.instructions, plan.files)
+
         if dry_run:
             state = self.conversations.state(question.key)
-            question, past = take_over(self.conversations, state, question, self._preparing.is_gone)
-            plan = self._preparing.plan(state, question, known, model, listener, is_cancelled, shared, past)
-            earlier = earlier_answer(self._workplace, question.key, question.instructions, plan.files)
+            question, plan, earlier = prepare(state, listener)
             costs = ((question.settings.web_search, _WEB_BILLED), (model.name.startswith("cli:"), _CLIENT_BILLED))
             billed = tuple(note for applies, note in costs if applies)
             return consultation_of(question, model, state, plan, notes=(*earlier_notes(earlier), *billed))
@@ -218,9 +224,7 @@ class Consulting:
                 renew()
                 listener(what)
 
-            question, past = take_over(self.conversations, thread.state, question, self._preparing.is_gone)
-            plan = self._preparing.plan(thread.state, question, known, model, tell, is_cancelled, shared, past)
-            earlier = earlier_answer(self._workplace, question.key, question.instructions, plan.files)
+            question, plan, earlier = prepare(thread.state, tell)
             if earlier is not None and question.reuse:
                 return self._reused(question, model, thread.state, plan, earlier)
             for note in earlier_notes(earlier):
@@ -263,12 +267,12 @@ class Consulting:
             result = TurnResult(plan, reply.text, answered, reply.provider_ref, bool(lost))
             # a caller who cancelled while a store was being deleted gets no answer, and must find all as it was
             raise_if_cancelled(is_cancelled)
-            committed = self.conversations.commit(thread, result)
-        notes = (*earlier_notes(earlier), *swept, *lost, *committed.notes)
+            state, hidden = self.conversations.commit(thread, result)
+        notes = (*earlier_notes(earlier), *swept, *lost, *hidden)
         schema = question.settings.schema
         mismatch = None if schema is None else find_mismatch(reply.text, schema)
         kept = None if mismatch else self._keep(question, model, reply)
-        whole = consultation_of(question, model, committed.state, plan, reply, kept, notes)
+        whole = consultation_of(question, model, state, plan, reply, kept, notes)
         return replace(whole, mismatch=mismatch)
 
     def consult_many(
@@ -363,12 +367,12 @@ class Consulting:
         return providers(self._environ, self._settings)
 
     def _brief(self, question: Question, model: Assistant) -> str | None:
-        if question.briefing is None:
+        if not question.briefing:
             return None
         room = (model.window.tokens - model.window.output) / model.window.token_factor
         briefing = self._make_briefing(
-            question.briefing.role,
-            task_id=question.briefing.task_id,
+            question.role,
+            task_id=question.task_id,
             run_id=question.run_id,
             agent=question.agent,
             query=question.instructions[:_MAX_QUERY_CHARS],
@@ -390,15 +394,7 @@ class Consulting:
         keeping = question.keeping or (REMEMBERED if self._config.consult_remember else None)
         if keeping is None:
             return None
-        return self._keeper().keep(
-            keeping,
-            model.name,
-            question.instructions,
-            reply.text,
-            run_id=question.run_id,
-            agent=question.agent,
-            max_bytes=self._workplace.max_content_bytes,
-        )
+        return self._keeper().keep(keeping, model.name, question, reply.text, self._workplace.max_content_bytes)
 
     def _history(self, state: ConversationState, key: ConversationKey, model: Assistant) -> tuple[Exchange, ...]:
         if model.keeps_history or not state.turns:
@@ -427,12 +423,12 @@ class Consulting:
         if model.sweeper is None:
             return ()
         try:
-            swept = VectorStores(self._workplace).sweep(model.sweeper, is_cancelled=is_cancelled)
+            left = VectorStores(self._workplace).sweep(model.sweeper, is_cancelled=is_cancelled)
         except Interrupted:
             raise
         except SatchelError as error:
             return (f"vector stores that earlier calls left were not looked for: {error.problem}",)
-        return tuple(f"a vector store that an earlier call left is still there: {one}" for one in swept.failures)
+        return tuple(f"a vector store that an earlier call left is still there: {one}" for one in left)
 
 
 def _full_name(assistant: str) -> str:

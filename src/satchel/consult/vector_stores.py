@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable
 
 from satchel.base.errors import Interrupted, SatchelError
-from satchel.base.paging import check_whole
 from satchel.base.records import dataclass, replace
 from satchel.consult.records import IsCancelled, never
 from satchel.keep import names, projects
@@ -21,18 +20,14 @@ from satchel.store.transaction import Row
 LIFE_MS = 3_600_000
 """How long a call may need its vector store without saying so again."""
 
-LONGEST_LIFE_MS = 86_400_000
-
 MAX_SWEPT = 5
 """How many stores one call sweeps at most, so that it is not kept from its own work."""
 
-_ANNOUNCED, _MADE, _LEAVING = "announced", "made", "leaving"
-_STATES = ("", _ANNOUNCED, _MADE, _LEAVING)
-"""States by their numbers in the table."""
+_ANNOUNCED, _MADE, _LEAVING = 1, 2, 3
+"""States as the table numbers them."""
+
 _NAME = "satchel-"
-_PAUSE_MS = 300_000
-_LONGEST_PAUSE_MS = 86_400_000
-_COLUMNS = "uid, provider, external_id, conversation_id, state, attempts, expires_at, created_at"
+_COLUMNS = "uid, provider, external_id, conversation_id, attempts, expires_at, created_at"
 _RECORD = f"""
     INSERT INTO vector_stores
         (uid, project_id, conversation_id, provider, external_id, state, expires_at, created_at)
@@ -41,6 +36,15 @@ _RECORD = f"""
         :state, :expires, :created)
     ON CONFLICT (uid) DO UPDATE
     SET external_id = excluded.external_id, state = excluded.state, expires_at = excluded.expires_at
+    RETURNING {_COLUMNS}
+"""
+_IS_DUE = "project_id = :project AND provider = :provider AND expires_at <= :now ORDER BY expires_at, id LIMIT 1"
+# the pause after it doubles from five minutes on, up to a day
+_CLAIM = f"""
+    UPDATE vector_stores
+    SET state = {_LEAVING}, attempts = attempts + 1,
+        expires_at = :now + CASE WHEN attempts < 9 THEN 300000 * (1 << attempts) ELSE 86400000 END
+    WHERE id = (SELECT id FROM vector_stores WHERE {_IS_DUE})
     RETURNING {_COLUMNS}
 """
 
@@ -53,18 +57,9 @@ class VectorStore:
     provider: str
     external_id: str | None
     conversation_id: int | None
-    state: str
     attempts: int
     expires_at: int
     created_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Swept:
-    """Result of a sweep: the number of deleted stores, and why others were not deleted."""
-
-    deleted: int
-    failures: tuple[str, ...]
 
 
 Remover = Callable[[VectorStore, IsCancelled], None]
@@ -90,22 +85,21 @@ class VectorStores(Service):
         super().__init__(workplace)
         self._conversation_id = conversation_id
 
-    def announce(self, provider: str, life_ms: int = LIFE_MS) -> VectorStore:
+    def announce(self, provider: str) -> VectorStore:
         """Record a store before it is made; this is durable when it returns."""
         provider = names.check_identifier(provider, "provider")
         now = self._workplace.clock()
         name = f"{_NAME}{os.urandom(16).hex()}"
-        return self._record(VectorStore(name, provider, None, self._conversation_id, _ANNOUNCED, 0, 0, now), life_ms)
+        return self._record(VectorStore(name, provider, None, self._conversation_id, 0, 0, now), _ANNOUNCED)
 
-    def made(self, store: VectorStore, external_id: str, life_ms: int = LIFE_MS) -> VectorStore:
+    def made(self, store: VectorStore, external_id: str) -> VectorStore:
         """Record the provider's name for a store, once known; again, to say that it is still in use.
 
         A store that was swept in the meantime, before it was there, is recorded again.
         """
-        return self._record(replace(store, external_id=external_id, state=_MADE), life_ms)
+        return self._record(replace(store, external_id=external_id), _MADE)
 
-    def _record(self, store: VectorStore, life_ms: int) -> VectorStore:
-        check_whole("life_ms", life_ms, LONGEST_LIFE_MS, smallest=1)
+    def _record(self, store: VectorStore, state: int) -> VectorStore:
         work = self._workplace
         with work.engine.write() as transaction:
             now = work.clock()
@@ -117,8 +111,8 @@ class VectorStores(Service):
                     "conversation": store.conversation_id,
                     "provider": store.provider,
                     "external": store.external_id,
-                    "state": _STATES.index(store.state),
-                    "expires": now + life_ms,
+                    "state": state,
+                    "expires": now + LIFE_MS,
                     "created": store.created_at,
                 },
             )
@@ -130,27 +124,14 @@ class VectorStores(Service):
         with self._workplace.engine.write() as transaction:
             transaction.run("DELETE FROM vector_stores WHERE uid = :uid", {"uid": _uid(store)})
 
-    def recorded(self, provider: str | None = None) -> tuple[VectorStore, ...]:
-        """Return the stores that are in use, or left over, the oldest first."""
-        work = self._workplace
-        with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
-            rows = transaction.all(
-                f"""
-                SELECT {_COLUMNS} FROM vector_stores
-                WHERE project_id = :project AND (CAST(:provider AS TEXT) IS NULL OR provider = :provider)
-                ORDER BY created_at, id
-                """,
-                {"project": project.id, "provider": provider},
-            )
-        return tuple(map(_store, rows))
-
-    def sweep(self, sweeper: Sweeper, most: int = MAX_SWEPT, is_cancelled: IsCancelled = never) -> Swept:
+    def sweep(self, sweeper: Sweeper, most: int = MAX_SWEPT, is_cancelled: IsCancelled = never) -> list[str]:
         """Delete at a provider what earlier calls left there.
+
+        Returns why some were not deleted.
 
         What cannot be deleted is tried again after a pause, of five minutes first, then twice as long each time.
         """
-        deleted, failures = 0, []
+        failures: list[str] = []
         for _ in range(most):
             # one at a time: what a cancelled sweep did not come to is not kept from the next one
             store = self._claim(sweeper.account)
@@ -164,49 +145,23 @@ class VectorStores(Service):
                 failures.append(f"the vector store {store.external_id or store.name} was not deleted: {error.problem}")
             else:
                 self.deleted(store)
-                deleted += 1
-        return Swept(deleted, tuple(failures))
+        return failures
 
     def _claim(self, provider: str) -> VectorStore | None:
         work = self._workplace
-        due = f"""
-            SELECT {_COLUMNS} FROM vector_stores
-            WHERE project_id = :project AND provider = :provider AND expires_at <= :now
-            ORDER BY expires_at, id LIMIT 1
-        """
         with work.engine.read() as transaction:
             project = projects.find(transaction, work)
-            values = {"project": project.id, "provider": provider}
-            if transaction.one(due, {**values, "now": work.clock()}) is None:
+            values = {"project": project.id, "provider": provider, "now": work.clock()}
+            if transaction.one(f"SELECT 1 FROM vector_stores WHERE {_IS_DUE}", values) is None:
                 return None
         with work.engine.write() as transaction:
-            now = work.clock()
-            row = transaction.one(due, {**values, "now": now})
-            if row is None:
-                return None
-            claimed = _claimed(_store(row), now)
-            transaction.run(
-                "UPDATE vector_stores SET state = :state, attempts = :attempts, expires_at = :expires WHERE uid = :uid",
-                {
-                    "state": _STATES.index(_LEAVING),
-                    "attempts": claimed.attempts,
-                    "expires": claimed.expires_at,
-                    "uid": _uid(claimed),
-                },
-            )
-        return claimed
-
-
-def _claimed(store: VectorStore, now: int) -> VectorStore:
-    pause = min(_PAUSE_MS << min(store.attempts, 20), _LONGEST_PAUSE_MS)
-    return replace(store, state=_LEAVING, attempts=store.attempts + 1, expires_at=now + pause)
+            row = transaction.one(_CLAIM, values)
+        return None if row is None else _store(row)
 
 
 def _store(row: Row) -> VectorStore:
-    uid, provider, external_id, conversation, state, attempts, expires_at, created_at = row
-    return VectorStore(
-        f"{_NAME}{uid.hex()}", provider, external_id, conversation, _STATES[state], attempts, expires_at, created_at
-    )
+    uid, *rest = row
+    return VectorStore(f"{_NAME}{uid.hex()}", *rest)
 
 
 def _uid(store: VectorStore) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 
 from satchel.base.errors import InvalidInput, TooLarge
 from satchel.base.records import dataclass
@@ -128,16 +128,14 @@ def check_partition(
     after: Mapping[str, KnownFile],
     asked: Iterable[str],
     searchable: Collection[str],
-    held_back: Sequence[str],
+    held_back: Collection[str],
 ) -> list[KnownFile]:
     """Assert the rules of the split: nothing moved, and every path that was asked for is in exactly one part."""
     assert after is before or all((after[path].why is None) == (known.why is None) for path, known in before.items()), (
         "a file moved"
     )
-    held = set(held_back)
-    assert len(held) == len(held_back), "a file is held back twice"
-    assert held.isdisjoint(searchable), "a file is both held back and searchable"
-    elsewhere = held.union(searchable)
+    elsewhere = {*held_back, *searchable}
+    assert len(elsewhere) == len(held_back) + len(searchable), "a file is both held back and searchable"
     in_prompt: list[KnownFile] = []
     for path in asked:
         known = after.get(path)

@@ -14,10 +14,9 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from satchel.base.errors import AssistantFailed
 from satchel.base.records import dataclass
@@ -106,16 +105,7 @@ def too_much(name: str, what: str) -> AssistantFailed:
     )
 
 
-class Receiving(Protocol):
-    """Connection of a response."""
-
-    name: str
-    limits: Limits
-    is_streaming: bool
-    is_torn: bool
-
-
-def guard(response: Any, wire: Receiving) -> None:
+def guard(response: Any, wire: Wire) -> None:
     """Check the head of a response of httpx, in either of its distributions, and let its body be counted."""
     wire.is_torn = False
     if response.has_redirect_location:
@@ -134,52 +124,35 @@ def guard(response: Any, wire: Receiving) -> None:
         body = ()
     is_stream = wire.is_streaming and response.status_code < 300
     is_events = response.headers.get("content-type", "").startswith("text/event-stream")
-    parts = _counted_stream(body, wire) if is_stream else _counted_body(body, wire)
+    parts = _counted(body, wire, is_stream=is_stream)
     response.stream = _stream_class(response)(parts, response.stream.close, wire, is_events=is_stream and is_events)
 
 
 def _check_redirect(response: Any, name: str) -> None:
-    address = response.request.url
-    location = response.headers.get("location", "")
+    address, target = response.request.url, response.headers.get("location", "")
     try:
-        target = address.join(location)
-    except Exception as error:  # httpx raises several kinds over an address that is none
-        raise _redirected(name, location) from error
-    if _origin(target) != _origin(address):
-        raise _redirected(name, str(target))
+        target = address.join(target)
+        # httpx knows a port that is the scheme's own as none
+        is_same = (target.scheme, target.host, target.port) == (address.scheme, address.host, address.port)
+    except Exception:  # noqa: BLE001 -- httpx raises several kinds over an address that is none
+        is_same = False
+    if not is_same:
+        raise AssistantFailed(
+            f"{name} sent the request on to {public_address(str(target))}, which is another server",
+            "Nothing was sent there; configure that address if it is known to be right",
+            reason="redirected",
+        )
 
 
-def _redirected(name: str, target: str) -> AssistantFailed:
-    return AssistantFailed(
-        f"{name} sent the request on to {public_address(target)}, which is another server",
-        "Nothing was sent there; configure that address if it is known to be right",
-        reason="redirected",
-    )
-
-
-def _origin(url: Any) -> tuple[str, str, int | None]:
-    # httpx knows a port that is the scheme's own as none
-    return url.scheme, url.host, url.port
-
-
-def _counted_body(chunks: Iterable[bytes], wire: Receiving) -> Iterator[bytes]:
-    most = wire.limits.event
-    total = 0
-    for chunk in chunks:
-        total += len(chunk)
-        if total > most:
-            raise too_much(wire.name, f"a response of more than {most:,} bytes")
-        yield chunk
-
-
-def _counted_stream(chunks: Iterable[bytes], wire: Receiving) -> Iterator[bytes]:
+def _counted(chunks: Iterable[bytes], wire: Wire, *, is_stream: bool) -> Iterator[bytes]:
     limits = wire.limits
+    most, what = (limits.stream, "an answer") if is_stream else (limits.event, "a response")
     total = lines = event = 0
     before = b""
     for chunk in chunks:
         total += len(chunk)
-        if total > limits.stream:
-            raise too_much(wire.name, f"an answer of more than {limits.stream:,} bytes")
+        if total > most:
+            raise too_much(wire.name, f"{what} of more than {most:,} bytes")
         lines += max(chunk.count(b"\n"), chunk.count(b"\r"))
         if lines > limits.lines:
             raise too_much(wire.name, f"an answer of more than {limits.lines:,} lines")
@@ -198,9 +171,7 @@ def _class_for(base: type[Any]) -> Callable[..., Any]:
     class Guarded(base):  # type: ignore[misc] # which class it is is known at run time alone
         """A body that is counted as it is read."""
 
-        def __init__(
-            self, parts: Iterator[bytes], close: Callable[[], None], wire: Receiving, *, is_events: bool
-        ) -> None:
+        def __init__(self, parts: Iterator[bytes], close: Callable[[], None], wire: Wire, *, is_events: bool) -> None:
             self._parts = parts
             self._close = close
             self._wire = wire
@@ -229,7 +200,11 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class Wire:
-    """The connections of one call; a context manager, used by one thread and those it starts."""
+    """The connections of one call; a context manager, used by one thread and those it starts.
+
+    Attributes:
+        is_streaming: whether what comes is an answer, which may be longer than any other response.
+    """
 
     def __init__(
         self,
@@ -260,9 +235,7 @@ class Wire:
         self._watcher.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._over.set()
         self._watcher.join()
 
@@ -290,15 +263,6 @@ class Wire:
         ):
             if count > most:
                 raise too_much(self.name, f"more than {most:,} {what}")
-
-    @contextmanager
-    def streaming(self) -> Iterator[None]:
-        """Expect an answer that arrives as a stream, which may be longer than any other response."""
-        self.is_streaming = True
-        try:
-            yield
-        finally:
-            self.is_streaming = False
 
     def left(self) -> float:
         """Return how many seconds are left."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from satchel.find.index import Index
     from satchel.store.engine import Engine
 
-Shown = TypeVar("Shown")
+Result = TypeVar("Result")
 
 
 def _index_of(transaction: Transaction) -> Index:
@@ -309,16 +309,18 @@ def _extent(transaction: Transaction, kind: Kind) -> tuple[int, int]:
 
 
 _NEXT_EXPIRY = "SELECT min(expires_at) FROM documents WHERE project_id = :project AND expires_at > :now"
-_MOST_HELD = 100
+_MOST_CACHED = 100
 
 
-def until_expiry(transaction: Transaction, project_id: int, now: int, key: object, look: Callable[[], Shown]) -> Shown:
-    """Return what a look at the documents of a project shows; it is held until a commit, or until one expires."""
-    looks: dict[object, tuple[int, int, Shown]] = transaction.reads.setdefault(("documents", project_id), {})
+def until_expiry(
+    transaction: Transaction, project_id: int, now: int, key: object, look: Callable[[], Result]
+) -> Result:
+    """Return what a look at the documents of a project shows, cached until a commit, or until one expires."""
+    looks: dict[object, tuple[int, int, Result]] = transaction.reads.setdefault(("documents", project_id), {})
     memo = looks.get(key)
     if memo is None or not memo[0] <= now < memo[1]:
         ((until,),) = transaction.all(_NEXT_EXPIRY, {"project": project_id, "now": now})
-        if len(looks) >= _MOST_HELD:
+        if len(looks) >= _MOST_CACHED:
             looks.clear()
         memo = looks[key] = now, now + DAY_MS if until is None else until, look()
     return memo[2]

@@ -254,7 +254,7 @@ def choose(
         only = None
         if documents and stage.whole is not None and texts is not None:
             whole = re.compile(stage.whole, re.IGNORECASE)
-            only = frozenset(_holding(transaction, texts(transaction, documents), whole))
+            only = frozenset(_containing(transaction, texts(transaction, documents), whole))
         if documents and only != frozenset():
             note = (
                 None
@@ -266,7 +266,7 @@ def choose(
     return Choice(Stage(()), None, missing_note(transaction, name.text, words, index, texts))
 
 
-def _holding(transaction: Transaction, texts: Mapping[int, str], whole: re.Pattern[str]) -> Iterator[int]:
+def _containing(transaction: Transaction, texts: Mapping[int, str], whole: re.Pattern[str]) -> Iterator[int]:
     for number, text in texts.items():
         check_time(transaction)
         # İ in small letters is two characters, which ignoring the case does not find
@@ -289,7 +289,7 @@ def _nearest(
     from difflib import get_close_matches
 
     beginnings = {word[: 4 if word.isalpha() else max(1, len(word) - 2)] for word in words}
-    telling = {one for one in beginnings if len(one) > 1} or beginnings
+    telling = {beginning for beginning in beginnings if len(beginning) > 1} or beginnings
     probes = Either(tuple(Term((one,), prefix=True) for one in sorted(telling, key=len, reverse=True)[:_MAX_WORDS]))
     documents = index.documents(probes, _SEARCHED_FOR_NEAREST)
     # most words of long texts repeat, so each is looked at once

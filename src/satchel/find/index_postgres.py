@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -19,7 +20,7 @@ from satchel.find.scopes import Condition, Either, Every, Scope, Term, Without, 
 from satchel.find.scoring import Matched
 from satchel.find.words import parts_text
 from satchel.store.postgres.schema import BUCKET_BITS, LEXEMES
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row, Rows, Transaction
 
 if TYPE_CHECKING:
     from satchel.find.documents import Document
@@ -37,8 +38,6 @@ _LONG = 20_000
 _PREFIX_BYTES = 20
 _MOST_BYTES = 1_000_000
 """A tsvector has at most 1 MB of different words, each with project and bucket in front; a text is cut there."""
-
-_PER_STEP = 50_000
 
 _INSERT = """
     INSERT INTO documents_words (project_id, document, place, length, words, parts)
@@ -146,40 +145,22 @@ class PostgresIndex:
         return row == _entry(text)
 
     def fingerprints(self) -> dict[int, int]:
-        hashes: dict[int, int] = {}
-        after = (0, 0)
-        rows: list[Row] = [()]
-        while rows:
-            rows = self._transaction.all(
-                f"""
-                SELECT project_id, document, place, length, words, parts FROM documents_words
-                WHERE (project_id, document) > (:project, :document) ORDER BY project_id, document LIMIT {_PER_STEP}
-                """,
-                {"project": after[0], "document": after[1]},
-            )
-            for project, document, *columns in rows:
-                hashes[document] = hash((project, *columns))
-                after = (project, document)
-        return hashes
+        entry = "concat_ws(' ', project_id, place, length, words, parts)"
+        rows = self._transaction.all(f"SELECT document, sha256(convert_to({entry}, 'UTF8')) FROM documents_words")
+        return {document: hash(digest) for document, digest in rows}
 
     def fingerprint(self, document: Document) -> int:
         place = place_number(document.run_id, document.kind, document.type)
-        return hash((document.project_id, place, *_entry(document.text)))
+        entry = " ".join(map(str, (document.project_id, place, *_entry(document.text))))
+        return hash(sha256(entry.encode()).digest())
 
     def problems(self) -> list[str]:
-        messages: list[str] = []
-        for text, one, other in (
-            ("not indexed", "documents d", "documents_words w"),
-            ("indexed without an item", "documents_words w", "documents d"),
-        ):
-            number = "d.id" if one == "documents d" else "w.document"
-            row = self._transaction.one(
-                f"SELECT count(*), min({number}) FROM {one} "
-                f"WHERE NOT EXISTS (SELECT 1 FROM {other} WHERE w.project_id = d.project_id AND w.document = d.id)"
-            )
-            if row and row[0]:
-                messages.append(f"{row[0]} documents are {text}, the first is {row[1]}")
-        return messages
+        ours, theirs = "SELECT document, project_id FROM documents_words", "SELECT id, project_id FROM documents"
+        return [
+            f"{len(rows)} documents are {text}, the first is {min(rows)[0]}"
+            for text, one, other in (("not indexed", theirs, ours), ("indexed without an item", ours, theirs))
+            if (rows := self._transaction.all(f"{one} EXCEPT {other}"))
+        ]
 
     def is_sound(self) -> bool:
         """Return True: PostgreSQL keeps its own index in step with the table."""
@@ -205,6 +186,8 @@ _NOWHERE = "-"
 
 _FEW = 1_000
 """Ranges of documents up to this size are read whole, without the GIN index."""
+
+_NO_FILTERS: tuple[str, dict[str, object]] = ("", {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,12 +216,11 @@ class _IndexTerm:
     def is_exact(self) -> bool:
         return len(self.words) < 2 and not self.in_text
 
-    @property
-    def may_overlap(self) -> bool:
-        size = len(self.words)
-        return size > 1 and (
-            self.is_prefix or any(self.words[:part] == self.words[size - part :] for part in range(1, size))
-        )
+    def counts(self, texts: Sequence[str]) -> list[int]:
+        """Return how often it is in each text, up to 255, also where one occurrence begins in another."""
+        phrase = re.compile(f"(?={re.escape(self.text)})")
+        counts = [text.count(self.text) if len(self.words) < 2 else len(phrase.findall(text)) for text in texts]
+        return counts if max(counts) < 256 else [min(count, 255) for count in counts]
 
 
 class ScopedPostgresIndex:
@@ -247,36 +229,24 @@ class ScopedPostgresIndex:
     def __init__(self, transaction: Transaction, scope: Scope, population: int | None) -> None:
         self._transaction = transaction
         self._scope = scope
-        self._population = population
-
-    @cached_property
-    def _place(self) -> tuple[int, int, int]:
-        run = self._scope.run_id
-        if run is None:
-            sql = "SELECT documents, NULL, 1, (SELECT max(id) FROM documents) FROM projects WHERE id = :project"
-        else:
-            sql = """
-                SELECT documents,
-                    (SELECT count(*) FROM (SELECT 1 FROM documents WHERE run_id = :run LIMIT :most) AS counted),
-                    (SELECT min(id) FROM documents WHERE run_id = :run),
-                    (SELECT max(id) FROM documents WHERE run_id = :run)
-                FROM projects WHERE id = :project
-            """
-        most = scopes.SMALL + 1 if self._population is None else 0
-        row = self._transaction.one(sql, {"project": self._scope.project_id, "run": run, "most": most})
-        of_project, of_run, first, last = row or (0, None, 1, 0)
-        is_few = of_run is not None and of_run <= scopes.SMALL
-        return of_run if is_few else of_project, first or 1, last or 0
-
-    @property
-    def population(self) -> int:
-        return self._place[0] if self._population is None else self._population
+        of_run = "" if scope.run_id is None else "WHERE run_id = :run"
+        # the documents of a run are close together
+        ends = transaction.ask(
+            f"SELECT (SELECT min(id) FROM documents {of_run}), (SELECT max(id) FROM documents {of_run})",
+            {"run": scope.run_id},
+        )
+        self.population = scopes.population_of(transaction, scope) if population is None else population
+        first, last = ends.one() or (None, None)
+        self._ends = first or 1, last or 0
 
     @cached_property
     def _conditions(self) -> tuple[str, dict[str, object]]:
         scope = self._scope
-        _, first, last = self._place
-        values: dict[str, object] = {"of_first": first, "of_last": last, "of_project": scope.project_id}
+        values: dict[str, object] = {
+            "of_first": self._ends[0],
+            "of_last": self._ends[1],
+            "of_project": scope.project_id,
+        }
         conditions = ""
         if scope.run_id is not None:
             conditions += " AND w.place >> 16 = :of_run"
@@ -290,100 +260,61 @@ class ScopedPostgresIndex:
         return conditions, values
 
     def counts(self, terms: Sequence[Term], most: int) -> list[int]:
-        index_terms = [_IndexTerm.of(term) for term in terms]
-        holds = "(strpos(w.words, t.text) > 0 OR t.in_text = 0 AND strpos(w.parts, t.text) > 0)"
-        rows = self._transaction.all(
-            f"""
-            SELECT (SELECT count(*) FROM ({self._candidates("1", "t.lexemes", holds, "t.is_exact = 1", order="")}) AS f)
-            FROM unnest(
-                CAST(:of_lexemes AS text[]), CAST(:of_texts AS text[]), CAST(:of_text_only AS bigint[]),
-                CAST(:of_exact AS bigint[])
-            ) WITH ORDINALITY AS t (lexemes, text, in_text, is_exact, number)
-            ORDER BY t.number
-            """,
-            {
-                **self._conditions[1],
-                "of_lexemes": [term.lexemes for term in index_terms],
-                "of_texts": [term.text for term in index_terms],
-                "of_text_only": [term.in_text for term in index_terms],
-                "of_exact": [term.is_exact for term in index_terms],
-                "of_most": most,
-            },
-        )
-        return [row[0] for row in rows]
+        asked = [self._ask("1", term, most) for term in terms]
+        return [rows.all()[0][0] for rows in asked]
 
     def documents(self, condition: Condition, most: int, *, newest: bool = True, filtered: bool = False) -> list[int]:
-        filters: tuple[str, dict[str, object]] = scopes.filters(self._scope) if filtered else ("", {})
-        return [row[0] for row in self._select("w.document", condition, most, filters, newest=newest)]
+        filters = scopes.filters(self._scope) if filtered else _NO_FILTERS
+        return [row[0] for row in self._ask("w.document", condition, most, filters, newest).all()]
 
     def matches(
         self, terms: Sequence[Term], choosing: Sequence[Term], condition: Condition | None, most: int, *, newest: bool
     ) -> list[Matched]:
         selecting = condition or Either(tuple(choosing or terms))
         columns = "w.document, w.length, w.words, w.parts"
-        rows = self._select(columns, selecting, most, scopes.filters(self._scope), newest=newest)
+        rows = self._ask(columns, selecting, most, scopes.filters(self._scope), newest).all()
         return _counted([_IndexTerm.of(term) for term in terms], rows if newest else rows[::-1])
 
-    def _select(
+    def _ask(
         self,
         columns: str,
         condition: Condition,
         most: int,
-        filters: tuple[str, dict[str, object]] = ("", {}),
-        *,
-        newest: bool = True,
-    ) -> list[Row]:
+        filters: tuple[str, dict[str, object]] = _NO_FILTERS,
+        newest: bool | None = None,
+    ) -> Rows:
+        # `filters` are over `documents d`; sorting a bucket would read all of it, where a count ends at the limit
         texts: dict[str, object] = {}
         holds = _holds(condition, texts)
         is_exact = all(_IndexTerm.of(term).is_exact for term in terms_of(condition))
-        sql = self._candidates(
-            columns, ":of_lexemes", holds, "true" if is_exact else "", filters[0], "DESC" if newest else "ASC"
-        )
-        return self._transaction.all(
-            sql,
-            {
-                **filters[1],
-                **self._conditions[1],
-                **texts,
-                "of_lexemes": _lexemes(condition, is_exact=is_exact),
-                "of_most": most,
-            },
-        )
-
-    def _candidates(
-        self, columns: str, lexemes: str, holds: str, is_exact: str = "", filters: str = "", order: str = "DESC"
-    ) -> str:
-        # `lexemes` is SQL for the query of the GIN index, `holds` for the same condition on the words,
-        # `is_exact` for whether the first alone suffices, empty for never, and `filters` over `documents d`
-        # sorting a bucket would read all of it, where a count ends at the limit
-        ordered = f"ORDER BY w.document {order}" if order else ""
-        conditions, _ = self._conditions
-        if filters:
+        conditions, values = self._conditions
+        if filters[0]:
             # IS TRUE keeps this from becoming a join, whose nested loop may be a hundred times as slow
-            conditions += f" AND (EXISTS (SELECT 1 FROM documents d WHERE d.id = w.document AND {filters})) IS TRUE"
-        _, first, last = self._place
+            conditions += f" AND (EXISTS (SELECT 1 FROM documents d WHERE d.id = w.document AND {filters[0]})) IS TRUE"
+        order = "" if newest is None else f"ORDER BY w.document {'DESC' if newest else 'ASC'}"
+        first, last = self._ends
         if last - first < _FEW:
-            return f"""
+            sql = f"""
                 SELECT {columns} FROM documents_words w
                 WHERE w.project_id = :of_project AND w.document BETWEEN :of_first AND :of_last AND {holds} {conditions}
-                {ordered} LIMIT :of_most
+                {order} LIMIT :of_most
             """
-        buckets = [f":of_last >> {BUCKET_BITS}", f":of_first >> {BUCKET_BITS}"]
-        step = -1
-        if order == "ASC":
-            buckets.reverse()
-            step = 1
-        if is_exact != "true":
-            conditions += f" AND ({is_exact} OR {holds})" if is_exact else f" AND {holds}"
-        # a bucket is read once those before it had too few documents
-        return f"""
-            SELECT f.* FROM generate_series({", ".join(buckets)}, {step}) AS b (number) CROSS JOIN LATERAL (
-                SELECT {columns} FROM documents_words w
-                WHERE {LEXEMES} @@ CAST(replace({lexemes}, '?', :of_project || ':' || b.number || ':') AS tsquery)
-                    {conditions}
-                {ordered} LIMIT :of_most
-            ) AS f LIMIT :of_most
-        """
+        else:
+            ends = [f":of_first >> {BUCKET_BITS}", f":of_last >> {BUCKET_BITS}"]
+            buckets = ", ".join([*ends, "1"] if newest is False else [*ends[::-1], "-1"])
+            # a bucket is read once those before it had too few documents
+            sql = f"""
+                SELECT f.* FROM generate_series({buckets}) AS b (number) CROSS JOIN LATERAL (
+                    SELECT {columns} FROM documents_words w
+                    WHERE {LEXEMES} @@ CAST(replace(:of_lexemes, '?', :of_project || ':' || b.number || ':') AS tsquery)
+                        {"" if is_exact else f"AND {holds}"} {conditions}
+                    {order} LIMIT :of_most
+                ) AS f LIMIT :of_most
+            """
+        if newest is None:
+            sql = f"SELECT count(*) FROM ({sql}) AS counted"
+        lexemes = _lexemes(condition, is_exact=is_exact)
+        return self._transaction.ask(sql, {**filters[1], **values, **texts, "of_lexemes": lexemes, "of_most": most})
 
 
 def _lexemes(condition: Condition, *, is_exact: bool) -> str:
@@ -409,25 +340,12 @@ def _holds(condition: Condition, texts: dict[str, object]) -> str:
     return f"({operator.join([_holds(part, texts) for part in condition.parts])})"
 
 
-def _counted(terms: Sequence[_IndexTerm], rows: Iterable[Row]) -> list[Matched]:
-    matched: list[Matched] = []
-    for document, length, words, parts in rows:
-        report = [length >> 8, length & 255]
-        for term in terms:
-            count = _occurrences if term.may_overlap else str.count
-            report.append(count(words, term.text))
-            report.append(0 if term.in_text or not parts else count(parts, term.text))
-        try:
-            matched.append((document, bytes(report)))
-        except ValueError:
-            matched.append((document, bytes(min(number, 255) for number in report)))
-    return matched
-
-
-def _occurrences(words: str, phrase: str) -> int:
-    count = 0
-    place = words.find(phrase)
-    while place >= 0:
-        count += 1
-        place = words.find(phrase, place + 1)
-    return count
+def _counted(terms: Sequence[_IndexTerm], rows: Sequence[Row]) -> list[Matched]:
+    if not rows:
+        return []
+    documents, lengths, words, parts = zip(*rows, strict=True)
+    columns = [[length >> 8 for length in lengths], [length & 255 for length in lengths]]
+    for term in terms:
+        columns += (term.counts(words), [0] * len(rows) if term.in_text else term.counts(parts))
+    reports = map(bytes, zip(*columns, strict=True))
+    return list(zip(documents, reports, strict=True))

@@ -40,7 +40,7 @@ LEAST_OF_BEST = 0.25
 """An answer to a question scores at least this share of the best; on LoCoMo this drops six hits of ten, but none of
 the expected ones among the first 20."""
 
-LEAST_OF_LENDER = 0.8
+LEAST_OF_NEIGHBOUR = 0.8
 """A neighbour without a term is shown if its match scores at least this share of the best."""
 
 
@@ -98,7 +98,7 @@ def term_scores(
     return {document: scored[counts] for document, counts in matched}, idf
 
 
-def holding_most(
+def with_most(
     matched: Sequence[Matched], things: Sequence[Sequence[int]], names: int, population: int, least_share: float
 ) -> list[Matched]:
     """Return the documents that contain at least a share of what the best one contains, by idf.
@@ -164,7 +164,7 @@ def near_best(
     """Return the scores that are not far below the best."""
     best = max(totals.values(), default=0.0)
     best_own = max(map(sum, own.values()), default=0.0)
-    in_segment, loose = (LEAST_OF_LENDER * weights[0] for weights in (NEIGHBOUR_WEIGHTS, LOOSE_NEIGHBOUR_WEIGHTS))
+    in_segment, loose = (LEAST_OF_NEIGHBOUR * weights[0] for weights in (NEIGHBOUR_WEIGHTS, LOOSE_NEIGHBOUR_WEIGHTS))
 
     def is_near(document: int, total: float) -> bool:
         if document in own:

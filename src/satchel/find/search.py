@@ -160,7 +160,7 @@ def rank(
     matched = resolved.only_whole(matched, terms)
     judged_population = max(population, _FEW)
     if query.is_lookup and near_best and len(resolved.things) > 1:
-        matched = scoring.holding_most(matched, resolved.places(terms), resolved.whole, judged_population, LEAST_SHARE)
+        matched = scoring.with_most(matched, resolved.places(terms), resolved.whole, judged_population, LEAST_SHARE)
     limits = [*resolved.missing]
     unscored: list[int] = []
     least_total = 0
@@ -170,7 +170,7 @@ def rank(
         numbers = index.documents(selecting, min(bound + 1 + len(excluded), NO_LIMIT), newest=not oldest, filtered=True)
         without = excluded.union(row[0] for row in matched)
         of_name = resolved.only.get(terms[0])
-        unscored = [one for one in numbers if one not in without and (of_name is None or one in of_name)]
+        unscored = [number for number in numbers if number not in without and (of_name is None or number in of_name)]
         is_listed_whole = len(matched) + len(unscored) <= bound
         limits += _listing_notes(len(matched), None if is_listed_whole else bound, order)
         least_total = 0 if is_listed_whole else bound + 1

@@ -29,6 +29,8 @@ from satchel.find.kind import Kind
 from satchel.redaction.filenames import is_secret_path
 from satchel.store.transaction import Row, Transaction, set_of
 
+_LINE_CHARS = 80
+
 _STANDINGS = {CLEAN: "committed", DIRTY: "dirty", UNTRACKED: "untracked"}
 
 
@@ -37,6 +39,7 @@ class Cited(NamedTuple):
 
     Attributes:
         blob: git's hash if the file matched the index.
+        first_line: the first cited line, shortened and without secrets; None if the whole file is cited, or when read.
     """
 
     digest: Digest
@@ -44,6 +47,7 @@ class Cited(NamedTuple):
     blob: bytes | None
     branch: str | None
     commit: str | None
+    first_line: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +145,14 @@ class Citing:
         # the index says nothing of files of a submodule or a nested clone
         is_of_tree = top is not None and top_of(os.path.dirname(full)) == top  # noqa: PTH120 -- in every write
         in_git = standing(top, os.path.relpath(full, top), file, commit) if top and is_of_tree else (None, None)
-        return Cited(digest, *in_git, branch, commit)
+        return Cited(digest, *in_git, branch, commit, None if line is None else _first_line(file.data, line))
+
+
+def _first_line(data: bytes, line: int) -> str:
+    from satchel.redaction import redact
+
+    text = data.splitlines()[line - 1].decode("utf-8", "replace")
+    return quoted_line(redact(text).text, _LINE_CHARS)
 
 
 @seen_by_caller(0, unknown=None)
@@ -276,7 +287,7 @@ class Comparing:
             if stands is not None:
                 worktree = None if cited.standing is None else _STANDINGS.get(cited.standing)
                 states[number] = Citation(stands.state, stands.line, cited.commit, cited.branch, worktree)
-        if self._root is None or not any(one.is_stale for one in states.values()):
+        if self._root is None or not any(state.is_stale for state in states.values()):
             return states
         from satchel.keep.cited_history import explain  # imported here: only explanations need it
 

@@ -90,10 +90,10 @@ class _Tree:
         """Return the entries that cite content possibly never in this clone: no commit here has it."""
         top, head = self._top, self._head
         commits = {n: one.commit for n, one in stale.items() if one.commit is not None and one.commit != head}
-        unknown = {commit for commit in commits.values() if git_commands.known_here(top, head, commit) is None}
+        unknown = {commit for commit in commits.values() if git_commands.known_existing(top, head, commit) is None}
         if unknown:
-            git_commands.ask_here(top, head, sorted(unknown))
-        absent = {n for n, commit in commits.items() if git_commands.known_here(top, head, commit) is False}
+            git_commands.ask_existing(top, head, sorted(unknown))
+        absent = {n for n, commit in commits.items() if git_commands.known_existing(top, head, commit) is False}
         return absent | {n for n, one in stale.items() if one.is_uncommitted}
 
     def ask(self, deleted: Mapping[int, str], foreign: Mapping[int, str]) -> None:

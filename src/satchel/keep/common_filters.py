@@ -70,7 +70,7 @@ COMMON = (
 )
 
 
-class Chosen(NamedTuple):
+class CheckedFilters(NamedTuple):
     """The common filters of a request, with their checked values by name."""
 
     values: dict[str, Any]
@@ -83,8 +83,8 @@ class Chosen(NamedTuple):
         return all(one.keeps(times, self.values[one.name]) for one in COMMON if one.name in self.values)
 
 
-def check_common(arguments: Mapping[str, Any], now: int) -> Chosen:
+def check_common(arguments: Mapping[str, Any], now: int) -> CheckedFilters:
     """Check the common filters among a list's arguments."""
-    return Chosen(
+    return CheckedFilters(
         {one.name: one.check(arguments[one.name], now) for one in COMMON if arguments.get(one.name) is not None}
     )

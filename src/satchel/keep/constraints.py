@@ -23,7 +23,7 @@ from satchel.keep.names import check_identifier, ensure_agent
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import ME, is_by_person
 from satchel.keep.sessions.records import Actor
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, set_of, update_row
 
 if TYPE_CHECKING:
     from satchel.keep.binding import FileBinding
@@ -105,7 +105,7 @@ class ConstraintPage(KeptPage[Constraint]):
 _STATUS = fields.choice({"active": 1, "inactive": 0}, decode=bool)
 
 
-def _shown_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+def _display_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
     rows = transaction.all(
         f"SELECT id, text, unconfirmed, for_person IS NOT NULL FROM constraints WHERE id IN {set_of(numbers)}"
     )
@@ -140,11 +140,11 @@ CONSTRAINT = ItemKind(
     text=("text",),
     words=("category", "layer", "paths", "tags"),
     document={"agent_id": "created_by"},
-    shown=_shown_texts,
+    display_texts=_display_texts,
 )
 
 
-SHOWN = (*STATUSES, "all")  # the statuses to filter by
+STATUS_FILTERS = (*STATUSES, "all")  # the statuses to filter by
 
 
 class ConstraintFilters(ListFilters, total=False):
@@ -185,7 +185,7 @@ def _add_binding(view: View) -> None:
 LISTING = kept.listing(
     CONSTRAINT,
     (
-        Filter("status", filters.choice_check("status", SHOWN), _of_status, "active"),
+        Filter("status", filters.choice_check("status", STATUS_FILTERS), _of_status, "active"),
         filters.least_priority("i.priority"),
         filters.layer("i.layer_id"),
         filters.by_name("category", "categories", "i.category_id"),
@@ -215,10 +215,7 @@ def _active_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int,
 def confirm(transaction: Transaction, project_id: int, number: int, *, unconfirmed: bool = False) -> None:
     """Record that a person confirmed a rule that a person stated, or that this was undone."""
     seq = transaction.next_seq(project_id)
-    transaction.run(
-        "UPDATE constraints SET unconfirmed = :unconfirmed, seq = :seq WHERE project_id = :project AND id = :id",
-        {"unconfirmed": int(unconfirmed), "seq": seq, "project": project_id, "id": number},
-    )
+    update_row(transaction, "constraints", number, unconfirmed=int(unconfirmed), seq=seq)
     documents.set_status(transaction, Kind.CONSTRAINT, [(number, seq)], LIVE)
 
 
@@ -230,26 +227,15 @@ def end(
     transaction: Transaction, project_id: int, number: int, reason: str | None, agent: int | None, now: int
 ) -> None:
     seq = transaction.next_seq(project_id)
-    transaction.run(
-        """
-        UPDATE constraints
-        SET active = 0, reason = :reason, deactivated_by = :agent, deactivated_at = :now, seq = :seq
-        WHERE project_id = :project AND id = :id
-        """,
-        {"reason": reason, "agent": agent, "now": now, "seq": seq, "project": project_id, "id": number},
-    )
+    columns = {"active": 0, "reason": reason, "deactivated_by": agent, "deactivated_at": now, "seq": seq}
+    update_row(transaction, "constraints", number, **columns)
     documents.set_status(transaction, Kind.CONSTRAINT, [(number, seq)], SUPERSEDED)
 
 
 def revive(transaction: Transaction, project_id: int, number: int) -> None:
     seq = transaction.next_seq(project_id)
-    transaction.run(
-        """
-        UPDATE constraints SET active = 1, reason = NULL, deactivated_by = NULL, deactivated_at = NULL, seq = :seq
-        WHERE project_id = :project AND id = :id
-        """,
-        {"seq": seq, "project": project_id, "id": number},
-    )
+    columns = {"active": 1, "reason": None, "deactivated_by": None, "deactivated_at": None, "seq": seq}
+    update_row(transaction, "constraints", number, **columns)
     documents.set_status(transaction, Kind.CONSTRAINT, [(number, seq)], LIVE)
 
 
@@ -289,7 +275,8 @@ def _of_person(
 
 
 _NOT_HEARD = (
-    "stored as your own rule, not as the user's: no prompt of this session in the last hour says it; quote their words"
+    "stored as your own rule, not as the user's: no lasting rule in these words was recognised in a prompt of this "
+    "session in the last hour; quote their words"
 )
 
 

@@ -38,7 +38,7 @@ _LEAST_AGAIN, _FOR_PROMPTS = 1_400, 150
     RELATED_DECISION,
     _ROLE,
 ) = range(0, -12, -1)
-"""Pseudo-kinds, which are stored beside the numbers of :class:`Kind`, so no two may be the same.
+"""Pseudo-kinds, which share a column with the numbers of :class:`Kind`, so no two may be the same.
 
 A file whose notes were shown; a fix; another agent's claim; the tokens that hooks have spent, as the seq of item 0; a
 rule and a decision that were shown because they bind a file; the first prompt that stated a task; the tokens spent on a
@@ -48,7 +48,7 @@ that first asked in the window, by its checksum.
 
 _BY_HOOKS = 0
 # How many items of a delivery its event lists.
-_MOST_HELD = 60
+_MOST_LISTED = 60
 
 # Stored for a missing task, role, run, session or agent: nulls would be distinct in the key.
 _NONE, _NOBODY = "", 0
@@ -154,7 +154,7 @@ def has_hook_texts(items: Mapping[int, Mapping[int, int]]) -> bool:
 
 def tokens_left(items: Mapping[int, Mapping[int, int]]) -> int:
     """Return the tokens left for texts of hooks in a window, from its items as :func:`delivered` returns them."""
-    return _left(items.get(_SPENT, {}).get(_BY_HOOKS, 0))
+    return _remaining_tokens(items.get(_SPENT, {}).get(_BY_HOOKS, 0))
 
 
 def tokens_left_of_session(transaction: Transaction, window: Window) -> int:
@@ -169,10 +169,10 @@ def tokens_left_of_session(transaction: Transaction, window: Window) -> int:
         """,
         window.key,
     )
-    return max(_LEAST_AGAIN, _left(int(row[0] or 0) if row is not None else 0) - _FOR_PROMPTS)
+    return max(_LEAST_AGAIN, _remaining_tokens(int(row[0] or 0) if row is not None else 0) - _FOR_PROMPTS)
 
 
-def _left(spent: int) -> int:
+def _remaining_tokens(spent: int) -> int:
     return max(0, SESSION_TOKENS - math.ceil(spent * PROSE_MARGIN))
 
 
@@ -232,16 +232,16 @@ def deliver(
         now,
         session=window.session,
         agent=window.agent,
-        details={"moment": moment, "items": len(items), "tokens": tokens, "held": _held(items)},
+        details={"moment": moment, "items": len(items), "tokens": tokens, "held": _listed_items(items)},
     )
 
 
-def _held(items: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    return [item for item in items if item[0] > 0][:_MOST_HELD]
+def _listed_items(items: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    return [item for item in items if item[0] > 0][:_MOST_LISTED]
 
 
-class PastDelivery(NamedTuple):
-    """A past delivery, as its event recorded it; ``held`` are kind, number and seq of its items."""
+class RecordedDelivery(NamedTuple):
+    """A past delivery, as its event recorded it; ``contents`` are kind, number and seq of its first items."""
 
     number: int
     agent: str | None
@@ -249,11 +249,11 @@ class PastDelivery(NamedTuple):
     moment: str
     tokens: int
     items: int
-    held: tuple[tuple[int, int, int], ...]
+    contents: tuple[tuple[int, int, int], ...]
     delivered_at: int
 
 
-def past(transaction: Transaction, project_id: int, session: str | None, most: int) -> list[PastDelivery]:
+def past(transaction: Transaction, project_id: int, session: str | None, most: int) -> list[RecordedDelivery]:
     """Return past deliveries, the latest first: of a session, by its uid in hexadecimal, or of all."""
     import json  # imported here: only this listing needs it
 
@@ -269,9 +269,9 @@ def past(transaction: Transaction, project_id: int, session: str | None, most: i
     deliveries = []
     for number, agent, uid, text, at in rows:
         details = json.loads(text or "{}")
-        held = tuple(map(tuple, details.get("held", ())))
+        contents = tuple(map(tuple, details.get("held", ())))
         moment, tokens, items = details.get("moment", ""), details.get("tokens", 0), details.get("items", 0)
-        deliveries.append(PastDelivery(number, agent, uid, moment, tokens, items, held, at))
+        deliveries.append(RecordedDelivery(number, agent, uid, moment, tokens, items, contents, at))
     return deliveries
 
 
@@ -338,16 +338,17 @@ def of_item(transaction: Transaction, project_id: int, kind: Kind, number: int, 
 _OF_AGENT = "w.project_id = :project AND w.agent_id = :agent AND w.session_id = :session"
 
 
-def was_delivered(project_id: int, actor: Actor, kind: Kind, item: str) -> tuple[str, dict[str, object]]:
+def was_delivered(project_id: int, actor: Actor, kind: Kind | int, item: str) -> tuple[str, dict[str, object]]:
     """Return the SQL condition, with parameters, that an item was delivered in the window of the agent's session;
     without a session, in any of its windows.
     """
     values = _of_agent(project_id, actor.session, actor.number)
     in_window = "" if actor.session is None else "AND w.number = :window "
+    number = kind if isinstance(kind, int) else kind.number
     return (
         f"""
         EXISTS (SELECT 1 FROM windows w JOIN deliveries d ON d.window_id = w.id
-        WHERE {_OF_AGENT} {in_window} AND d.kind = {kind.number} AND d.item_id = {item})
+        WHERE {_OF_AGENT} {in_window} AND d.kind = {number} AND d.item_id = {item})
         """,
         {**values, "window": actor.window},
     )

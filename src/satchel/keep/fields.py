@@ -127,20 +127,8 @@ def _flag(value: Any, _: Reading, name: str) -> int:
     return int(value)
 
 
-def _agent(value: Any, reading: Reading, name: str) -> int:
-    return reading.agent(value, name, acts=True)
-
-
-def _addressee(value: Any, reading: Reading, name: str) -> int:
-    return reading.agent(value, name, acts=False)
-
-
 def _run(value: Any, reading: Reading, _: str) -> int:
     return reading.run(value if isinstance(value, str) else names.check_identifier(value, "run_id"))
-
-
-def _layer(value: Any, reading: Reading, name: str) -> int:
-    return reading.layer(names.check_identifier(value, name))
 
 
 def _file_number(value: Any, reading: Reading, name: str) -> int:
@@ -206,13 +194,15 @@ WHOLE = Codec("a whole number", None, _whole)
 COUNT = Codec("a whole number from 1", None, _count)
 FLAG = Codec("true; absent is false", lambda value: True if value else None, _flag, decode=bool)
 FOLDED = Codec("a name in lower case", None, _folded, is_minor=True, check=_folded)
-AGENT = Codec("an agent's name", None, _agent, is_number=True, is_minor=True)
-ADDRESSEE = Codec("an agent's name", None, _addressee, is_number=True)
+AGENT = Codec(
+    "an agent's name", None, lambda value, reading, name: reading.agent(value, name, acts=True), True, is_minor=True
+)
+ADDRESSEE = Codec("an agent's name", None, lambda value, reading, name: reading.agent(value, name, acts=False), True)
 RUN = Codec("a run's name", None, _run, is_number=True)
 LAYER = Codec(
     "a layer's name",
     None,
-    _layer,
+    lambda value, reading, name: reading.layer(names.check_identifier(value, name)),
     is_number=True,
     is_minor=True,
     check=_name,

@@ -8,12 +8,13 @@ from satchel.keep.entries.records import Entry
 from satchel.keep.entries.service import Entries
 from satchel.keep.files.checking import check
 from satchel.keep.files.places import check_place
-from satchel.keep.files.records import FilesChecked
+from satchel.keep.files.records import FileChange, FilesChecked
+from satchel.keep.files.service import Files
 from satchel.keep.paths import FILE_REF, check_lines
 from satchel.keep.projects import Workplace
 
 _WINDOW_MS = 86_400_000
-_MOST_BOUND, _MOST_NOTES = 20, 10
+_MOST_BOUND, _MOST_NOTES, _MOST_CHANGES = 20, 10, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class FileView:
     Attributes:
         bindings: the first rules and decisions that bind it, the most urgent first, of ``bound`` in all.
         entries: the newest live notes on it, of ``noted`` in all.
+        changes: the newest recorded changes of it that ``checked`` has not.
     """
 
     file: str
@@ -31,6 +33,7 @@ class FileView:
     entries: tuple[Entry, ...]
     bound: int
     noted: int
+    changes: tuple[FileChange, ...]
 
     @property
     def created_at(self) -> int:
@@ -44,4 +47,6 @@ def view(work: Workplace, ref: str, agent: str | None) -> FileView:
     checked = check(work, [check_place(work, path, "files[0]")], _WINDOW_MS, agent)
     bindings = binding_of(work, path, _MOST_BOUND, 0).bindings
     page = Entries(work).read(file=path, limit=_MOST_NOTES)
-    return FileView(path, checked, bindings.items, page.items, bindings.total, page.total)
+    listed = {change.id for file in checked.files for change in file.recent}
+    changes = tuple(one for one in Files(work).changes(file=path, limit=_MOST_CHANGES).changes if one.id not in listed)
+    return FileView(path, checked, bindings.items, page.items, bindings.total, page.total, changes)

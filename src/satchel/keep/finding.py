@@ -387,7 +387,7 @@ def _texts(transaction: Transaction, rows: Sequence[Row]) -> Mapping[int, str]:
         items = {row[2]: row[0] for row in rows if row[1] == kind.number}
         if not items:
             continue
-        loaded = kept.shown_texts(KINDS[kind], transaction, list(items))
+        loaded = kept.display_texts(KINDS[kind], transaction, list(items))
         texts |= {document: loaded[item] for item, document in items.items() if item in loaded}
     return texts
 

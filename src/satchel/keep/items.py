@@ -120,7 +120,7 @@ class Items(Service):
         if not items:
             raise NotFound(note, "Results of a search and lists show the ids, such as e14")
         if reader is not None and not work.engine.read_only:
-            self._mark_read([one.ref for one in items.values() if _is_unread(one.record, reader)], reader)
+            self._mark_read([item.ref for item in items.values() if _is_unread(item.record, reader)], reader)
         return OpenedItems(tuple(items.values()), reader, offset, (note,) if unknown else ())
 
     def _mark_read(self, messages: Sequence[str], reader: str) -> None:
@@ -152,8 +152,8 @@ class Items(Service):
                     states[one] = kept_of(transaction, project.id, kind.table, one.number)
         # files are read outside the transaction, so that a slow disk delays nobody
         packages = [one for one in wanted if one.kind == _PACKAGE]
-        for content in Packages(work).read_many([one.number for one in packages]) if packages else ():
-            one = next(one for one in packages if one.ref == content.ref)
+        for content in Packages(work).read_many([package.number for package in packages]) if packages else ():
+            one = next(package for package in packages if package.ref == content.ref)
             records[one] = None if content.package is None else content
         for one in wanted:
             if one.kind == _FILE:

@@ -211,8 +211,8 @@ def _plan(kind: ItemKind[Any]) -> _Plan:
 def _make_plan(kind: ItemKind[Any]) -> _Plan:
     names_of = field_names(kind.record) or ()
     attributes = names_of[: names_of.index("score")]
-    fields = {one.attribute or one.name: one for one in kind.fields}
-    parts = {one.name: one for one in kind.parts}
+    fields = {field.attribute or field.name: field for field in kind.fields}
+    parts = {part.name: part for part in kind.parts}
     columns = ", ".join(
         "NULL" if name in parts else fields[name].selection if name in fields else f"i.{name}" for name in attributes
     )
@@ -227,11 +227,11 @@ def _make_plan(kind: ItemKind[Any]) -> _Plan:
         len(attributes),
         tuple(decoders),
         tuple((place, parts[name]) for place, name in enumerate(attributes) if name in parts),
-        tuple(one.column_name for one in kind.fields if one.required and one.codec in {BORN, TIME}),
+        tuple(field.column_name for field in kind.fields if field.required and field.codec in {BORN, TIME}),
         {
-            one.name: _Write(one.codec.check, one.codec.store, one.column_name, one.required)
-            for one in kind.fields
-            if one.codec.check is not None
+            field.name: _Write(field.codec.check, field.codec.store, field.column_name, field.required)
+            for field in kind.fields
+            if field.codec.check is not None
         },
         {
             part.name: _ListWrite(
@@ -255,7 +255,7 @@ def _searchable(kind: ItemKind[Any], *values: Any) -> str:
 
 
 def _source(kind: ItemKind[Any]) -> documents.Source:
-    fields = {one.name: one for one in kind.fields}
+    fields = {field.name: field for field in kind.fields}
     texts = [fields[name].expression for name in (*kind.text, *kind.words) if name in fields]
     listed = [one for one in kind.parts if one.name in kind.words]
 
@@ -280,8 +280,8 @@ def texts(kind: ItemKind[Any], transaction: Transaction, numbers: Sequence[int])
     return (kind.source or _plan(kind).source).texts(transaction, numbers)
 
 
-def shown_texts(kind: ItemKind[Any], transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    return texts(kind, transaction, numbers) if kind.shown is None else kind.shown(transaction, numbers)
+def display_texts(kind: ItemKind[Any], transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+    return texts(kind, transaction, numbers) if kind.display_texts is None else kind.display_texts(transaction, numbers)
 
 
 def load_documents(kind: ItemKind[Any], transaction: Transaction, after: int, most: int) -> list[Document]:
@@ -300,7 +300,7 @@ def delete(kind: ItemKind[Any], transaction: Transaction, project_id: int, numbe
     if kind.delete is not None:
         kind.delete(transaction, project_id, numbers)
         return
-    if any(one.name == "superseded_by" for one in kind.fields):
+    if any(field.name == "superseded_by" for field in kind.fields):
         from satchel.keep import replacing  # imported here: only a deletion needs it
 
         for number in numbers:
@@ -334,7 +334,7 @@ def listing(
         make=lambda view, rows: records(kind, view.transaction, rows, view.scores),
         filters=filters,
         usual=usual,
-        changed=tuple(one.column_name for one in kind.fields if one.codec in {BORN, TIME}),
+        changed=tuple(field.column_name for field in kind.fields if field.codec in {BORN, TIME}),
         expires=kind.expires,
         in_run=in_run,
         begin=begin,

@@ -148,7 +148,7 @@ class ItemKind(LineKind, Generic[Record]):
         words: the fields and parts that are searched besides, in a last line.
         document: fields of the search document, with the columns they come from.
         source: reads its search documents; None derives it from ``record``.
-        shown: the texts that a search shows, if not the searchable ones.
+        display_texts: the texts that a search shows, if not the searchable ones.
         open: loads a whole item; receives the item's reader. None uses ``record``.
     """
 
@@ -160,7 +160,7 @@ class ItemKind(LineKind, Generic[Record]):
     document: Mapping[str, str] = field(default_factory=dict)
     source: Source | None = None
     delete: Callable[[Transaction, int, Sequence[int]], None] | None = None
-    shown: Texts | None = None
+    display_texts: Texts | None = None
     open: Callable[[Transaction, Any, int], object] | None = None
 
     @property

@@ -40,17 +40,17 @@ class Filter:
         apply: adds conditions for the result of ``check``; None if other filters use it.
         default: the value without an argument; None is no filter.
         hides: whether an empty list reports how many items it hides.
-        said_as: its name for agents, if different.
-        known: SQL for the existing values, so that an empty list can report an unknown one.
+        parameter: its name for agents, if different.
+        known_sql: SQL for the existing values, so that an empty list can report an unknown one.
     """
 
     name: str
     check: Callable[[Any, Workplace], Any]
     apply: Callable[[View, Any], None] | None
     default: object = None
-    known: str | None = None
+    known_sql: str | None = None
     hides: bool = True
-    said_as: str = ""
+    parameter: str = ""
 
 
 class Order(NamedTuple):
@@ -88,13 +88,15 @@ class Listing(Generic[Item]):
     sink: Callable[[View], Callable[[Sequence[int]], Collection[int]]] | None = None
     finish: Callable[[View, str], None] | None = None
     alias: str = field(init=False)
-    taken: frozenset[str] = field(init=False)
+    argument_names: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
         # cached for each kind
         common = RunFilters if self.in_run else ListFilters
         object.__setattr__(self, "alias", self.table.rpartition(" ")[2])
-        object.__setattr__(self, "taken", frozenset(common.__annotations__) | {one.name for one in self.filters})
+        object.__setattr__(
+            self, "argument_names", frozenset(common.__annotations__) | {one.name for one in self.filters}
+        )
 
     def order(self, request: ListRequest) -> Order:
         alias = self.alias
@@ -119,7 +121,7 @@ class ListRequest:
     offset: int
     run_id: str | None
     common: Mapping[str, Any]
-    chosen: Mapping[str, Any]
+    filters: Mapping[str, Any]
     now: int
 
 
@@ -129,7 +131,7 @@ class View:
 
     Attributes:
         base: the condition that finds the list's items; a filter may narrow it.
-        seen: conditions that an item or one of its repetitions meets, as SQL for item numbers.
+        alternatives: conditions that an item or one of its repetitions meets, as SQL for item numbers.
         unsearchable: conditions that the search documents do not know.
         scope: conditions that they know, as arguments of :class:`satchel.find.scopes.Scope`.
         numbers: the numbers of compared names, by filter.
@@ -146,7 +148,7 @@ class View:
     alias: str
     base: str
     conditions: list[str] = field(default_factory=list)
-    seen: list[tuple[str, str]] = field(default_factory=list)
+    alternatives: list[tuple[str, str]] = field(default_factory=list)
     unsearchable: list[str] = field(default_factory=list)
     scope: dict[str, Any] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
@@ -166,10 +168,10 @@ class View:
         if not scope:
             self.unsearchable.append(text)
 
-    def where_or_seen(self, numbers: str, condition: str, *values: object) -> None:
+    def where_or_sighted(self, numbers: str, condition: str, *values: object) -> None:
         """Add a condition that items whose number ``numbers`` selects pass as well."""
         text = self._bound(condition, values)
-        self.seen.append((text, numbers))
+        self.alternatives.append((text, numbers))
         self.unsearchable.append(self._either(text, numbers))
 
     def _bound(self, condition: str, values: Sequence[object]) -> str:
@@ -187,10 +189,11 @@ class View:
             self.numbers[what] = (*self.numbers.get(what, ()), number)
         return number
 
-    def note_unknown(self, what: str, name: str, known: str) -> None:
-        """Note that a name is unknown, with the nearest of the names that the SQL ``known`` selects."""
+    def note_unknown(self, what: str, name: str, known_sql: str) -> None:
+        """Note that a name is unknown, with the nearest of the names that ``known_sql`` selects."""
         rows = self.transaction.all(
-            f"{known} LIMIT :max_known", {"project": self.project_id, "now": self.request.now, "max_known": _MAX_KNOWN}
+            f"{known_sql} LIMIT :max_known",
+            {"project": self.project_id, "now": self.request.now, "max_known": _MAX_KNOWN},
         )
         known_names = [row[0] for row in rows]
         if name not in known_names:
@@ -199,22 +202,25 @@ class View:
     @property
     def arms(self) -> tuple[str, ...]:
         """Return alternative SQL conditions, each with its own index; a listed item meets one of them."""
-        plain = [text for text, _ in self.seen]
+        plain = [text for text, _ in self.alternatives]
         own = " AND ".join((self.base, *self.conditions, *plain))
         if not plain:
             return (own,)
-        either = [self._either(text, numbers) for text, numbers in self.seen]
+        either = [self._either(text, numbers) for text, numbers in self.alternatives]
         others = " AND ".join((self.base, *self.conditions, *either, f"({' AND '.join(plain)}) IS NOT TRUE"))
-        return own, of_these(others, self.alias, f"({' UNION '.join(numbers for _, numbers in self.seen)})")
+        return own, of_these(others, self.alias, f"({' UNION '.join(numbers for _, numbers in self.alternatives)})")
 
     def _either(self, condition: str, numbers: str) -> str:
         return f"({condition} OR {self.alias}.id IN ({numbers}))"
 
 
+NO_MATCH = "no match for"
+
+
 def hidden_note(filters: Mapping[str, object], total: int) -> str:
-    """Return a note on the filters that leave nothing, and the total without them."""
+    """Return a note on the filters that leave nothing, and the total without them; it begins with NO_MATCH."""
     listed = ", ".join(f"{name}={shortened(str(value), 60)}" for name, value in filters.items())
-    return f"no match for {listed} ({total} without {'that filter' if len(filters) == 1 else 'those filters'})"
+    return f"{NO_MATCH} {listed} ({total} without {'that filter' if len(filters) == 1 else 'those filters'})"
 
 
 Check = Callable[[Any, Workplace], Any]
@@ -278,7 +284,7 @@ def file(column: str) -> Filter:
     return Filter("file", check, apply)
 
 
-def author(column: str, field: str = "author", said_as: str = "", sightings: Sightings | None = None) -> Filter:
+def author(column: str, field: str = "author", parameter: str = "", sightings: Sightings | None = None) -> Filter:
     """Return the filter by an agent, a client, or the caller; ``sightings`` selects items written again."""
 
     def apply(view: View, name: str) -> None:
@@ -288,7 +294,7 @@ def author(column: str, field: str = "author", said_as: str = "", sightings: Sig
         numbers = find_authors(view.transaction, view.workplace, project, name, me=view.me)
         also = sightings(view, "agent_id", numbers) if sightings is not None and numbers else ""
         if also:
-            view.where_or_seen(also, f"{column} IN {set_of(numbers)}")
+            view.where_or_sighted(also, f"{column} IN {set_of(numbers)}")
         elif len(numbers) == 1:
             view.where(f"{column} = {{}}", numbers[0], agent_id=numbers[0])
         elif numbers:
@@ -298,7 +304,7 @@ def author(column: str, field: str = "author", said_as: str = "", sightings: Sig
             if fold(name) != ME:
                 view.notes.append(names.unknown_agent(view.transaction, view.project_id, name))
 
-    return Filter(field, name_check(said_as or field), apply, said_as=said_as)
+    return Filter(field, name_check(parameter or field), apply, parameter=parameter)
 
 
 def by_name(field: str, table: str, column: str) -> Filter:
@@ -332,7 +338,9 @@ def types(column: str, kind: Kind, what: str, example: str, number: Callable[[ob
 
     def apply(view: View, numbers: tuple[int, ...]) -> None:
         # numbers from our own table are safe in SQL
-        view.where(f"{column} IN ({', '.join(map(str, numbers))})", types=tuple((kind, one) for one in numbers))
+        view.where(
+            f"{column} IN ({', '.join(map(str, numbers))})", types=tuple((kind, type_number) for type_number in numbers)
+        )
 
     return Filter("types", check, apply)
 
@@ -364,7 +372,7 @@ def several(field: str, of_item: str, link: str) -> Filter:
         return checked
 
     def apply(view: View, wanted: tuple[str, ...]) -> None:
-        needs_all = view.request.chosen["match"] == "all"
+        needs_all = view.request.filters["match"] == "all"
         was_empty = view.is_empty
         groups = [_tags(view, name) if field == "tags" else _numbers_of(view, field, name) for name in wanted]
         every = set().union(*groups)

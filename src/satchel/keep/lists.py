@@ -48,23 +48,23 @@ def find(
             _choose_run(view, listing, request.run_id)
         if listing.begin is not None:
             listing.begin(view)
-        applied = [one for one in listing.filters if one.name in request.chosen]
+        applied = [declared for declared in listing.filters if declared.name in request.filters]
         # an unknown layer is an error even without a project
-        for one in applied:
-            if one.apply is not None:
-                one.apply(view, request.chosen[one.name])
+        for declared in applied:
+            if declared.apply is not None:
+                declared.apply(view, request.filters[declared.name])
         if not project.id:
             view.notes[:] = [projects.NOTHING_YET]
         elif not view.is_empty:
             _add_common(view, listing)
             items, total = _list(view, listing) if request.query is None else _search(view, listing, request.query)
-            for one in applied if not total else ():
-                if one.known is not None:
-                    view.note_unknown(one.name, request.chosen[one.name], one.known)
-            if not total and "file" in request.chosen:
+            for declared in applied if not total else ():
+                if declared.known_sql is not None:
+                    view.note_unknown(declared.name, request.filters[declared.name], declared.known_sql)
+            if not total and "file" in request.filters:
                 from satchel.keep.paths import meant_note
 
-                view.notes += meant_note(transaction, project.id, request.chosen["file"])
+                view.notes += meant_note(transaction, project.id, request.filters["file"])
     if project.id and not total:
         view.notes += _hidden(workplace, listing, page, arguments, request, view, fields)
     order = listing.order(request).name
@@ -86,8 +86,8 @@ def _hidden(
     # tells which filters leave nothing, and how many items there are without them
     if request.after_seq is not None:
         return []  # an unchanged list needs no explanation
-    names = {one.name: one.said_as or one.name for one in listing.filters if one.hides}
-    names |= {one.name: one.name for one in COMMON}
+    names = {declared.name: declared.parameter or declared.name for declared in listing.filters if declared.hides}
+    names |= {declared.name: declared.name for declared in COMMON}
     narrowing = {name: value for name, value in arguments.items() if name in names and value is not None}
     if view.fields.get("run_id") is not None:
         narrowing["run_id"] = view.fields["run_id"]
@@ -102,8 +102,8 @@ def _hidden(
 
 
 def _check(workplace: Workplace, listing: Listing[Any], arguments: Mapping[str, Any]) -> ListRequest:
-    if not listing.taken.issuperset(arguments):
-        unknown = sorted(arguments.keys() - listing.taken)
+    if not listing.argument_names.issuperset(arguments):
+        unknown = sorted(arguments.keys() - listing.argument_names)
         raise TypeError(f"a list of this kind takes no {', '.join(unknown)}")
     query, order, after_seq = arguments.get("query"), arguments.get("order"), arguments.get("after_seq")
     if order is not None and order not in ORDERS:
@@ -122,12 +122,12 @@ def _check(workplace: Workplace, listing: Listing[Any], arguments: Mapping[str, 
     check_page(limit, offset)
     now = workplace.clock()
     filters = {}
-    for one in listing.filters:
-        value = arguments.get(one.name)
+    for declared in listing.filters:
+        value = arguments.get(declared.name)
         if value is None:
-            value = one.default
+            value = declared.default
         if value is not None:
-            filters[one.name] = one.check(value, workplace)
+            filters[declared.name] = declared.check(value, workplace)
     common = check_common(arguments, now).values
     return ListRequest(query, after_seq, order, limit, offset, arguments.get("run_id"), common, filters, now)
 
@@ -145,13 +145,13 @@ def _add_common(view: View, listing: Listing[Any]) -> None:
     if listing.expires:
         # the search itself leaves out expired items
         view.conditions.append(f"{alias}.expires_at > :now")
-    for one in COMMON:
-        if one.name in request.common:
-            value = view.values[one.name] = request.common[one.name]
+    for declared in COMMON:
+        if declared.name in request.common:
+            value = view.values[declared.name] = request.common[declared.name]
             # unchanging items have a single time, which is in their documents too
-            has_one_time = one.in_scope and listing.changed == ("created_at",)
+            has_one_time = declared.in_scope and listing.changed == ("created_at",)
             times = [f"{alias}.{column}" for column in listing.changed]
-            view.where(one.condition(times), **({one.name: value} if has_one_time else {}))
+            view.where(declared.condition(times), **({declared.name: value} if has_one_time else {}))
     if request.after_seq is not None:
         view.where(f"{alias}.seq > {{}}", request.after_seq)
 
@@ -162,10 +162,9 @@ def _list(view: View, listing: Listing[Item]) -> tuple[tuple[Item, ...], int]:
         return _load(view, listing, planned[0]), planned[1]
     request, arms = view.request, view.arms
     some = " UNION ALL ".join(f"SELECT 1 FROM {listing.table} WHERE {arm}" for arm in arms)
-    counted = view.transaction.ask(
-        f"SELECT count(*) FROM ({some} LIMIT :counted) AS counted",
-        {**view.values, "counted": counted_to(request.offset, request.limit) if request.limit else NO_LIMIT},
-    )
+    # the number itself: PostgreSQL plans for a tenth of the rows where it does not know the limit
+    most = counted_to(request.offset, request.limit) if request.limit else NO_LIMIT
+    counted = view.transaction.ask(f"SELECT count(*) FROM ({some} LIMIT {most}) AS counted", view.values)
     if listing.finish is not None:
         listing.finish(view, " OR ".join(f"({arm})" for arm in arms))
     if not request.limit:
@@ -196,15 +195,8 @@ def _page(listing: Listing[Any], arms: Sequence[str], order: str) -> str:
 
 
 def _total(counted: Rows) -> int:
-    row = counted.one()
-    assert row is not None
+    [row] = counted.all()
     return int(row[0])
-
-
-def _texts_of(transaction: Transaction, documents: Sequence[int]) -> dict[int, str]:
-    from satchel.keep import kinds  # imported here: only a search for a path or the like reads texts
-
-    return kinds.texts_of(transaction, documents)
 
 
 def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, ...], int]:
@@ -213,7 +205,7 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
     from satchel.find.query import parse
     from satchel.find.scopes import Scope
     from satchel.find.search import SearchTime
-    from satchel.keep.kinds import meaning_for
+    from satchel.keep.kinds import meaning_for, texts_of
 
     query = parse(text)
     if not query.terms:
@@ -230,7 +222,7 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
         query,
         Scope(view.project_id, condition=condition, values=view.values, **scope),
         sink=None if listing.sink is None else listing.sink(view),
-        texts=_texts_of,
+        texts=texts_of,
         reach=request.offset + request.limit,
         order=request.order if order else None,
         meaning=None if order else meaning_for(view.workplace, query),

@@ -16,7 +16,7 @@ from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions import standing
 from satchel.keep.sessions.standing import PERSON_VARIABLE
 from satchel.redaction import finds_secret
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row, Transaction, update_row
 
 _MAX_AUTHORS = 10  # maximum number of agents listed for an unknown name
 
@@ -61,8 +61,7 @@ class Agents(Service):
                     "UPDATE agents SET role = :role, seq = :seq WHERE id = :id AND role IS DISTINCT FROM :role",
                     {"role": role, "id": agent, "seq": transaction.next_seq(project.id)},
                 )
-            row = transaction.one(f"{_AGENT} WHERE id = :id", {"id": agent})
-        assert row is not None
+            [row] = transaction.all(f"{_AGENT} WHERE id = :id", {"id": agent})
         return _agent(row)
 
     def list(self) -> tuple[Agent, ...]:
@@ -99,10 +98,7 @@ def ensure_agent(
         columns = _new_name(transaction, project_id, name, now)
         row = transaction.add("agents", columns | {"has_acted": int(acts)}), name, acts
     elif is_news:
-        transaction.run(
-            "UPDATE agents SET has_acted = 1, seq = :seq WHERE id = :id",
-            {"seq": transaction.next_seq(project_id), "id": row[0]},
-        )
+        update_row(transaction, "agents", row[0], has_acted=1, seq=transaction.next_seq(project_id))
     agent = transaction.memo[key] = int(row[0]), str(row[1])
     return agent
 
@@ -125,10 +121,8 @@ def _mark_agents_like(transaction: Transaction, project_id: int, person: str) ->
             marked = f"{name}{AGENT_MARK}"
             while find_name(transaction, "agents", project_id, marked) is not None:  # another agent chose that name
                 marked += AGENT_MARK
-            transaction.run(
-                "UPDATE agents SET name = :name, folded = :folded, seq = :seq WHERE id = :id",
-                {"id": number, "name": marked, "folded": fold(marked), "seq": transaction.next_seq(project_id)},
-            )
+            seq = transaction.next_seq(project_id)
+            update_row(transaction, "agents", number, name=marked, folded=fold(marked), seq=seq)
             transaction.forget()
 
 
@@ -336,8 +330,8 @@ def find_name(transaction: Transaction, table: str, project_id: int, name: str) 
     return int(row[0]) if row else None
 
 
-def unknown_note(what: str, name: str, known: Sequence[str]) -> str:
-    close = nearest(name, known)
+def unknown_note(what: str, name: str, names: Sequence[str]) -> str:
+    close = nearest(name, names)
     return f"there is no {what} {name!r} yet" + (f"; did you mean {close!r}?" if close else "")
 
 

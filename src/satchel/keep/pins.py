@@ -192,4 +192,4 @@ def _kind_and_text(transaction: Transaction, kind: Kind, number: int) -> tuple[s
     from satchel.keep.kinds import KINDS
 
     thing = KINDS[kind]
-    return thing.name, shortened(kept.shown_texts(thing, transaction, [number]).get(number, ""))
+    return thing.name, shortened(kept.display_texts(thing, transaction, [number]).get(number, ""))

@@ -176,7 +176,7 @@ def ensure(transaction: Transaction, workplace: Workplace, now: int) -> Project:
         transaction.memo[key] = project
         return project
     name = check_name(project.name, "project")
-    row = transaction.one(
+    [row] = transaction.all(
         """
         INSERT INTO projects (uid, name, root, created_at, latest_at, day_at)
         VALUES (:uid, :name, :root, :now, :now, :now)
@@ -184,7 +184,6 @@ def ensure(transaction: Transaction, workplace: Workplace, now: int) -> Project:
         """,
         {"uid": os.urandom(16), "name": name, "root": _root_here(workplace), "now": now},
     )
-    assert row is not None
     project = Project(*row)
     for table, names in (("layers", LAYERS), ("tags", TAGS), ("categories", CATEGORIES)):
         _seed(transaction, table, names, project.id, now)

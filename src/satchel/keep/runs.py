@@ -25,7 +25,7 @@ from satchel.store.transaction import Asking, Row, Transaction, answering
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from satchel.keep.common_filters import Chosen, CommonFilters
+    from satchel.keep.common_filters import CheckedFilters, CommonFilters
 
 STATUSES = ("active", "completed", "failed")  # the statuses of a run, stored by their position, from 1
 
@@ -157,7 +157,7 @@ class Runs(Service):
             actor = acting(transaction, work, project.id, work.agent, now) if is_named else Actor()
             details = {"run": choice.run_id, "status": status}
             events.record(transaction, project.id, events.RUN_ENDED, now, by=actor, details=details)
-            row = transaction.one(
+            [row] = transaction.all(
                 f"""
                 UPDATE runs SET status = :status, ended_at = :now, seq = :seq WHERE id = :id
                 RETURNING {_COLUMNS}
@@ -169,7 +169,6 @@ class Runs(Service):
                     "id": choice.id,
                 },
             )
-        assert row is not None
         return _run(row)
 
     def list(
@@ -290,7 +289,7 @@ def make_past(transaction: Transaction, project_id: int, name: str, at: int) -> 
     return _insert(transaction, project_id, name, at, {"status": STATUSES.index("completed") + 1, "ended_at": at})
 
 
-def _insert(transaction: Transaction, project_id: int, name: str, now: int, further: dict[str, object]) -> int:
+def _insert(transaction: Transaction, project_id: int, name: str, now: int, columns: dict[str, object]) -> int:
     return transaction.add(
         "runs",
         {
@@ -299,7 +298,7 @@ def _insert(transaction: Transaction, project_id: int, name: str, now: int, furt
             "project_id": project_id,
             "run_id": name,
             "created_at": now,
-            **further,
+            **columns,
         },
     )
 
@@ -310,14 +309,14 @@ def page_of(
     status: int | None,
     limit: int,
     offset: int,
-    chosen: Chosen | None = None,
+    common: CheckedFilters | None = None,
 ) -> Page[Run]:
     """Return runs, newest first; ``status`` None returns all."""
     where = "project_id = :project AND (CAST(:status AS INTEGER) IS NULL OR status = :status)"
     values = {"project": project.id, "status": status}
-    if chosen is not None:
-        where += chosen.where("created_at", "ended_at")
-        values |= chosen.values
+    if common is not None:
+        where += common.where("created_at", "ended_at")
+        values |= common.values
     counted = transaction.ask(f"SELECT count(*) FROM runs WHERE {where}", values)
     rows = transaction.all(
         f"SELECT {_COLUMNS} FROM runs WHERE {where} ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset",
@@ -337,8 +336,7 @@ def latest_ended(transaction: Transaction, project_id: int) -> Run | None:
 
 
 def load(transaction: Transaction, number: int) -> Run:
-    row = transaction.one(f"SELECT {_COLUMNS} FROM runs WHERE id = :id", {"id": number})
-    assert row is not None
+    [row] = transaction.all(f"SELECT {_COLUMNS} FROM runs WHERE id = :id", {"id": number})
     return _run(row)
 
 
@@ -371,11 +369,11 @@ def _unknown_run(transaction: Transaction, project_id: int, name: str) -> NotFou
 
 def _free_run_id(transaction: Transaction, project_id: int, now: int) -> str:
     day = time.strftime("%Y-%m-%d", time.gmtime(now // 1_000))
-    used = transaction.all(
+    rows = transaction.all(
         "SELECT run_id FROM runs WHERE project_id = :project AND run_id >= :first AND run_id < :last",
         {"project": project_id, "first": f"{day}-", "last": f"{day}."},
     )
-    names = {row[0] for row in used}
+    names = {row[0] for row in rows}
     number = len(names) + 1
     while f"{day}-{number}" in names:
         number += 1

@@ -251,7 +251,7 @@ LISTING = kept.listing(
             "topic",
             lambda value, _: check_topic(value),
             lambda view, topic: view.where("i.topic = {}", topic),
-            known="SELECT DISTINCT topic FROM strategies WHERE project_id = :project",
+            known_sql="SELECT DISTINCT topic FROM strategies WHERE project_id = :project",
         ),
         filters.compared("lang", "(i.lang = {} OR i.lang IS NULL)", _folded_check("lang")),
         filters.compared("framework", "(i.framework = {} OR i.framework IS NULL)", _folded_check("framework")),

@@ -50,9 +50,9 @@ _HARMLESS = {
 _MAX_QUOTED = 2_048
 _NAME_SPACE = 100
 _SENTENCE = 320
-"""The most characters that ``said`` covers; it accepts only values with a digit."""
+"""The most characters that a ``sentence`` covers; it accepts only values with a digit."""
 
-Manner = Literal["assigned", "below", "element", "called", "login", "given", "beside", "said"]
+Manner = Literal["assigned", "below", "element", "called", "login", "argument", "adjacent", "sentence"]
 
 
 @cache
@@ -90,15 +90,15 @@ def _patterns() -> dict[str, re.Pattern[str]]:
             rf"[ \t]{{0,4}}[=:]?[ \t]{{0,4}}\([ \t]{{0,4}}[\"'][^\"'\s]{{1,64}}[\"'][ \t]{{0,4}},[ \t]{{0,4}}{quote}"
         ),
         "typed": re.compile(r"[ \t]{1,16}(?:as[ \t]|str|char|text|varchar|value|default|content|[^a-z])"),
-        "beside": re.compile(rf"[ \t]{{1,16}}(?:[0-9][ \t])?{quote}?"),
-        "beside with a digit": re.compile(rf"[ \t]{{1,16}}(?:[0-9][ \t])?(?:{quote}|(?=\S{{0,{JUDGED_CHARS}}}[0-9]))"),
-        "said": re.compile(
+        "adjacent": re.compile(rf"[ \t]{{1,16}}(?:[0-9][ \t])?{quote}?"),
+        "adjacent digit": re.compile(rf"[ \t]{{1,16}}(?:[0-9][ \t])?(?:{quote}|(?=\S{{0,{JUDGED_CHARS}}}[0-9]))"),
+        "sentence": re.compile(
             rf"[ \t]{{1,4}}(?:[a-z?'()/-]{{1,16}}[ \t]{{1,4}}){{0,6}}?"
             r"(?:(?:is|was|are|to|be|becomes|ist|lautet|es|est|\?)(?: now| still| set to)?:?|[a-z]{1,16}[:=]|:|=|\|)"
             rf"[ \t]{{1,4}}(?:[a-z]{{1,16}}[ \t]{{1,4}}){{0,3}}?{quote}?(?=\S{{0,99}}[0-9])"
         ),
         # a command option or a line of .netrc or redis.conf: a password follows, even if it is a word
-        "given": re.compile(
+        "argument": re.compile(
             r"(?:(?:\A|[\s\"'`])--|[^\s-][ \t]{1,4}[\"'`]?-)[a-z0-9-]{0,30}\Z|(?:\A|\n|set[ \t])require\Z"
             r"|(?:\A|\n)[ \t$#>]{0,8}(?:env|setenv|setx|set[ \t]-[a-z]{1,3})[ \t]{1,4}[a-z0-9_]{0,30}\Z"
             r"|(?:\A|\n)[^\n]{0,20}(?:mysqladmin|nmcli)[^\n]{1,60}[ \t]\Z|insecure-\Z"
@@ -241,15 +241,15 @@ def _signs(lowered: str, before: str, after: int, root: str) -> Iterator[tuple[M
     has_digit = patterns["digit"].search(lowered, after, after + _SENTENCE) is not None
     command = "sshpass" if before.endswith("ssh") else "htpasswd" if before.endswith("ht") else None
     if command is not None and (match := patterns[command].match(lowered, after)) is not None:
-        yield "given", match
-    if has_digit and (match := patterns["said"].match(lowered, after)) is not None:
-        yield "said", match
+        yield "argument", match
+    if has_digit and (match := patterns["sentence"].match(lowered, after)) is not None:
+        yield "sentence", match
     if root not in {"pass", "pw"}:
         # an unquoted word without a digit is not a token
-        if (has_digit or not is_prose) and (match := patterns["beside with a digit"].match(lowered, after)):
-            yield "given" if root == "token" and patterns["option"].search(before) else "beside", match
-    elif (match := patterns["beside"].match(lowered, after)) is not None:
-        yield "given" if patterns["given"].search(before) else "beside", match
+        if (has_digit or not is_prose) and (match := patterns["adjacent digit"].match(lowered, after)):
+            yield "argument" if root == "token" and patterns["option"].search(before) else "adjacent", match
+    elif (match := patterns["adjacent"].match(lowered, after)) is not None:
+        yield "argument" if patterns["argument"].search(before) else "adjacent", match
 
 
 def _secret_after(
@@ -267,10 +267,10 @@ def _secret_after(
     joint = text[sign.start() : start]
     if not joint.isascii() and not all(char.isascii() or char.isalpha() for char in joint):
         return None  # the lower-case text has ? for them, which is a sign too
-    loud = text[at].isupper() and text[at + 1 : at + 2].isupper()
+    upper = text[at].isupper() and text[at + 1 : at + 2].isupper()
     # & and , may be part of a password in a sentence or environment file, but end it in code or a query
-    open_ended = manner in {"said", "beside", "given", "below"} or (
-        names_password and loud and sign[0].endswith("=") and text[_name_start(text, at) - 1 :][:1].isspace()
+    open_ended = manner in {"sentence", "adjacent", "argument", "below"} or (
+        names_password and upper and sign[0].endswith("=") and text[_name_start(text, at) - 1 :][:1].isspace()
     )
     bare_value = _patterns()["word" if open_ended else "bare"]
     quote = next(filter(None, sign.groups()), None)
@@ -279,7 +279,7 @@ def _secret_after(
         value = text[start:end] if end > 0 else ""
     else:
         bare = bare_value.match(text, start, start + JUDGED_CHARS)
-        value = bare[0].rstrip(".:,!?*_" if manner == "said" else ".:,") if bare is not None else ""
+        value = bare[0].rstrip(".:,!?*_" if manner == "sentence" else ".:,") if bare is not None else ""
         end = start + len(value)
         if manner == "element" and not text.startswith(("</", "]]>"), end):
             return None
@@ -287,18 +287,23 @@ def _secret_after(
         _patterns()["alone"].match(text, end + len(quote or "")) is None or _patterns()["condition"].search(before)
     ):
         return None
-    if manner in {"said", "beside"} and quote is None and not loud and _is_digest_or_file(value, sign[0], before):
+    if (
+        manner in {"sentence", "adjacent"}
+        and quote is None
+        and not upper
+        and _is_digest_or_file(value, sign[0], before)
+    ):
         return None
     is_secret = _is_secret(
-        value, root, before, manner, quoted=quote is not None, loud=loud, names_password=names_password
+        value, root, before, manner, quoted=quote is not None, upper=upper, names_password=names_password
     )
     if not (is_secret and not is_placeholder(value)) and not (
         names_password
         and is_password_word(value)
-        and _is_word_password(text, root, at, before, manner, sign, value, loud=loud, quoted=quote is not None)
+        and _is_word_password(text, root, at, before, manner, sign, value, upper=upper, quoted=quote is not None)
     ):
         return None
-    if quote is None and is_reference(value, text[end : end + 1], loud=loud and manner == "assigned"):
+    if quote is None and is_reference(value, text[end : end + 1], upper=upper and manner == "assigned"):
         return None
     if quote is None and len(value) == JUDGED_CHARS and (whole := bare_value.match(text, start)) is not None:
         end = whole.end()
@@ -325,7 +330,7 @@ def _is_digest_or_file(value: str, sign: str, before: str) -> bool:
 
 
 def _is_secret(
-    value: str, root: str, before: str, manner: Manner, *, quoted: bool, loud: bool, names_password: bool
+    value: str, root: str, before: str, manner: Manner, *, quoted: bool, upper: bool, names_password: bool
 ) -> bool:
     if is_uuid(value):
         return True
@@ -335,11 +340,11 @@ def _is_secret(
         return False
     direct = manner in {"assigned", "below", "element"}
     min_length = (
-        12 if names_password or root == "secret" else 14 if root == "token" and (direct or manner == "given") else 16
+        12 if names_password or root == "secret" else 14 if root == "token" and (direct or manner == "argument") else 16
     )
-    if root == "key" and not loud and not before.endswith(_OWNED_KEY):
+    if root == "key" and not upper and not before.endswith(_OWNED_KEY):
         min_length = 20
-    if manner in {"beside", "called"} and root not in {"pass", "pw"}:
+    if manner in {"adjacent", "called"} and root not in {"pass", "pw"}:
         min_length = max(min_length, 16)
     if looks_random(value, min_length) and (direct or quoted or any(map(str.isdigit, value))):
         return True
@@ -347,8 +352,8 @@ def _is_secret(
         return direct and holds_pair(value)
     if not names_password:
         return False
-    if direct or manner == "given" or (manner == "called" and quoted):
-        return is_password(value) or (direct and holds_text(value)) or (manner == "given" and is_plain_word(value))
+    if direct or manner == "argument" or (manner == "called" and quoted):
+        return is_password(value) or (direct and holds_text(value)) or (manner == "argument" and is_plain_word(value))
     return is_strong_password(value)
 
 
@@ -366,20 +371,20 @@ def _is_word_password(
     sign: re.Match[str],
     value: str,
     *,
-    loud: bool,
+    upper: bool,
     quoted: bool,
 ) -> bool:
     if manner == "assigned":
         if quoted:
             return _is_quoted_word(text, root, at, sign, value)
-        return before.endswith("-pass ") or _is_set_word(text, at, sign, value, loud=loud)
+        return before.endswith("-pass ") or _is_set_word(text, at, sign, value, upper=upper)
     if manner == "element":
         return sign[0].strip() == ">"
     if not quoted or len(value) < 7 or not value.islower():
         return False
     if manner == "called":
-        return ("(" in sign[0] and before.endswith((".", "set"))) or ("," in sign[0] and loud)
-    return manner == "beside" and _patterns()["statement"].search(before) is not None
+        return ("(" in sign[0] and before.endswith((".", "set"))) or ("," in sign[0] and upper)
+    return manner == "adjacent" and _patterns()["statement"].search(before) is not None
 
 
 def _is_quoted_word(text: str, root: str, at: int, sign: re.Match[str], value: str) -> bool:
@@ -392,7 +397,7 @@ def _is_quoted_word(text: str, root: str, at: int, sign: re.Match[str], value: s
 _BEFORE_SETTING = frozenset(("", "-", "-e", "arg", "env", "export", "local", "override", "readonly", "set", 'set "'))
 
 
-def _is_set_word(text: str, at: int, sign: re.Match[str], value: str, *, loud: bool) -> bool:
+def _is_set_word(text: str, at: int, sign: re.Match[str], value: str, *, upper: bool) -> bool:
     begins, ends = _name_start(text, at), sign.end() + len(value)
     line_start, line_end = text.rfind("\n", 0, begins) + 1, text.find("\n", ends)
     before = text[max(line_start, begins - 80) : begins]
@@ -403,7 +408,7 @@ def _is_set_word(text: str, at: int, sign: re.Match[str], value: str, *, loud: b
             pair = _patterns()["pair of a string"]
             if pair.search(before) or (following in {";", "&", " "} and pair.search(after)):
                 return True
-        if loud and following not in {"&", ";"} and before[-1:] in {"", " ", "\t", "'", '"', "="}:
+        if upper and following not in {"&", ";"} and before[-1:] in {"", " ", "\t", "'", '"', "="}:
             return True
         if _patterns()["option before"].search(text[max(line_start, at - 120) : at]) is not None:
             return True
@@ -411,7 +416,7 @@ def _is_set_word(text: str, at: int, sign: re.Match[str], value: str, *, loud: b
         return False
     if sign[0].endswith("="):
         return True
-    if loud:
+    if upper:
         return sign[0].endswith((": ", "?= ", ":= "))
     # in YAML or INI a user or host is next to a password, and in code a password is rarely a word
     own = text[max(line_start - 200, 0) : line_start] + text[ends : ends + 200]

@@ -174,7 +174,7 @@ def _cookies(text: str, lowered: str, after: int) -> Iterator[Span]:
             return
         at = pair.end()
         name, value = pair[1], pair[2]
-        if value is None or is_placeholder(value) or is_reference(value, "", loud=True):
+        if value is None or is_placeholder(value) or is_reference(value, "", upper=True):
             continue
         min_length = 8 if any(word in name.lower() for word in _SESSION_WORDS) else 16
         if looks_random(value, min_length):
@@ -387,7 +387,7 @@ def foreign(text: str, lowered: str, places: Places) -> Iterator[Span]:
                 if (
                     is_secret
                     and not is_placeholder(password)
-                    and not is_reference(password, text[end : end + 1], loud=False)
+                    and not is_reference(password, text[end : end + 1], upper=False)
                 ):
                     yield secret.start(), end, "password"
                     after = end

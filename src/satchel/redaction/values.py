@@ -67,7 +67,7 @@ def is_sample(token: str) -> bool:
 
 
 def is_placeholder(value: str) -> bool:
-    """Return whether a value stands for a secret, is a digest or number, or is too uniform for a secret."""
+    """Return whether a value is a placeholder, digest or number, or too uniform for a secret."""
     lowered = value.lower()
     return (
         len(set(lowered)) < 4
@@ -86,10 +86,10 @@ _OPERATORS = ("===", "!==", "=>", "&&", "||")
 _AFTER_CODE = frozenset(",;)}]&|<>([")
 
 
-def is_reference(value: str, following: str, *, loud: bool) -> bool:
+def is_reference(value: str, following: str, *, upper: bool) -> bool:
     """Return whether an unquoted value is code: a call, a subscript, an attribute, or a variable for a secret.
 
-    ``following`` is the character after the value, or empty. ``loud`` says that the key is in capitals, as in an
+    ``following`` is the character after the value, or empty. ``upper`` says that the key is in capitals, as in an
     environment file, where every value is text.
     """
     if any(sign in value for sign in _OPERATORS):
@@ -103,7 +103,7 @@ def is_reference(value: str, following: str, *, loud: bool) -> bool:
     lowered = value.lower()
     if "." in value:
         return _mean_chunk(_chunks(value)) >= 3.0
-    return not loud and any(word in lowered for word in ("passw", "pwd", "secret", "token", "_key", "auth"))
+    return not upper and any(word in lowered for word in ("passw", "pwd", "secret", "token", "_key", "auth"))
 
 
 def _chunks(value: str) -> list[str]:

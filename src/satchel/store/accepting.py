@@ -59,7 +59,7 @@ def accept(engine: SqliteEngine, *, owner: str | None = None, tree: bool = False
     if trust.tracked():
         trust.refuse_tracked()
     opening.check_header(file)
-    listed = trust.known.at(file)
+    listed = trust.stores.at(file)
     with explained(file):
         uid, copy_of = _own_uid(engine)
         with closing(opening.open_reader(engine.access, writable=opening.is_writable(file))) as connection:
@@ -70,7 +70,7 @@ def accept(engine: SqliteEngine, *, owner: str | None = None, tree: bool = False
     )
     if was_listed and listed is not None:
         store = replace(store, how=listed.how, listed_at=listed.listed_at)
-    trust.known.put(store)
+    trust.stores.put(store)
     return Accepted(store, was_listed, copy_of, *counts)
 
 
@@ -79,7 +79,7 @@ def _own_uid(engine: SqliteEngine) -> tuple[bytes, Path | None]:
     assert engine.trust is not None
     with closing(opening.open_reader(access, writable=opening.is_writable(file))) as connection:
         uid = _checked_uid(connection, file)
-    other = engine.trust.known.of(uid)
+    other = engine.trust.stores.of(uid)
     if other is None or other.file == file or not other.file.exists():
         return uid, None
     fresh, roots = os.urandom(16), (str(file.parent.parent), str(other.file.parent.parent))

@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 
 import apsw
@@ -180,28 +181,31 @@ def back_up_when_due(access: Access, now: int, keep: int, trust: Trust) -> Backu
     folder for it, or if another process is making it.
     """
     folder = trust.backup_folder
-    if folder is None:
+    if folder is None or _stem_due(access.file, folder, now, trust) is None:
         return None
+    with explained(access.file):
+        _make_folder(folder)
+        with only_one(folder / "daily-lock") as is_mine:
+            # another process may have made it before the lock was free
+            stem = _stem_due(access.file, folder, now, trust) if is_mine else None
+            keep = min(keep, _RECENT_KEEP) if stem == "recent" else keep
+            return None if stem is None else _back_up_automatically(access, stem, now, keep, trust)
+
+
+def _stem_due(file: Path, folder: Path, now: int, trust: Trust) -> str | None:
     try:
-        size = access.file.stat().st_size
+        size = file.stat().st_size
     except FileNotFoundError:  # removed while a server runs
         return None
     made = [(trust.listed_at, "daily-"), *((backup.created_at, backup.file.name) for backup in backups_in(folder))]
     past = [(at, name) for at, name in made if at <= now + _CLOCK_SLACK_MS]
     newest = max((at for at, _ in past), default=0)
     newest_of_days = max((at for at, name in past if not name.startswith("recent-")), default=0)
+    if newest >= _changed_at(file):
+        return None
     if now - newest_of_days >= DAY_MS:
-        stem = "daily"
-    elif now - newest >= max(_RECENT_LEAST_MS, size * _RECENT_MS_PER_MIB >> 20):
-        stem, keep = "recent", min(keep, _RECENT_KEEP)
-    else:
-        return None
-    if newest >= _changed_at(access.file):
-        return None
-    with explained(access.file):
-        _make_folder(folder)
-        with only_one(folder / "daily-lock") as is_mine:
-            return _back_up_automatically(access, stem, now, keep, trust) if is_mine else None
+        return "daily"
+    return "recent" if now - newest >= max(_RECENT_LEAST_MS, size * _RECENT_MS_PER_MIB >> 20) else None
 
 
 def _changed_at(file: Path) -> int:
@@ -220,17 +224,18 @@ def _back_up_automatically(access: Access, stem: str, now: int, keep: int, trust
     for old in others[: max(0, len(others) + 1 - max(1, keep))]:
         old.unlink(missing_ok=True)
     if trust is not None and trust.backup_folder == made.file.parent:
-        _limit(made.file.parent.parent, made.file)
+        _limit(made.file.parent.parent, made.file, now)
     return made
 
 
-def _limit(folder: Path, newest: Path) -> None:
-    every = [backup for one in folder.iterdir() for backup in backups_in(one)]
+def _limit(folder: Path, made: Path, now: int) -> None:
+    # the newest backup of each project stays: an idle project may have no other
+    of_projects = [in_order([one], now) for one in folder.iterdir() if one != made.parent]
+    spared = {made, *(every[-1].file for every in of_projects if every)}
+    every = sorted(chain(backups_in(made.parent), *of_projects), key=lambda backup: backup.created_at)
     total = sum(backup.size_bytes for backup in every)
-    for backup in sorted(every, key=lambda backup: backup.created_at):
-        if total <= _MAX_BYTES_IN_STATE:
-            return
-        if backup.file != newest and backup.file.name.startswith(_REASONS):
+    for backup in every:
+        if total > _MAX_BYTES_IN_STATE and backup.file not in spared and backup.file.name.startswith(_REASONS):
             backup.file.unlink(missing_ok=True)
             total -= backup.size_bytes
 

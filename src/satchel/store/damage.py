@@ -16,7 +16,7 @@ from satchel.base.errors import StoreDamaged
 _Row = tuple[Any, ...]
 
 MARK = "\ufffd(damaged text)"
-"""Stands in a damaged text where its damage begins, or at the end of a BLOB."""
+"""Marks where the damage of a damaged text begins, or the end of a BLOB."""
 
 _MARKS = (MARK, "\\ufffd(damaged text)")
 _READS = ("SELECT", "WITH")

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
+from functools import cache
 from pathlib import Path
 
 import apsw
 
-from satchel import __version__
 from satchel.base.clock import Clock
 from satchel.base.errors import ReadOnly, StoreDamaged
 from satchel.store import opening
 from satchel.store.failures import RESTORE, newer, older
 from satchel.store.opening import Access
-from satchel.store.schema import APPLICATION_ID, BASE_VERSION, SCHEMA_VERSION, Migration, steps
+from satchel.store.schema import APPLICATION_ID, BASE_VERSION, SCHEMA_VERSION, Migration, records, steps
 from satchel.store.trust import Trust, uid_in
 from satchel.store.turnstile import Turnstile
 
@@ -88,8 +87,19 @@ def check_readable(connection: apsw.Connection, file: Path) -> bytes | None:
 def empty_store() -> apsw.Connection:
     """Return an empty store in memory, for reading before a file exists."""
     connection = apsw.Connection(":memory:")
-    _apply_all(connection, 0, 0)
+    connection.deserialize("main", _empty_store())
     return connection
+
+
+@cache
+def _empty_store() -> bytes:
+    # every step of the schema takes time, and before a file exists every read asks for one
+    connection = apsw.Connection(":memory:")
+    try:
+        _apply_all(connection, 0, 0)
+        return connection.serialize("main")
+    finally:
+        connection.close()
 
 
 def finish_copy(connection: apsw.Connection, file: Path, now: int, trust: Trust | None) -> bytes:
@@ -156,15 +166,5 @@ def _apply(connection: apsw.Connection, number: int, migration: Migration, now: 
         connection.execute(statement)
     if number == BASE_VERSION:
         connection.pragma("application_id", APPLICATION_ID)
-        connection.execute(
-            "INSERT INTO store (id, uid, min_reader, min_writer, created_at) VALUES (1, ?, ?, ?, ?)",
-            (uid or os.urandom(16), migration.min_reader, migration.min_writer, now),
-        )
-    connection.execute(
-        "INSERT INTO migrations (version, name, program, applied_at) VALUES (?, ?, ?, ?)",
-        (number, migration.name, __version__, now),
-    )
-    connection.execute(
-        "UPDATE store SET min_reader = max(min_reader, ?), min_writer = max(min_writer, ?)",
-        (migration.min_reader, migration.min_writer),
-    )
+    for statement, values in records(number, migration, now, uid):
+        connection.execute(statement, values)

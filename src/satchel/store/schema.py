@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+from satchel import __version__
 from satchel.base.records import dataclass
 
 APPLICATION_ID = 0x5A7C4E1
@@ -151,7 +153,7 @@ _WORDS_OF_PERSONS = (
     "ALTER TABLE constraints ADD COLUMN unconfirmed SMALLINT NOT NULL DEFAULT 0 CHECK (unconfirmed IN (0, 1))",
     "ALTER TABLE constraints ADD COLUMN for_person BIGINT REFERENCES agents (id)",
     "CREATE INDEX constraints_of_persons ON constraints (project_id) WHERE unconfirmed = 1 OR for_person IS NOT NULL",
-    # heard: a JSON list of times and sentences; see satchel.keep.sessions.updates
+    # heard: a JSON list of times, sentences and prompts; see satchel.keep.sessions.updates
     "ALTER TABLE sessions ADD COLUMN heard TEXT",
     "ALTER TABLE sessions ADD COLUMN heard_at BIGINT",
     "CREATE INDEX sessions_heard ON sessions (heard_at) WHERE heard_at IS NOT NULL",
@@ -222,3 +224,21 @@ SCHEMA_VERSION = BASE_VERSION + len(MIGRATIONS) - 1
 def steps(version: int, target: int) -> list[tuple[int, Migration]]:
     """Return the migrations between two versions (0 is a new store), each with the version it leads to."""
     return [(number, step) for number, step in enumerate(MIGRATIONS, BASE_VERSION) if version < number <= target]
+
+
+def records(number: int, step: Migration, now: int, uid: bytes | None = None) -> list[tuple[str, dict[str, object]]]:
+    """Return the statements that record a migration, with their parameters; the first one makes the store's row."""
+    least: dict[str, object] = {"reader": step.min_reader, "writer": step.min_writer}
+    new = (
+        "INSERT INTO store (id, uid, min_reader, min_writer, created_at) VALUES (1, :uid, :reader, :writer, :now)",
+        {**least, "uid": uid or os.urandom(16), "now": now},
+    )
+    return [
+        *([new] if number == BASE_VERSION else ()),
+        (
+            "INSERT INTO migrations (version, name, program, applied_at) VALUES (:number, :name, :program, :now)",
+            {"number": number, "name": step.name, "program": __version__, "now": now},
+        ),
+        ("UPDATE store SET min_reader = :reader WHERE min_reader < :reader", least),
+        ("UPDATE store SET min_writer = :writer WHERE min_writer < :writer", least),
+    ]

@@ -44,7 +44,7 @@ class SideFiles:
         if self._opened != now:
             raise SideFilesGoneError(
                 f"{self._file}-wal or -shm was deleted or replaced while the store was open; nothing was written",
-                "Try again, and delete no file beside an open store; `satchel doctor` checks it",
+                "Try again, and delete no file next to an open store; `satchel doctor` checks it",
             )
 
     def may_checkpoint(self) -> bool:

@@ -303,7 +303,7 @@ class SqliteEngine:
             self._write_lock.release()
 
     def _drop_connections(self) -> None:
-        if not self._side_files.may_checkpoint():  # the last connection to close does so by itself
+        if not self._side_files.may_checkpoint():  # SQLite checkpoints when the last connection closes
             for connection in filter(None, (self._writer, *self._readers)):
                 connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         self._side_files.forget()

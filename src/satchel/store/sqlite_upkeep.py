@@ -205,7 +205,7 @@ class SqliteUpkeep(Upkeep):
 
     def unwritable_list(self) -> Path | None:
         trust = self._trust
-        return None if trust is None or not trust.is_listed or trust.known.is_writable() else trust.known.folder
+        return None if trust is None or not trust.is_listed or trust.stores.is_writable() else trust.stores.folder
 
     def sweep(self) -> None:
         side_files.sweep(self._file, self._backup_folders())
@@ -269,7 +269,7 @@ class SqliteUpkeep(Upkeep):
             return Finding(
                 "sync",
                 "warning",
-                f"a sync tool has left {', '.join(copies)} beside the store, whose contents are not in it: exclude "
+                f"a sync tool has left {', '.join(copies)} next to the store, whose contents are not in it: exclude "
                 f"{file.parent} from syncing, which damages a store in use, and look into the copies before you delete "
                 "them",
             )

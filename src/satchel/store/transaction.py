@@ -27,7 +27,7 @@ def set_of(values: Iterable[int | bytes]) -> str:
     The values are part of the text: SQLite plans by how many there are. An engine that prepares statements on a server
     moves them to one parameter by :data:`LIST_MARK`: otherwise each list would be another statement.
     """
-    texts = [str(one) if isinstance(one, int) else f"x'{one.hex()}'" for one in values]
+    texts = [str(value) if isinstance(value, int) else f"x'{value.hex()}'" for value in values]
     return f"({LIST_MARK}{', '.join(texts)})"
 
 
@@ -128,6 +128,12 @@ class Transaction(Protocol):
         Raises:
             RuleBroken: a write violated a constraint of its table.
         """
+
+
+def update_row(transaction: Transaction, table: str, number: int, /, **columns: object) -> None:
+    """Set columns of the row with a number."""
+    changes = ", ".join(f'"{column}" = :{column}' for column in columns)
+    transaction.run(f"UPDATE {table} SET {changes} WHERE id = :id", {**columns, "id": number})
 
 
 def check_time(transaction: Transaction) -> None:

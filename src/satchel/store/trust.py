@@ -40,14 +40,14 @@ class Trust:
     def __init__(
         self,
         file: Path,
-        known: KnownStores,
+        stores: KnownStores,
         clock: Clock,
         *,
         folders: Sequence[Path] = (),
         everywhere: bool = False,
     ) -> None:
         self.file = file
-        self.known = known
+        self.stores = stores
         self._clock = clock
         self._everywhere = everywhere
         self._folder = next((folder for folder in folders if file.is_relative_to(folder)), None)
@@ -70,9 +70,9 @@ class Trust:
     def backup_folder(self) -> Path | None:
         """The folder for this store's backups in the state folder; None if they stay in the store's folder."""
         store = self._look_up()
-        if store is None or not self.known.is_writable():
+        if store is None or not self.stores.is_writable():
             return None
-        return self.known.folder / "backups" / store.uid.hex()
+        return self.stores.folder / "backups" / store.uid.hex()
 
     @property
     def listed_at(self) -> int:
@@ -115,7 +115,7 @@ class Trust:
             self._check_listed(uid, identity)
 
     def _look_up(self) -> KnownStore | None:
-        self._here = self.known.at(self.file) if self.is_listed else None
+        self._here = self.stores.at(self.file) if self.is_listed else None
         return self._here
 
     def _check_listed(self, uid: bytes, identity: Identity) -> None:
@@ -131,10 +131,10 @@ class Trust:
         self.new_wanted, self.new_uid = False, None
         # if the list cannot be written, its entries still count
         with suppress(Refused):
-            self.known.put(replace(store, file=self.file, identity=identity, complete=True))
+            self.stores.put(replace(store, file=self.file, identity=identity, complete=True))
 
     def _find_moved(self, uid: bytes) -> KnownStore:
-        store = self.known.of(uid)
+        store = self.stores.of(uid)
         if store is None and self._here is not None:
             raise Untrusted(
                 f"{self.file} is not the store that is listed here, and was neither made nor trusted by you",
@@ -143,7 +143,7 @@ class Trust:
             )
         if store is None:
             raise Untrusted(
-                f"{self.file} was neither made nor trusted by you (your list of stores is in {self.known.folder}): "
+                f"{self.file} was neither made nor trusted by you (your list of stores is in {self.stores.folder}): "
                 "it may have come with a clone or an archive, and agents would follow what it says",
                 f"This is for a person to decide: `satchel trust {self._project}` if you know where it comes from, else"
                 " move it away",
@@ -180,17 +180,17 @@ class Trust:
 
     def list_new(self, uid: bytes, identity: Identity) -> None:
         """List a store that is about to be created; :meth:`admit` completes the entry when the store is opened."""
-        if not self.is_listed or (self.vouches_for_place and not self.known.is_writable()):
+        if not self.is_listed or (self.vouches_for_place and not self.stores.is_writable()):
             return
         self.refuse_tracked()
-        self.known.put(KnownStore(uid, self.file, identity, "made", self._clock(), complete=False))
+        self.stores.put(KnownStore(uid, self.file, identity, "made", self._clock(), complete=False))
 
     def expect_copy(self, uid: bytes) -> bytes:
         """Allow a copy of a store here; return the uid that it gets.
 
         That is the uid of the store listed here, else its own unless another place has it.
         """
-        here, other = self._look_up(), self.known.of(uid) if self.is_listed else None
+        here, other = self._look_up(), self.stores.of(uid) if self.is_listed else None
         if here is not None:
             uid = here.uid
         elif other is not None and other.file.exists():
@@ -201,11 +201,11 @@ class Trust:
     def list_copy(self, uid: bytes, identity: Identity) -> None:
         """List a store that the user has restored here from a backup."""
         here = self._look_up()
-        if not self.is_listed or (self.vouches_for_place and not self.known.is_writable()):
+        if not self.is_listed or (self.vouches_for_place and not self.stores.is_writable()):
             return
         if here is None or (here.uid, here.identity, here.complete) != (uid, identity, True):
             how, when = ("made", self._clock()) if here is None else (here.how, here.listed_at)
-            self.known.put(KnownStore(uid, self.file, identity, how, when))
+            self.stores.put(KnownStore(uid, self.file, identity, how, when))
         self.new_wanted, self.new_uid = False, None
 
     def reason(self) -> str:
@@ -262,7 +262,7 @@ def tracked_below(folder: Path) -> tuple[str, ...]:
     from satchel.base.git_commands import ask_git  # rarely needed: when a store is listed or was replaced
 
     answer = ask_git(str(folder), ("ls-files", "-z", "--full-name", "--", "."), _GIT_SECONDS) or b""
-    # beside a bare repository with an index git takes every folder for the top, and tells names of others
+    # next to a bare repository with an index, git takes every folder for the top and lists files of other folders
     names = (f"/{os.fsdecode(name)}".partition(f"/{folder.name}/")[2] for name in answer.split(b"\0"))
     return tuple(name for name in names if name and not name.startswith(f"{SHARED_FOLDER}/"))
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from satchel.base.errors import InvalidInput, SatchelError
+from satchel.base.errors import InvalidInput, Refused, SatchelError
 from satchel.base.records import NamedTuple, dataclass
 from satchel.store import backups
 from satchel.store.backups import Backup, Progress
@@ -109,8 +109,12 @@ class Upkeep(ABC):
             Conflict: the store can be used.
         """
 
-    @abstractmethod
-    def back_up(self, target: Path | None, now: int, progress: Progress | None = None) -> Backup:
+    def back_up(
+        self,
+        target: Path | None,
+        now: int,  # noqa: ARG002 -- for stores in files
+        progress: Progress | None = None,  # noqa: ARG002 -- as above
+    ) -> Backup:
         """Copy the store while it is in use; the copy is checked before it gets its name.
 
         Args:
@@ -121,6 +125,7 @@ class Upkeep(ABC):
         Raises:
             Refused: another program backs the store up; :meth:`dump_command` names it.
         """
+        raise Refused(f"{self._location} is not copied by Satchel", f"Run {self.dump_command(target)}")
 
     def dump_command(self, target: Path | None) -> str | None:  # noqa: ARG002 -- for databases
         """Return the shell command that backs the store up to `target`; None if :meth:`back_up` does."""
@@ -147,8 +152,7 @@ class Upkeep(ABC):
             return backup
         return None
 
-    @abstractmethod
-    def restore(self, source: Path, progress: Progress | None = None) -> Restored:
+    def restore(self, source: Path, progress: Progress | None = None) -> Restored:  # noqa: ARG002 -- for stores in files
         """Replace the store with a backup, after saving its present state; change counters never go back.
 
         Args:
@@ -160,6 +164,7 @@ class Upkeep(ABC):
             Busy: another process kept the store locked for longer than the wait.
             Refused: another program restores the store; :meth:`load_command` names it.
         """
+        raise Refused(f"{self._location} is not restored by Satchel", f"Run {self.load_command(source)}")
 
     @abstractmethod
     def temporary_copy(self, clock: Clock) -> AbstractContextManager[Engine]:

@@ -87,12 +87,14 @@ class TestBadInput:
 class TestAProjectWithoutAnything:
     def test_is_said_and_no_store_is_made(self, satchel: Satchel) -> None:
         briefing = satchel.brief("developer")
-        assert briefing.notes == ("no rules, decisions or notes are stored here yet",)
+        assert briefing.notes == ("no rules, decisions or notes are stored here yet; nobody else is at work",)
         assert (briefing.run_id, briefing.items, briefing.is_recorded) == (None, (), False)
         assert not satchel.place.file.exists()
 
     def test_that_has_a_run_alone_is_said(self, store: Satchel) -> None:
-        assert store.brief("developer").notes == ("no rules, decisions or notes are stored here yet",)
+        assert store.brief("developer").notes == (
+            "no rules, decisions or notes are stored here yet; nobody else is at work",
+        )
 
     def test_that_has_nothing_which_helps_is_said(self, store: Satchel) -> None:
         store.entries.write("scratchpad", {"iteration": 1, "done": True}, loop_id="other", agent="ben")

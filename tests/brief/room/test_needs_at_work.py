@@ -49,6 +49,19 @@ def test_an_error_that_two_met_is_solved_by_either(agents: Agents, person: Satch
     assert kinds(person) == []
 
 
+def test_what_a_persons_claim_refused_stays_a_need_after_the_session_has_ended(
+    agents: Agents, clients: Clients, person: Satchel
+) -> None:
+    person.files.claim(["tests/"], agent="human:ann")
+    agents[0].refused("claim_files", paths=["tests/a.py"])
+    for _ in range(2):
+        (need,) = person.room.needs().items
+        assert (need.kind, need.text) == ("refusal", "tests/a.py is held by ann")
+        clients.end()
+    person.files.release(["tests/"], agent="human:ann")
+    assert person.room.needs().items == ()
+
+
 def test_a_decision_is_overtaken_and_a_draft_waits(agents: Agents, person: Satchel) -> None:
     agents[0].text("set_decision", key="port", value=80)
     agents[1].text("set_decision", key="port", value=8080)

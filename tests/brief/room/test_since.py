@@ -148,6 +148,21 @@ def test_what_a_person_did_is_no_news_to_them(satchel: Satchel) -> None:
     assert (changed(satchel), changed(satchel, "human:bob")) == ([], [(ref, "set")])
 
 
+def test_actions_in_their_own_name_are_listed_apart_from_the_news(
+    open_in: Callable[..., Satchel], project: Path, clock: ManualClock
+) -> None:
+    satchel = open_in(project, environ={"SATCHEL_PERSON": "ann"}, caller=COMMAND)
+    satchel.entries.write("discovery", "the gateway signs requests", agent="dev")
+    satchel.housekeeping.record_action("trusted this store")
+    clock.advance(1_000)
+    satchel.decisions.set("port", 80, agent="dev")
+    found = satchel.room.since(ANN)
+    assert ([one.kind for one in found.items], found.totals) == (["decision"], (("decision", 1),))
+    assert [one.text for one in found.own] == ["trusted this store"]
+    others = satchel.room.since("human:bob")
+    assert ([one.kind for one in others.items], others.own) == (["decision", "action"], ())
+
+
 def test_what_was_forgotten_leaves_nothing(satchel: Satchel) -> None:
     ref = satchel.decisions.set("port", 80, agent="dev").ref
     satchel.room.see([ref], person=ANN)

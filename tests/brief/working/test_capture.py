@@ -67,6 +67,22 @@ def test_a_rule_that_the_person_stated_binds_their_sessions_only_until_a_person_
     assert ben.constraints.find().total == 0
     person.corrections.confirm("c1")
     assert "c1*: Use pnpm" in ben.brief().text
+    counts = {one.name: one.count for one in person.room.facets().states}
+    assert (counts["unconfirmed"], person.room.selected("unconfirmed")) == (0, ())
+
+
+@pytest.mark.parametrize("settle", ["confirm", "retract"])
+def test_a_stated_rule_needs_a_person_until_it_is_confirmed_or_retracted(
+    begin: Begin, person: Satchel, settle: str
+) -> None:
+    ann = begin()
+    ann.constraints.add("a rule of an agent")
+    prompt(ann, RULE)
+    ref = ann.constraints.add(STORED, stated_by="user").ref
+    (need,) = person.room.needs().items
+    assert (need.kind, need.ref, need.text, need.remedy) == ("rule", ref, STORED, "stated by ann")
+    getattr(person.corrections, settle)(ref)
+    assert person.room.needs().items == ()
 
 
 def test_only_a_person_confirms_a_stated_rule_and_undo_takes_that_back(begin: Begin, person: Satchel) -> None:
@@ -99,6 +115,44 @@ def test_a_rule_that_the_person_did_not_state_is_the_agents_own(begin: Begin, te
     rule = satchel.constraints.add(text, stated_by="user")
     assert (rule.stated_by, rule.unconfirmed) == (None, False)
     assert "stored as your own rule" in rule.notes[0]
+
+
+LONG = "From now on, never use print() in parse.py; always use the module's log instead."
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (f"{LONG} Then fix it.", LONG),
+        ("Never commit to master; open a pull request. Go on.", "Never commit to master; open a pull request."),
+        ("Always write a test for new functions, e.g. with pytest. Go on.", None),
+        ("Remember: we release only on Tuesdays.", None),
+        ("Rule: no new dependencies.", None),
+        ("Please remember that the staging DB is read-only.", None),
+        ("Remember that bug in the login?", ""),
+        ("Remember that the tests were red yesterday.", ""),
+        ("Rule: no-unused-vars fails in three files.", ""),
+        ("Rule: no new dependencies in this PR.", ""),
+    ],
+)
+def test_a_rule_ends_at_the_end_of_its_sentence(text: str, sentence: str | None) -> None:
+    expected = text.removesuffix(" Go on.") if sentence is None else sentence
+    assert list(rules_in(text)) == ([expected] if expected else [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "never use print() in parse.py; always use the module's log instead",
+        "never use print() in parse.py;  always use the module’s log instead. Since printed text breaks “the pipe”",
+    ],
+    ids=["part", "with the reason"],
+)
+def test_any_part_of_a_prompt_that_holds_the_rule_is_in_the_persons_words(begin: Begin, text: str) -> None:
+    satchel = begin()
+    prompt(satchel, f'Fix it. {LONG} Since printed text breaks "the pipe" of users.')
+    assert satchel.constraints.add(text, stated_by="user").stated_by == "human:ann"
+    assert satchel.constraints.add("Since printed text breaks the pipe", stated_by="user").stated_by is None
 
 
 def test_what_a_person_said_in_another_session_or_over_an_hour_ago_does_not_count(

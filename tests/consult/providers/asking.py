@@ -9,7 +9,7 @@ from typing import Any
 
 from satchel.consult.models import Timing
 from satchel.consult.records import Content, Stat
-from satchel.consult.vector_stores import VectorStore
+from satchel.consult.vector_stores import VectorStore, VectorStores
 
 
 def content(text: str) -> Content:
@@ -41,7 +41,7 @@ def silence_until(kind: str) -> float:
     return 0.3 if kind == "hang" else 5.0
 
 
-class Log:
+class Log(VectorStores):
     """Where stores are recorded: in memory, with what happened to each."""
 
     def __init__(self, now: int = 1_795_000_000_000) -> None:
@@ -52,7 +52,7 @@ class Log:
     def announce(self, provider: str) -> VectorStore:
         self.steps.append("announced")
         name = f"satchel-{os.urandom(16).hex()}"
-        store = VectorStore(name, provider, None, None, "announced", 0, self.now + 1, self.now)
+        store = VectorStore(name, provider, None, None, 0, self.now + 1, self.now)
         self.left[name] = store
         return store
 

@@ -11,7 +11,6 @@ from consult.providers import anthropic_api, chat_completions, gemini_api
 from consult.providers.asking import Pauses, quick
 from consult.providers.openai_api import OpenAIApi
 from consult.providers.server import FakeProvider
-from satchel.consult.failures import Patience
 from satchel.consult.models import Ask, Model
 from satchel.consult.openai import OpenAICompatible, OpenAIResponses
 from satchel.consult.providers import AnthropicMessages, GeminiContents
@@ -41,8 +40,7 @@ class Line:
             "THE_KEY",
             key=self.key,
             base_url=url or self.provider.url,
-            timing=quick(self.pauses, **times),
-            patience=Patience(attempts=2),
+            timing=quick(self.pauses, attempts=2, **times),
         )
 
     def ask(self, url: str | None = None, **times: float) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from consult.providers.asking import Log, Pauses, content, quick
 from consult.providers.openai_api import OpenAIApi
-from satchel.consult.failures import Patience
 from satchel.consult.models import Model
 from satchel.consult.openai import OpenAIResponses
 from satchel.consult.records import Window
@@ -17,8 +16,8 @@ FILES = {"src/auth.py": content("def refresh(): ...\n"), "Makefile": content("al
 
 def openai(provider: OpenAIApi, pauses: Pauses, **times: float) -> OpenAIResponses:
     """Return an assistant that tries three times."""
-    timing, patience = quick(pauses, **times), Patience(attempts=3)
-    return OpenAIResponses(MODEL, "KEY", key=provider.key, base_url=provider.url, timing=timing, patience=patience)
+    timing = quick(pauses, attempts=3, **times)
+    return OpenAIResponses(MODEL, "KEY", key=provider.key, base_url=provider.url, timing=timing)
 
 
 def sweep(assistant: OpenAIResponses, store: VectorStore) -> None:

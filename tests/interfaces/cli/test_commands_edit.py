@@ -125,6 +125,18 @@ def test_without_an_editor_it_says_how_to_name_one(cli: Cli, monkeypatch: pytest
     assert "EDITOR=nano satchel edit rules" in cli("edit", "rules")[2]
 
 
+def test_a_text_outlives_ctrl_c(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write(filename: str) -> None:
+        Path(filename).write_text("MINE")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(click, "edit", write)
+    status, _, err = cli("edit", "rules")
+    (draft,) = tmp_path.glob("satchel-rules-*.md")
+    assert (status, "interrupted; nothing was changed" in err, str(draft) in err) == (2, True, True)
+
+
 @pytest.mark.parametrize(
     ("script", "problem", "is_kept"),
     [

@@ -207,6 +207,13 @@ def test_a_reader_that_leaves_is_no_failure(cli: Cli, folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+def test_a_closed_output_is_no_failure(cli: Cli) -> None:
+    cli("write", "discovery", "x")
+    closing = ["sh", "-c", '"$0" -m satchel read >&-', sys.executable]
+    done = subprocess.run(closing, check=False, stderr=subprocess.PIPE, timeout=60)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 @pytest.mark.parametrize("how", [(), ("--json",)], ids=["text", "json"])
 def test_a_reader_of_another_encoding_gets_escapes(cli: Cli, how: tuple[str, ...]) -> None:
     cli("decide", "word", "é 漢")

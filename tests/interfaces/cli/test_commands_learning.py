@@ -13,7 +13,7 @@ import pytest
 from cli_asking import Cli, asked
 from satchel.base.errors import InvalidInput
 from satchel.interfaces.cli.common import given_or_read
-from satchel.keep.patterns.kind import SHOWN, STATES_FOUND
+from satchel.keep.patterns.kind import SOLUTION_FILTERS, STATE_FILTERS
 
 KNOWN = ("error report", "ModuleNotFoundError", "No module named 'requests'")
 SECRET = "password=hunter2hunter2"
@@ -135,12 +135,12 @@ def test_errors_are_listed_with_their_solutions(cli: Cli) -> None:
     assert err == "2 of 2 errors\n"
 
 
-@pytest.mark.parametrize("state", STATES_FOUND)
+@pytest.mark.parametrize("state", STATE_FILTERS)
 def test_every_state_can_be_asked_for(cli: Cli, state: str) -> None:
     assert cli("error", "list", "--state", state)[0] == 0
 
 
-@pytest.mark.parametrize("status", SHOWN)
+@pytest.mark.parametrize("status", SOLUTION_FILTERS)
 def test_every_status_can_be_asked_for(cli: Cli, status: str) -> None:
     assert cli("error", "list", "--status", status)[0] == 0
 

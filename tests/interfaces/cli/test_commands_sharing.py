@@ -88,7 +88,9 @@ def test_shared_shows_accepts_and_rejects(cli: Cli, folder: Path) -> None:
     cli("share", "d1")
     file = _file(folder)
     file.write_text(file.read_text().replace("SQLite", "DuckDB"))
-    assert cli("proposals")[1].startswith("1 waiting, 1 shared\n  d1 decision db by human")
+    out = cli("proposals")[1]
+    assert out.startswith("1 waiting, 1 shared\n  d1 decision db by human")
+    assert out.endswith("`satchel import docs`\n")
     assert "\n-SQLite\n+DuckDB" in cli("proposals", "--diff", "d1")[1]
     assert cli("proposals", "--accept", "d9")[0] == 3
     assert cli("proposals", "--accept")[0] == 2

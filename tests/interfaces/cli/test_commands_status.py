@@ -37,6 +37,13 @@ def test_it_shows_who_asks_and_marks_nothing_as_read(cli: Cli, folder: Path) -> 
         assert "\x1b" not in out
 
 
+def test_it_says_that_hooks_are_paused(cli: Cli, folder: Path) -> None:
+    ask(folder)
+    assert "paused" not in cli("status")[1]
+    cli("pause")
+    assert cli("status")[1].endswith("\nHooks are paused here. `satchel pause --off` turns them on again.\n")
+
+
 def test_json_is_the_records(cli: Cli, folder: Path) -> None:
     ask(folder)
     answer = json.loads(cli("status", "--json")[1])

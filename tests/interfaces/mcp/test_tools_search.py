@@ -172,5 +172,5 @@ def test_the_fields_of_what_is_found_are_told_apart(ask: Ask, opened: Satchel) -
     opened.patterns.report("OmegaError", "omega 41 is out", solution="count from omega", agent="Ann")
     lines = ask(query="omega").text.splitlines()
     assert " tried: omega first; next: omega again" in lines
-    assert " src/a.py | omega is gone" in lines
+    assert " omega is gone" in lines
     assert " OmegaError: omega 41 is out | fix: count from omega" in lines

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from satchel import Satchel
 from satchel.keep.sessions.caller import SERVER
 from tool_asking import Asker, check_format
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
 
 
 @pytest.fixture
@@ -98,7 +102,7 @@ def test_an_error_ends_in_the_line_of_an_answer(connect: Callable[[str], Asker])
     codex.text("write_context", type="discovery", content="x")
     claude.text("send_message", message="look at m1")
     refused = codex.refused("get_items", ids=["e99"])
-    assert refused.splitlines()[-1].startswith("notice: 1 unread message for codex")
+    assert refused.splitlines()[-1].endswith(': "look at m1"')
 
 
 def test_who_has_said_that_it_is_done_is_about_to_do_nothing(connect: Callable[[str], Asker]) -> None:
@@ -138,3 +142,43 @@ def test_a_search_for_nothing_lists_what_is_newest(connect: Callable[[str], Aske
     assert [one["id"] for one in claude.fields("search", kinds=["entry"], author="ann")["results"]] == ["e1"]
     assert [one["id"] for one in claude.fields("search", types=["error"])["results"]] == ["e2"]
     assert claude.text("search", limit=1).startswith("1 of 3 results, newest first, ")
+
+
+def test_a_short_message_is_in_the_next_answer_once_and_a_long_one_is_counted(connect: Callable[[str], Asker]) -> None:
+    claude, codex = connect("claude-code"), connect("codex-mcp-client")
+    codex.text("write_context", type="discovery", content="x")
+    claude.text("send_message", message="wait for me")
+    assert codex.text("get_team").splitlines()[-1].endswith(': "wait for me"')
+    assert "notice" not in codex.text("get_team")
+    claude.text("send_message", message="x" * 2_000)
+    assert codex.text("get_team").splitlines()[-1].startswith("notice: 1 unread message for ")
+
+
+def test_a_claim_of_another_is_told_once_and_not_beside_the_answer_that_names_it(
+    connect: Callable[[str], Asker],
+) -> None:
+    claude, codex = connect("claude-code"), connect("codex-mcp-client")
+    claude.text("claim_files", shared=["a.py", "b.py"], reason="y" * 500)
+    claimed = codex.text("claim_files", shared=["a.py", "b.py"])
+    assert claimed.count("y" * 500) == 1
+    assert "notice" not in claimed
+    assert "notice" not in codex.text("write_context", type="discovery", content="x", file="a.py")
+
+
+def test_files_that_another_comes_to_share_are_one_piece_of_news(
+    connect: Callable[[str], Asker], clock: ManualClock
+) -> None:
+    claude, codex = connect("claude-code"), connect("codex-mcp-client")
+    claude.text("claim_files", shared=["a.py", "b.py"])
+    clock.advance(1)
+    codex.text("claim_files", shared=["a.py", "b.py"], reason="y" * 500)
+    news = claude.text("get_config").splitlines()[-1]
+    assert news.startswith("notice: a.py, b.py, which you hold, are now shared by codex-")
+    assert news.endswith(f': "{"y" * 500}"')
+
+
+def test_a_session_without_claims_whose_scratchpad_says_so_is_done(connect: Callable[[str], Asker]) -> None:
+    claude, codex = connect("claude-code"), connect("codex-mcp-client")
+    claude.text("write_context", type="scratchpad", content={"done": True}, agent="ann")
+    codex.text("write_context", type="discovery", content="x", agent="ben")
+    assert "ann client:claude done, seen less than 1 min ago" in codex.text("get_team")

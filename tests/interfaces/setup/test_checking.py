@@ -80,6 +80,26 @@ def test_an_entry_that_the_user_has_switched_off_is_said_and_no_fault(
     assert (one.is_fine, one.standing, one.step) == (True, Standing.OFF, str(file))
 
 
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("claude", {"disableAllHooks": True}),
+        ("qwen", {"disableAllHooks": True}),
+        ("gemini", {"hooksConfig": {"enabled": False}}),
+        ("gemini", {"hooksConfig": {"disabled": ["satchel"]}}),
+    ],
+)
+def test_hooks_that_the_user_has_switched_off_are_said(
+    name: str, settings: dict[str, object], bare: Place, wish: Wish, journal: Journal
+) -> None:
+    set_up(bare, wish, journal, name)
+    file = bare.home / f".{name}" / "settings.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **settings}))
+    one = check(CLIENTS[name], bare, wish)
+    assert found(one)["hooks"] is Verdict.OFF
+    assert (one.standing, one.step) == (Standing.OFF, str(file))
+
+
 def test_what_is_left_for_the_user_is_said(bare: Place, wish: Wish, journal: Journal) -> None:
     set_up(bare, wish, journal, "claude")
     assert "--allow" in " ".join(check(CLAUDE, bare, wish).left)

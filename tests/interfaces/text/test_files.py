@@ -234,7 +234,7 @@ def test_the_answer_to_claiming_says_what_was_renewed_and_who_shares_it() -> Non
 
 
 EFFECT = (
-    "until then others' claims are refused; their edits are stopped where hooks run, elsewhere they are only warned"
+    "until then others cannot claim {}; clients with Satchel's hooks stop their edits too, those without only warn them"
 )
 
 
@@ -251,7 +251,7 @@ def test_the_answer_to_claiming_says_who_changed_a_file_lately_and_to_read_it_ag
         " hint: src/a.py changed 3 min ago by builder (f2)",
         " hint: src/b.py changed on disk 5 s ago, by you or by another who has not recorded it; read them again before "
         "you write",
-        EFFECT,
+        EFFECT.format("them"),
     ]
 
 
@@ -262,8 +262,24 @@ def test_the_answer_to_a_claim_that_waited_says_how_long_and_once_to_read_again(
         "waited 12 s for others; read it again before you write",
         f"claimed src/a.py {UNTIL}",
         " hint: changed 1 s ago by builder (f1)",
-        EFFECT,
+        EFFECT.format("it"),
     ]
+
+
+def test_the_answer_to_claiming_names_the_exclusive_files_and_gives_a_reason_of_several_files_once() -> None:
+    mine = (claim("src/a.py"), claim("docs/x.md", exclusive=False), claim("docs/y.md", exclusive=False))
+    others = tuple(claim(path, "reviewer", exclusive=False, reason="x" * 500) for path in ("docs/x.md", "docs/y.md"))
+    assert claimed_text(Claimed("builder", mine, (), (), others, (), NEW_YEAR)).split("\n") == [
+        f"claimed src/a.py {UNTIL}",
+        f"claimed docs/x.md, docs/y.md {UNTIL}, shared",
+        EFFECT.format("src/a.py"),
+        f'docs/x.md, docs/y.md are shared with reviewer {UNTIL}: "{"x" * 500}"',
+    ]
+
+
+def test_the_answer_to_claiming_says_that_nobody_else_is_there() -> None:
+    last = claimed_text(Claimed("builder", (claim(),), (), (), (), (), NEW_YEAR)).split("\n")[-1]
+    assert last == "nobody else has claimed it or changed it lately"
 
 
 def test_the_answer_to_releasing_says_what_was_not_held_recorded_and_wished() -> None:
@@ -304,7 +320,7 @@ def test_each_file_is_free_or_yours_or_anothers() -> None:
         notes=("you should know",),
     ) == [
         '"by" is free',
-        f"src/b.py is yours as src/** {UNTIL}, shared",
+        f"src/b.py is shared by you as src/** {UNTIL}",
         f'src/a.py is held by builder as src/** {UNTIL}: "moving files"',
         f"issue:311 is held by builder {UNTIL}, automatic",
         '"a b" in worktree:/w is free',

@@ -51,6 +51,13 @@ def screen(status: Status, width: int = 80, height: int = 24) -> list[str]:
     return status_text(status, width, height, lambda text, _: text).split("\n")
 
 
+def test_actions_in_the_persons_own_name_are_one_line_below_the_news() -> None:
+    own = tuple(Changed("action", f"action:{n}", "done", "opened the pages", "human:ann", NOW, n) for n in (1, 2))
+    status = a_status()
+    lines = screen(replace(status, since=replace(status.since, own=own)))
+    assert "in your name: opened the pages (2 times)" in lines[-2]
+
+
 def test_one_screen_says_what_needs_whom_who_works_what_collides_and_what_changed() -> None:
     assert screen(a_status()) == [
         "shop, as ann: 1 needs you, 1 agent at work, 1 conflict",

@@ -70,7 +70,7 @@ def test_axe_finds_nothing_on_any_page(chromium: Browser, busy: World, axe: str)
 def test_axe_finds_nothing_on_pages_that_are_full(chromium: Browser, full: Served, logins: Logins, axe: str) -> None:
     page, url = chromium.new_page(), f"http://127.0.0.1:{full.port}"
     page.goto(f"{url}/login?key={logins.new_link('ann', full.port)}")
-    page.wait_for_url(f"{url}/")
+    page.wait_for_url(f"{url}/p/project/")
     found: list[str] = []
     for path in ("activity", "memory", "agents", ""):
         page.goto(f"{url}/p/project/{path}")

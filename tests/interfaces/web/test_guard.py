@@ -38,7 +38,7 @@ def entered(context: BrowserContext, link: str) -> Page:
 def test_a_link_leads_in_once(chromium: Browser, world: World) -> None:
     link = world.link()
     with chromium.new_context() as first, chromium.new_context() as second:
-        entered(first, link).wait_for_url(f"{world.url}/")
+        entered(first, link).wait_for_url(world.room)
         expect(entered(second, link).get_by_role("alert")).to_contain_text("was used already")
         assert second.cookies() == []
 

@@ -45,12 +45,20 @@ def links_of(page: Parsed) -> list[str]:
     ]
 
 
+def test_a_state_that_no_item_has_names_no_filters_of_the_page(ann: Browser, satchel: Satchel) -> None:
+    satchel.entries.write("discovery", "Nobody retracts this", agent="human:ann")
+    text = page_of(ann, "memory?status=unconfirmed&author=human:ann").text
+    assert "Nothing matches." in text
+    assert "kinds=" not in text
+
+
 def test_an_empty_project_says_what_is_missing_and_how_it_begins(ann: Browser, satchel: Satchel) -> None:
     with open_satchel(satchel.place.file, project="bare", environ={}) as bare:
         bare.runs.start("begun")
     for path, _, _ in PLACES:
         body = ann.get(f"/p/bare{path}").body
         assert b"satchel setup" in body or b"kind=rule" in body or b"appears here" in body, path
+    assert b"<bdi>bare</bdi>" in ann.get("/").body
 
 
 def test_each_kind_is_in_the_memory_and_has_its_page_and_its_twin(ann: Browser, satchel: Satchel) -> None:

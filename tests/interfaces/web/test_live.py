@@ -55,8 +55,7 @@ def opened(chromium: Chromium, running: Served, logins: Logins) -> Iterator[tupl
     page.clock.install()
     asked: list[str] = []
     page.goto(f"http://127.0.0.1:{running.port}/login?key={logins.new_link('ann', running.port)}")
-    page.wait_for_url(f"http://127.0.0.1:{running.port}/")
-    page.get_by_role("link", name="project").first.click()
+    page.wait_for_url(f"http://127.0.0.1:{running.port}/p/project/")
     expect(page.locator("#live")).to_have_text("Live")
     page.on("request", lambda request: asked.extend([request.url] if request.resource_type == "fetch" else []))
     yield page, asked

@@ -143,7 +143,7 @@ def test_a_token_of_a_person_is_traded_and_an_agents_is_not(room: Served) -> Non
     assert answer.status == 200
     cookie = answer.headers["set-cookie"].partition("=")[2].partition(";")[0]
     assert Browser(room, cookie).get("/p/project/").status == 200
-    assert b"<bdi>person</bdi>" in Browser(room, cookie).get("/").body
+    assert b"<bdi>person</bdi>" in Browser(room, cookie).get("/p/project/").body
     for wrong in ("agent-token", "unknown", ""):
         refused = Browser(room).post("/login", {"token": wrong}, key="")
         assert refused.status == 403
@@ -156,7 +156,8 @@ def test_a_login_by_token_sees_no_path_of_the_server(tmp_path: Path, logins: Log
         new.messages.send("So", agent="builder", to="all")
         with served(FixedTokens(new.place.file), logins=logins) as running:
             _, cookie = logins.begin("bob", "id-person")
-            for path in ("/", "/projects.json", "/p/project/", "/p/project.json", "/p/project/health"):
+            assert Browser(running, cookie).get("/").headers["location"] == "/p/project/"  # it is the only one
+            for path in ("/projects.json", "/p/project/", "/p/project.json", "/p/project/health"):
                 bob, ann = Browser(running, cookie).get(path), Browser.of(running, logins).get(path)
                 assert (bob.status, b"secret place" in bob.body) == (200, False)
                 assert (ann.status, b"secret place" in ann.body) == (200, path != "/p/project.json")
@@ -217,7 +218,7 @@ def test_a_form_for_a_token_must_come_from_this_server(room: Served) -> None:
 
 def test_a_form_needs_the_key_of_its_own_login(ann: Browser, logins: Logins) -> None:
     other = Browser.of(ann.server, logins)
-    key = other.get("/").body.decode().partition('name="form-key" content="')[2].partition('"')[0]
+    key = other.get("/p/project/").body.decode().partition('name="form-key" content="')[2].partition('"')[0]
     assert key
     for wrong in ("", "0" * 32, key):
         assert ann.post("/p/project/items/e1/retract", {"reason": "x"}, key=wrong).status == 403
@@ -230,4 +231,4 @@ def test_a_page_of_another_site_reads_nothing(ann: Browser) -> None:
     for path in ("/p/project.json", "/p/project/"):
         answer = ann.get(path, **{"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "no-cors"})
         assert answer.status == 403
-    assert ann.get("/", **{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}).status == 200
+    assert ann.get("/p/project/", **{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}).status == 200

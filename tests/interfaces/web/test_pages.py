@@ -23,7 +23,7 @@ from satchel.interfaces.web.rendering import SHORT, visible
 from satchel.keep.sessions.caller import Caller
 
 PLACES = tuple(f"/p/project{path}" for path, _, _ in pages.PLACES)
-PAGES = ("/", *PLACES, "/p/project/memory?q=sessions", "/p/project/items/e1", "/p/project/new", "/p/project/proposals")
+PAGES = (*PLACES, "/p/project/memory?q=sessions", "/p/project/items/e1", "/p/project/new", "/p/project/proposals")
 
 
 @pytest.mark.parametrize("path", [*PAGES, "/login", "/login?key=wrong", "/p/none/", "/p/project/items/e999"])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from satchel import Conflict, InvalidInput, NotFound, Satchel
+from satchel.keep.sessions.caller import SERVER
 
 
 @pytest.fixture(params=["note", "rule"])
@@ -51,3 +53,14 @@ def test_an_unknown_item_is_said(satchel: Satchel, ref: str) -> None:
 def test_a_strategy_is_judged_by_its_outcome(satchel: Satchel, made: Callable[[Satchel], str]) -> None:
     with pytest.raises(InvalidInput, match="report_outcome id=s1"):
         satchel.corrections.confirm(made(satchel), agent="ben")
+
+
+def test_without_a_name_it_is_confirmed_by_the_agent_of_the_session(
+    open_in: Callable[..., Satchel], project: Path
+) -> None:
+    one, other = (open_in(project, caller=SERVER) for _ in range(2))
+    ref = one.entries.write("discovery", "x", agent="ann").ref
+    other.entries.write("discovery", "y", agent="ben")
+    assert one.corrections.confirm(ref).by == ()
+    other.corrections.confirm(ref)
+    assert other.corrections.confirm(ref, agent="ben").by == ("ben",)

@@ -111,7 +111,7 @@ def test_without_an_agent_it_is_refused_and_said_how_to_give_one(satchel: Satche
         ({"shared": ["new"]}, "new is in paths and in shared"),
         ({"shared": "src/b"}, "shared is no list of paths"),
         ({"reason": ""}, "reason is empty"),
-        ({"reason": "x" * 301}, "reason has 301 characters"),
+        ({"reason": "x" * 601}, "reason has 601 characters"),
         ({"reason": 5}, "reason must be text"),
         ({"agent": ""}, "agent is empty"),
         ({"agent": SECRET}, "agent looks like a secret"),

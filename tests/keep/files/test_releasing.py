@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from conftest import ManualClock
 from keep.files.claims_shown import SECRET, held
 from satchel import InvalidInput, Released, Satchel
 from satchel.keep.sessions.caller import SERVER
@@ -75,6 +77,22 @@ def test_releasing_with_a_description_records_what_became_of_each_file(satchel: 
     assert set(satchel.files.changes().changes) == set(released.changes)
     assert {(change.agent, change.description) for change in released.changes} == {("ann", "split the parser")}
     assert [found.file for found in satchel.finding.search("parser new.py").results][:1] == ["new.py"]
+
+
+@pytest.mark.parametrize("is_edited", [True, False])
+def test_one_description_is_of_the_files_that_were_edited_or_of_all(
+    satchel: Satchel, project: Path, clock: ManualClock, is_edited: bool
+) -> None:
+    for name in ("a.py", "b.py", "c.py"):
+        (project / name).touch()
+        os.utime(project / name, (clock.now / 1_000 - 60,) * 2)
+    satchel.files.claim(["a.py", "b.py", "c.py"], agent="ann")
+    if is_edited:
+        (project / "a.py").write_text("x")
+    released = satchel.files.release(description="split", descriptions={"c.py": "looked"}, agent="ann")
+    told = {change.file: change.description for change in released.changes}
+    assert told == {"a.py": "split", "c.py": "looked"} | ({} if is_edited else {"b.py": "split"})
+    assert released.notes == ("no change was recorded of b.py: not edited since it was claimed",) * is_edited
 
 
 def test_a_renewed_claim_remembers_that_its_file_was_not_there(satchel: Satchel, project: Path) -> None:

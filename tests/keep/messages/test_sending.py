@@ -205,6 +205,17 @@ def test_all_is_everyone_and_no_agent(satchel: Satchel, name: str) -> None:
     assert [agent.name for agent in satchel.agents.list()] == ["Ann"]
 
 
+def test_a_message_to_a_person_who_never_wrote_names_the_nearest_who_did(satchel: Satchel) -> None:
+    satchel.entries.write("discovery", "x", agent="human:robert")
+    hints = {
+        name: "".join(satchel.messages.send("hello", to=name, agent="Ann").notes)
+        for name in ("human:robet", "human:bo", "human")
+    }
+    assert hints["human:robet"] == f"{WAITS}; did you mean 'human:robert'?"
+    assert hints["human:bo"].startswith(WAITS)
+    assert ("did you mean" in hints["human:bo"], hints["human"]) == (False, "")
+
+
 def test_a_message_to_somebody_who_never_acted_is_kept_and_said_with_the_nearest_who_did(satchel: Satchel) -> None:
     satchel.agents.register("developer")
     satchel.messages.send("hello", to="develper", agent="Ann")

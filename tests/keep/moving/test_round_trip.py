@@ -66,6 +66,15 @@ def test_a_store_with_some_of_everything_comes_whole_and_once(
     check_round_trip(open_in, clock, tmp_path, _EVERYTHING, caller)
 
 
+def test_the_sessions_of_decisions_and_messages_come_along(open_in: Open, tmp_path: Path) -> None:
+    one, other = open_in(folder(tmp_path, "one"), caller=SERVER), open_in(folder(tmp_path, "other"))
+    one.decisions.set("ttl", "1", agent="ann")
+    one.messages.send("look at ttl", to="ben", agent="ann")
+    take(other, dump(one))
+    lines = {str(line["kind"]): line for line in dump(other)}
+    assert {lines[kind].get("session") for kind in ("decision", "message")} == {lines["session"]["uid"]}
+
+
 def test_who_confirmed_a_solution_comes_along_and_is_counted_once(
     open_in: Open, clock: ManualClock, tmp_path: Path
 ) -> None:

@@ -410,5 +410,5 @@ def test_a_fix_that_has_failed_is_called_so(satchel: Satchel) -> None:
     satchel.patterns.solve("x1", "brush it", agent="ann")
     satchel.patterns.outcome("y1", helped=False, agent="ben")
     with satchel.workplace.engine.read() as transaction:
-        (text,) = updates.shown_texts(transaction, [1]).values()
+        (text,) = updates.display_texts(transaction, [1]).values()
     assert text.splitlines()[1:] == ["a fix that has failed: feed it", "fix: brush it"]

@@ -10,7 +10,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -20,9 +19,8 @@ from accepting import FIN
 from examples import examples
 from postgres_proxy import BEFORE, CutHere, Message, PostgresProxy
 from satchel.base.errors import Busy, Interrupted
-from satchel.store.postgres import writing
-from satchel.store.postgres.engine import PostgresEngine
-from satchel.store.postgres.writing import Batch, Writers
+from satchel.store.postgres import engine as engine_module
+from satchel.store.postgres.engine import PostgresEngine, Writers
 from satchel.store.transaction import Transaction
 from store.postgres.notes import note, notes, write_note
 from store.postgres.places import Place
@@ -32,7 +30,7 @@ from store.postgres.waiting import Body, queue, writes
 @pytest.fixture(autouse=True)
 def _slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no shared transaction end early on a slow machine."""
-    monkeypatch.setattr(writing, "LONGEST_SECONDS", 60.0)
+    monkeypatch.setattr(engine_module, "LONGEST_SECONDS", 60.0)
 
 
 @pytest.fixture
@@ -75,8 +73,8 @@ def test_a_shared_transaction_takes_so_many_and_so_long(
     longest: float,
     transactions: int,
 ) -> None:
-    monkeypatch.setattr(writing, "MOST_TOGETHER", most)
-    monkeypatch.setattr(writing, "LONGEST_SECONDS", longest)
+    monkeypatch.setattr(engine_module, "MOST_TOGETHER", most)
+    monkeypatch.setattr(engine_module, "LONGEST_SECONDS", longest)
     with queue(engine, 7) as waiting:
         for number in range(7):
             waiting.add(writes(engine, str(number)))
@@ -141,7 +139,7 @@ def test_each_member_keeps_or_loses_its_own_and_sees_no_memory_of_what_was_lost(
         return run
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writing, "LONGEST_SECONDS", 60.0)
+        patch.setattr(engine_module, "LONGEST_SECONDS", 60.0)
         with queue(engine, len(kinds)) as waiting:
             for number, kind in enumerate(kinds):
                 waiting.add(body(number, kind))
@@ -231,39 +229,12 @@ def test_a_signal_in_the_moment_when_the_turn_comes_loses_nothing_of_the_others(
         waiting.add(writes(engine, "first"))
         with monkeypatch.context() as patch:
             patch.setattr(_Interrupted, "before", staticmethod(waiting.release))
-            patch.setattr("satchel.store.postgres.writing.threading.Event", _Interrupted)
+            patch.setattr("satchel.store.postgres.engine.threading.Event", _Interrupted)
             with pytest.raises(KeyboardInterrupt):
                 wait_interrupted()
     assert waiting.writes[0].result() is None
     assert notes(engine) == ["first"]
     write_note(engine, "after")
-
-
-def _turns(engine: PostgresEngine) -> Writers:
-    """Return the writers of an engine's project, one of whom has the turn."""
-    writers = Writers(engine.database, engine.project)
-    writers._queue.append(threading.Event())
-    return writers
-
-
-def test_a_turn_goes_to_who_came_first(engine: PostgresEngine) -> None:
-    writers = _turns(engine)
-    with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(writers._take_turn, time.monotonic() + 60)
-        while writers.awaited < 1:
-            pass
-        second = pool.submit(writers._take_turn, time.monotonic() + 60)
-        while writers.awaited < 2:
-            pass
-        nothing: Any = None
-        batch = Batch(nothing, None)
-        batch.members = 1
-        assert writers._pass_on(batch)
-        assert first.result() is batch
-        assert not second.done()
-        assert writers._pass_on(batch)
-        assert second.result() is batch
-    assert not writers._pass_on(batch)  # nobody waits: it is to be committed
 
 
 def test_a_signal_while_the_queue_is_joined_leaves_nobody_in_it(
@@ -274,17 +245,17 @@ def test_a_signal_while_the_queue_is_joined_leaves_nobody_in_it(
             super().append(item)
             raise KeyboardInterrupt
 
-    writers = _turns(engine)
-    monkeypatch.setattr(writers, "_queue", Interrupting(writers._queue))
-    with pytest.raises(KeyboardInterrupt):
-        writers._take_turn(time.monotonic() + 60)
+    writers = Writers(engine.database, engine.project)
+    monkeypatch.setattr(writers, "_queue", Interrupting([threading.Event()]))
+    with pytest.raises(KeyboardInterrupt), writers.write(time.monotonic() + 60):
+        pytest.fail("the block was entered")
     assert writers.awaited == 0
 
 
 def test_a_commit_whose_answer_is_lost_is_asked_about_for_all_its_members(
     place: Place, proxy: PostgresProxy, proxied: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writing, "LONGEST_SECONDS", 60.0)
+    monkeypatch.setattr(engine_module, "LONGEST_SECONDS", 60.0)
     engine = place.engine(proxied).of_project(place.new_project())
 
     def decide(message: Message) -> CutHere | None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from satchel.base.clock import system_clock
-from satchel.base.errors import Conflict
+from satchel.base.errors import Busy, Conflict
 from satchel.keep.files.service import Files
 from satchel.keep.projects import Workplace
 from satchel.store.postgres import Address
@@ -177,3 +177,13 @@ def test_a_row_that_a_write_waits_for_is_seen_as_the_other_left_it(place: Place)
             while not place.ask("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"):
                 pass
         assert waiting.result() == 2
+
+
+def test_a_write_to_the_whole_store_and_one_to_a_project_wait_for_each_other(place: Place) -> None:
+    of_project, whole = place.engine().of_project(place.new_project()), place.engine()
+    other = place.engine().of_project(place.new_project())
+    for first, second in ((of_project, whole), (whole, of_project)):
+        with first.write(), pytest.raises(Busy), second.write(50):
+            pytest.fail("the block was entered")
+    with of_project.write():
+        assert write_note(other, "beside it") == 1

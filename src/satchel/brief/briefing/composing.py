@@ -262,5 +262,6 @@ def _nothing(collected: Collected) -> list[str]:
     if repeated:
         return [f"nothing new since your last briefing; again=true repeats {repeated} item{'s' * (repeated > 1)}"]
     if collected.is_bare:
-        return ["no rules, decisions or notes are stored here yet"]
+        alone = "" if collected.others or "others" in collected.missing else "; nobody else is at work"
+        return [f"no rules, decisions or notes are stored here yet{alone}"]
     return [] if not collected.project_id or not collected.is_complete else ["nothing stored here helps yet"]

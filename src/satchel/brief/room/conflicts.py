@@ -14,7 +14,8 @@ from satchel.find.kind import Kind
 from satchel.keep.files import claims, refusals, waiters
 from satchel.keep.files.claims import Lease
 from satchel.keep.files.places import Place
-from satchel.keep.names import PERSONS
+from satchel.keep.names import PERSONS, is_persons, shown_name
+from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction, grouped, set_of
@@ -63,12 +64,15 @@ class _Hold(NamedTuple):
         return self.agent == other.agent
 
 
-def find(look: Look) -> Conflicts:
-    """Return the conflicts, each file once: those in one worktree first, then the latest."""
-    same_tree, of_files = _find_parties(look)
+def find(look: Look, work: Workplace) -> Conflicts:
+    """Return the conflicts, each file once: those in one worktree first, then the latest.
+
+    One party is at work. Others may have ended where their edit is not committed, unless the session continues theirs.
+    """
+    same_tree, of_files = _find_parties(look, work)
     live = {path: [one for one in some if (one.expires_at or look.now + 1) > look.now] for path, some in of_files}
     by_path = {path: some for path, some in live.items() if len(some) > 1}
-    for need in find_wanted(look, MOST):
+    for need in find_wanted(look, MOST, of_persons=True):
         if need.place is not None and need.began_at is not None:
             same_tree |= {need.place}
             _add_wish(by_path.setdefault(need.place, []), need, look.now)
@@ -82,14 +86,14 @@ def find(look: Look) -> Conflicts:
 
 
 @once_a_minute
-def _find_parties(look: Look) -> tuple[frozenset[str], tuple[tuple[str, list[Party]], ...]]:
+def _find_parties(look: Look, work: Workplace) -> tuple[frozenset[str], tuple[tuple[str, list[Party]], ...]]:
     transaction, now = look.transaction, look.now
     values = {"project": look.project_id, "now": now, "since": now - RECENT_MS}
     holds = [_hold(row) for row in transaction.all(_CLAIMS, values)]
     edits: dict[tuple[tuple[str, int], Place], _Hold] = {}
     for one in map(_hold, transaction.all(_EDITS, values)):
         edits.setdefault((one.worker, one.place), one)
-    sessions = _sessions(transaction, {one.session for one in (*holds, *edits.values()) if one.session is not None})
+    sessions = _sessions(look, {one.session for one in (*holds, *edits.values()) if one.session is not None})
     holds = [one for one in holds if one.session is None or not sessions[one.session].has_ended]
     holds += edits.values()
     pairs: set[tuple[frozenset[tuple[str, int]], str]] = set()
@@ -98,6 +102,11 @@ def _find_parties(look: Look) -> tuple[frozenset[str], tuple[tuple[str, list[Par
     # the first of a pair is covered by the second, so that its path is the narrower one
     for pair in _overlaps(holds):
         path = pair[0].place.path
+        over = [one for one in pair if one.session is not None and sessions[one.session].is_over]
+        if len(over) == 2 or any(one.expires_at is None and _is_committed(one.place, work) for one in over):
+            continue
+        if over and _are_of_chain(transaction, pair[0].session, pair[1].session):
+            continue
         pairs.add((frozenset(one.worker for one in pair), path))
         same_tree |= {path} if pair[0].place.worktree == pair[1].place.worktree else set()
         for one in pair:
@@ -189,18 +198,33 @@ def _covering(place: Place) -> tuple[str, ...]:
     return tuple(dict.fromkeys([place.path, *reversed(folders), "**"]))
 
 
+def _is_committed(place: Place, work: Workplace) -> bool:
+    from satchel.brief.room.worktrees import uncommitted_of  # imported here: few projects have such edits
+
+    uncommitted = uncommitted_of(work, place.worktree)
+    return uncommitted is not None and place.path not in uncommitted
+
+
+def _are_of_chain(transaction: Transaction, one: int | None, other: int | None) -> bool:
+    return other in joining.sessions_before(transaction, one) or one in joining.sessions_before(transaction, other)
+
+
 class _Session(NamedTuple):
+    """A session; ``is_over`` also where its process is gone."""
+
     uid: str
     branch: str | None
     has_ended: bool
+    is_over: bool
 
 
-def _sessions(transaction: Transaction, numbers: set[int]) -> dict[int, _Session]:
-    rows = transaction.all(
-        f"SELECT id, uid, branch, ended_at IS NOT NULL FROM sessions WHERE id IN {set_of(numbers)}"
-    ) if numbers else []  # fmt: skip
-    sessions = {number: _Session(uid.hex(), branch, bool(ended)) for number, uid, branch, ended in rows}
-    return {number: sessions.get(number, _Session("", None, False)) for number in numbers}
+def _sessions(look: Look, numbers: set[int]) -> dict[int, _Session]:
+    if not numbers:
+        return {}
+    gone, _ = orphaned_and_uids(look, numbers)
+    rows = look.rows(f"SELECT id, uid, branch, ended_at IS NOT NULL FROM sessions WHERE id IN {set_of(numbers)}")
+    sessions = {number: _Session(uid.hex(), branch, bool(ended), number in gone) for number, uid, branch, ended in rows}
+    return {number: sessions.get(number, _Session("", None, False, False)) for number in numbers}
 
 
 def _hold(row: tuple) -> _Hold:  # type: ignore[type-arg] # as rows are
@@ -231,13 +255,16 @@ class _Wish(NamedTuple):
     began_at: int
 
 
-def find_wanted(look: Look, most: int) -> list[Need]:
-    """Return needs for claims that are waited for, or were refused to sessions still at work, while they are held."""
-    return _find_wanted(look._replace(person="", number=-1, everybody=-1, former=-1), most)
+def find_wanted(look: Look, most: int, *, of_persons: bool = False) -> list[Need]:
+    """Return needs for claims that are waited for, or were refused to sessions still at work, while they are held.
+
+    ``of_persons`` adds those of persons that were refused to sessions since ended: the agent does not ask again.
+    """
+    return _find_wanted(look._replace(person="", number=-1, everybody=-1, former=-1), most, of_persons)
 
 
 @once
-def _find_wanted(look: Look, most: int) -> list[Need]:
+def _find_wanted(look: Look, most: int, of_persons: bool) -> list[Need]:
     wishes = _wishes(look, most)
     if not wishes:
         return []
@@ -247,13 +274,14 @@ def _find_wanted(look: Look, most: int) -> list[Need]:
     orphaned, uids = orphaned_and_uids(look, {number for number in sessions if number is not None})
     needs: dict[tuple[str | None, str], Need] = {}
     for wish in wishes:
-        if wish.actor.session in orphaned:
+        is_over = wish.actor.session in orphaned
+        if is_over and not of_persons:
             continue
         for place in wish.places:
             holder = next((one for one in leases if one.session not in orphaned and _conflicts(one, wish, place)), None)
-            if holder is None:
+            if holder is None or (is_over and not is_persons(holder.claim.agent)):
                 continue
-            text = shortened(f"{place.path} is held by {holder.claim.agent}", LINE_CHARS)
+            text = shortened(f"{place.path} is held by {shown_name(holder.claim.agent)}", LINE_CHARS)
             severity = "high" if wish.kind == "waiting" else "medium"
             need = Need(
                 wish.kind,

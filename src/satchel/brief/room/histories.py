@@ -247,13 +247,13 @@ def _session_of(transaction: Transaction, kind: Kind, number: int) -> str | None
 def briefings(transaction: Transaction, project_id: int, session: str | None, most: int, now: int) -> PastBriefings:
     """Return what was added to the context of a session, or of all, the latest first."""
     past = deliveries.past(transaction, project_id, session, most)
-    numbers = grouped((KIND_OF[kind], number) for one in past for kind, number, _ in one.held if kind in KIND_OF)
+    numbers = grouped((KIND_OF[kind], number) for one in past for kind, number, _ in one.contents if kind in KIND_OF)
     texts: dict[tuple[int, int], str] = {}
     seqs: dict[tuple[int, int], int] = {}
     for kind, items in numbers.items():
         there = transaction.all(f"SELECT id, seq FROM {kind.table} WHERE id IN {set_of(items)}")
         seqs |= {(kind.number, number): seq for number, seq in there}
-        lines = kept.shown_texts(KINDS[kind], transaction, [number for number, _ in there])
+        lines = kept.display_texts(KINDS[kind], transaction, [number for number, _ in there])
         texts |= {(kind.number, number): shortened(text, LINE_CHARS) for number, text in lines.items()}
     briefed = tuple(
         PastBriefing(
@@ -263,7 +263,7 @@ def briefings(transaction: Transaction, project_id: int, session: str | None, mo
             one.tokens,
             tuple(
                 BriefedItem(KIND_OF[kind].ref(item), seq, texts.get((kind, item)), seqs.get((kind, item)) != seq)
-                for kind, item, seq in one.held
+                for kind, item, seq in one.contents
                 if kind in KIND_OF
             ),
             one.items,

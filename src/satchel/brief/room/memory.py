@@ -126,7 +126,7 @@ def _count_items(transaction: Transaction, project: Project, work: Workplace, no
     if place not in _counts or _counts[place][0] != moment:
         values = {"project": project.id, "now": now}
         tags = (Facet(one.name, one.decisions + one.rules) for one in count_names(transaction, project, "tag").names)
-        ((confirmed,),) = transaction.all(_CONFIRMED_LIVE, values)
+        ((confirmed,),) = transaction.all(_CONFIRMED, values)
         _counts[place] = (
             moment,
             _Counts(
@@ -183,15 +183,15 @@ def count(transaction: Transaction, project: Project, work: Workplace, now: int)
 
 _CONFIRMABLE = (Kind.ENTRY, Kind.CONSTRAINT, Kind.STRATEGY)
 
-_CONFIRMED_LIVE = " UNION ALL ".join(
-    f"""
-    SELECT DISTINCT {kind.number} AS kind, c.item_id AS item FROM corrections c JOIN {kind.table} i ON i.id = c.item_id
-    WHERE c.project_id = :project AND c.action = {CONFIRMED} AND c.undone_at IS NULL
-        AND c.item_kind = {kind.number} AND {kind.live} AND {kind.author} NOT IN {PERSONS}
-    """
-    for kind in _CONFIRMABLE
-)
-_CONFIRMED_LIVE = f"SELECT count(*) FROM ({_CONFIRMED_LIVE}) AS confirmed"
+_OF_AGENTS = f"""
+    d.project_id = :project AND d.kind IN ({", ".join(str(kind.number) for kind in _CONFIRMABLE)})
+    AND d.status = 1 AND (d.kind <> {Kind.ENTRY.number} OR d.type <> {SCRATCHPAD})
+    AND (d.expires_at IS NULL OR d.expires_at > :now) AND (d.agent_id IS NULL OR d.agent_id NOT IN {PERSONS})
+"""
+_CONFIRMED = f"""
+    SELECT count(DISTINCT d.id) FROM corrections c JOIN documents d ON d.kind = c.item_kind AND d.item_id = c.item_id
+    WHERE c.project_id = :project AND c.action = {CONFIRMED} AND c.undone_at IS NULL AND {_OF_AGENTS}
+"""
 
 
 def _facets(counts: Counter[str]) -> tuple[Facet, ...]:
@@ -266,9 +266,7 @@ _SELECTED = {
     "pinned": "SELECT kind, item_id FROM pins WHERE project_id = :project ORDER BY created_at DESC",
     "unconfirmed": f"""
         SELECT d.kind, d.item_id FROM documents d
-        WHERE d.project_id = :project AND d.kind IN ({", ".join(str(kind.number) for kind in _CONFIRMABLE)})
-            AND d.status = 1 AND (d.kind <> {Kind.ENTRY.number} OR d.type <> {SCRATCHPAD})
-            AND (d.agent_id IS NULL OR d.agent_id NOT IN {PERSONS}) AND NOT EXISTS (
+        WHERE {_OF_AGENTS} AND NOT EXISTS (
                 SELECT 1 FROM corrections c WHERE c.item_kind = d.kind AND c.item_id = d.item_id
                     AND c.action = {CONFIRMED} AND c.undone_at IS NULL
             )
@@ -296,7 +294,7 @@ def select(transaction: Transaction, project_id: int, work: Workplace, what: str
         compared = _compare(work, citations.load_newest(transaction, project_id, _MOST_CITED))
         return tuple(Kind.ENTRY.ref(number) for number, is_stale in compared.items() if is_stale)
     statement = f"SELECT * FROM ({_SELECTED[what]}) AS selected LIMIT {MOST_SELECTED}"
-    rows = transaction.all(statement, {"project": project_id, "tag": fold(tag)})
+    rows = transaction.all(statement, {"project": project_id, "tag": fold(tag), "now": work.clock()})
     return tuple(KIND_OF[kind].ref(number) for kind, number in rows)
 
 

@@ -13,7 +13,7 @@ from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.invisible import revealed
 from satchel.base.records import replace
 from satchel.base.text import shortened
-from satchel.base.vocabulary import PRIORITIES
+from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.brief.announcements import is_notice
 from satchel.brief.room import conflicts, last_need, looking, needs_proposals, states
 from satchel.brief.room.looking import LINE_CHARS, OPEN_RUN, Look, possible, value_text
@@ -28,7 +28,7 @@ from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, UNREAD
 from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.marks import HOOK
-from satchel.keep.names import PERSONS, is_persons
+from satchel.keep.names import PERSONS, is_persons, shown_name
 from satchel.keep.projects import Workplace
 from satchel.keep.shared.states import BOTH, WHYS
 from satchel.store.engine import Engine
@@ -53,7 +53,7 @@ _DRAFT = STATUSES.index("draft") + 1
 def find(look: Look) -> Needs:
     needs = [
         *states.find_needs(look),
-        *conflicts.find_wanted(look, MOST),
+        *conflicts.find_wanted(look, MOST, of_persons=True),
         *_of_items(look),
         *needs_proposals.find(look),  # whether a session is over depends on its process
     ]
@@ -69,6 +69,7 @@ def _of_items(look: Look) -> list[Need]:
         *_messages(look),
         *_overtaken(look),
         *_drafts(look),
+        *_rules(look),
         *_verdicts(look),
         *_errors(look),
         *_shared(look),
@@ -78,7 +79,7 @@ def _of_items(look: Look) -> list[Need]:
 
 def _more(look: Look, needs: list[Need]) -> tuple[str, ...]:
     counts = Counter(one.kind for one in needs)
-    limits = dict.fromkeys(("message", "draft", "shared"), LOOKED_AT) | {"waiting": MOST, "refusal": MOST}
+    limits = dict.fromkeys(("message", "draft", "rule", "shared"), LOOKED_AT) | {"waiting": MOST, "refusal": MOST}
     limited = _limited(look) | {kind for kind, limit in limits.items() if counts[kind] >= limit}
     return tuple(kind for kind in NEEDS if kind in limited)
 
@@ -178,18 +179,30 @@ def _drafts(look: Look) -> list[Need]:
         """
     )
     return [
-        Need(
-            "draft",
-            _LOW,
-            shortened(f"{key}: {value_text(*value)}", LINE_CHARS),
-            Kind.DECISION.ref(number),
-            None,
-            agent,
-            updated,
-            ("accept", "reject"),
-        )
+        _proposed("draft", Kind.DECISION.ref(number), f"{key}: {value_text(*value)}", agent, updated)
         for number, key, *value, agent, updated in rows
     ]
+
+
+def _rules(look: Look) -> list[Need]:
+    rows = look.rows(
+        f"""
+        SELECT c.id, c.text, a.name, c.created_at, p.name FROM constraints c
+        LEFT JOIN agents a ON a.id = c.created_by LEFT JOIN agents p ON p.id = c.stated_by
+        WHERE c.active = 1 AND c.unconfirmed = 1 AND c.id IN (
+            SELECT id FROM constraints WHERE project_id = :project AND (unconfirmed = 1 OR for_person IS NOT NULL))
+        ORDER BY c.created_at DESC, c.id DESC LIMIT {LOOKED_AT}
+        """
+    )
+    return [
+        _proposed("rule", Kind.CONSTRAINT.ref(number), text, agent, created, f"stated by {shown_name(person or HUMAN)}")
+        for number, text, agent, created, person in rows
+    ]
+
+
+def _proposed(kind: str, ref: str, text: str, agent: str | None, at: int, remedy: str | None = None) -> Need:
+    actions = ("accept", "reject")
+    return Need(kind, _LOW, shortened(text, LINE_CHARS), ref, None, agent, at, actions, remedy=remedy)
 
 
 def _verdicts(look: Look) -> list[Need]:

@@ -14,6 +14,7 @@ NEEDS = (
     "refusal",
     "overtaken",
     "draft",
+    "rule",
     "verdict",
     "error",
     "shared",
@@ -21,8 +22,8 @@ NEEDS = (
     "proposal",
 )
 """The needs of a person: a stuck or blocked agent, a message, a claim that is waited for or was refused, a decision
-that another changed or that is a draft, a failed review, an error that two agents met without a fix, a shared text
-that waits, a failing hook, and a strategy proposed by a finished run."""
+that another changed or that is a draft, a person's rule that is not confirmed, a failed review, an error that two
+agents met without a fix, a shared text that waits, a failing hook, and a strategy proposed by a finished run."""
 
 ACTIONS = ("answer", "read", "release", "end_run", "decide", "accept", "reject", "solve", "see")
 """The actions on needs."""
@@ -131,7 +132,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """Changes by others that a person has not seen, and all actions, the newest first.
+    """Changes by others that a person has not seen, the newest first.
 
     Attributes:
         person: who.
@@ -142,6 +143,7 @@ class Since:
         asked_at: in milliseconds UTC.
         older: the number of older changes of each kind, at most 10,000: they are neither listed nor in ``totals``, may
             be the person's own or seen, and are marked as seen with their whole kind.
+        own: actions in the person's own name, which are no news unless an agent acted as them; at most 50.
     """
 
     person: str
@@ -151,6 +153,7 @@ class Since:
     looked_at: int | None
     asked_at: int
     older: tuple[tuple[str, int], ...] = ()
+    own: tuple[Changed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

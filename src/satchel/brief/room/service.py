@@ -261,7 +261,7 @@ class Room(Reading):
                 name,
                 needs.find(look),
                 find_team(transaction, project.id, None, now, states.find, is_all=False),
-                conflicts.find(look),
+                conflicts.find(look, work),
                 since.find(look, project.seq),
             )
 
@@ -279,7 +279,7 @@ class Room(Reading):
         """
         work = self._workplace
         with projects.reading(work) as (transaction, project):
-            return conflicts.find(looking.begin(transaction, project.id, self._person(None), work.clock()))
+            return conflicts.find(looking.begin(transaction, project.id, self._person(None), work.clock()), work)
 
     def sent(self, *, limit: int = 20, person: str | None = None) -> SentMessages:
         """Return the messages that a person sent, with who got and read them and the answer, the latest first.

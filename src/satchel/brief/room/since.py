@@ -59,22 +59,26 @@ def find(look: Look, seq: int) -> Since:
 def _find(look: Look, seq: int) -> Since:
     seen_marks = marks(look)
     items: list[Changed] = []
+    own: list[Changed] = []
     totals: list[tuple[str, int]] = []
     older: list[tuple[str, int]] = []
     for name, (statement, make) in _FINDERS.items():
         # events are numbered by themselves
         rows = look.rows(statement, floor=seen_marks[name].seen_at if name == "action" else seen_marks[name].seq)
         made = make([row[1:] for row in rows], seen_marks[name])
+        if name == "action":
+            own = [one for one in made if one.agent == look.person][:MOST]
+            made = [one for one in made if one.agent != look.person]
         items += made[:MOST]
         # of edits there is one for each agent
-        totals += [(name, len(made) if name == "files" else rows[0][0])] if rows else []
+        totals += [(name, len(made) if name in ("files", "action") else rows[0][0])] if made else []
         if name == "action":
             continue
         ((passed_over,),) = look.rows(_OLDER.format(table=_TABLES[name]), floor=seen_marks[name].seq)
         older += [(name, passed_over)] if passed_over else []
-    items.sort(key=lambda one: (one.kind != "action", -one.seq))
+    items.sort(key=lambda one: (-one.changed_at, -one.seq))
     last = seen_marks[""].seen_at or None
-    return Since(look.person, tuple(items), tuple(totals), seq, last, look.now, tuple(older))
+    return Since(look.person, tuple(items), tuple(totals), seq, last, look.now, tuple(older), tuple(own))
 
 
 def _unseen(
@@ -96,12 +100,12 @@ _EVENTS_LOOKED_AT = 5_000
 
 # the person's own too: an agent may have done it in their name
 _ACTIONS = f"""
-    SELECT count(*) OVER (), x.seq, x.kind, x.item_kind, x.item_id, x.details, x.created_at, a.name FROM (
+    SELECT 0, x.seq, x.kind, x.item_kind, x.item_id, x.details, x.created_at, a.name FROM (
         SELECT * FROM events WHERE project_id = :project ORDER BY seq DESC LIMIT {_EVENTS_LOOKED_AT}
     ) x LEFT JOIN agents a ON a.id = x.agent_id
     LEFT JOIN seen s ON s.person_id = :me AND s.kind = {OF_CHANGES["action"]} AND s.item_id = x.seq
     WHERE x.kind IN ({events.ACTION}, {events.FORGOTTEN}) AND x.created_at > :floor AND s.item_id IS NULL
-    ORDER BY x.seq DESC LIMIT {MOST}
+    ORDER BY x.seq DESC LIMIT {_LOOKED_AT}
 """
 
 

@@ -36,7 +36,9 @@ _LOG_LINE = re.compile(
     r"\s*(?:Traceback|File \"|\w*(?:Error|Exception|ERROR|WARN|INFO|DEBUG)\w*\b[: ]|\d{4}-\d\d|warning:)"
 )
 _QUOTE = r"\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|(?<!\w)'[^'\n]{3,}'(?!\w)"
-_END = r"(?<=[.!?;])\s+|\n+"
+# An abbreviation ends no sentence.
+_END = r"(?<=[.!?])(?<!\b(?:[eE]\.g|i\.e|[zd]\.[Bh])\.)(?<!\b(?:vs|cf|ej|ex)\.)(?<!\bp\.)\s+|\n+"
+_PART = r"(?<=;)\s+"
 
 # What holds for one change, or what another says.
 _ONE_CHANGE = (
@@ -72,6 +74,9 @@ _PATTERNS = (
     r"\b(?:as a (?:general )?rule|house rule|(?:our|the|my) (?:convention|policy|rule|standard|style)|rule for)\b"
     r"(?! of thumb)(?:[^?]*\b(?:is|that|here)\b|[,:.])",
     r"\b(?:remember|keep in mind|note)\b(?: that|:|,)? .*\b(?:always|never|all|every|here|everything|future|must)\b",
+    r"^(?:please )?(?:remember|keep in mind)(?::| that (?!\w?\w?is\b|was\b)(?:the|we|our|no|only|\w+s)\b)"
+    r"(?!.*\b(?:yesterday|earlier|today|tomorrow|tonight|just|last|i|was|were|did|had)\b)",
+    r"^(?:\w+ )?(?:rule|regel|règle|regla) ?: (?![@\w]+[-/])",
     r"\b(?:whenever|every time|each time) you\b",
     rf"{_START}(?:always|never|under no circumstances) {_DO}\b",
     r"\b(?:don['’]t|do not|never) (?:ever\b|.*\bever\b)|\bnever (?:do that )?again\b|\bno exceptions\b",
@@ -126,12 +131,13 @@ def rules_in(prompt: str) -> Iterator[str]:
     """Yield the sentences of a prompt that sound like a lasting rule, in order."""
     text = _compiled(_APART).sub("\n", prompt)
     for sentence in _compiled(_END).split("\n".join(line for line in text.splitlines() if not _LOG_LINE.match(line))):
-        if _is_rule(sentence.strip()):
+        is_stated = not sentence.endswith("?") and len(sentence) <= _MOST_CHARS
+        if is_stated and any(_is_rule(part.strip()) for part in _compiled(_PART).split(sentence)):
             yield sentence.strip()
 
 
 def _is_rule(sentence: str) -> bool:
-    if sentence.endswith("?") or sentence.startswith("¿") or len(sentence) > _MOST_CHARS:
+    if sentence.startswith("¿"):
         return False
     words = _compiled(_QUOTE).sub('""', sentence.lower())
     if len(words.split()) < _LEAST_WORDS or _compiled(_ONE_CHANGE).search(words):
@@ -139,13 +145,13 @@ def _is_rule(sentence: str) -> bool:
     return any(_compiled(pattern).search(words) for pattern in _PATTERNS)
 
 
-def take(context: HookContext, sentences: Sequence[str]) -> list[str]:
-    """Record sentences of the session's person; return a line that asks to store the first that no rule says yet."""
+def take(context: HookContext, prompt: str, sentences: Sequence[str]) -> list[str]:
+    """Record a person's prompt and its rules; return a line that asks to store the first that no rule says yet."""
     if context.actor.session is None:
         return []
     from satchel.keep.sessions.updates import remember_heard  # imported here: few prompts state a rule
 
-    remember_heard(context.transaction, context.actor.session, sentences, context.now)
+    remember_heard(context.transaction, context.actor.session, prompt, sentences, context.now)
     for sentence in sentences:
         if not constraints.similar(context.transaction, context.project_id, sentence):
             return [_ASK.format(value_text(shortened(redact(sentence).text, _MOST_QUOTED)))]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None, command: Callable[[], object] | None = None) -> NoReturn:
     """Run one command and exit with its status; the arguments are those of :func:`run`."""
+    sys.stdout = sys.stdout or io.StringIO()  # None if the caller has closed it
     for stream in (sys.stdout, sys.stderr):
         # characters that the terminal's encoding lacks are escaped, so that printing never fails
         if isinstance(stream, io.TextIOWrapper):

@@ -179,13 +179,22 @@ def answer(
 
 
 def notice_for(
-    call: Call[Satchel], agent: str | None, files: Sequence[str | None] = (), taken: Sequence[str] = ()
+    call: Call[Satchel],
+    agent: str | None,
+    files: Sequence[str | None] = (),
+    taken: Sequence[str] = (),
+    *,
+    is_preview: bool = False,
 ) -> str | None:
     """Return the notice for an answer, or None; if the look-up fails, a notice that reports this."""
     try:
         with call.on_cancel(call.service.interrupter()):
             return call.service.notices.line(
-                agent=agent, files=[file for file in files if file is not None], shown_by="get_messages", taken=taken
+                agent=agent,
+                files=[file for file in files if file is not None],
+                shown_by="get_messages",
+                taken=taken,
+                is_preview=is_preview,
             )
     except Exception as error:  # noqa: BLE001 - the answer stands without it, and what was written is written
         reason = call.hide(reason_of(error, "a notice"), getattr(error, "code", ""))

@@ -132,13 +132,12 @@ _REST: _Lines = (
     ({"get_briefing"}, "Its query says what you are about to do. After compaction give again=true."),
     (
         {"claim_files", "release_files"},
-        "Before you edit, claim_files with a reason, read the files again, edit, and release_files with a description. "
-        "If a claim is refused, work on something else.",
+        "Before you edit, claim_files: paths for you alone, shared where others edit too (name your part in reason). "
+        "Read them again, edit, and release_files with a description. A refusal says what to do instead.",
     ),
     (
         {"send_message", "get_messages"},
-        "send_message asks others; get_messages wait_seconds=45 waits for an answer. A line 'notice:' below an answer "
-        "brings news, once.",
+        "send_message asks others; get_messages wait_seconds=45 waits. A line 'notice:' below an answer is news.",
     ),
     (
         {"write_context"},

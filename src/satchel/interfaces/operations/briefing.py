@@ -29,15 +29,18 @@ def answer_agent(
     is_text = format != "json"
     service, count = call.service, call.service.briefings.count
     allowed = service.config.brief_budget if budget is None else budget
-    waiting = notice_for(call, agent) if is_text else None
+    waiting = notice_for(call, agent, is_preview=True) if is_text else None
+    room = room_for(waiting, allowed, count)
     with call.on_cancel(service.interrupter()):
-        briefing = service.brief(budget=allowed - room_for(waiting, allowed, count), agent=agent, **request)
-    notice = notice_for(call, agent, [item.file for item in briefing.items])
+        briefing = service.brief(budget=allowed - room, agent=agent, **request)
+    # what comes once is not called up where there is no room for it
+    has_room = not is_text or waiting is None or room > 0
+    notice = notice_for(call, agent, [item.file for item in briefing.items]) if has_room else None
     if not is_text:
         return json_answer(fields_of(briefing), notice)
     text = briefing_text(briefing, count)
-    answers = (text_answer(text, line) for line in (notice, waiting) if notice is not None and line is not None)
-    return next((whole for whole in answers if count(whole) <= allowed), text)
+    whole = text_answer(text, notice)
+    return whole if waiting is not None or count(whole) <= allowed else text
 
 
 OPERATIONS = (
@@ -45,8 +48,8 @@ OPERATIONS = (
         tool="get_briefing",
         toolset="briefing",
         title="Get your briefing",
-        about="Call it first, and before you go on: rules, decisions, where you left off, what was tried, what others "
-        "learned and do, errors with their fix; what you did not get yet. Your query is shown to others in get_team.",
+        about="Call it first, and before each new attempt: rules, decisions, where you left off, what was tried, what "
+        "others learned and do, errors with their fix. Leaves out what you already got. Others see your query.",
         found_by="context from other agents start briefing what did the others do memory catch up resume",
         always_shown=True,
         command=("brief",),

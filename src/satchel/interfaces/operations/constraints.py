@@ -112,7 +112,7 @@ OPERATIONS = (
                 "by": "agent",
                 "stated by": lambda one: _person(one.stated_by),
                 "only for": lambda one: _person(one.for_person),
-                "confirmed": lambda one: "no" if one.unconfirmed else "",
+                "confirmed": lambda one: f"no: satchel confirm {one.ref}" if one.unconfirmed else "",
                 "added": "created_at",
                 "status": lambda one: "active" if one.active else "inactive",
                 "ended": "deactivated_at",

@@ -66,7 +66,7 @@ OPERATIONS = (
         toolset="context",
         title="Save a note",
         about="Save a note for other agents and later sessions: a discovery that others need, a scratchpad after "
-        "progress, a bug you do not mend now (a change described as 'fixes e12' closes it), a review.",
+        "progress, a bug you do not fix now, a review.",
         found_by="remember memory notes save store learn progress scratchpad share",
         always_shown=True,
         command=("write",),

@@ -35,8 +35,8 @@ OPERATIONS = (
         tool="claim_files",
         toolset="files",
         title="Claim files",
-        about="Claim files before you edit them, all or none. The answer says until when, who changed them, and what "
-        "others noted; a refusal says who holds them. Claim late, release early; claiming again renews.",
+        about="Claim files before you edit them, all or none. The answer says until when, who shares or changed them, "
+        "and what others noted; a refusal says who holds them. Claiming again renews, with the new reason.",
         found_by="claim lock reserve files before edit avoid conflict",
         idempotent=True,
         command=("file", "claim"),
@@ -50,14 +50,14 @@ OPERATIONS = (
             Parameter(
                 "paths",
                 list[str],
-                about="For you alone: src/a.py, folder/ for all in it, or a key such as issue:311",
+                about="To edit alone: src/a.py, folder/ for all in it, or a key such as issue:311",
                 option="PATHS...",
                 facts="claimed",
             ),
             Parameter(
                 "shared",
                 list[str],
-                about="Files others may share and edit with you; name your part in reason",
+                about="To edit beside others who share them; name your part in reason",
                 help="A file that others may claim as shared too; may be repeated.",
                 metavar="PATH",
                 facts="claimed",
@@ -101,8 +101,8 @@ OPERATIONS = (
             Parameter("all", bool, help="All of the agent's claims in this worktree, and of keys.", for_people=True),
             Parameter(
                 "description",
-                about="What you did to these files",
-                help="What was done: recorded as a change of each file among them.",
+                about="What you did to these files; 'fixes e12' closes bug e12",
+                help="What was done: recorded as a change of each file among them that was edited.",
                 metavar="TEXT",
             ),
             Parameter(

@@ -99,7 +99,7 @@ OPERATIONS = (
         toolset="messages",
         title="Send a message",
         about="Tell another agent, or all: a question, a warning, an answer (reply_to). Says whether they are active. "
-        "review_item retracts one that nobody has read.",
+        "review_item verdict=retract takes back one that nobody read.",
         found_by="message tell ask notify reply chat another agent",
         command=("message", "send"),
         help="Send a message.",

@@ -40,8 +40,7 @@ OPERATIONS = (
         toolset="search",
         title="Search everything",
         about="Search notes, decisions, rules, messages, errors with their fixes, and file changes by any text. "
-        "Without query it lists the newest: kinds=[constraint] the rules, kinds=[file_change] who changed what, "
-        "types=[bug] the open bugs.",
+        "Without a query it lists the newest, as of kinds=[constraint] (rules) or types=[bug] (open bugs).",
         found_by="find memory notes recall look up anything known read history list what did the others do who changed",
         always_shown=True,
         command=("search",),
@@ -83,7 +82,7 @@ OPERATIONS = (
             Parameter("explain", bool, help="Say how each score came about.", unlisted=True),
             parameters.DETAIL,
             parameters.LIMIT.but(default_for_agents=_FOR_AGENTS),
-            parameters.OFFSET,
+            parameters.OFFSET.but(unlisted=False),
         ),
         run=_search,
         cites=True,
@@ -97,8 +96,8 @@ OPERATIONS = (
         tool="get_items",
         toolset="context",
         title="Open items",
-        about="Show items of any kind in full by id, a decision with its history by decision:KEY, and by file:PATH who "
-        "holds or changed a file, what binds it, and notes on it.",
+        about="Show items of any kind in full by id, a decision with its history by decision:KEY, and a file by "
+        "file:PATH: who holds it, its last changes, what binds it, and notes on it.",
         found_by="open show read full text details by id memory notes remember recall decision history why was this "
         "chosen who is editing locked free conflict may I edit rules of a file",
         command=("show",),

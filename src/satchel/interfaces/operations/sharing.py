@@ -141,7 +141,7 @@ files.""",
         help="""List what others shared and you have not accepted, and where the store and the files differ.
 
 REF is an id, the name of a file, or the beginning of a uid. What waits is shown to no agent before a person accepts
-it.""",
+it. satchel import docs lists proposals from documents, satchel status rules to confirm.""",
         examples=(
             "proposals",
             "proposals --diff",

@@ -350,7 +350,9 @@ def _parts(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
                 asks_server = True
                 continue
             if one.state is State.CURRENT:
-                off = isinstance(part, Server) and target.syntax and part.is_switched_off(parse(text, target.syntax))
+                off = False
+                if target.syntax is not None and isinstance(part, Server | Hooks):
+                    off = part.is_switched_off(parse(text, target.syntax))
                 yield Finding(role, Verdict.OFF if off else Verdict.OK, where)
             elif one.state is State.STALE:
                 yield Finding(role, Verdict.STALE, f"{where}: {shortened(one.detail)}")

@@ -130,6 +130,14 @@ class Hooks:
             and hook_of(command) is None
         ]
 
+    def is_switched_off(self, content: Content) -> bool:
+        """Check whether the user has switched off all hooks of the client, or ours by their name."""
+        config = at(content, ("hooksConfig",))
+        config = config if isinstance(config, Mapping) else {}
+        disabled = config.get("disabled")
+        is_named = isinstance(disabled, list) and NAME in disabled
+        return is_named or config.get("enabled") is False or at(content, ("disableAllHooks",)) is True
+
     def _compared(self, content: Content) -> tuple[list[Change], dict[str, Mapping[str, object]]]:
         changes: list[Change] = []
         stored: dict[str, Mapping[str, object]] = {}

@@ -16,6 +16,7 @@ from satchel.find.kind import Kind
 from satchel.interfaces.text.lists import NO_AGENT, Line, agent_cell, list_text, note_lines
 from satchel.interfaces.text.parts import citation_marks, content_lines, ended_text, place_text, value_text
 from satchel.keep.entries import Entry, EntryPage
+from satchel.store.transaction import grouped
 
 if TYPE_CHECKING:
     from satchel.keep.entries.records import PruneResult
@@ -61,7 +62,9 @@ def written_text(entries: Sequence[Entry]) -> str:
     stored = ", ".join(f"{entry.ref} {entry.type}{_place(entry)}" for entry in entries)
     run = "" if first.run_id == MAIN_RUN else f" in run {value_text(first.run_id)}"
     author = f" by {value_text(first.agent)}" if first.agent else ", author unnamed"
-    lines = [f"saved {stored}{run}{author}; {_audience(entries)}"]
+    audiences = grouped((_audience(entry), entry.ref) for entry in entries)
+    shown = [f"{', '.join(refs)} {where}" if len(audiences) > 1 else where for where, refs in audiences.items()]
+    lines = [f"saved {stored}{run}{author}; {'; '.join(shown)}"]
     about_all = set(first.notes).intersection(*(entry.notes for entry in entries))
     for entry in entries:
         for note in entry.notes:
@@ -91,15 +94,14 @@ def _place(entry: Entry) -> str:
     return "" if entry.file is None else f" {place_text(entry.file, entry.line, entry.last_line)}"
 
 
-def _audience(entries: Sequence[Entry]) -> str:
-    entry = entries[0]
+def _audience(entry: Entry) -> str:
     of_work = "task" if entry.task_id else "loop" if entry.loop_id else ""
     if entry.type == "scratchpad":
-        return f"shown to who continues this {of_work or 'work'}"
+        return f"shown to whoever continues this {of_work or 'work'}"
     if entry.type in {"review_issue", "review_verdict"}:
-        return f"shown to who works on this {of_work}" if of_work else "give task_id to have it in its briefings"
+        return f"shown to whoever works on this {of_work}" if of_work else "give task_id to have it in its briefings"
     where = "briefings as an open bug" if entry.type == "bug" else "briefings"
-    return f"shown in {where}, searches{' and to who claims the file' if entry.file else ''}"
+    return f"shown in {where}, searches{' and to whoever claims the file' if entry.file else ''}"
 
 
 def _advice(entries: Sequence[Entry]) -> list[str]:

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from satchel.base.clock import span_in_words
 from satchel.base.records import replace
-from satchel.base.text import quoted_line, said_once
+from satchel.base.text import quoted_line, without_repeats
 from satchel.base.vocabulary import LAYERS
 from satchel.interfaces.text import lists
 from satchel.interfaces.text.parts import content_lines, quoted, value_text
@@ -32,6 +32,7 @@ from satchel.keep.files.records import (
     Released,
 )
 from satchel.keep.paths import covers, is_folder
+from satchel.store.transaction import grouped
 
 Activity = TypeVar("Activity", FileCheck, RecentActivity)
 
@@ -79,9 +80,7 @@ def recorded_text(change: FileChange) -> str:
     return "\n".join([line, *lists.note_lines(change.notes)])
 
 
-_EFFECT = (
-    "until then others' claims are refused; their edits are stopped where hooks run, elsewhere they are only warned"
-)
+_EFFECT = "clients with Satchel's hooks stop their edits too, those without only warn them"
 
 
 def claimed_text(claimed: Claimed, when: lists.When | None = None) -> str:
@@ -113,9 +112,15 @@ def claimed_text(claimed: Claimed, when: lists.When | None = None) -> str:
         if hints and not claimed.waited_ms:
             hints[-1] += f"; read {_them(hints)} again before you write"
         lines += hints
-    if any(claim.exclusive and not claim.is_key and claim.path not in claimed.renewed for claim in claimed.claims):
-        lines.append(_EFFECT)
-    lines += [f"{_file(claim.path)} is shared with {_holder(claim, claim.path, now, when)}" for claim in claimed.shared]
+    fresh = [claim for claim in claimed.claims if claim.path not in claimed.renewed and not claim.is_key]
+    exclusive = [_file(claim.path) for claim in fresh if claim.exclusive]
+    if exclusive:
+        what = ", ".join(exclusive) if len(exclusive) < len(claimed.claims) else _them(exclusive)
+        lines.append(f"until then others cannot claim {what}; {_EFFECT}")
+    shared = grouped((_holder(claim, claim.path, now, when), _file(claim.path)) for claim in claimed.shared)
+    lines += [f"{', '.join(files)} {_is(files)} shared with {holder}" for holder, files in shared.items()]
+    if fresh and not (claimed.shared or claimed.lately or claimed.notes):
+        lines.append(f"nobody else has claimed {_them(fresh)} or changed {_them(fresh)} lately")
     return "\n".join([*lines, *lists.note_lines(claimed.notes)])
 
 
@@ -140,6 +145,10 @@ def released_text(released: Released, when: lists.When | None = None) -> str:
     return "\n".join([*lines, *lists.note_lines(released.notes)])
 
 
+def _is(files: Sequence[object]) -> str:
+    return "are" if len(files) > 1 else "is"
+
+
 def _them(files: Sequence[object]) -> str:
     return "them" if len(files) > 1 else "it"
 
@@ -158,7 +167,7 @@ def checked_text(checked: FilesChecked, when: lists.When | None = None) -> str:
 
 def _once(file: FileCheck, descriptions: set[str]) -> FileCheck:
     def fresh(claims: tuple[Claim, ...]) -> tuple[Claim, ...]:
-        reasons = said_once((claim.reason for claim in claims), descriptions)
+        reasons = without_repeats((claim.reason for claim in claims), descriptions)
         return tuple(replace(claim, reason=reason) for claim, reason in zip(claims, reasons, strict=True))
 
     fresh_file = _without_repeats(file, descriptions)
@@ -166,7 +175,7 @@ def _once(file: FileCheck, descriptions: set[str]) -> FileCheck:
 
 
 def _without_repeats(file: Activity, descriptions: set[str]) -> Activity:
-    done = said_once((change.description for change in file.recent), descriptions)
+    done = without_repeats((change.description for change in file.recent), descriptions)
     recent = tuple(replace(change, description=text) for change, text in zip(file.recent, done, strict=True))
     return replace(file, recent=recent)
 
@@ -187,7 +196,8 @@ def _checked(file: FileCheck, checked: FilesChecked, when: lists.When) -> list[s
     elif file.state == "yours":
         # the last of them to end
         own = max(file.own, key=lambda claim: claim.expires_at)
-        lines = [f"{name} is yours{_wider(own, file.file)} {_until(own, now, when)}{_how(own)}"]
+        yours, how = "yours" if own.exclusive else "shared by you", ", automatic" if own.automatic else ""
+        lines = [f"{name} is {yours}{_wider(own, file.file)} {_until(own, now, when)}{how}"]
     elif file.own:
         held = ", ".join(_part(claim, now, when) for claim in file.own)
         lines = [f"in {_folder(name)}: you hold {held}; the rest is free"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from satchel.base.clock import iso, year_of
@@ -32,8 +32,11 @@ if TYPE_CHECKING:
     from satchel.keep.pins import Pin
 
 
-def view_lines(view: FileView, when: When) -> list[str]:
+def view_lines(view: FileView, when: When, listed: Collection[str] = ()) -> list[str]:
+    """Return what is known of a file, without the notes that are listed as items of their own."""
     lines = checked_text(view.checked, when).splitlines()
+    for change in view.changes:
+        lines += [] if change.ref in listed else single_lines(change_line(change), when)
     if view.bound:
         lines += binding_text(
             FileBinding(view.file, Page(view.bindings, view.bound, 0, len(view.bindings)))
@@ -43,7 +46,7 @@ def view_lines(view: FileView, when: When) -> list[str]:
     missing = [] if view.bound else ["no rule or decision binds it"]
     lines.append("; ".join([*missing, f"{counted(total, 'note') if total else 'no notes'} on it{rest}"]))
     for entry in view.entries:
-        lines += single_lines(entry_line(entry, content=readable(entry)), when)
+        lines += [] if entry.ref in listed else single_lines(entry_line(entry, content=readable(entry)), when)
     return lines
 
 
@@ -54,7 +57,6 @@ _LINES: Mapping[str, Callable[[Any, str | None, When], list[str]]] = {
     "decision": lambda decision, _, when: single_lines(decision_line(decision), when),
     "constraint": lambda constraint, _, when: single_lines(constraint_line(constraint), when),
     "decision_history": lambda history, _, when: history_text(history, when).splitlines(),
-    "file": lambda view, _, when: view_lines(view, when),
     "message": lambda message, reader, when: single_lines(message_line(message, reader), when),
     "file_change": lambda change, _, when: single_lines(change_line(change), when),
     "package": lambda content, _, when: [
@@ -113,10 +115,15 @@ def _top_level(opened: OpenedItems) -> list[Item]:
 
 
 def _blocks(opened: OpenedItems, items: Sequence[Item], when: When) -> list[str]:
+    listed = {item.ref for item in items}
     return [
         "\n".join(
             [
-                *_LINES[item.kind](item.record, opened.reader, when),
+                *(
+                    view_lines(item.record, when, listed)
+                    if isinstance(item.record, FileView)
+                    else _LINES[item.kind](item.record, opened.reader, when)
+                ),
                 *note_lines([*item.notes, *(_kept_note(item.ref, state, when) for state in item.kept_states)]),
             ]
         )

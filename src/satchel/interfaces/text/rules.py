@@ -69,7 +69,8 @@ def show_binding(answer: FileBinding) -> None:
 def added_text(constraint: Constraint) -> str:
     cells = [cell for cell in _cells(constraint) if cell is not None]
     line = " ".join([f"added {constraint.ref}", *cells, *_own(constraint)])
-    line += "" if constraint.paths else "; binds everywhere"
+    # what holds for one person's sessions is said by itself
+    line += "" if constraint.paths or constraint.unconfirmed or constraint.for_person else "; binds everywhere"
     return "\n".join([line, *lists.note_lines(constraint.notes)])
 
 

@@ -33,7 +33,18 @@ _BLANKS = (None, lists.NO_AGENT, f"run:{MAIN_RUN}", "task:-", "loop:-", "file:-"
 _KIND_NAMES = frozenset(kind.name.lower() for kind in Kind)
 
 
+_FEW, _FEW_CHARS = 3, 1_000
+"""So few results are not cut, if they are not longer together."""
+
+
 def results_text(page: FoundPage) -> str:
+    if page.total <= _FEW and sum(len(one.text) for one in page.results) <= _FEW_CHARS:
+        whole = with_whole_texts(page).results
+        cut = ["…" in one.snippet.text for one in page.results]
+        page = replace(
+            page,
+            results=tuple(two if is_cut else one for is_cut, one, two in zip(cut, page.results, whole, strict=True)),
+        )
     first: dict[tuple[str | None, str, int], str] = {}
     lines = []
     for result in page.results:
@@ -41,7 +52,7 @@ def results_text(page: FoundPage) -> str:
         if result.kind == _CHANGE:  # of changes that were recorded together only the first has the description
             description = result.text.partition("\n")[2]
             ref = first.setdefault((result.agent, description, result.created_at // 60_000), result.ref)
-            text = f"same text as {ref}" if description and ref != result.ref else text
+            text = f"same text as {ref}" if description and ref != result.ref else _without_path(text, result.file)
         lines.append(result_line(result, text))
     return lists.list_text("result", page, lines, _BLANKS, order="best first" if page.is_ranked else "newest first")
 
@@ -75,6 +86,11 @@ def result_line(result: Found, text: str) -> lists.Line:
         after=() if explanation is None else (f"score:{result.score:g}",),
         below=(*content_lines(text), *(() if explanation is None else content_lines(explanation_text(explanation)))),
     )
+
+
+def _without_path(text: str, path: str | None) -> str:
+    # the line above names it
+    return text.removeprefix(path or "").lstrip("\n |") if text.startswith(path or "") else text
 
 
 def kind_and_type(result: Found) -> tuple[str, ...]:

@@ -67,7 +67,8 @@ def list_text(listed: SharedList) -> str:
     """List the waiting proposals and the differences."""
     of = "" if listed.branch is None else f" with branch {value_text(listed.branch)}"
     head = f"{listed.waiting} waiting, {listed.in_step} shared{of}"
-    return "\n".join([head, *_items(listed.items), *_problems(listed.problems), *note_lines(listed.notes)])
+    hint = "Proposals from documents such as AGENTS.md: `satchel import docs`"
+    return "\n".join([head, *_items(listed.items), *_problems(listed.problems), *note_lines(listed.notes), hint])
 
 
 def accepted_text(done: Accepted) -> str:

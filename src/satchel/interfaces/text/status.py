@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from satchel.base.clock import span_in_words
 from satchel.base.invisible import revealed
@@ -59,7 +61,9 @@ def line_of(text: str) -> str:
 
 def _is_empty(status: Status) -> bool:
     team = status.team
-    return not (team.total or team.earlier or team.persons or status.needs.total or status.since.items)
+    return not (
+        team.total or team.earlier or team.persons or status.needs.total or status.since.items or status.since.own
+    )
 
 
 def _head(status: Status) -> str:
@@ -79,6 +83,7 @@ def _sections(status: Status) -> tuple[_Section, ...]:
     now, since = status.team.asked_at, status.since
     changes = sum(count for _, count in since.totals)
     team = status.team
+    own, nothing_new = _own(since.own, now), "No changes since your last visit."
     first = "No agents yet. Start a client here, once `satchel setup` has connected it"
     nobody = "No agents at work" if team.earlier else first
     parts = (
@@ -90,9 +95,17 @@ def _sections(status: Status) -> tuple[_Section, ...]:
             "No conflicts.",
             status.conflicts.total,
         ),
-        ("Last changes", [_change(one, now) for one in since.items], "No changes since your last visit.", changes),
+        ("Last changes", [*map(partial(_change, now=now), since.items), *own], nothing_new, changes + len(own)),
     )
     return tuple(_Section(title, tuple(rows), empty, max(0, total - len(rows))) for title, rows, empty, total in parts)
+
+
+def _own(actions: Sequence[Changed], now: int) -> list[_Row]:
+    if not actions:
+        return []
+    counts = Counter(line_of(_OWN_WORDS.get(one.action, "{}").format(one.text)) for one in actions)
+    text = ", ".join(f"{what} ({count} times)" if count > 1 else what for what, count in counts.items())
+    return [_Row("action", "quiet", f"in your name: {text}", _span(now - actions[0].changed_at))]
 
 
 def _need(one: Need, now: int) -> _Row:
@@ -122,6 +135,7 @@ def _conflict(one: FileConflict, now: int) -> _Row:
     return _Row("conflict", style, f"{line_of(one.path)}: {parties}, in {where}", _span(now - one.parties[-1].began_at))
 
 
+_OWN_WORDS = {"forgotten": "deleted {}"}
 _VERBS = {"edit": "edited it", "claim": "claims it", "waiting": "waits for it", "refused": "was refused it"}
 
 

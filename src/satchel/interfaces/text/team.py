@@ -7,6 +7,8 @@ claims and its last scratchpad follow below.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from satchel.base.clock import span_in_words
 from satchel.base.text import shortened
 from satchel.interfaces.text.lists import note_lines
@@ -15,6 +17,8 @@ from satchel.keep.sessions.team import LastScratchpad, Team, TeamClaim, TeamSess
 from satchel.store.transaction import grouped
 
 _MAX_CHARS = 1_000
+_PLACE = ("client", "worktree", "branch")
+"""Fields of a session that need not be named where all have the reader's."""
 
 _UID_CHARS = 8
 _REASON_CHARS = 40
@@ -23,11 +27,11 @@ _REASON_CHARS = 40
 def team_text(team: Team) -> str:
     """Render the sessions of a project for an agent."""
     lines = [_head(team, "all=true", "No agent sessions yet: one that only reads is not listed")]
-    here = {one.worktree for one in team.sessions if one.own}
-    are_apart = {one.worktree for one in team.sessions} != here
+    shared = {name for name in _PLACE if len({getattr(one, name) for one in team.sessions}) == 1}
+    shared -= set() if any(one.own for one in team.sessions) else {*_PLACE}
     for one in team.sessions:
-        lines.append(_line(one, team.asked_at, are_apart=are_apart))
-        if one.doing is not None:
+        lines.append(_line(one, team.asked_at, shared))
+        if one.doing is not None and not one.own:
             lines.append(f" about to: {quoted(one.doing)}")
         if one.claims:
             lines.append(f" claims {_claims(one, team.asked_at)}")
@@ -99,11 +103,9 @@ def _head(team: Team, option: str, empty: str) -> str:
     return head + (f"; {persons}" if team.persons else "")
 
 
-def _line(one: TeamSession, now: int, *, are_apart: bool) -> str:
+def _line(one: TeamSession, now: int, shared: Collection[str]) -> str:
     marked = (
-        ("client", one.client),
-        ("worktree", one.worktree if are_apart else None),
-        ("branch", one.branch),
+        *((name, getattr(one, name)) for name in _PLACE if name not in shared),
         ("run", one.run_id),
         ("task", one.task_id),
         *(("with", name) for name in one.agents[1:]),
@@ -121,20 +123,21 @@ def state_text(one: TeamSession, now: int) -> str:
     if state.name == "ended":
         return f"ended {_ago(state.since_at, now)}"
     if state.name == "working":
-        return f"working, seen {_ago(one.seen_at, now)}"
+        is_done = one.scratchpad is not None and one.scratchpad.done and not one.claims
+        return f"{'done' if is_done else 'working'}, seen {_ago(one.seen_at, now)}"
     reason = f": {quoted(shortened(state.reason, _MAX_CHARS))}" if state.reason else ""
     return f"{state.name} for {span_in_words(now - state.since_at)}{reason}"
 
 
 def _claims(one: TeamSession, now: int) -> str:
-    held = grouped((_terms(claim, now), value_text(claim.path)) for claim in one.claims)
+    held = grouped((_terms(claim, now, is_own=one.own), value_text(claim.path)) for claim in one.claims)
     claims = [f"{', '.join(paths)} ({terms})" for terms, paths in held.items()]
     more = one.claims_total - len(one.claims)
     return "; ".join([*claims, *([f"and {more} more"] if more else [])])
 
 
-def _terms(claim: TeamClaim, now: int) -> str:
-    why = "" if claim.reason is None else f", {quoted(claim.reason)}"
+def _terms(claim: TeamClaim, now: int, *, is_own: bool) -> str:
+    why = "" if claim.reason is None or is_own else f", {quoted(claim.reason)}"
     how = f"{'' if claim.exclusive else 'shared, '}{'automatic, ' if claim.automatic else ''}"
     return f"{how}{span_in_words(claim.expires_at - now)} left{why}"
 

@@ -191,6 +191,8 @@ def _show(
     as_json: bool,
 ) -> Response:
     try:
+        if view is pages.start and not as_json and len(own := projects.of(_login(visitor))) == 1:
+            return RedirectResponse(f"/p/{quote(own[0].address, '')}/", 303, headers=PAGE_HEADERS)
         with _page_request(projects, request, visitor, values).of_one_moment() as page_request:
             page = view(page_request)
             if as_json:

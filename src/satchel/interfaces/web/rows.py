@@ -24,14 +24,16 @@ _CHIPS = {
     "shared": ("plain", "Proposal"),
     "proposal": ("plain", "Proposal"),
     "draft": ("plain", "Draft"),
+    "rule": ("plain", "Rule"),
 }
 """The class and word of each kind of need, in their order on the page."""
 
-_FOLDED = ("shared", "proposal", "draft", "error")
+_FOLDED = ("shared", "proposal", "draft", "rule", "error")
 _NAMES = {
     "shared": ("shared text", "shared texts"),
     "proposal": ("proposal", "proposals"),
     "draft": ("draft decision", "draft decisions"),
+    "rule": ("rule to confirm", "rules to confirm"),
     "error": ("error without a fix", "errors without a fix"),
 }
 _STATE_CLASSES = {"working": "", "stuck": "t-bad", "waiting": "t-wait", "silent": "t-idle"}

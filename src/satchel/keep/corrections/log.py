@@ -11,7 +11,7 @@ from satchel.base.text import shortened
 from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep.names import is_persons
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, set_of, update_row
 
 SUPERSEDED, RETRACTED, CONFIRMED = 1, 2, 3
 """The actions of corrections, as stored."""
@@ -113,10 +113,7 @@ def last_of(
 
 
 def mark_undone(transaction: Transaction, project_id: int, number: int, now: int) -> None:
-    transaction.run(
-        "UPDATE corrections SET undone_at = :now, seq = :seq WHERE id = :id",
-        {"now": now, "id": number, "seq": transaction.next_seq(project_id)},
-    )
+    update_row(transaction, "corrections", number, undone_at=now, seq=transaction.next_seq(project_id))
 
 
 def forget(transaction: Transaction, kind: Kind, numbers: Sequence[int]) -> None:
@@ -128,23 +125,23 @@ def forget(transaction: Transaction, kind: Kind, numbers: Sequence[int]) -> None
 
 def history_notes(transaction: Transaction, kind: Kind, number: int) -> tuple[str, ...]:
     """Return lines on who replaced or retracted an item and why, and who confirmed it."""
-    stand = of_item(transaction, kind, number)
+    active = of_item(transaction, kind, number)
     # a retracted rule itself shows by whom and why
     says_itself = kind is Kind.CONSTRAINT
-    ends = [one for one in stand if one.action != CONFIRMED and not (says_itself and one.heir is None)]
-    by = [one for one in stand if one.action == CONFIRMED]
+    ends = [one for one in active if one.action != CONFIRMED and not (says_itself and one.heir is None)]
+    by = [one for one in active if one.action == CONFIRMED]
     names = [f"{one.agent or 'somebody unnamed'}{f' ({one.reason})' if one.reason else ''}" for one in by]
     return (*map(describe, ends[-1:]), *([f"confirmed by {', '.join(names)}"] if names else []))
 
 
 def confirmers(transaction: Transaction, kind: Kind, number: int) -> tuple[str, ...]:
-    stand = of_item(transaction, kind, number)
-    return tuple(one.agent for one in stand if one.action == CONFIRMED and one.agent is not None)
+    active = of_item(transaction, kind, number)
+    return tuple(one.agent for one in active if one.action == CONFIRMED and one.agent is not None)
 
 
 def end_reason(transaction: Transaction, kind: Kind, number: int) -> str:
-    stand = [one for one in of_item(transaction, kind, number) if one.action != CONFIRMED]
-    return describe(stand[-1]) if stand else "who ended it is not recorded"
+    active = [one for one in of_item(transaction, kind, number) if one.action != CONFIRMED]
+    return describe(active[-1]) if active else "who ended it is not recorded"
 
 
 def describe(one: Correction) -> str:
@@ -206,8 +203,7 @@ _DANGLING = " AND ".join(
 
 def examine(transaction: Transaction) -> tuple[int, int, list[str]]:
     """Return the number of corrections, how many refer to missing items, and ended items that are still live."""
-    row = transaction.one(f"SELECT count(*), (SELECT count(*) FROM corrections c WHERE {_DANGLING}) FROM corrections")
-    assert row is not None
+    [row] = transaction.all(f"SELECT count(*), (SELECT count(*) FROM corrections c WHERE {_DANGLING}) FROM corrections")
     revived = [
         kind.ref(number)
         for kind in _REPLACEABLE

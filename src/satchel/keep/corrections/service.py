@@ -87,7 +87,8 @@ class Corrections(Service):
             if not _is_live(record):
                 before = log.end_reason(transaction, kind, number)
                 return Retracted(record.ref, kind_name(kind), record, short, already=before)
-            if not by.may_end(record.ref, _author(record), is_critical=_is_critical(record)):
+            is_critical = getattr(record, "priority", None) == PRIORITIES[-1]
+            if not by.may_end(record.ref, _author(record), is_critical=is_critical):
                 message = _ask_person(transaction, work, project_id, by, name, record, short, text)
                 return Retracted(record.ref, kind_name(kind), record, short, done=False, asked=message, notes=notes)
             _end(transaction, project_id, (kind, number), text, by)
@@ -277,11 +278,13 @@ class Corrections(Service):
             actor = acting(transaction, work, project.id, agent, now)
         else:
             actor, _, _ = acting_named(transaction, work, project.id, agent, now, doing)
-        return (
-            project.id,
-            Corrector(actor.number, actor.session, persons_gate(transaction, work, project.id, agent, now), now),
-            actor.name,
-        )
+        number, name = actor.number, actor.name
+        if actor.session is not None and not actor.is_named:
+            # a call without a name is of the session's agent, who might confirm its own notes otherwise
+            first = "SELECT a.id, a.name FROM sessions s JOIN agents a ON a.id = s.agent_id WHERE s.id = :session"
+            number, name = transaction.one(first, {"session": actor.session}) or (number, name)
+        gate = persons_gate(transaction, work, project.id, agent, now)
+        return project.id, Corrector(number, actor.session, gate, now), name
 
     def _revive(
         self, transaction: Transaction, project_id: int, last: Correction, by: Corrector, name: str | None
@@ -381,12 +384,8 @@ def _author(record: Any) -> str | None:
 
 def _has_other_person(transaction: Transaction, confirmation: Correction) -> bool:
     # whether a person confirmed the item by another confirmation
-    stand = log.of_item(transaction, confirmation.kind, confirmation.item)
-    return any(one.action == CONFIRMED and is_persons(one.agent) and one.id != confirmation.id for one in stand)
-
-
-def _is_critical(record: Any) -> bool:
-    return bool(getattr(record, "priority", None) == PRIORITIES[-1])
+    active = log.of_item(transaction, confirmation.kind, confirmation.item)
+    return any(one.action == CONFIRMED and is_persons(one.agent) and one.id != confirmation.id for one in active)
 
 
 def _ask_person(

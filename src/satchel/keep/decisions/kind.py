@@ -37,10 +37,6 @@ if TYPE_CHECKING:
     from satchel.keep.moving.reading import Reading
 
 
-def _show_value(value: str | float) -> str | int | float:
-    return value if isinstance(value, str) else value_of(None, value)
-
-
 def _value(value: Any, reading: Reading, _: str) -> str | float:
     # the key helps to recognize a secret value
     key = reading.row.get("key") or "value"
@@ -51,7 +47,7 @@ def _value(value: Any, reading: Reading, _: str) -> str | float:
     return stored if isinstance(stored, str) else float(stored)
 
 
-VALUE = Codec("a text or a number", _show_value, _value)
+VALUE = Codec("a text or a number", lambda value: value if isinstance(value, str) else value_of(None, value), _value)
 
 
 def split_value(row: dict[str, Any]) -> None:
@@ -59,11 +55,11 @@ def split_value(row: dict[str, Any]) -> None:
     row["value_text"], row["value_number"] = (value, None) if isinstance(value, str) else (None, value)
 
 
-def _check_names(value: Any, _: Reading, name: str) -> str:
-    return json.dumps(list(names.check_names(value, name)), ensure_ascii=False)
-
-
-_NAMES = Codec("a list of names", lambda text: json.loads(text) or None, _check_names)
+_NAMES = Codec(
+    "a list of names",
+    lambda text: json.loads(text) or None,
+    lambda value, _, name: json.dumps(list(names.check_names(value, name)), ensure_ascii=False),
+)
 
 VALUE_SQL = "i.value_text, i.value_number"  # the columns of a value: text or number
 
@@ -99,12 +95,11 @@ _COLUMNS = (
 
 def _merge_history(reading: Reading, number: int, row: dict[str, Any], incoming: Rows) -> None:
     transaction = reading.transaction
+    columns = (*_COLUMNS, "uid", "agent_id", "session_id", "created_at", "revision")
     rows = transaction.all(
-        f"SELECT {', '.join(_COLUMNS)}, uid, agent_id, created_at, revision FROM decision_history "
-        "WHERE decision_id = :id ORDER BY revision",
+        f"SELECT {', '.join(columns)} FROM decision_history WHERE decision_id = :id ORDER BY revision",
         {"id": number},
     )
-    columns = (*_COLUMNS, "uid", "agent_id", "created_at", "revision")
     states = [dict(zip(columns, one, strict=True)) for one in rows]
     existing = {tuple(one[column] for column in _COLUMNS) for one in states}
     new: Rows = []
@@ -195,6 +190,7 @@ DECISION: ItemKind[Any] = ItemKind(
         fields.name_field("agent", fields.AGENT, "agents", "agent_id", merge=fields.FILL),
         Field("revision", fields.COUNT, default=1, merge=fields.MAX),
         Field("updated_at", fields.TIME, required=True, merge=fields.SOFT),
+        fields.link_field("session", "sessions", "session_id", merge=fields.SOFT),
     ),
     (_decision_names("tags", fields.TAG), _decision_names("scopes", fields.SCOPE), HISTORY),
     key=("key", "key"),
@@ -247,7 +243,7 @@ def _check_bound(field: str) -> filters.Check:
 
 
 def _up_to(view: View, maximum: float) -> None:
-    minimum = view.request.chosen.get("minimum", maximum)
+    minimum = view.request.filters.get("minimum", maximum)
     if minimum > maximum:
         raise InvalidInput(f"minimum {minimum:g} is above maximum {maximum:g}", "Exchange them")
     view.where("c.value_number <= {}", maximum)
@@ -259,15 +255,15 @@ def _make(view: View, rows: Sequence[Row]) -> tuple[Decision, ...]:
 
 
 def _range(view: View) -> tuple[Sequence[int], int] | None:
-    query, status = view.request, view.request.chosen.get("status")
+    query, status = view.request, view.request.filters.get("status")
     dimensions = [(1, "layer", number) for number in view.numbers.get("layer", ())]
     dimensions += [(2, "tag", number) for number in view.numbers.get("tag", ())]
     dimensions += [(3, "scope", number) for number in view.numbers.get("scope", ())]
-    others = query.chosen.keys() & {"minimum", "maximum", "metadata", "author"}
+    others = query.filters.keys() & {"minimum", "maximum", "metadata", "author"}
     tags = view.numbers.get("tag", ())
     # one number for each tag of the request: none has tags below it
-    needs_each = query.chosen["match"] == "all" and len(tags) == len({*tags}) == len(query.chosen.get("tags", ()))
-    is_any = query.chosen["match"] == "any"
+    needs_each = query.filters["match"] == "all" and len(tags) == len({*tags}) == len(query.filters.get("tags", ()))
+    is_any = query.filters["match"] == "any"
     if len(dimensions) == len(tags) > 1 and (needs_each or is_any) and not (others or query.common):
         return None if query.after_seq is not None else _with_tags(view, {*tags}, status, is_any=is_any)
     if len(dimensions) > 1 or others or query.common or query.after_seq is not None:

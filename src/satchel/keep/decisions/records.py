@@ -183,7 +183,7 @@ class ChangedDecision:
     Attributes:
         agent_id: the author of the replaced state.
         by_id: the author of the change, or None.
-        kept: the key of a person's decision, which stays; ``decision`` is the draft that an agent proposes instead.
+        human_key: the key of a person's decision, which stays; ``decision`` is then the draft proposed instead.
     """
 
     project_id: int
@@ -191,7 +191,7 @@ class ChangedDecision:
     by_id: int | None
     before: DecisionState
     decision: Decision
-    kept: str | None = None
+    human_key: str | None = None
 
 
 ACTIVE, DEPRECATED, DRAFT = 1, 2, 3
@@ -289,7 +289,7 @@ def value_of(text: str | None, number: float | None) -> Value:
 
 
 def sorted_names(names: Iterable[NumberedName]) -> tuple[NumberedName, ...]:
-    return tuple(sorted(names, key=lambda one: (one[1].casefold(), one[0])))
+    return tuple(sorted(names, key=lambda name: (name[1].casefold(), name[0])))
 
 
 def names_of(transaction: Transaction, name: str, numbers: Sequence[int]) -> dict[int, tuple[NumberedName, ...]]:

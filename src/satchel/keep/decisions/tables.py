@@ -21,7 +21,7 @@ from satchel.keep.decisions.records import (
     value_of,
 )
 from satchel.keep.paths import globs_in, text_of
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, set_of, update_row
 
 _PROJECT, _LAYER, _TAG, _SCOPE = 0, 1, 2, 3  # the dimensions of `decision_counts`
 
@@ -92,24 +92,8 @@ def change(
     )
     revision = before.revision + 1
     after = Current(before.id, before.uid, seq, before.key, revision, state, agent, before.created_at, at, session)
-    transaction.run(
-        """
-        UPDATE decisions
-        SET seq = :seq, value_text = :value_text, value_number = :value_number, agent_id = :agent,
-            layer_id = :layer_id, version = :version, revision = :revision, status = :status, rationale = :rationale,
-            paths = :paths, metadata = :metadata, updated_at = :at, session_id = :session
-        WHERE id = :id
-        """,
-        {
-            "id": before.id,
-            "seq": seq,
-            "revision": revision,
-            "agent": _number(agent),
-            "at": at,
-            "session": session,
-            **_values(state),
-        },
-    )
+    columns = {"seq": seq, "revision": revision, "agent_id": _number(agent), "updated_at": at, "session_id": session}
+    update_row(transaction, "decisions", before.id, **columns, **_values(state))
     if (old.status, old.tags, old.scopes) != (state.status, state.tags, state.scopes):
         _unlink(transaction, before.id)
         _link(transaction, before.id, before.created_at, state)

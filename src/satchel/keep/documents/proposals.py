@@ -158,13 +158,13 @@ def texts_of(documents: Iterable[Document], skipped: dict[str, str]) -> dict[str
 
 def compare(transaction: Transaction, project_id: int, reading: Reading, texts: dict[str, Text]) -> Comparison:
     states = load_states(transaction, project_id)
-    decided = {one.digest: one for one in states if one.item}
-    rejected = {one.digest for one in states if not one.item}
+    decided = {state.digest: state for state in states if state.item}
+    rejected = {state.digest for state in states if not state.item}
     fresh = [text for digest, text in texts.items() if digest not in decided and digest not in rejected]
     stored = {_words(text) for (text,) in transaction.all(_RULES, {"project": project_id})}
     unchanged = [text for text in fresh if text.piece.kind == RULE and _words(text.piece.text) in stored]
     fresh = [text for text in fresh if text not in unchanged]
-    unread = {one.digest for one in states if one.path in reading.skipped}
+    unread = {state.digest for state in states if state.path in reading.skipped}
     lost = [one for digest, one in decided.items() if digest not in texts and digest not in unread]
     lines = _live_lines(transaction, project_id, lost)
     live = {one: line for one in lost if (line := lines.get((one.kind, one.item))) is not None}
@@ -221,7 +221,7 @@ def _live_lines(transaction: Transaction, project_id: int, states: Iterable[Text
     lines: dict[tuple[int, int], Line] = {}
     states = [*states]
     for kind in KIND_OF.values():
-        numbers = [one.item for one in states if one.kind == kind.number]
+        numbers = [state.item for state in states if state.kind == kind.number]
         if numbers:
             of_kind = lines_of(transaction, project_id, kind.name.lower(), numbers)
             lines |= {(kind.number, number): line for number, line in of_kind.items() if _is_live(line)}
@@ -243,7 +243,7 @@ def _same_places(
         for path, line in text.places:
             places.setdefault(path, []).append((line, digest))
     for path in {one.path for one in lost}:
-        here = [one for one in states if one.path == path and (one.digest in texts or one.digest in missing)]
+        here = [state for state in states if state.path == path and (state.digest in texts or state.digest in missing)]
         counted = {one.digest for one in here} | new
         after = _neighbours([digest for _, digest in sorted(places.get(path, ())) if digest in counted])
         before = _neighbours([one.digest for one in sorted(here, key=lambda one: one.line)])

@@ -178,7 +178,7 @@ class _Reader:
         always = fields.get("alwaysApply") == ["true"] or not path.endswith(".mdc")
         globs = [] if always and path.endswith(".mdc") else fields.get("globs") or fields.get("applyTo") or []
         folder = _scope(path)
-        inner = [f"{folder}{one}" for one in globs if one not in _EVERYTHING]
+        inner = [f"{folder}{glob}" for glob in globs if glob not in _EVERYTHING]
         if not inner and folder:
             inner = [folder]
         loads = {path} if always or globs else set()

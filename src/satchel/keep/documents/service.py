@@ -92,7 +92,7 @@ class Documents:
             compared = compare(transaction, project.id, reading, texts)
         return Review(
             reading.branch,
-            tuple(one.path for one in reading.documents),
+            tuple(document.path for document in reading.documents),
             tuple(compared.proposals),
             compared.in_step,
             compared.rejected,
@@ -182,10 +182,10 @@ def _select(proposals: Sequence[Proposal], refs: Sequence[str]) -> tuple[list[Pr
         return [one for one in proposals if not one.needs_a_look], [one for one in proposals if one.needs_a_look]
     selection: dict[str, Proposal] = {}
     for ref in refs:
-        matches = [one for one in proposals if ref.removeprefix("./") in {one.ref, one.path}]
+        matches = [proposal for proposal in proposals if ref.removeprefix("./") in {proposal.ref, proposal.path}]
         if not matches:
             raise NotFound(f"{ref[:80]!r} proposes nothing", "`satchel import docs` lists the proposals")
-        selection |= {one.digest: one for one in matches}
+        selection |= {match.digest: match for match in matches}
     return [*selection.values()], []
 
 
@@ -201,7 +201,7 @@ class _Deciding:
 
     def accept(self, proposals: Sequence[Proposal]) -> Decided:
         notes: list[str] = []
-        lines = [self._line(one, notes) for one in proposals]
+        lines = [self._line(proposal, notes) for proposal in proposals]
         taking = Taking(self.workplace, source=SOURCE, now=self.now, is_ordered=True, decided=True, is_accepted=True)
         verdicts = taking.take(self.transaction, self.project, lines)
         items: list[tuple[Proposal, str | None]] = []
@@ -223,12 +223,12 @@ class _Deciding:
         return Decided(True, tuple(items), tuple(failed), (), tuple(dict.fromkeys(notes)))
 
     def reject(self, proposals: Sequence[Proposal]) -> Decided:
-        for one in proposals:
-            if one.item is not None:
-                kind, number = read_ref(one.item)
+        for proposal in proposals:
+            if proposal.item is not None:
+                kind, number = read_ref(proposal.item)
                 self._end_states(kind.number, number)
-            if one.why != REMOVED:
-                self._save(one)
+            if proposal.why != REMOVED:
+                self._save(proposal)
         return Decided(False, tuple((one, one.item) for one in proposals))
 
     def _save(self, proposal: Proposal, kind: Kind | None = None, number: int = 0) -> None:

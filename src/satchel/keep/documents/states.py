@@ -59,14 +59,14 @@ def save_states(transaction: Transaction, project_id: int, states: Iterable[Text
             kind = excluded.kind, item_id = excluded.item_id, seq = excluded.seq, agent_id = excluded.agent_id,
             created_at = excluded.created_at
         """,
-        [{"project": project_id, **one._asdict(), "digest": bytes.fromhex(one.digest)} for one in states],
+        [{"project": project_id, **state._asdict(), "digest": bytes.fromhex(state.digest)} for state in states],
     )
 
 
 def delete_states(transaction: Transaction, project_id: int, states: Sequence[TextState]) -> None:
     transaction.many(
         "DELETE FROM document_texts WHERE project_id = :project AND path = :path AND digest = :digest",
-        [{"project": project_id, "path": one.path, "digest": bytes.fromhex(one.digest)} for one in states],
+        [{"project": project_id, "path": state.path, "digest": bytes.fromhex(state.digest)} for state in states],
     )
 
 
@@ -154,7 +154,7 @@ def reopen(
     if former is not None:
         # so that the text in the document is a change of the former one again
         digest = digest_of("", str(former.get("text", former.get("content"))), former.get("paths", ()))
-        save_states(transaction, project_id, [one._replace(digest=digest) for one in states])
+        save_states(transaction, project_id, [state._replace(digest=digest) for state in states])
     return former is not None
 
 

@@ -124,5 +124,5 @@ ENTRY = ItemKind(
     statuses=("live", "superseded"),
     source=entry_writing.DOCUMENTS,
     delete=entry_writing.delete,
-    shown=entry_writing.DISPLAY.texts,
+    display_texts=entry_writing.DISPLAY.texts,
 )

@@ -78,7 +78,7 @@ def _with_names(transaction: Transaction, entries: tuple[Entry, ...]) -> tuple[E
     names = {entry.id: [entry.agent] if entry.agent else [] for entry in entries}
     for number, name in rows:
         names[number] += [name] if name not in names[number] else []
-    return tuple(one if one.seen is None else replace(one, seen_by=tuple(names[one.id])) for one in entries)
+    return tuple(entry if entry.seen is None else replace(entry, seen_by=tuple(names[entry.id])) for entry in entries)
 
 
 def seen_with(
@@ -103,8 +103,8 @@ def _begin(view: View) -> None:
     if sightings:
         view.base = "i.project_id = :project"
         del view.scope["run_id"]
-        view.where_or_seen(sightings, "i.run_id = :run")
-    run, filters_given = view.values.get("run"), view.request.chosen.keys() & {"types", "task_id", "loop_id", "file"}
+        view.where_or_sighted(sightings, "i.run_id = :run")
+    run, filters_given = view.values.get("run"), view.request.filters.keys() & {"types", "task_id", "loop_id", "file"}
     if run is None or view.request.after_seq is not None:
         return
     if not filters_given or (filters_given == {"types"} and _is_small(view)):
@@ -136,7 +136,7 @@ def _or_seen(plain: Filter) -> Filter:
     def apply(view: View, value: object) -> None:
         sightings = _seen_by(view, plain.name, [value])
         if sightings:
-            view.where_or_seen(sightings, f"i.{plain.name} = {{}}", value)
+            view.where_or_sighted(sightings, f"i.{plain.name} = {{}}", value)
         elif plain.apply is not None:
             plain.apply(view, value)
 

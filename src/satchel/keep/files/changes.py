@@ -8,7 +8,7 @@ from satchel.find import documents
 from satchel.find.kind import Kind
 from satchel.keep import names, paths
 from satchel.keep.files.records import CHANGES, FileChange
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row, Transaction, update_row
 
 COLUMNS = """
     c.id, c.uid, c.seq, f.path, c.change, a.name, c.worktree, l.name, c.description, c.created_at, c.expires_at
@@ -66,10 +66,8 @@ def renew(transaction: Transaction, new: NewChange, since: int) -> bool:
     )
     if row is None:
         return False
-    transaction.run(
-        "UPDATE file_changes SET created_at = :created_at, expires_at = :expires_at, seq = :seq WHERE id = :id",
-        {**new._asdict(), "seq": transaction.next_seq(new.project_id), "id": row[0]},
-    )
+    seq = transaction.next_seq(new.project_id)
+    update_row(transaction, "file_changes", row[0], created_at=new.created_at, expires_at=new.expires_at, seq=seq)
     documents.set_expiry(transaction, Kind.FILE_CHANGE, [(row[0], new.expires_at)])
     return True
 
@@ -106,7 +104,7 @@ def by_others(
 ) -> tuple[FileChange, ...]:
     """Return up to ``most`` changes by others to a file or folder after a time, newest first, in any worktree.
 
-    Changes that the agent followed with one of its own are left out: it has seen them.
+    Changes before the agent's last change of the same file are left out: it has seen them.
     """
     condition, values = is_about(file)
     rows = transaction.all(

@@ -29,7 +29,7 @@ from satchel.store.transaction import Transaction
 DOING = "claiming files"
 
 _MAX_MINUTES = 7 * 24 * 60
-_MAX_REASON_CHARS = 300
+_MAX_REASON_CHARS = 600
 
 RENEWED_MS = 60_000
 """Minimum time between renewals of an automatic claim."""
@@ -53,7 +53,7 @@ class ClaimRequest:
     def spelled(self, transaction: Transaction, work: Workplace, project_id: int) -> tuple[list[Place], set[Place]]:
         """Return its places as they are spelled on the disk, and which of them it wants shared."""
         places = as_on_disk(transaction, project_id, work.files_root, list(self.wanted))
-        return places, {place for place, named in zip(places, self.wanted, strict=True) if named in self.shared}
+        return places, {place for place, original in zip(places, self.wanted, strict=True) if original in self.shared}
 
 
 def check_minutes(minutes: int) -> int:
@@ -102,8 +102,7 @@ def try_claim(transaction: Transaction, work: Workplace, request: ClaimRequest, 
 
 def recently_renewed(work: Workplace, request: ClaimRequest) -> Claimed | None:
     """Return the caller's claims on all requested places, if none needs to be renewed yet."""
-    with work.engine.read() as transaction:
-        project = projects.find(transaction, work)
+    with projects.reading(work) as (transaction, project):
         now = work.clock()
         actor = reading(transaction, work, project.id, request.agent)
         spelled, shared = request.spelled(transaction, work, project.id)
@@ -123,9 +122,7 @@ def record_refusal(work: Workplace, request: ClaimRequest, refused: ClaimRefused
     """Record a refusal, if possible, and return how many others wait for the places."""
     from satchel.keep.files import refusals, waiters
 
-    with suppress(SatchelError), work.engine.write() as transaction:
-        now = work.clock()
-        project = projects.ensure(transaction, work, now)
+    with suppress(SatchelError), projects.writing(work) as (transaction, project, now):
         # the session is notified later; a refusal does not register an agent
         if work.caller is not None:
             work.caller.ensure(transaction, work, project.id, now)

@@ -18,10 +18,10 @@ from satchel.keep.files.presence import is_anything_claimed
 from satchel.keep.files.records import Claim, Claimed
 from satchel.keep.projects import Project
 from satchel.keep.sessions.records import Actor
-from satchel.store.transaction import Row, Transaction, set_of
+from satchel.store.transaction import Row, Transaction, set_of, update_row
 
 if TYPE_CHECKING:
-    from satchel.keep.common_filters import Chosen
+    from satchel.keep.common_filters import CheckedFilters
 
 _COLUMNS = """
     c.id, c.uid, c.seq, c.path, c.is_key, c.exclusive, c.automatic, a.name, c.worktree, c.reason, c.created_at,
@@ -138,7 +138,7 @@ def leases_of(transaction: Transaction, project_id: int, actor: Actor, now: int)
         "AND (c.agent_id = :agent OR c.session_id = :session) ORDER BY c.path, c.id",
         {"agent": actor.number, "session": actor.session, "project": project_id, "now": now},
     )
-    return [one for one in map(_lease, rows) if one.is_held_by(actor)]
+    return [lease for lease in map(_lease, rows) if lease.is_held_by(actor)]
 
 
 def expired_of(
@@ -152,8 +152,8 @@ def expired_of(
         "AND (c.agent_id = :agent OR c.session_id = :session) ORDER BY c.expires_at, c.id",
         {"agent": actor.number, "session": actor.session, "project": project_id, "now": now},
     )
-    leases = [one for one in map(_lease, rows) if one.is_held_by(actor) and not one.claim.automatic]
-    return {one.place: one for one in leases if one.place in wanted}
+    leases = [held for held in map(_lease, rows) if held.is_held_by(actor) and not held.claim.automatic]
+    return {lease.place: lease for lease in leases if lease.place in wanted}
 
 
 def _overlap(wanted: Iterable[Place]) -> tuple[str, dict[str, object]]:
@@ -299,8 +299,7 @@ def _move_to_session(
     for lease in by_name:
         stays = own[lease.place]
         if stays is lease:
-            statement = "UPDATE file_claims SET session_id = :session WHERE id = :id"
-            transaction.run(statement, {"session": holder.session, "id": lease.claim.id})
+            update_row(transaction, "file_claims", lease.claim.id, session_id=holder.session)
             continue
         transaction.run("DELETE FROM file_claims WHERE id = :id", {"id": lease.claim.id})
         transaction.run(
@@ -326,7 +325,7 @@ def find_ended_sessions(transaction: Transaction, sessions: set[int], now: int) 
     from satchel.keep.sessions import joining
 
     matches = joining.load(transaction, f"s.id IN {set_of(sessions)}", {})
-    return sessions - {one.state.id for one in matches if not joining.is_gone(one, now)}
+    return sessions - {match.state.id for match in matches if not joining.is_gone(match, now)}
 
 
 def release(
@@ -342,11 +341,11 @@ def release(
     ``wanted`` None ends all claims in the worktree, and on keys.
     """
     end_expired(transaction, project_id, now)
-    lease = leases_of(transaction, project_id, holder, now)
+    leases = leases_of(transaction, project_id, holder, now)
     if wanted is None:
-        ended = [one for one in lease if one.claim.is_key or one.claim.worktree == worktree]
+        ended = [lease for lease in leases if lease.claim.is_key or lease.claim.worktree == worktree]
     else:
-        ended = sorted((one for one in lease if one.place in wanted), key=lambda one: wanted.index(one.place))
+        ended = sorted((lease for lease in leases if lease.place in wanted), key=lambda one: wanted.index(one.place))
     if ended:
         end_claims(transaction, [one.claim.id for one in ended], events.RELEASE, now)
     return ended
@@ -354,7 +353,7 @@ def release(
 
 def forget(transaction: Transaction, expired: Iterable[Lease]) -> None:
     """Delete expired claims that their holder has released."""
-    transaction.many("DELETE FROM file_claims WHERE id = :id", [{"id": one.claim.id} for one in expired])
+    transaction.many("DELETE FROM file_claims WHERE id = :id", [{"id": lease.claim.id} for lease in expired])
 
 
 def page_of(
@@ -365,15 +364,15 @@ def page_of(
     limit: int,
     offset: int,
     now: int,
-    chosen: Chosen,
+    common: CheckedFilters,
 ) -> KeptPage[Claim]:
     """Return live claims, newest first: of some agents, and overlapping a place in any worktree, unless None."""
     where, values = ("c.project_id = :project AND c.expires_at > :now", {}) if place is None else _overlap([place])
     values |= {"project": project.id, "now": now, "limit": limit, "offset": offset}
     if holders is not None:
         where += f" AND c.agent_id IN {set_of(holders)}"
-    where += chosen.where("c.created_at")
-    values |= chosen.values
+    where += common.where("c.created_at")
+    values |= common.values
     total = transaction.one(f"SELECT count(*) FROM file_claims c WHERE {where}", values)
     rows = transaction.all(
         f"SELECT {_COLUMNS} FROM {_JOINED} WHERE {where} "
@@ -409,12 +408,12 @@ def _claim(row: Row) -> Claim:
 
 def describe(claim: Claim, now: int, path: str, last_seen: str = "") -> str:
     wider = "" if claim.path == path else f" as {claim.path}"
-    how = "" if claim.exclusive else ", shared,"
-    left, year = span_in_words(claim.expires_at - now), year_of(now)
-    why = "" if claim.reason is None else f": {quoted_line(claim.reason)}"
+    mode = "" if claim.exclusive else ", shared,"
+    remaining, year = span_in_words(claim.expires_at - now), year_of(now)
+    reason_text = "" if claim.reason is None else f": {quoted_line(claim.reason)}"
     return (
-        f"{claim.agent}{wider}{how}{last_seen} since {moment_text(claim.created_at, year)} "
-        f"until {moment_text(claim.expires_at, year)} UTC ({left} left){why}"
+        f"{claim.agent}{wider}{mode}{last_seen} since {moment_text(claim.created_at, year)} "
+        f"until {moment_text(claim.expires_at, year)} UTC ({remaining} left){reason_text}"
     )
 
 

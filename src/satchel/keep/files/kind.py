@@ -74,10 +74,6 @@ def _about(view: View, file: str) -> None:
         view.scope["file"] = file
 
 
-def _by_change(view: View, change: int) -> None:
-    view.where(f"c.change = {change}", types=((Kind.FILE_CHANGE, change),))
-
-
 LISTING = Listing(
     kind=Kind.FILE_CHANGE,
     table="file_changes c",
@@ -86,7 +82,11 @@ LISTING = Listing(
     make=_make,
     filters=(
         Filter("file", lambda value, work: paths.check_place(value, work.files_root)[0], _about),
-        Filter("change", lambda value, _: change_number(value), _by_change),
+        Filter(
+            "change",
+            lambda value, _: change_number(value),
+            lambda view, change: view.where(f"c.change = {change}", types=((Kind.FILE_CHANGE, change),)),
+        ),
         filters.author("c.agent_id"),
         filters.layer("c.layer_id"),
     ),

@@ -36,14 +36,14 @@ _MOST_HOLDERS = 5
 
 def refuse(transaction: Transaction, wanted: Sequence[Place], overlaps: claims.Overlaps, now: int) -> NoReturn:
     """Raise ClaimRefused, naming the holders, whether they are active, their reasons and how long they last."""
-    against = [lease.claim for lease in overlaps.blocking]
+    blocking = [lease.claim for lease in overlaps.blocking]
     last_seen = _last_seen(transaction, overlaps.blocking, now)
     refused = {place: [lease for lease in overlaps.blocking if place.clashes(lease.place)] for place in wanted}
     by_holders: dict[str, list[str]] = {}
     for place, leases in refused.items():
         if leases:
             holders = " and ".join(
-                claims.describe(one.claim, now, place.path, last_seen.get(one.session, "")) for one in leases
+                claims.describe(lease.claim, now, place.path, last_seen.get(lease.session, "")) for lease in leases
             )
             by_holders.setdefault(holders, []).append(place.path)
     parts = [
@@ -54,8 +54,8 @@ def refuse(transaction: Transaction, wanted: Sequence[Place], overlaps: claims.O
     free = [place.path for place, leases in refused.items() if not leases]
     if free:
         more += f". Free: {_listed(free)}"
-    names = list(dict.fromkeys(claim.agent for claim in against))
-    share = "" if any(claim.exclusive for claim in against) else "claim it as shared, "
+    names = list(dict.fromkeys(claim.agent for claim in blocking))
+    share = "" if any(claim.exclusive for claim in blocking) else "claim it as shared, "
     raise claims.ClaimRefused(
         f"nothing was claimed: {'; '.join(parts[: claims.MAX_SHOWN])}{more}",
         f"{share}ask {' or '.join(names)} by a message, or work on something else",
@@ -68,12 +68,12 @@ def _last_seen(transaction: Transaction, leases: Sequence[claims.Lease], now: in
     # when the sessions of claims were last heard of, in words
     numbers = {lease.session for lease in leases if lease.session is not None}
     rows = transaction.all(f"SELECT id, seen_at FROM sessions WHERE id IN {set_of(numbers)}") if numbers else []
-    return {number: f", last active {span_in_words(now - seen)} ago," for number, seen in rows}
+    return {number: f", last active {span_in_words(now - seen_at)} ago," for number, seen_at in rows}
 
 
-def _listed(some: Sequence[str]) -> str:
-    more = len(some) - claims.MAX_SHOWN
-    return ", ".join(some[: claims.MAX_SHOWN]) + (f" and {more} more" if more > 0 else "")
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - claims.MAX_SHOWN
+    return ", ".join(names[: claims.MAX_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def log(
@@ -149,8 +149,8 @@ def available(transaction: Transaction, project_id: int, actor: Actor, now: int)
 def blocked_by(transaction: Transaction, project_id: int, actor: Actor, now: int) -> list[Refusal]:
     """Return refusals of others because of the agent's claims, if it was not notified of them yet, oldest first."""
     refused = _load(transaction, project_id, f"NOT ({_OF_ACTOR}) AND told_at IS NULL", _bounds(actor), now)
-    lease = claims.leases_of(transaction, project_id, actor, now) if refused else []
-    return [one for one in refused if any(one.place.clashes(own.place) for own in lease)]
+    leases = claims.leases_of(transaction, project_id, actor, now) if refused else []
+    return [refusal for refusal in refused if any(refusal.place.clashes(own.place) for own in leases)]
 
 
 def mark_holders_notified(transaction: Transaction, numbers: Sequence[int], now: int) -> set[int]:
@@ -174,7 +174,7 @@ def remove_claimed(transaction: Transaction, project_id: int, actor: Actor, plac
     """Delete an agent's refusals of places it has claimed now."""
     claimed = list(places)
     own = _load(transaction, project_id, _OF_ACTOR, _bounds(actor), now)
-    ended = [one.id for one in own if any(one.place.clashes(place) for place in claimed)]
+    ended = [refusal.id for refusal in own if any(refusal.place.clashes(place) for place in claimed)]
     if ended:
         remove(transaction, ended)
 

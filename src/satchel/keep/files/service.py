@@ -22,7 +22,6 @@ from satchel.keep.files.places import (
     check_worktree_file,
     folder_notes,
     is_remote,
-    is_there,
     look_at,
     tree_of,
 )
@@ -99,9 +98,7 @@ class Files(Service):
         text = None if description is None else check_content(description, "description", work.max_content_bytes)
         layer = None if layer is None else names.check_identifier(layer, "layer")
         agent = names.check_agent(work, agent)
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
+        with projects.writing(work) as (transaction, project, now):
             actor = acting(transaction, work, project.id, agent, now)
             layer_row = None if layer is None else names.ensure_layer(transaction, work, project.id, layer, now)
             content = None if text is None else text.text
@@ -305,10 +302,14 @@ class Files(Service):
             texts = dict(
                 zip(as_on_disk(transaction, project.id, work.files_root, list(each)), each.values(), strict=True)
             )
+            held = {**freed, **expired}
+            states = {place: look_at(tree_of(work), place) for place in held} if done else {}
+            # one description of several files is of those that were edited, if any was
+            edited = {place for place, state in states.items() if _is_edited(state, held[place])} or set(states)
             recorded = []
-            for place, lease in {**freed, **expired}.items():
-                if (one := texts.get(place, text)) is not None:
-                    made = self._record_ended(transaction, project.id, holder, place, lease, one.text)
+            for place, state in states.items():
+                if (one := texts.get(place, text if place in edited else None)) is not None:
+                    made = self._record_ended(transaction, project.id, holder, place, held[place], state, one.text)
                     recorded += [] if made is None else [made]
             claims.forget(transaction, expired.values())
             pending: tuple[PendingClaim, ...] = ()
@@ -325,9 +326,11 @@ class Files(Service):
             f"your claim on {self._display_path(place)} had expired {span_in_words(now - one.claim.expires_at)} ago"
             for place, one in expired.items()
         )
-        unrecorded = [place for place in texts if place not in freed and place not in expired]
-        if unrecorded:
-            notes += (f"no change was recorded of {', '.join(map(self._display_path, unrecorded))}: not yours",)
+        of_others = [place for place in texts if place not in held]
+        unedited = [place for place in states if states[place].exists and text and place not in {*edited, *texts}]
+        for why, unrecorded in (("not yours", of_others), ("not edited since it was claimed", unedited)):
+            if unrecorded:
+                notes += (f"no change was recorded of {', '.join(map(self._display_path, unrecorded))}: {why}",)
         if done and not recorded:
             files = ", ".join(self._display_path(place) for place in freed if not (place.is_key or place.is_folder))
             why = f"not there, now or when claimed: {files}" if files else "no file was released"
@@ -342,10 +345,17 @@ class Files(Service):
         )
 
     def _record_ended(
-        self, transaction: Transaction, project_id: int, holder: Actor, place: Place, lease: Lease, description: str
+        self,
+        transaction: Transaction,
+        project_id: int,
+        holder: Actor,
+        place: Place,
+        lease: Lease,
+        state: OnDisk,
+        description: str,
     ) -> FileChange | None:
         # whether a file existed when claimed and exists now tells the kind of change
-        is_now = is_there(self._workplace, place)
+        is_now = state.exists
         is_unseen = is_remote(self._workplace) or caller_elsewhere() is not None
         if is_now is None and is_unseen and not (place.is_key or place.is_folder):
             is_now = True  # the caller reported an edit, and did not say how the file is
@@ -387,8 +397,7 @@ class Files(Service):
         author = None if author is None else names.check_identifier(author, "author")
         place = None if path is None else check_place(work, path, "path")
         check_page(limit, offset)
-        with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
+        with projects.reading(work) as (transaction, project):
             if not project.id:
                 return KeptPage((), 0, offset, limit, notes=(projects.NOTHING_YET,))
             holders = None if author is None else find_authors(transaction, work, project.id, author)
@@ -432,6 +441,14 @@ class Files(Service):
             )
         work = self._workplace
         return list(dict.fromkeys(check_place(work, path, f"{field}[{n}]") for n, path in enumerate(paths)))
+
+
+def _is_edited(state: OnDisk, lease: Lease) -> bool:
+    if not state.exists:
+        return state.exists is False and bool(lease.existed)
+    modified = state.modified_at
+    # the times of files are up to 10 ms behind the clock
+    return not lease.existed or modified is None or modified + 10 >= lease.claim.created_at
 
 
 def _folder_warnings(wanted: Mapping[Place, OnDisk]) -> tuple[str, ...]:

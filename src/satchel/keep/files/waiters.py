@@ -60,16 +60,16 @@ def add(
 ) -> int:
     """Add a waiter at the end of the queue, delete those that ended, and return its number."""
     for row in transaction.all(f"{_ROWS} WHERE w.project_id = :project", {"project": project_id}):
-        one = _waiter(row)
-        if one.expires_at <= now or not one.may_run:
-            remove(transaction, one.id)
+        waiter = _waiter(row)
+        if waiter.expires_at <= now or not waiter.may_run:
+            remove(transaction, waiter.id)
     process = processes.own()
     values = {
         "project_id": project_id,
         "agent_id": actor.number,
         "session_id": actor.session,
         "places": json.dumps(
-            [[one.path, one.worktree or "", one.is_key, one in shared] for one in places], ensure_ascii=False
+            [[place.path, place.worktree or "", place.is_key, place in shared] for place in places], ensure_ascii=False
         ),
         "exclusive": int(any(place not in shared for place in places)),
         "machine": processes.machine(),
@@ -92,7 +92,7 @@ def load(transaction: Transaction, project_id: int, now: int, before: int | None
         "AND (CAST(:before AS INTEGER) IS NULL OR w.id < :before) ORDER BY w.id",
         {"project": project_id, "now": now, "before": before},
     )
-    return [one for one in map(_waiter, rows) if one.may_run]
+    return [waiter for waiter in map(_waiter, rows) if waiter.may_run]
 
 
 def next_waiter(

@@ -379,11 +379,10 @@ def delete_orphaned_deliveries(transaction: Transaction) -> int:
 
 def count_deliveries(transaction: Transaction) -> tuple[int, int, int]:
     """Return the numbers of all delivery records, those of deleted items, and those of another project's items."""
-    row = transaction.one(
+    [row] = transaction.all(
         f"""
         SELECT (SELECT count(*) FROM deliveries), (SELECT count(*) FROM deliveries WHERE {_ORPHANED}),
             (SELECT count(*) FROM ({_OF_OTHERS}) AS others)
         """
     )
-    assert row is not None
     return row[0], row[1], row[2]

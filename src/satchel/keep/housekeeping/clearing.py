@@ -198,7 +198,7 @@ class _Leaving:
 def forget(workplace: Workplace, ref: str, *, dry_run: bool) -> Forgotten:
     engine = workplace.engine
     if not dry_run:
-        require_person(workplace, "forget items for good")
+        require_person(workplace, "forget items permanently")
     find = _solution if ref.strip().startswith(SOLUTION_LETTER) else _item
     if not dry_run:
         engine.upkeep.sweep()

@@ -36,7 +36,7 @@ def check_publishing(folder: Path) -> Check:
     publishers = find_publishers(folder.parent)
     if not publishers:
         return Check("publishing", "ok", f"no build tool is configured to publish {FOLDER_NAME}")
-    detail = "; ".join(f"{one.tool} would contain {FOLDER_NAME}: {one.remedy}" for one in publishers)
+    detail = "; ".join(f"{publisher.tool} would contain {FOLDER_NAME}: {publisher.remedy}" for publisher in publishers)
     return Check("publishing", "warning", detail)
 
 
@@ -157,8 +157,8 @@ def _glob(text: str) -> str:
 def _texts(value: object) -> list[str]:
     # some tools make tables with a path
     items = value if isinstance(value, list) else []
-    paths = (one.get("path") if isinstance(one, dict) else one for one in items)
-    return [one for one in paths if isinstance(one, str)]
+    paths = (item.get("path") if isinstance(item, dict) else item for item in items)
+    return [path for path in paths if isinstance(path, str)]
 
 
 def _table(tables: Mapping[str, Any], *names: str) -> Mapping[str, Any]:

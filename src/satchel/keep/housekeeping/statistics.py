@@ -97,7 +97,7 @@ def count_up(transaction: Transaction, engine: Engine | None, project: Project, 
         row = transaction.one(sql, values)
         return int(row[0]) if row else 0
 
-    def held_count(sql: str) -> int:
+    def cached_count(sql: str) -> int:
         return until_expiry(transaction, project.id, now, sql, lambda: count(sql))
 
     kind_counts = until_expiry(transaction, project.id, now, _BY_KIND, lambda: transaction.all(_BY_KIND, values))
@@ -109,7 +109,7 @@ def count_up(transaction: Transaction, engine: Engine | None, project: Project, 
     of_type = [(number, n) for one, number, _, n in kind_counts if one == Kind.ENTRY.number]
     entries = _numbered(_ENTRY_TYPES, of_type)
     conversations, turns, tokens_sent, saved = transaction.all(_CONVERSATIONS, values)[0]
-    everything = 0 if engine is None else held_count("SELECT count(*) FROM documents")
+    everything = 0 if engine is None else cached_count("SELECT count(*) FROM documents")
     size = None if engine is None else engine.upkeep.size()
     return Statistics(
         location=None if engine is None else engine.location,
@@ -129,12 +129,12 @@ def count_up(transaction: Transaction, engine: Engine | None, project: Project, 
         claims=count("SELECT count(*) FROM file_claims WHERE project_id = :project AND expires_at > :now"),
         packages=by_status(Kind.PACKAGE),
         error_patterns=of_kind[Kind.ERROR_PATTERN],
-        solutions=held_count(
+        solutions=cached_count(
             "SELECT count(*) FROM error_solutions s JOIN error_patterns p ON p.id = s.pattern_id "
             "WHERE s.project_id = :project AND p.expires_at > :now"
         ),
         strategies=of_kind[Kind.STRATEGY],
-        deliveries=held_count(
+        deliveries=cached_count(
             "SELECT count(*) FROM deliveries d JOIN windows w ON w.id = d.window_id "
             "WHERE w.project_id = :project AND d.kind > 0"
         ),

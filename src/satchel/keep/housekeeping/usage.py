@@ -129,7 +129,7 @@ def count_activity(transaction: Transaction, project: Project, now: int) -> Acti
     values = {"project": project.id, "since": since}
     rows = until_expiry(transaction, project.id, now, (_ACTIVITY, since), lambda: transaction.all(_ACTIVITY, values))
     days = [AgentDay(day * DAY_MS, names.get(agent), *map(int, counts)) for day, agent, *counts in rows]
-    return Activity(tuple(sorted(days, key=lambda one: (-one.began_at, one.agent is None, one.agent or ""))))
+    return Activity(tuple(sorted(days, key=lambda day: (-day.began_at, day.agent is None, day.agent or ""))))
 
 
 _BRIEFED = (Kind.ENTRY, Kind.DECISION, Kind.CONSTRAINT, Kind.STRATEGY)
@@ -202,42 +202,42 @@ def count_uses(transaction: Transaction, project_id: int, now: int) -> MemoryUse
     counts = _delivered(transaction, project_id)
     _correct(transaction, project_id, counts)
     there = dict(_texts(transaction, counts))
-    counts = {item: one for item, one in counts.items() if item in there}
+    counts = {item: use for item, use in counts.items() if item in there}
 
     def rendered(items: list[Item]) -> tuple[ItemUse, ...]:
         return tuple(
             ItemUse(
                 KIND_OF[item[0]].ref(item[1]),
-                one.delivered,
-                one.confirmed,
-                one.corrected,
-                one.succeeded,
+                use.delivered,
+                use.confirmed,
+                use.corrected,
+                use.succeeded,
                 shortened(there[item]),
             )
             for item in items[:_MOST_SHOWN]
-            for one in (counts[item],)
+            for use in (counts[item],)
         )
 
-    useful = sorted((item for item, one in counts.items() if one.use), key=lambda item: (-counts[item].use, item))
+    useful = sorted((item for item, use in counts.items() if use.use), key=lambda item: (-counts[item].use, item))
     unused = sorted(
         (
             item
-            for item, one in counts.items()
-            if not one.use
-            and one.delivered >= OFTEN
-            and now - one.first >= FIRST_DAYS * DAY_MS
+            for item, use in counts.items()
+            if not use.use
+            and use.delivered >= OFTEN
+            and now - use.first >= FIRST_DAYS * DAY_MS
             and item[0] != Kind.CONSTRAINT.number
         ),
         key=lambda item: (-counts[item].delivered, item),
     )
     return MemoryUse(
         items=len(counts),
-        deliveries=sum(one.delivered for one in counts.values()),
+        deliveries=sum(count.delivered for count in counts.values()),
         tokens=_briefed_tokens(transaction, project_id),
-        whole_tokens=sum(one.delivered * estimate(there[item]) for item, one in counts.items()),
-        confirmed=sum(one.confirmed > 0 for one in counts.values()),
-        corrected=sum(one.corrected for one in counts.values()),
-        succeeded=sum(one.succeeded > 0 for one in counts.values()),
+        whole_tokens=sum(use.delivered * estimate(there[item]) for item, use in counts.items()),
+        confirmed=sum(count.confirmed > 0 for count in counts.values()),
+        corrected=sum(count.corrected for count in counts.values()),
+        succeeded=sum(count.succeeded > 0 for count in counts.values()),
         useful=rendered(useful),
         unused=rendered(unused),
         unused_total=len(unused),
@@ -311,5 +311,5 @@ def _correct(transaction: Transaction, project_id: int, counts: dict[Item, _Coun
 def _texts(transaction: Transaction, items: dict[Item, _Count]) -> Iterator[tuple[Item, str]]:
     for kind in _BRIEFED:
         numbers = [number for of_kind, number in items if of_kind == kind.number]
-        for number, text in (kept.shown_texts(KINDS[kind], transaction, numbers) if numbers else {}).items():
+        for number, text in (kept.display_texts(KINDS[kind], transaction, numbers) if numbers else {}).items():
             yield (kind.number, number), text

@@ -141,10 +141,10 @@ def read_bazinga(path: Path, source_project: str | None = None) -> Arriving:
         packages = sorted(tables.read(_PACKAGE, "context_packages", "id|package_id"), key=_by_time)
         runs = list(_runs(tables))
         patterns = list(_patterns(tables))
-        marks = _marks(tables, {one["id"] for one in packages})
+        marks = _marks(tables, {package["id"] for package in packages})
         lines = [*runs, *_packages(tables, packages, marks), *patterns, *_strategies(tables), *_entries(tables)]
         lines += _deliveries(tables, packages, marks)
-        silent = sum(one["summary"] is None for one in packages)
+        silent = sum(package["summary"] is None for package in packages)
         active = sum(line["status"] == _ACTIVE for _, _, line in runs)
         names_no_project = "bazinga's sessions and packages name no project, so those of all projects were imported"
         masking_note = "bazinga drops quoted names: errors without any are recognized again, the others are found"
@@ -166,9 +166,9 @@ def _uid(kind: str, *parts: object) -> str:
     return identity("bazinga", kind, *parts).hex()
 
 
-def _line(one: Fields, table: str, kind: str, uid: str, fields: Line) -> tuple[str, str, Line]:
-    run = {"run": one["session"]} if "session" in one else {}
-    return table, one["row"], {"kind": kind, "uid": uid, **run, "created_at": iso(one["at"]), **fields}
+def _line(source: Fields, table: str, kind: str, uid: str, fields: Line) -> tuple[str, str, Line]:
+    run = {"run": source["session"]} if "session" in source else {}
+    return table, source["row"], {"kind": kind, "uid": uid, **run, "created_at": iso(source["at"]), **fields}
 
 
 _SESSION = {
@@ -202,21 +202,21 @@ _PACKAGE = {
 }
 
 
-def _package_uid(one: Fields) -> str:
-    return _uid("package", one["session"], one["id"], one["path"])
+def _package_uid(package: Fields) -> str:
+    return _uid("package", package["session"], package["id"], package["path"])
 
 
 def _packages(tables: BazingaTables, packages: list[Fields], marks: list[Fields]) -> _Lines:
     earlier: dict[str, Fields] = {}
     heirs: dict[str, Fields] = {}
-    for one in packages:
-        old = earlier.get(one["supersedes"])
-        earlier[one["id"]] = one
-        if old is not None and old["session"] == one["session"]:
-            heirs.setdefault(old["id"], one)
-        elif one["supersedes"] is not None:
-            reason = f"it supersedes {one['supersedes']}, which is not an earlier package of its session"
-            tables.trouble("context_packages", one["row"], reason, left_out=False)
+    for package in packages:
+        old = earlier.get(package["supersedes"])
+        earlier[package["id"]] = package
+        if old is not None and old["session"] == package["session"]:
+            heirs.setdefault(old["id"], package)
+        elif package["supersedes"] is not None:
+            reason = f"it supersedes {package['supersedes']}, which is not an earlier package of its session"
+            tables.trouble("context_packages", package["row"], reason, left_out=False)
     consumers: dict[str, list[str]] = defaultdict(list)
     for mark in marks:
         consumers[mark["package"]].append(fold(mark["role"]))
@@ -242,9 +242,9 @@ _MARK = {
 
 def _marks(tables: BazingaTables, packages: Collection[str]) -> list[Fields]:
     marks = tables.read(_MARK, "context_package_consumers", "package_id")
-    for one in marks:
-        if one["package"] not in packages:
-            tables.trouble("context_package_consumers", one["row"], "it belongs to no package")
+    for mark in marks:
+        if mark["package"] not in packages:
+            tables.trouble("context_package_consumers", mark["row"], "it belongs to no package")
     return [one for one in marks if one["package"] in packages]
 
 
@@ -291,18 +291,18 @@ _PATTERN = {
 def _patterns(tables: BazingaTables) -> _Lines:
     # several of their errors may become one here, since more of a message is masked
     lines: dict[str, tuple[str, Line]] = {}
-    for one in sorted(tables.read(_PATTERN, "error_patterns", "pattern_hash"), key=lambda one: one["seen"]):
-        signature = one["signature"]
+    for pattern in sorted(tables.read(_PATTERN, "error_patterns", "pattern_hash"), key=lambda pattern: pattern["seen"]):
+        signature = pattern["signature"]
         stack = "\n".join(_texts(signature.get("stack_pattern"))) or None
         hints = ", ".join(_texts(signature.get("context_hints")))
         try:
             message = signature["message_pattern"]
             prepared = prepare(signature["error_type"], message, stack, None, None, None, None, _LIMIT)
         except SatchelError as error:
-            tables.trouble("error_patterns", one["row"], error.problem)
+            tables.trouble("error_patterns", pattern["row"], error.problem)
             continue
-        first, last = one["seen"]
-        row, line = lines.setdefault(prepared.hash, (one["row"], {}))
+        first, last = pattern["seen"]
+        row, line = lines.setdefault(prepared.hash, (pattern["row"], {}))
         if not line:
             line |= {
                 "kind": "error_pattern",
@@ -311,21 +311,21 @@ def _patterns(tables: BazingaTables) -> _Lines:
                 "error_type": prepared.error_type,
                 "message": prepared.message,
                 "example": f"{prepared.example}\nhints: {hints}" if hints else prepared.example,
-                "lang": one["lang"],
+                "lang": pattern["lang"],
                 "occurrences": 0,
                 "created_at": iso(first),
                 "solutions": [],
             }
-        line["occurrences"] += one["occurrences"]
-        line |= {"ttl_days": one["ttl_days"], "last_seen": max(iso(last), line.get("last_seen", ""))}
+        line["occurrences"] += pattern["occurrences"]
+        line |= {"ttl_days": pattern["ttl_days"], "last_seen": max(iso(last), line.get("last_seen", ""))}
         solutions = {fold(fix["solution"]) for fix in line["solutions"]}
-        if one["solution"] is not None and fold(one["solution"]) not in solutions:
-            state = ACTIVE if one["tenths"] == FIRST else CONFIRMED if one["tenths"] > FIRST else DEMOTED
+        if pattern["solution"] is not None and fold(pattern["solution"]) not in solutions:
+            state = ACTIVE if pattern["tenths"] == FIRST else CONFIRMED if pattern["tenths"] > FIRST else DEMOTED
             line["solutions"].append(
                 {
-                    "uid": _uid("solution", tables.project, one["hash"]),
-                    "solution": one["solution"],
-                    "confidence": one["tenths"],
+                    "uid": _uid("solution", tables.project, pattern["hash"]),
+                    "solution": pattern["solution"],
+                    "confidence": pattern["tenths"],
                     "state": STATES[state - 1],
                     "created_at": iso(first),
                     "updated_at": iso(last),
@@ -445,5 +445,5 @@ def _deliveries(tables: BazingaTables, packages: list[Fields], marks: list[Field
         yield "consumption_scope", row, line
 
 
-def _by_time(one: Fields) -> tuple[object, ...]:
-    return one["at"], len(str(one.get("id", ""))), str(one.get("id", ""))
+def _by_time(source: Fields) -> tuple[object, ...]:
+    return source["at"], len(str(source.get("id", ""))), str(source.get("id", ""))

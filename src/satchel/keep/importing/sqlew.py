@@ -305,7 +305,7 @@ _CONSTRAINT = {
 
 
 def _lines(tables: SqlewTables, table: str, kind: str, rows: list[Fields], describe: _Describe) -> _Lines:
-    for one in sorted(rows, key=lambda one: (one["at"], one["id"])):
+    for one in sorted(rows, key=lambda row: (row["at"], row["id"])):
         parts, fields = describe(one)
         uid = identity("sqlew", kind, tables.project_id, one["id"], one["at"], *parts).hex()
         line = {"kind": kind, "uid": uid, "created_at": iso(one["at"]), **fields}

@@ -44,10 +44,10 @@ def _add_reads(reading: Reading, number: int, row: dict[str, Any], reads: Rows) 
     if not reads:
         return
     to, persons = row["to_agent_id"], find_agent(reading.transaction, reading.project, HUMAN)
-    for one in reads:
-        is_to_all = to is None or (to == persons and to != one["agent_id"])
+    for read in reads:
+        is_to_all = to is None or (to == persons and to != read["agent_id"])
         unread = updates.Unread(number, is_to_all, row["expires_at"], row["read_expires_at"], to == persons)
-        updates.mark(reading.transaction, one["agent_id"], [unread], one["read_at"])
+        updates.mark(reading.transaction, read["agent_id"], [unread], read["read_at"])
 
 
 MESSAGE: ItemKind[Any] = ItemKind(
@@ -62,6 +62,7 @@ MESSAGE: ItemKind[Any] = ItemKind(
         Field("message", fields.TEXT, required=True),
         Field("payload", _JSON),
         Field("answer_by", fields.TIME),
+        fields.SESSION,
         fields.link_field("reply_to", "agent_messages"),
         fields.link_field("thread", "agent_messages", "thread_id"),
     ),

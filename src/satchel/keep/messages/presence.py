@@ -11,7 +11,7 @@ PERSONS = """(
     SELECT h.id FROM agents p JOIN agents h ON h.project_id = p.project_id AND h.folded = 'human'
     WHERE p.id = :me AND p.folded LIKE 'human:%'
 )"""
-"""The number of ``human``, who stands for all persons, where the reader is one of these by name; null for others."""
+"""The number of ``human``, who receives what all persons do, if the reader is a person with a name; else null."""
 
 
 MESSAGE = "SELECT 1 FROM agent_messages WHERE project_id = :project AND expires_at > :now"
@@ -19,7 +19,6 @@ MESSAGE = "SELECT 1 FROM agent_messages WHERE project_id = :project AND expires_
 
 
 def is_any_alive(rows: Rows, project_id: int, now: int) -> bool:
-    """Whether the project has a message that has not expired."""
     return rows.one(f"{MESSAGE} LIMIT 1", {"project": project_id, "now": now}) is not None
 
 
@@ -29,7 +28,7 @@ def counts(rows: Rows, project_id: int, agent_id: int, now: int) -> tuple[int, i
     What it has read is counted in the reads alone, so that no message is looked up: neither for a reader of everything
     nor for one of nothing.
     """
-    row = rows.one(
+    [row] = rows.all(
         f"""
         SELECT
             (SELECT count(*) FROM agent_messages
@@ -46,7 +45,6 @@ def counts(rows: Rows, project_id: int, agent_id: int, now: int) -> tuple[int, i
         """,
         {"project": project_id, "me": agent_id, "now": now},
     )
-    assert row is not None
     own, to_all, sent_to_all, to_persons, read, read_of_all, gone_of_all = row
     to_all += to_persons - sent_to_all
     return own + to_all - gone_of_all, own - (read - read_of_all), to_all - read_of_all

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 
 from satchel.base.errors import InvalidInput, nearest
 from satchel.base.records import replace
-from satchel.base.vocabulary import PRIORITIES, number_of
+from satchel.base.vocabulary import HUMAN, PRIORITIES, number_of
 from satchel.find.kind import Kind
 from satchel.keep import listing as filters
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.messages import visibility
 from satchel.keep.messages.records import MESSAGE_TYPES, Message
+from satchel.keep.names import is_persons
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import find_authors
 from satchel.store.transaction import Row, Transaction, set_of
@@ -55,11 +56,15 @@ def clients(transaction: Transaction, project_id: int) -> list[str]:
 
 
 def nearest_name(transaction: Transaction, project_id: int, name: str) -> str | None:
-    """Return the nearest name of an agent that has acted or of a client that was here, or None."""
+    """Return the nearest name of an agent or person that has acted or of a client that was here, or None."""
     rows = transaction.all(
         "SELECT name FROM agents WHERE project_id = :project AND has_acted = 1", {"project": project_id}
     )
-    return nearest(name, [*clients(transaction, project_id), *(row[0] for row in rows)])
+    if not is_persons(name):
+        return nearest(name, [*clients(transaction, project_id), *(row[0] for row in rows)])
+    # with the prefix that they have in common all persons would be near
+    near = nearest(name.partition(":")[2], [row[0].partition(":")[2] for row in rows if is_persons(row[0])])
+    return f"{HUMAN}:{near}" if near else None
 
 
 def others_hint(transaction: Transaction, project_id: int, agent: int | None) -> str:
@@ -91,7 +96,7 @@ def _begin(view: View) -> None:
     view.values |= reader.values
     view.begun = visibility.count(view.transaction, reader)
     view.fields["unread"] = view.begun.unread
-    arguments = view.request.chosen
+    arguments = view.request.filters
     view.me = reader.agent_id
     is_of_reader = "sender" in arguments and reader.agent_id in find_authors(
         view.transaction, view.workplace, reader.project_id, arguments["sender"], me=reader.agent_id
@@ -127,15 +132,14 @@ def _arms(view: View) -> tuple[Sequence[int], int] | None:
     assert isinstance(counts, visibility.Counts)
     if view.base == visibility.ALIVE:
         return None
-    unread = request.chosen.get("unread", False)
+    unread = request.filters.get("unread", False)
     arms = [" AND ".join((arm, *view.conditions, visibility.ALIVE)) for arm in visibility.ARMS]
     if not unread:
         arms[1:] = [f"{arm} AND {visibility.NOT_GONE}" for arm in arms[1:]]
     tops = [request.offset + request.limit] * len(arms)
-    if request.chosen.keys() - {"unread"} or request.common or request.after_seq is not None:
+    if request.filters.keys() - {"unread"} or request.common or request.after_seq is not None:
         sums = " + ".join(f"(SELECT count(*) FROM agent_messages m WHERE {arm})" for arm in arms)
-        row = view.transaction.one(f"SELECT {sums}", view.values)
-        assert row is not None
+        [row] = view.transaction.all(f"SELECT {sums}", view.values)
         total = int(row[0])
     elif unread:
         # stop at the last unread one instead of walking through all that were read
@@ -175,8 +179,7 @@ _SOURCE = """
 
 def load(transaction: Transaction, reader: visibility.Reader, number: int) -> Message:
     """Return a message that was just sent."""
-    row = transaction.one(f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE m.id = {number}", reader.values)
-    assert row is not None
+    [row] = transaction.all(f"SELECT {_COLUMNS} FROM {_SOURCE} WHERE m.id = {number}", reader.values)
     return _message(row, None)
 
 
@@ -243,7 +246,7 @@ def _with_fates(
     # adds the readers of messages that ``reader`` sent (of all messages for None), and the answers
     if not messages:
         return ()
-    numbers = set_of(one.id for one in messages)
+    numbers = set_of(message.id for message in messages)
     by_reader = "" if reader is None else "AND from_agent_id = :me"
     rows = transaction.all(
         f"""
@@ -271,13 +274,13 @@ def _with_fates(
             answers[number] = answer
     return tuple(
         replace(
-            one,
-            read_by=tuple(sorted(readers.get(one.id, ()))),
-            answered_by=answers.get(one.id),
+            message,
+            read_by=tuple(sorted(readers.get(message.id, ()))),
+            answered_by=answers.get(message.id),
         )
-        if one.id in readers or one.id in answers
-        else one
-        for one in messages
+        if message.id in readers or message.id in answers
+        else message
+        for message in messages
     )
 
 
@@ -289,7 +292,7 @@ LISTING = Listing(
     make=_make,
     filters=(
         Filter("thread", lambda value, _: Kind.MESSAGE.number_of(value), _in_thread),
-        filters.author("m.from_agent_id", "sender", said_as="from"),
+        filters.author("m.from_agent_id", "sender", parameter="from"),
         Filter(
             "unread", _check_unread, lambda view, unread: view.where(visibility.UNREAD) if unread else None, hides=False
         ),

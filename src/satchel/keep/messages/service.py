@@ -334,21 +334,22 @@ def _addressee(
     )
     if agent_row is not None:
         return int(agent_row[0]), ()
-    if names.is_persons(name):
-        return names.ensure_agent(transaction, project_id, name, now, acts=False)[0], ()
-    person = names.find_agent(transaction, project_id, f"{HUMAN}:{name}")
-    if person is not None and person >= 0:
-        return person, ()
-    at_work = agents_of_client(transaction, project_id, name, now)
-    if len(at_work) > 1:
-        raise Conflict(
-            f"several agents of the client {name!r} are at work: {', '.join(agent for _, agent in at_work)}",
-            "Name one of them",
-        )
-    if at_work:
-        number, agent = at_work[0]
-        return number, (f"{name} is {agent} here, who gets it",)
+    if not names.is_persons(name):
+        person = names.find_agent(transaction, project_id, f"{HUMAN}:{name}")
+        if person is not None and person >= 0:
+            return person, ()
+        at_work = agents_of_client(transaction, project_id, name, now)
+        if len(at_work) > 1:
+            raise Conflict(
+                f"several agents of the client {name!r} are at work: {', '.join(agent for _, agent in at_work)}",
+                "Name one of them",
+            )
+        if at_work:
+            number, agent = at_work[0]
+            return number, (f"{name} is {agent} here, who gets it",)
     number, _ = names.ensure_agent(transaction, project_id, name, now, acts=False)
+    if fold(name) == HUMAN:
+        return number, ()
     connected = silent_sessions(transaction, project_id, name, now)
     if connected:
         gets = "its session gets it" if connected == 1 else f"the first of its {connected} sessions to act gets it"

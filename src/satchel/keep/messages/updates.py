@@ -14,7 +14,7 @@ from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import check_json, check_size, json_texts, map_texts, parse_json, storable_json, to_json
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, update_row
 
 
 class Draft(NamedTuple):
@@ -176,10 +176,7 @@ def withdraw(transaction: Transaction, project_id: int, sender: Actor, number: i
     names = readers(transaction, project_id, sender.number, number)
     if names:
         raise Conflict(f"{ref} was read by {names}", f"Send a correction with reply_to={ref}")
-    transaction.run(
-        "UPDATE agent_messages SET expires_at = :now, seq = :seq WHERE id = :id",
-        {"now": now, "seq": transaction.next_seq(project_id), "id": number},
-    )
+    update_row(transaction, "agent_messages", number, expires_at=now, seq=transaction.next_seq(project_id))
     documents.set_expiry(transaction, Kind.MESSAGE, [(number, now)])
     return str(row[1])
 

@@ -111,7 +111,7 @@ def count(transaction: Transaction, reader: Reader) -> Counts:
 
 
 def unread_by_sender(
-    transaction: Transaction, reader: Reader, seen: str, values: Mapping[str, object], most: int
+    transaction: Transaction, reader: Reader, seen_sql: str, values: Mapping[str, object], most: int
 ) -> list[tuple[str | None, int, int]]:
     """Return who sent what a reader has neither read nor been shown, with how many, and how many are critical."""
     if not count(transaction, reader).unread:
@@ -119,7 +119,8 @@ def unread_by_sender(
     newest = " UNION ALL ".join(
         f"""
         SELECT * FROM (SELECT m.from_agent_id AS sender, m.priority FROM agent_messages m
-        WHERE {arm} AND {ALIVE} AND {UNREAD} AND NOT {seen} ORDER BY m.created_at DESC, m.id DESC LIMIT {most}) AS arm
+        WHERE {arm} AND {ALIVE} AND {UNREAD} AND NOT {seen_sql}
+        ORDER BY m.created_at DESC, m.id DESC LIMIT {most}) AS arm
         """
         for arm in ARMS
     )
@@ -133,13 +134,14 @@ def unread_by_sender(
 
 
 def newest_unseen(
-    transaction: Transaction, reader: Reader, seen: str, values: Mapping[str, object], most: int
+    transaction: Transaction, reader: Reader, seen_sql: str, values: Mapping[str, object], most: int
 ) -> list[tuple[int, int, str | None, str]]:
     """Return what a reader has neither read nor been shown, the newest first: number, seq, sender and text."""
     either = " UNION ALL ".join(
         f"""
         SELECT * FROM (SELECT m.id, m.seq, m.from_agent_id AS sender, m.message, m.created_at FROM agent_messages m
-        WHERE {arm} AND {ALIVE} AND {UNREAD} AND NOT {seen} ORDER BY m.created_at DESC, m.id DESC LIMIT {most}) AS arm
+        WHERE {arm} AND {ALIVE} AND {UNREAD} AND NOT {seen_sql}
+        ORDER BY m.created_at DESC, m.id DESC LIMIT {most}) AS arm
         """
         for arm in ARMS
     )

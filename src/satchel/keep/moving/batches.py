@@ -20,7 +20,7 @@ from satchel.keep.moving.reading import Reading, claim_of
 from satchel.keep.moving.records import Outcome, Verdict
 from satchel.keep.moving.states import Judgement, Source, State
 from satchel.keep.names import is_persons, marked_name
-from satchel.store.transaction import RuleBroken, set_of
+from satchel.store.transaction import RuleBroken, set_of, update_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class _Incoming:
 class _New(NamedTuple):
     """A new item; ``links`` are those to missing items, ``is_changed`` that it is stored differently than it came."""
 
-    one: _Incoming
+    arrival: _Incoming
     columns: dict[str, Any]
     parts: list[tuple[Any, Rows]]
     links: list[tuple[str, bytes]]
@@ -57,34 +57,34 @@ class Batch:
         self._verdicts: list[tuple[int, Verdict]] = []
 
     def take(self, batch: Sequence[tuple[int, Line]]) -> list[tuple[int, Verdict]]:
-        incoming = [one for place, line in batch if (one := self._checked(place, line)) is not None]
-        self._states = states.states_of(self._transaction, self._reading.project, {one.uid for one in incoming})
+        incoming = [arrival for place, line in batch if (arrival := self._checked(place, line)) is not None]
+        self._states = states.states_of(self._transaction, self._reading.project, {arrival.uid for arrival in incoming})
         if self._kind.take is not None:
-            for one in incoming:
-                self._take_other(one)
+            for arrival in incoming:
+                self._take_other(arrival)
             states.remember(self._transaction, self._reading.project, self._source, self._seen)
             return self._verdicts
-        here = self._find(incoming)
+        existing = self._find(incoming)
         unwritten: set[object] = set()
-        for one in incoming:
-            if one.uid in unwritten or one.key in unwritten:
+        for arrival in incoming:
+            if arrival.uid in unwritten or arrival.key in unwritten:
                 self._flush()
                 unwritten.clear()
-                here |= self._find([one])
-            number = here.get(one.uid)
+                existing |= self._find([arrival])
+            number = existing.get(arrival.uid)
             if number is None:
-                if self._prepare(one):
-                    unwritten |= {one.uid, one.key} - {None}
-            elif not self._try_write(partial(self._meet, one, number)):
-                self._leave_out(one.place, one.line, _CONTRADICTS)
+                if self._prepare(arrival):
+                    unwritten |= {arrival.uid, arrival.key} - {None}
+            elif not self._try_write(partial(self._merge_existing, arrival, number)):
+                self._leave_out(arrival.place, arrival.line, _CONTRADICTS)
         self._flush()
         states.remember(self._transaction, self._reading.project, self._source, self._seen)
         return self._verdicts
 
-    def _say(self, one: _Incoming, number: int | None, outcome: Outcome, notes: Iterable[str] = ()) -> None:
+    def _add_verdict(self, arrival: _Incoming, number: int | None, outcome: Outcome, notes: Iterable[str] = ()) -> None:
         ref = f"{self._kind.letter}{number}" if self._kind.letter and number is not None else None
         note = "; ".join(dict.fromkeys(notes)) or None
-        self._verdicts.append((one.place, Verdict(self._kind.name, one.uid.hex(), ref, outcome, note)))
+        self._verdicts.append((arrival.place, Verdict(self._kind.name, arrival.uid.hex(), ref, outcome, note)))
 
     def _leave_out(self, place: int, line: Line, why: str) -> None:
         uid = str(line.get("uid"))[:40]
@@ -115,13 +115,13 @@ class Batch:
         by_uid: dict[bytes, int] = dict(
             self._transaction.all(
                 f"SELECT uid, id FROM {table} "
-                f"WHERE uid IN {set_of(one.uid for one in incoming)} AND +project_id = :project",
+                f"WHERE uid IN {set_of(arrival.uid for arrival in incoming)} AND +project_id = :project",
                 {"project": project},
             )
         )
         by_key: dict[object, int] = {}
         if self._kind.key is not None:
-            column, keys = self._kind.key[0], {f"key{place}": one.key for place, one in enumerate(incoming)}
+            column, keys = self._kind.key[0], {f"key{place}": arrival.key for place, arrival in enumerate(incoming)}
             rows = self._transaction.all(
                 f"SELECT {column}, id FROM {table} "
                 f"WHERE project_id = :project AND {column} IN ({', '.join(f':{name}' for name in keys)})",
@@ -130,7 +130,7 @@ class Batch:
             by_key = dict(rows)
         if self._kind.expires and self._drop_expired((*by_uid.values(), *by_key.values())):
             return self._find(incoming)
-        return by_uid | {one.uid: by_key[one.key] for one in incoming if one.key in by_key}
+        return by_uid | {arrival.uid: by_key[arrival.key] for arrival in incoming if arrival.key in by_key}
 
     def _drop_expired(self, numbers: Iterable[int]) -> bool:
         rows = self._transaction.all(
@@ -142,21 +142,21 @@ class Batch:
             kept.delete(KINDS[self._kind.documents], self._transaction, self._reading.project, expired)
         return bool(rows)
 
-    def _take_other(self, one: _Incoming) -> None:
+    def _take_other(self, arrival: _Incoming) -> None:
         assert self._kind.take is not None
         self._reading.begin()
-        whole = moving.whole_digest(one.line)
+        whole = moving.whole_digest(arrival.line)
         try:
-            is_seen = any(state.digest == whole for state in self._states.get(one.uid, ()))
+            is_seen = any(state.digest == whole for state in self._states.get(arrival.uid, ()))
             with self._transaction.savepoint():
-                is_news = not is_seen and self._kind.take(self._reading, one.line)
+                is_news = not is_seen and self._kind.take(self._reading, arrival.line)
         except (SatchelError, RuleBroken) as error:
             why = error.problem if isinstance(error, SatchelError) else "it is here twice"
-            self._leave_out(one.place, one.line, why)
+            self._leave_out(arrival.place, arrival.line, why)
             return
         if not is_seen and not self._kind.only_as_written:
-            self._seen.append((one.uid, whole, False))
-        self._say(one, None, Outcome.ADDED if is_news else Outcome.PRESENT, self._reading.notes)
+            self._seen.append((arrival.uid, whole, False))
+        self._add_verdict(arrival, None, Outcome.ADDED if is_news else Outcome.PRESENT, self._reading.notes)
 
     def _read(self, line: Line) -> tuple[dict[str, Any], list[tuple[Any, Rows]], list[tuple[str, bytes]]]:
         reading = self._reading
@@ -173,22 +173,24 @@ class Batch:
             reading.changed = True
         return row, parts, reading.links
 
-    def _prepare(self, one: _Incoming) -> bool:
+    def _prepare(self, arrival: _Incoming) -> bool:
         reading = self._reading
         try:
-            if self._kind.table == "sessions" and self._is_elsewhere(one.uid):
-                self._say(one, None, Outcome.PRESENT, ["this session belongs to another project of this store"])
+            if self._kind.table == "sessions" and self._is_elsewhere(arrival.uid):
+                self._add_verdict(
+                    arrival, None, Outcome.PRESENT, ["this session belongs to another project of this store"]
+                )
                 return False
-            row, parts, links = self._read(one.line)
+            row, parts, links = self._read(arrival.line)
             if self._kind.prepare is not None:
                 if row.get("type") == 7:
                     self._flush()
-                self._kind.prepare(reading, row, one.uid)
+                self._kind.prepare(reading, row, arrival.uid)
         except SatchelError as error:
-            self._leave_out(one.place, one.line, error.problem)
+            self._leave_out(arrival.place, arrival.line, error.problem)
             return False
         notes = tuple(reading.notes)
-        self._new.append(_New(one, row, parts, links, reading.changed or bool(notes), notes))
+        self._new.append(_New(arrival, row, parts, links, reading.changed or bool(notes), notes))
         return True
 
     def _is_elsewhere(self, uid: bytes) -> bool:
@@ -203,9 +205,9 @@ class Batch:
             return
         # one of them breaks a table constraint that no field checks: leave out only that one
         for item in new:
-            again = _New(item.one, *self._read(item.one.line), True, tuple(self._reading.notes))
+            again = _New(item.arrival, *self._read(item.arrival.line), True, tuple(self._reading.notes))
             if not self._try_write(partial(self._write, [again])):
-                self._leave_out(item.one.place, item.one.line, _CONTRADICTS)
+                self._leave_out(item.arrival.place, item.arrival.line, _CONTRADICTS)
 
     def _try_write(self, write: Callable[[], None]) -> bool:
         # all or nothing: a line that breaks a table's rule leaves no trace
@@ -227,16 +229,16 @@ class Batch:
         rows = []
         unresolved = []
         for place, (number, item) in enumerate(zip(numbers, new, strict=True)):
-            unresolved += moving.unresolved_links(kind, number, item.one.uid, item.columns, item.links)
-            placed = {"id": number, "uid": item.one.uid, "project_id": project, **item.columns}
+            unresolved += moving.unresolved_links(kind, number, item.arrival.uid, item.columns, item.links)
+            placed = {"id": number, "uid": item.arrival.uid, "project_id": project, **item.columns}
             if kind.has_seq:
-                placed["seq"] = self._reading.seq(item.one.line.get("seq"), seq + place)
+                placed["seq"] = self._reading.seq(item.arrival.line.get("seq"), seq + place)
             rows.append(placed)
         transaction.insert_many(kind.table, rows)
         for number, item in zip(numbers, new, strict=True):
             for part, listed in item.parts:
                 self._reading.add_rows(part, number, item.columns, listed)
-        arrived = {item.one.uid: number for number, item in zip(numbers, new, strict=True)}
+        arrived = {item.arrival.uid: number for number, item in zip(numbers, new, strict=True)}
         moving.record_links(transaction, project, kind, unresolved, arrived)
         if kind.enter is not None:
             kind.enter(transaction, project, numbers)
@@ -249,44 +251,46 @@ class Batch:
             transaction.forget()
         self._remember_new(new, numbers)
         for number, item in zip(numbers, new, strict=True):
-            self._say(item.one, number, Outcome.ADDED, item.notes)
+            self._add_verdict(item.arrival, number, Outcome.ADDED, item.notes)
 
     def _remember_new(self, new: Sequence[_New], numbers: Sequence[int]) -> None:
         ours = self._ours([number for number, item in zip(numbers, new, strict=True) if item.is_changed])
-        for number, (one, *_, is_changed, _notes) in zip(numbers, new, strict=True):
-            incoming = moving.digest(one.line)
+        for number, (arrival, *_, is_changed, _notes) in zip(numbers, new, strict=True):
+            incoming = moving.digest(arrival.line)
             stored = moving.digest(ours[number]) if is_changed else incoming
-            self._seen.append((one.uid, stored, True))
-            if is_changed or moving.says_more(one.line):
-                others = {moving.whole_digest(one.line), incoming} - {stored}
-                self._seen += [(one.uid, other, False) for other in others]
+            self._seen.append((arrival.uid, stored, True))
+            if is_changed or moving.has_ignored_fields(arrival.line):
+                others = {moving.whole_digest(arrival.line), incoming} - {stored}
+                self._seen += [(arrival.uid, other, False) for other in others]
 
     def _ours(self, numbers: Sequence[int]) -> dict[int, Line]:
         if not numbers:
             return {}
         return moving.lines_of(self._transaction, self._reading.project, self._kind.name, numbers)
 
-    def _meet(self, one: _Incoming, number: int) -> None:
-        states_seen = self._states.get(one.uid, [])
-        whole = moving.whole_digest(one.line)
+    def _merge_existing(self, arrival: _Incoming, number: int) -> None:
+        states_seen = self._states.get(arrival.uid, [])
+        whole = moving.whole_digest(arrival.line)
         if not self._decided and any(state.digest == whole for state in states_seen):
-            self._say(one, number, Outcome.PRESENT)
+            self._add_verdict(arrival, number, Outcome.PRESENT)
             return
         ours = self._ours([number])[number]
         if self._reading.is_by_agent and is_persons(_author(ours)):
-            if moving.core_digest(one.line) == moving.core_digest(ours):
-                self._say(one, number, Outcome.PRESENT)
+            if moving.core_digest(arrival.line) == moving.core_digest(ours):
+                self._add_verdict(arrival, number, Outcome.PRESENT)
             else:
-                self._leave_out(one.place, one.line, "a person wrote it here, and only a person can change it")
+                self._leave_out(arrival.place, arrival.line, "a person wrote it here, and only a person can change it")
             return
-        one = one if self._decided else replace(one, line=self._completed(one.line, ours))
-        incoming = moving.digest(one.line)
+        arrival = arrival if self._decided else replace(arrival, line=self._completed(arrival.line, ours))
+        incoming = moving.digest(arrival.line)
         local = moving.digest(ours)
         twice = any(state.source == self._source.id and state.round == self._source.round for state in states_seen)
         try:
             if twice and incoming != local:
-                self._say(one, number, Outcome.CONFLICT, ["two lines have this uid: the first one was imported"])
-                self._store_losing_state(ours["uid"], one.line, is_ours=False)
+                self._add_verdict(
+                    arrival, number, Outcome.CONFLICT, ["two lines have this uid: the first one was imported"]
+                )
+                self._store_losing_state(ours["uid"], arrival.line, is_ours=False)
                 return
             base = next(
                 (state.digest for state in states_seen if state.in_step and state.source == self._source.id), None
@@ -294,19 +298,19 @@ class Batch:
             is_seen = any(state.digest == incoming for state in states_seen)
             judgement = states.judge(local, base, incoming, is_known=is_seen)
             judgement = Judgement.TAKE if self._decided else judgement
-            outcome, notes = self._act(judgement, one, number, ours)
+            outcome, notes = self._apply(judgement, arrival, number, ours)
         except SatchelError as error:
-            self._leave_out(one.place, one.line, error.problem)
+            self._leave_out(arrival.place, arrival.line, error.problem)
             return
-        merged = self._merge(one, number, ours)
+        merged = self._merge(arrival, number, ours)
         if merged and outcome in {Outcome.PRESENT, Outcome.KEPT}:
             outcome = Outcome.UPDATED
         after = moving.digest(self._ours([number])[number])
-        states.out_of_step(self._transaction, self._reading.project, self._source, [one.uid])
-        outdated = {(one.uid, whole, False), (one.uid, incoming, False)} - {(one.uid, after, False)}
-        self._seen += [*outdated, (one.uid, after, True)]
-        self._states.setdefault(one.uid, []).append(State(after, self._source.id, True, self._source.round))
-        self._say(one, number, outcome, notes)
+        states.out_of_step(self._transaction, self._reading.project, self._source, [arrival.uid])
+        outdated = {(arrival.uid, whole, False), (arrival.uid, incoming, False)} - {(arrival.uid, after, False)}
+        self._seen += [*outdated, (arrival.uid, after, True)]
+        self._states.setdefault(arrival.uid, []).append(State(after, self._source.id, True, self._source.round))
+        self._add_verdict(arrival, number, outcome, notes)
 
     def _completed(self, line: Line, ours: Line) -> Line:
         fillable = {field.name for field in self._kind.fields if field.merge == FILL}
@@ -321,30 +325,32 @@ class Batch:
         }
         return {**{name: ours[name] for name in fillable if name in ours}, **values, **began, **own}
 
-    def _act(self, judgement: Judgement, one: _Incoming, number: int, ours: Line) -> tuple[Outcome, tuple[str, ...]]:
+    def _apply(
+        self, judgement: Judgement, arrival: _Incoming, number: int, ours: Line
+    ) -> tuple[Outcome, tuple[str, ...]]:
         if judgement is Judgement.PRESENT:
             return Outcome.PRESENT, ()
         if judgement is Judgement.KEEP_OURS:
             return Outcome.KEPT, ()
-        theirs, own = moving.rank_of(one.line), moving.rank_of(ours)
+        theirs, own = moving.rank_of(arrival.line), moving.rank_of(ours)
         if judgement is Judgement.TAKE:
             if theirs < own and not self._source.is_ordered:
                 return Outcome.KEPT, ()
-            return Outcome.UPDATED, self._change(one, number, ours)
-        if self._kind.name == "run" and ours["uid"] != one.line["uid"]:
+            return Outcome.UPDATED, self._change(arrival, number, ours)
+        if self._kind.name == "run" and ours["uid"] != arrival.line["uid"]:
             return Outcome.KEPT, ("a run of this name exists here: its items are added to that run",)
-        later = (theirs, moving.digest(one.line)) > (own, moving.digest(ours))
-        if moving.core_digest(one.line) == moving.core_digest(ours):
+        later = (theirs, moving.digest(arrival.line)) > (own, moving.digest(ours))
+        if moving.core_digest(arrival.line) == moving.core_digest(ours):
             # only soft fields differ: the later side wins without a conflict
-            return (Outcome.UPDATED, self._change(one, number, ours)) if later else (Outcome.KEPT, ())
-        if self._in_history(one.line, ours):
+            return (Outcome.UPDATED, self._change(arrival, number, ours)) if later else (Outcome.KEPT, ())
+        if self._in_history(arrival.line, ours):
             return Outcome.KEPT, ()
-        if self._in_history(ours, one.line):
-            return Outcome.UPDATED, self._change(one, number, ours)
+        if self._in_history(ours, arrival.line):
+            return Outcome.UPDATED, self._change(arrival, number, ours)
         if later:
-            notes = self._change(one, number, ours)
+            notes = self._change(arrival, number, ours)
             return Outcome.CONFLICT, (*notes, "changed on both sides: the imported state is later and wins")
-        self._keep(number, one.line, ours, is_ours=False)
+        self._keep(number, arrival.line, ours, is_ours=False)
         return Outcome.CONFLICT, ("changed on both sides: the local state is later and wins",)
 
     @staticmethod
@@ -352,13 +358,13 @@ class Batch:
         state_key = [old.get("value"), old.get("updated_at")]
         return any([state.get("value"), state.get("set_at")] == state_key for state in new.get("history", ()))
 
-    def _change(self, one: _Incoming, number: int, ours: Line) -> tuple[str, ...]:
+    def _change(self, arrival: _Incoming, number: int, ours: Line) -> tuple[str, ...]:
         kind, transaction, project = self._kind, self._transaction, self._reading.project
-        row, parts, links = self._read(one.line)
+        row, parts, links = self._read(arrival.line)
         notes = tuple(self._reading.notes)
-        is_other = moving.core_digest(one.line) != moving.core_digest(ours)
+        is_other = moving.core_digest(arrival.line) != moving.core_digest(ours)
         if is_other:
-            self._keep(number, ours, one.line, is_ours=True)
+            self._keep(number, ours, arrival.line, is_ours=True)
         if kind.withdraw is not None:
             kind.withdraw(transaction, project, [number])
         unresolved = moving.unresolved_links(kind, number, bytes.fromhex(ours["uid"]), row, links)
@@ -369,8 +375,7 @@ class Batch:
         columns = {name: value for name, value in row.items() if name not in merged}
         if kind.has_seq:
             columns["seq"] = transaction.next_seq(project)
-        assigned = ", ".join(f'"{name}" = :{name}' for name in columns)
-        transaction.run(f"UPDATE {kind.table} SET {assigned} WHERE id = :id", {**columns, "id": number})
+        update_row(transaction, kind.table, number, **columns)
         for part in kind.parts:
             if part.is_own:
                 transaction.run(f"DELETE FROM {part.table} WHERE {part.owner} = :id", {"id": number})
@@ -386,17 +391,17 @@ class Batch:
             transaction.forget()
         return notes
 
-    def _merge(self, one: _Incoming, number: int, ours: Line) -> bool:
+    def _merge(self, arrival: _Incoming, number: int, ours: Line) -> bool:
         kind, transaction = self._kind, self._transaction
         try:
-            _, parts, _ = self._read(one.line)
+            _, parts, _ = self._read(arrival.line)
         except SatchelError:
             return False
         row = self._reading.row
         changed = []
         for field in kind.fields:
             name, value = field.column_name, row.get(field.column_name)
-            if field.merge not in _BETTER or value is None or one.line.get(field.name) is None:
+            if field.merge not in _BETTER or value is None or arrival.line.get(field.name) is None:
                 continue
             if transaction.execute(
                 f'UPDATE {kind.table} SET "{name}" = :value '
@@ -406,7 +411,7 @@ class Batch:
                 changed.append(field.name)
         may_differ = False
         for part, listed in parts:
-            if not part.is_own and listed != [] and one.line.get(part.name) != ours.get(part.name):
+            if not part.is_own and listed != [] and arrival.line.get(part.name) != ours.get(part.name):
                 self._reading.add_rows(part, number, self._current(number, [*row]), listed)
                 may_differ = True
         if "last_seen" in changed and kind.renew is not None:

@@ -15,7 +15,7 @@ from satchel.keep.moving import marks
 from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.records import KindLines
 from satchel.store.damage import is_damaged
-from satchel.store.transaction import Row, Transaction, set_of
+from satchel.store.transaction import Row, Transaction, set_of, update_row
 
 SCHEMA = 1  # the schema version that this program writes, and the latest one it reads
 
@@ -107,7 +107,7 @@ class Tally:
         return tuple(KindLines(kind, lines, digest.hexdigest()) for kind, (lines, digest) in self._kinds.items())
 
 
-def says_more(line: Line) -> bool:
+def has_ignored_fields(line: Line) -> bool:
     """Return whether a line has fields that :func:`digest` leaves out, so that :func:`whole_digest` differs."""
     return not _plan(LINE_KINDS[line["kind"]]).ignored.isdisjoint(line)
 
@@ -303,10 +303,7 @@ def _resolve(transaction: Transaction, project_id: int, arrived_kind: LineKind, 
         # skip fields of the same name that link to another table
         if f"FROM {arrived_kind.table} n" not in field.expression:
             continue
-        transaction.run(
-            f"UPDATE {kind.table} SET {field.column_name} = :number WHERE id = :item",
-            {"number": arrived[target], "item": item},
-        )
+        update_row(transaction, kind.table, item, **{field.column_name: arrived[target]})
         transaction.run(
             "DELETE FROM unresolved_links WHERE kind = :kind AND item_id = :item AND field = :field",
             {"kind": name, "item": item, "field": field_name},

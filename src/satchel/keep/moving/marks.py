@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from satchel.base.errors import InvalidInput
 from satchel.find.kind import KIND_NAMED, Kind
@@ -17,12 +17,8 @@ from satchel.keep.moving.reading import Reading
 from satchel.store.damage import is_damaged
 from satchel.store.transaction import Transaction
 
-if TYPE_CHECKING:
-    from satchel.keep.moving.reading import Reading
-
-
 EVERYTHING = 0
-# what the table `seen` holds beside each Kind: a solution, the edits of an agent, a correction, a failure of a hook,
+# what the table `seen` holds besides each Kind: a solution, the edits of an agent, a correction, a failure of a hook,
 # the strategy that a verdict lets a run propose, which anybody accepts or rejects for all, and an action that only a
 # person may do or that ends a protection
 SOLUTION, FILES, CORRECTION, HOOK, PROPOSAL, ACTION = 20, 21, 22, 23, 24, 25
@@ -33,7 +29,7 @@ NOBODY = -1  # the agent of edits whose author is unknown; 0 is all of a kind
 def _add_pin(kind: Kind, reading: Reading, number: int, _row: dict[str, Any], rows: Rows) -> None:
     if reading.is_as_written:
         pin = {"project_id": reading.project, "kind": kind.number, "item_id": number}
-        reading.transaction.insert_many("pins", [{**pin, **one} for one in rows])
+        reading.transaction.insert_many("pins", [{**pin, **row} for row in rows])
 
 
 def pin_of(kind: Kind) -> Part:
@@ -84,7 +80,7 @@ _EXPIRING = (Kind.MESSAGE.number, Kind.FILE_CHANGE.number, Kind.ERROR_PATTERN.nu
 
 
 def _uid_by_kind(numbers: Iterable[int]) -> str:
-    cases = (f"WHEN {one} THEN (SELECT n.uid FROM {_TABLES[one]} n WHERE n.id = s.item_id)" for one in numbers)
+    cases = (f"WHEN {number} THEN (SELECT n.uid FROM {_TABLES[number]} n WHERE n.id = s.item_id)" for number in numbers)
     return f"CASE s.kind {' '.join(cases)} END"
 
 
@@ -150,7 +146,7 @@ def _take_text(reading: Reading, line: Line) -> bool:
     (part,) = TEXT_KIND.parts
     digests = reading.part_rows(part, line.get(part.name) or [])
     reading.transaction.insert_many("shared_texts", [{**item, **row}])
-    reading.transaction.insert_many("shared_seen", [{**item, **one} for one in digests])
+    reading.transaction.insert_many("shared_seen", [{**item, **digest} for digest in digests])
     return True
 
 
@@ -282,8 +278,8 @@ def window_lines(transaction: Transaction, project_id: int) -> Iterator[Line]:
 
 
 def _line(*where: Any) -> Line:
-    shown = ((one.name, value) for one, value in zip(WINDOW_FIELDS, where, strict=True) if value)
-    return line_of_window({name: value.hex() if isinstance(value, bytes) else value for name, value in shown})
+    filled = ((one.name, value) for one, value in zip(WINDOW_FIELDS, where, strict=True) if value)
+    return line_of_window({name: value.hex() if isinstance(value, bytes) else value for name, value in filled})
 
 
 def line_of_window(fields: Line) -> Line:

@@ -201,8 +201,7 @@ class Moving(Service):
             project = projects.find(transaction, work)
             if not project.id:
                 raise NotFound(NOTHING_YET, "Write something first, or name the project with --project")
-            row = transaction.one("SELECT uid FROM projects WHERE id = :id", {"id": project.id})
-            assert row is not None
+            [row] = transaction.all("SELECT uid FROM projects WHERE id = :id", {"id": project.id})
             total = moving.count(transaction, project.id, now, selected)
             header = {
                 "kind": moving.HEADER,
@@ -348,7 +347,7 @@ class _Import:
         )
 
     def _batches(self, left_out: Collection[str], progress: Progress | None) -> Iterator[list[tuple[str, str, Line]]]:
-        lines = (one for one in self._arriving.lines if one[2].get("kind") not in left_out)
+        lines = (line for line in self._arriving.lines if line[2].get("kind") not in left_out)
         done = 0
         while batch := list(islice(lines, PER_TRANSACTION)):
             yield batch

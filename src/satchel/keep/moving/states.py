@@ -58,7 +58,7 @@ class Source:
 
 def open_source(transaction: Transaction, project_id: int, name: str, written_at: int | None = None) -> Source:
     """Start the next round of imports from a source."""
-    row = transaction.one(
+    [row] = transaction.all(
         """
         INSERT INTO moving_sources (project_id, name, rounds) VALUES (:project, :name, 1)
         ON CONFLICT (project_id, name) DO UPDATE SET rounds = moving_sources.rounds + 1
@@ -66,7 +66,6 @@ def open_source(transaction: Transaction, project_id: int, name: str, written_at
         """,
         {"project": project_id, "name": name},
     )
-    assert row is not None
     number, rounds, before = row
     if written_at is not None and written_at > (before or 0):
         transaction.run("UPDATE moving_sources SET written_at = :at WHERE id = :id", {"at": written_at, "id": number})

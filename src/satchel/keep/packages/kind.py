@@ -26,10 +26,10 @@ from satchel.keep.packages.records import (
     type_number,
 )
 from satchel.keep.runs import RunChoice
-from satchel.store.transaction import Transaction, grouped, set_of
+from satchel.store.transaction import Transaction, grouped, set_of, update_row
 
 if TYPE_CHECKING:
-    from satchel.keep.moving.reading import Reading
+    pass
 
 _MOST_CONSUMED = 20
 
@@ -39,10 +39,6 @@ def _package_path(value: Any, context: Checking, name: str) -> str:
     path = names.check_file(value, root, name)
     context.notes += contents.check_saved(path, root, context.workplace.max_content_bytes)
     return path
-
-
-def _package_derived(_: Reading, row: dict[str, Any]) -> None:
-    check_form(row["content_path"], row["content"])
 
 
 def check_form(path: object, content: object) -> None:
@@ -76,7 +72,7 @@ PACKAGE = ItemKind(
         ),
     ),
     documents=Kind.PACKAGE,
-    derive=_package_derived,
+    derive=lambda _, row: check_form(row["content_path"], row["content"]),
     rank=("superseded_by", "updated_at"),
     record=Package,
     types=TYPES,
@@ -178,13 +174,7 @@ def not_there(number: int) -> NotFound:
 
 def set_priority(transaction: Transaction, project_id: int, number: int, priority: int, now: int) -> None:
     seq = transaction.next_seq(project_id)
-    transaction.run(
-        """
-        UPDATE context_packages SET priority = :priority, seq = :seq, updated_at = :now
-        WHERE project_id = :project AND id = :id
-        """,
-        {"priority": priority, "seq": seq, "now": now, "project": project_id, "id": number},
-    )
+    update_row(transaction, PACKAGE.table, number, priority=priority, seq=seq, updated_at=now)
     documents.set_status(transaction, Kind.PACKAGE, [(number, seq)], LIVE)
 
 
@@ -212,13 +202,8 @@ def react_for_task(
 
 def load_with_content(transaction: Transaction, project_id: int, number: int) -> tuple[Package, str | None] | None:
     package = kept.load(PACKAGE, transaction, project_id, number)
-    if package is None:
-        return None
-    row = transaction.one(
-        "SELECT content FROM context_packages WHERE project_id = :project AND id = :id",
-        {"project": project_id, "id": number},
-    )
-    return package, row[0] if row else None
+    row = transaction.one("SELECT content FROM context_packages WHERE id = :id", {"id": number})
+    return None if package is None or row is None else (package, row[0])
 
 
 def consumptions(

@@ -123,10 +123,10 @@ class Packages(Service):
             consumed = kind.consumptions(transaction, project.id, numbers)
         # files are read outside the transaction, so that a slow disk delays nobody
         return tuple(
-            _not_found(number)
-            if one is None
-            else replace(_content(*one, work.files_root, max_bytes), consumed=consumed.get(number, ()))
-            for number, one in packages
+            PackageContent(Kind.PACKAGE.ref(number), None, None, kind.not_there(number).problem)
+            if package is None
+            else replace(_content(*package, work.files_root, max_bytes), consumed=consumed.get(number, ()))
+            for number, package in packages
         )
 
     def set_priority(self, ref: str | int, priority: str) -> Package:
@@ -181,10 +181,6 @@ def _check_refs(refs: object) -> list[int]:
     if not isinstance(refs, (list, tuple)) or not 1 <= len(refs) <= MAX_READ:
         raise InvalidInput("refs is not a list of ids", f'Give 1 to {MAX_READ}, as in ["p7", "p9"]')
     return list(dict.fromkeys(map(Kind.PACKAGE.number_of, refs)))
-
-
-def _not_found(number: int) -> PackageContent:
-    return PackageContent(Kind.PACKAGE.ref(number), None, None, kind.not_there(number).problem)
 
 
 def _content(package: Package, text: str | None, root: str | None, max_bytes: int) -> PackageContent:

@@ -19,7 +19,7 @@ from satchel.keep.patterns import updates
 from satchel.keep.patterns.records import COLUMNS, LEAST, STATES, WEAK, ErrorPattern, pattern_of, solutions_of
 from satchel.keep.patterns.reports import check_lang
 from satchel.keep.patterns.signing import VERSION as SIGNED_BY
-from satchel.store.transaction import Row
+from satchel.store.transaction import Row, update_row
 
 if TYPE_CHECKING:
     from satchel.keep.moving.reading import Reading
@@ -64,16 +64,15 @@ def _merge_solutions(reading: Reading, pattern: int, _row: dict[str, Any], incom
                 changes |= {name: one[name] for name in ("confidence", "state", "solution", "updated_at")}
             if changes != {"confirmed": confirmed, "failed": failed}:
                 changes["seq"] = transaction.next_seq(reading.project)
-                columns = ", ".join(f"{name} = :{name}" for name in changes)
-                transaction.run(f"UPDATE error_solutions SET {columns} WHERE id = :id", {**changes, "id": number})
+                update_row(transaction, "error_solutions", number, **changes)
         reading.add_rows(_CONFIRMATIONS, number, {}, confirmations)
 
 
 def _add_occurrences(reading: Reading, pattern: int, _row: dict[str, Any], rows: Rows) -> None:
-    for one in rows:
-        uid = one.pop("solution")
+    for row in rows:
+        uid = row.pop("solution")
         number = None if uid is None else reading.number_of("error_solutions", uid.hex())
-        placed = {**one, "project_id": reading.project, "pattern_id": pattern, "solution_id": number}
+        placed = {**row, "project_id": reading.project, "pattern_id": pattern, "solution_id": number}
         reading.transaction.add("error_reports", placed)
 
 
@@ -149,16 +148,16 @@ ERROR_PATTERN: ItemKind[Any] = ItemKind(
     renew=_live_on,
     rank=("last_seen",),
     source=updates.DOCUMENTS,
-    shown=updates.shown_texts,
+    display_texts=updates.display_texts,
     open=lambda transaction, reader, number: updates.load(transaction, reader.project_id, number, reader.now, LEAST),
 )
 
 
-SHOWN = ("offered", "all")  # which solutions to show: those that reports offer, or also those only observed
+SOLUTION_FILTERS = ("offered", "all")  # which solutions to show: those that reports offer, or also those only observed
 
 UNSOLVED = "unsolved"
 
-STATES_FOUND = (*STATES, UNSOLVED)  # the states to filter by: that of a solution, or none at all
+STATE_FILTERS = (*STATES, UNSOLVED)  # the states to filter by: that of a solution, or none at all
 
 
 class ErrorFilters(ListFilters, total=False):
@@ -177,20 +176,20 @@ class ErrorFilters(ListFilters, total=False):
     status: str
 
 
-def least_shown(status: str) -> int:
-    if status not in SHOWN:
-        raise unknown_name("status", status, SHOWN)
+def least_confidence(status: str) -> int:
+    if status not in SOLUTION_FILTERS:
+        raise unknown_name("status", status, SOLUTION_FILTERS)
     return LEAST if status == "all" else WEAK
 
 
 def _make(view: View, rows: Sequence[Row]) -> tuple[ErrorPattern, ...]:
-    least = view.request.chosen["status"]
+    least = view.request.filters["status"]
     solutions = solutions_of(view.transaction, view.project_id, [row[0] for row in rows], least)
     return tuple(pattern_of(row, solutions.get(row[0], ()), score=view.scores.get(row[0])) for row in rows)
 
 
 def _in_state(view: View, state: str) -> None:
-    least = view.request.chosen["status"]
+    least = view.request.filters["status"]
     is_in_state = "" if state == UNSOLVED else f"AND s.state = {STATES.index(state) + 1}"
     view.where(
         f"""
@@ -207,15 +206,16 @@ LISTING = Listing(
     source="error_patterns p",
     make=_make,
     filters=(
-        Filter("status", lambda value, _: least_shown(value), None, "offered"),
+        Filter("status", lambda value, _: least_confidence(value), None, "offered"),
         filters.compared("lang", "(p.lang IS NULL OR p.lang = {})", lambda value, _: check_lang(value)),
         Filter(
             "error_type",
             lambda value, _: check_name(value, "error_type"),
             lambda view, name: view.where("p.error_type = {}", name),
-            known="SELECT DISTINCT error_type FROM error_patterns WHERE project_id = :project AND expires_at > :now",
+            known_sql="SELECT DISTINCT error_type FROM error_patterns "
+            "WHERE project_id = :project AND expires_at > :now",
         ),
-        Filter("state", filters.choice_check("state", STATES_FOUND), _in_state),
+        Filter("state", filters.choice_check("state", STATE_FILTERS), _in_state),
     ),
     changed=("created_at", "last_seen"),
     expires=True,

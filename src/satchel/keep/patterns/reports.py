@@ -19,7 +19,7 @@ from satchel.keep.patterns.records import ACTIVE, CONFIRMED, DEFAULT_TTL_DAYS, D
 from satchel.keep.patterns.signing import VERSION, signed
 from satchel.keep.texts import Storable, check_content, check_size, parse_json, storable
 from satchel.redaction import redact
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row, Transaction, update_row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -184,13 +184,8 @@ def sign_again(transaction: Transaction, project_id: int, error_type: str, now: 
             merge(transaction, project_id, target, duplicate, now)
             changed.pop(duplicate, None)
             changed[target] = None
-        transaction.run(
-            f"""
-            UPDATE error_patterns SET pattern_hash = :hash, message = :message, signed_by = {VERSION}
-            WHERE id = :id AND project_id = :project
-            """,
-            {"hash": made.hash, "message": made.message, "id": target, "project": project_id},
-        )
+        columns = {"pattern_hash": made.hash, "message": made.message, "signed_by": VERSION}
+        update_row(transaction, "error_patterns", target, **columns)
     for number in changed:
         updates.index(transaction, number, is_new=False)
     return bool(rows)
@@ -258,21 +253,16 @@ def _merge_solutions(transaction: Transaction, project_id: int, target: int, dup
     (tenths, confirmed, failed), (more, too, against) = rows[target], rows[duplicate]
     confidence = max(LEAST, min(MOST, tenths + more - FIRST))
     state = DEMOTED if confidence < TENTATIVE else CONFIRMED if confirmed + too else ACTIVE
-    transaction.run(
-        """
-        UPDATE error_solutions SET confidence = :tenths, confirmed = :confirmed, failed = :failed, state = :state,
-            seq = :seq, updated_at = :now
-        WHERE id = :kept AND project_id = :project
-        """,
-        {
-            **values,
-            "tenths": confidence,
-            "confirmed": confirmed + too,
-            "failed": failed + against,
-            "state": state,
-            "seq": transaction.next_seq(project_id),
-            "now": now,
-        },
+    update_row(
+        transaction,
+        "error_solutions",
+        target,
+        confidence=confidence,
+        confirmed=confirmed + too,
+        failed=failed + against,
+        state=state,
+        seq=transaction.next_seq(project_id),
+        updated_at=now,
     )
     transaction.run(
         "UPDATE error_reports SET solution_id = :kept WHERE solution_id = :gone AND project_id = :project", values

@@ -93,9 +93,7 @@ class Patterns(Service):
         run_id = None if run_id is None else check_identifier(run_id, "run_id")
         new = prepare(error_type, message, stack, hints, lang, solution, ttl_days, work.max_content_bytes)
         agent = check_agent(work, agent)
-        with work.engine.write() as transaction:
-            now = work.clock()
-            project = projects.ensure(transaction, work, now)
+        with projects.writing(work) as (transaction, project, now):
             actor = acting(transaction, work, project.id, agent, now, task_id=task_id)
             author = actor.number
             recorded_error = reports.record(transaction, project.id, new, now, agent=author, session=actor.session)
@@ -187,7 +185,7 @@ class Patterns(Service):
             NotFound: there is no such solution or error, or the error has expired or has no solution.
         """
         work = self._workplace
-        is_of_error = _is_error_ref(solution)
+        is_of_error = isinstance(solution, str) and solution.strip()[:1].lower() == Kind.ERROR_PATTERN.letter
         key = Kind.ERROR_PATTERN.number_of(solution) if is_of_error else solution_number(solution)
         if not isinstance(helped, bool):
             raise InvalidInput(f"helped {repr(helped)[:80]} is neither true nor false", "Pass true or false")
@@ -222,9 +220,8 @@ class Patterns(Service):
         from satchel.keep.patterns import kind
 
         work = self._workplace
-        key, least = _pattern_key(pattern), kind.least_shown(status)
-        with work.engine.read() as transaction:
-            project = projects.find(transaction, work)
+        key, least = _pattern_key(pattern), kind.least_confidence(status)
+        with projects.reading(work) as (transaction, project):
             error = updates.load(transaction, project.id, key, work.clock(), least)
         if error is None:
             raise _no_pattern(key)
@@ -261,10 +258,6 @@ def _by_words(words: Sequence[str]) -> tuple[str, ...]:
     return (f"recognized by its words ({', '.join(words)}), not by its text: check that it is the same error",)
 
 
-def _is_error_ref(ref: object) -> bool:
-    return isinstance(ref, str) and ref.strip()[:1].lower() == Kind.ERROR_PATTERN.letter
-
-
 def _single_solution(pattern: ErrorPattern | None, key: int) -> int:
     # an outcome of an error is about its only solution, or its only known one
     if pattern is None:
@@ -273,7 +266,7 @@ def _single_solution(pattern: ErrorPattern | None, key: int) -> int:
         raise NotFound(
             f"{pattern.ref} has no solution yet", f"Give the fix: its text as solution, with {pattern.ref} as id"
         )
-    known_ones = [one for one in pattern.solutions if one.confidence >= KNOWN]
+    known_ones = [solution for solution in pattern.solutions if solution.confidence >= KNOWN]
     candidates = known_ones if len(known_ones) == 1 else pattern.solutions
     if len(candidates) > 1:
         listed = ", ".join(f"{one.ref} ({shortened(one.text, 60)})" for one in candidates[:_MAX_NAMED])
@@ -313,6 +306,6 @@ def _ranked(pattern: ErrorPattern, clues: Sequence[str]) -> ErrorPattern:
     from satchel.find.likeness import words_of
 
     words = {word for clue in clues for word in words_of(clue)}
-    shared = {one.id: len(words.intersection(words_of(one.text))) for one in pattern.solutions}
+    shared = {solution.id: len(words.intersection(words_of(solution.text))) for solution in pattern.solutions}
     ranked = sorted(pattern.solutions, key=lambda one: (*one.rank[:2], -shared[one.id], *one.rank[2:]))
     return replace(pattern, solutions=tuple(ranked))

@@ -309,7 +309,7 @@ def signed(error_type: str, message: str, stack: str | None = None) -> Signed:
         # the wrapper only reports the failure: use the whole output
         message = "\n".join(unwrapped(text))
         core = _core(message)
-    if not error.error_type and core and (not _is_type(name) or _is_output(text) or _is_said(name, text)):
+    if not error.error_type and core and (not _is_type(name) or _is_output(text) or _occurs_in(name, text)):
         # other reporters of an output may not use this type
         name = ""
     frame = ""
@@ -363,7 +363,7 @@ def _is_output(text: str) -> bool:
     return sum(line[:1] > " " for line in text.splitlines()) > _MOST_OF_MESSAGE
 
 
-def _is_said(name: str, text: str) -> bool:
+def _occurs_in(name: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 from satchel.base.lazy import lazy_regex
@@ -79,7 +79,9 @@ def _words_in_output(report: Wording, output: Wording) -> tuple[str, ...]:
     everything = _tokens(output.text) | headline
     words, vague, numbers = _telling(report.text)
     names = names_of(report.text)
-    if not (words or names) or not _all_in(words, everything) or not headline.issuperset(names):
+    if not (words or names) or not headline.issuperset(names):
+        return ()
+    if not all(_is_in(word, everything) for word in words):
         return ()
     if output.is_short and len(words) < _MANY and not _is_half(output, report):
         return ()
@@ -131,10 +133,6 @@ def _tokens(text: str) -> frozenset[str]:
         parts = name.lower().split("/")
         tokens.update("/".join(parts[start:]) for start in range(len(parts)))
     return frozenset(tokens)
-
-
-def _all_in(words: Iterable[str], tokens: frozenset[str]) -> bool:
-    return all(_is_in(word, tokens) for word in words)
 
 
 def _is_in(word: str, tokens: frozenset[str]) -> bool:

@@ -33,7 +33,7 @@ from satchel.keep.patterns.records import (
     solutions_of,
 )
 from satchel.keep.texts import Storable
-from satchel.store.transaction import Transaction, grouped, set_of
+from satchel.store.transaction import Transaction, grouped, set_of, update_row
 
 
 def index(transaction: Transaction, number: int, *, is_new: bool) -> None:
@@ -81,7 +81,7 @@ def solve(
             "updated_at": now,
         },
     )
-    _touch(transaction, project_id, pattern, seq)
+    _touch(transaction, pattern, seq)
     return number, True, ()
 
 
@@ -135,7 +135,7 @@ def record_outcome(
         seq = transaction.next_seq(project_id)
         moved = transaction.one(f"{_CONFIRM if helped else _FAIL} RETURNING confidence", {**values, "seq": seq})
         assert moved is not None
-        _touch(transaction, project_id, solution[0], seq)
+        _touch(transaction, solution[0], seq)
         events.record(
             transaction,
             project_id,
@@ -156,12 +156,9 @@ def no_solution(number: int) -> NotFound:
     )
 
 
-def _touch(transaction: Transaction, project_id: int, pattern: int, seq: int) -> None:
+def _touch(transaction: Transaction, pattern: int, seq: int) -> None:
     # a change of a solution counts as one of its pattern
-    transaction.run(
-        "UPDATE error_patterns SET seq = :seq WHERE id = :id AND project_id = :project",
-        {"seq": seq, "id": pattern, "project": project_id},
-    )
+    update_row(transaction, "error_patterns", pattern, seq=seq)
 
 
 def load(transaction: Transaction, project_id: int, key: int | str, now: int, least: int = WEAK) -> ErrorPattern | None:
@@ -184,8 +181,8 @@ def load_with_tried(
     pattern = load(transaction, project_id, key, now, LEAST)
     if pattern is None:
         return None
-    offered = tuple(one for one in pattern.solutions if one.confidence >= WEAK)
-    tried = tuple(one for one in pattern.solutions if one.confidence < WEAK and one.failed)
+    offered = tuple(solution for solution in pattern.solutions if solution.confidence >= WEAK)
+    tried = tuple(solution for solution in pattern.solutions if solution.confidence < WEAK and solution.failed)
     return replace(pattern, solutions=offered), tried
 
 
@@ -204,7 +201,7 @@ def delete_solution(transaction: Transaction, project_id: int, solution: Solutio
         "DELETE FROM error_solutions WHERE id = :id AND project_id = :project",
         {"id": solution.id, "project": project_id},
     )
-    _touch(transaction, project_id, solution.pattern_id, transaction.next_seq(project_id))
+    _touch(transaction, solution.pattern_id, transaction.next_seq(project_id))
     index(transaction, solution.pattern_id, is_new=False)
 
 
@@ -215,7 +212,7 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
     documents.remove(transaction, Kind.ERROR_PATTERN, numbers)
 
 
-def shown_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
+def display_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
     """Return the texts that a search shows of patterns by number: the example and the fixes."""
     rows = transaction.all(f"SELECT id, error_type, example FROM error_patterns WHERE id IN {set_of(numbers)}")
     fixes = _fixes(transaction, numbers)

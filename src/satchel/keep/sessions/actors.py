@@ -138,7 +138,7 @@ def agents_of_client(transaction: Transaction, project_id: int, client: str, now
         {"project": project_id, "client": client.lower(), "since": now - _AT_WORK_MS},
     )
     # a closed terminal does not report its end
-    live = [one.state for one in sessions if not joining.is_gone(one, now)]
+    live = [session.state for session in sessions if not joining.is_gone(session, now)]
     numbers = {one.unnamed if one.agent is None else one.agent for one in live}
     rows: list[tuple[int, str]] = transaction.all(
         f"SELECT id, name FROM agents WHERE id IN {set_of(sorted(filter(None, numbers)))} ORDER BY id"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from satchel.keep import events, paths
 from satchel.keep.expiry import end_claims, end_expired
 from satchel.keep.sessions.clients import State
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, set_of, update_row
 
 _MOST_NAMED = 5
 
@@ -104,8 +104,7 @@ def _take_from_successors(transaction: Transaction, project_id: int, state: Stat
             lost.append(f"{path} by {holder}")
             end_claims(transaction, [number], events.RELEASE, now)
         else:
-            values = {"session": state.id, "id": number}
-            transaction.run("UPDATE file_claims SET session_id = :session WHERE id = :id", values)
+            update_row(transaction, "file_claims", number, session_id=state.id)
     return lost
 
 

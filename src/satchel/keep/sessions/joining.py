@@ -138,7 +138,7 @@ def _of_conversation(
     fitting = _of_client(transaction, project_id, caller, process)
     if caller.is_server:
         # a client's concurrent servers serve different conversations; a later one continues the first's session
-        fitting = [one for one in fitting if one.server is None or not processes.is_alive(one.server)]
+        fitting = [session for session in fitting if session.server is None or not processes.is_alive(session.server)]
     elif caller.begins and caller.host_id is not None:
         # a new conversation gets its own session if the process already has one
         fitting = _unnamed(transaction, fitting)
@@ -165,18 +165,20 @@ def _by_own_id(transaction: Transaction, project_id: int, caller: Caller) -> lis
 
 def _in_process(same: Sequence[SessionRow], process: Process | None) -> SessionRow | None:
     # the session in the client's process, or in an unknown one
-    return next((one for one in same if one.process is None or one.process == process), None)
+    return next((session for session in same if session.process is None or session.process == process), None)
 
 
 def _resumable(same: Sequence[SessionRow]) -> SessionRow | None:
     # the session whose client has ended
-    return next((one for one in same if one.process is not None and not processes.is_alive(one.process)), None)
+    return next(
+        (session for session in same if session.process is not None and not processes.is_alive(session.process)), None
+    )
 
 
 def _of_client(transaction: Transaction, project_id: int, caller: Caller, process: Process | None) -> list[SessionRow]:
     # the sessions of the client's process that the caller may belong to
     living = [] if process is None else _by_processes(transaction, project_id, [process])
-    living = [one for one in living if _may_be_of(one, caller)]
+    living = [session for session in living if _may_be_of(session, caller)]
     has_many = caller.client is not None and caller.client.has_many
     return _unnamed(transaction, living) if has_many and caller.host_id is not None else living
 
@@ -185,9 +187,9 @@ def _unnamed(transaction: Transaction, sessions: Sequence[SessionRow]) -> list[S
     # the sessions without an id from their client
     if not sessions:
         return []
-    numbers = set_of(one.state.id for one in sessions)
+    numbers = set_of(session.state.id for session in sessions)
     rows = transaction.all(f"SELECT session_id FROM session_hosts WHERE session_id IN {numbers}")
-    return [one for one in sessions if (one.state.id,) not in rows]
+    return [session for session in sessions if (session.state.id,) not in rows]
 
 
 def _may_be_of(session: SessionRow, caller: Caller) -> bool:
@@ -229,14 +231,14 @@ def _of_command(
             return by_variable, None
     fitting = [one for one in fitting if one.process == above[nearest][0]]
     hosts = [programs[0][1]] if programs else around
-    ids = {one.name: host_id(one, caller.environ) for one in hosts}
+    ids = {host.name: host_id(host, caller.environ) for host in hosts}
     identities = {name: identity for name, identity in ids.items() if identity is not None}
     with_id = [
         one for name, identity in identities.items() for one in by_host_id(transaction, project_id, name, identity)
     ]
     with_id = [one for one in with_id if one.state.ended_at is None] or with_id
     numbers = {one.state.id for one in with_id}
-    has_many = any(one.has_many for one in hosts if one.name in identities)
+    has_many = any(host.has_many for host in hosts if host.name in identities)
     if has_many:
         fitting = [one for one in fitting if one.state.id in numbers] or with_id or _unnamed(transaction, fitting)
     elif len(fitting) > 1:
@@ -268,9 +270,9 @@ def _by_processes(transaction: Transaction, project_id: int, clients: Sequence[P
         f"AND s.process IN {set_of(process.pid for process in clients)}"
     )
     loaded = load(transaction, where, {"project": project_id, "machine": machine})
-    return [one for one in loaded if one.process in clients]
+    return [session for session in loaded if session.process in clients]
 
 
 def _not_unique(fitting: Iterable[SessionRow]) -> str:
-    uids = ", ".join(one.state.uid.hex()[:8] for one in fitting)
+    uids = ", ".join(session.state.uid.hex()[:8] for session in fitting)
     return f"this call could belong to several sessions ({uids}): {_BELONGS_TO_NONE}"

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from satchel.base.processes import Process
     from satchel.keep.citations import Place
     from satchel.keep.common_filters import CommonFilters
-    from satchel.keep.sessions.clients import State
     from satchel.keep.sessions.team import FindStates, Team
-    from satchel.store.transaction import Transaction
 
 _MOST_FAULTS, _MOST_CITATIONS = 50, 500
 
@@ -53,9 +51,9 @@ class Sessions(Service):
             notes = () if caller is None else tuple(caller.notes)
             if project.id and caller is not None and own is None and caller.can_start_session():
                 notes += ("your own session is listed after your first write",)
-            chosen = check_common(filters, now)
+            common = check_common(filters, now)
             return find_team(
-                transaction, project.id, number, now, self._find_states, is_all=all, chosen=chosen, notes=notes
+                transaction, project.id, number, now, self._find_states, is_all=all, common=common, notes=notes
             )
 
     def end(self, reason: str | None = None) -> bool:
@@ -63,16 +61,21 @@ class Sessions(Service):
         from satchel.keep.sessions.ending import end
 
         reason = None if reason is None else check_identifier(reason, "reason")
-        if self._workplace.caller is None:
+        work, caller = self._workplace, self._workplace.caller
+        if caller is None:
             return False
-        with self._workplace.engine.write() as transaction:
-            now = self._workplace.clock()
-            session = self._find_own(transaction)
-            if session is None:
-                return False
-            project_id, own = session
-            end(transaction, project_id, own, reason, now)
-            return True
+        with work.engine.write() as transaction:
+            now = work.clock()
+            project_id = projects.find(transaction, work).id
+            if caller.kind == HOOK:
+                from satchel.keep.sessions.joining import find_named
+
+                own = find_named(transaction, project_id, caller)
+            else:
+                own = caller.find(transaction, project_id)
+            if own is not None:
+                end(transaction, project_id, own, reason, now)
+            return own is not None
 
     def record_hooks(self, faults: Sequence[tuple[str, str, int, int]], works: str | None = None) -> None:
         """Record failed hooks (hook, problem, times within an hour, last time) as events, and one that works again."""
@@ -117,10 +120,10 @@ class Sessions(Service):
             sessions = joining.load(transaction, where, {"project": project.id}, MAX_CHECKED)
             now = self._workplace.clock()
             groups: dict[tuple[object, ...], list[joining.SessionRow]] = {}
-            for one in sessions:
-                client = client_named(one.state.client)
-                if client is not None and not client.has_many and not joining.is_gone(one, now):
-                    groups.setdefault((client.name, one.machine, one.worktree), []).append(one)
+            for session in sessions:
+                client = client_named(session.state.client)
+                if client is not None and not client.has_many and not joining.is_gone(session, now):
+                    groups.setdefault((client.name, session.machine, session.worktree), []).append(session)
         pairs = [sorted(group, key=lambda one: one.server is None) for group in groups.values() if len(group) == 2]
         return tuple(
             (first.state.name(), second.state.name())
@@ -140,17 +143,4 @@ class Sessions(Service):
             sessions = joining.load(transaction, where, {"project": project.id, "since": since}, MAX_CHECKED)
             cited = citations.load_newest(transaction, project.id, _MOST_CITATIONS)
         processes = dict.fromkeys(one for session in sessions for one in (session.process, session.server))
-        return tuple(one for one in processes if one is not None), tuple(cited.items())
-
-    def _find_own(self, transaction: Transaction) -> tuple[int, State] | None:
-        # the project's number and the caller's session
-        project, caller = projects.find(transaction, self._workplace), self._workplace.caller
-        if caller is None:
-            return None
-        if caller.kind == HOOK:
-            from satchel.keep.sessions.joining import find_named
-
-            own = find_named(transaction, project.id, caller)
-        else:
-            own = caller.find(transaction, project.id)
-        return None if own is None else (project.id, own)
+        return tuple(process for process in processes if process is not None), tuple(cited.items())

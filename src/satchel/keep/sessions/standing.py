@@ -81,4 +81,4 @@ def _agent(why: str = "", hint: str = "") -> Standing:
 
 _PERSON = Standing(True, True)
 _NAME_IT = f"set {PERSON_VARIABLE} to your name"
-_CONFIRM_IT = f"Confirm it at a terminal, or set {PERSON_VARIABLE} to your name in a script of yours"
+_CONFIRM_IT = f"Confirm it at a terminal, or set {PERSON_VARIABLE} to your name in your script"

@@ -20,7 +20,7 @@ from satchel.keep.sessions.presence import LISTED_DAYS, MAX_CHECKED
 from satchel.store.transaction import Asking, Transaction, both, grouped, set_of
 
 if TYPE_CHECKING:
-    from satchel.keep.common_filters import Chosen
+    from satchel.keep.common_filters import CheckedFilters
 
 RECENT_MS = 8 * 3_600_000
 """How long a session that has ended is listed by default."""
@@ -153,7 +153,7 @@ def find_team(
     find_states: FindStates,
     *,
     is_all: bool,
-    chosen: Chosen | None = None,
+    common: CheckedFilters | None = None,
     notes: tuple[str, ...] = (),
 ) -> Team:
     """Return the sessions that are live, stuck, or ended recently and were not continued."""
@@ -162,53 +162,53 @@ def find_team(
         "s.project_id = :project AND s.seen_at > :since",
         {"project": project_id, "since": now - LISTED_DAYS * DAY_MS},
     )
-    if chosen is not None:
-        recent = [one for one in recent if chosen.keeps(one.state.seen_at)]
-    over = {one.state.id for one in recent if one.state.id != own_session and joining.is_gone(one, now)}
+    if common is not None:
+        recent = [session for session in recent if common.keeps(session.state.seen_at)]
+    over = {session.state.id for session in recent if session.state.id != own_session and joining.is_gone(session, now)}
     states = find_states(transaction, project_id, recent, own_session, now)
     # a client that restarts for each call would fill the list with its predecessors
     continued = {number for (number,) in transaction.all(_CONTINUED, {"project": project_id})} if over else set()
     listed = [
-        one
-        for one in recent
+        session
+        for session in recent
         if is_all
-        or one.state.id not in over
-        or (_last_known(one) > now - RECENT_MS and one.state.id not in continued)
-        or states[one.state.id].name == "stuck"
+        or session.state.id not in over
+        or (_last_known(session) > now - RECENT_MS and session.state.id not in continued)
+        or states[session.state.id].name == "stuck"
     ]
-    earlier = len({one.state.id for one in recent} - {one.state.id for one in listed} - continued)
-    first = sorted(listed, key=lambda one: (one.state.id != own_session, one.state.id in over))[:MOST]
+    earlier = len({session.state.id for session in recent} - {session.state.id for session in listed} - continued)
+    first = sorted(listed, key=lambda session: (session.state.id != own_session, session.state.id in over))[:MOST]
     persons = transaction.all(
         f"SELECT count(*) FROM agents WHERE has_acted = 1 AND id IN {PERSONS}", {"project": project_id}
     )[0][0]
     if not first:
         return Team((), 0, earlier, now, notes, persons)
-    numbers = [one.state.id for one in first]
+    numbers = [session.state.id for session in first]
     details, pads = both(
         _load_details(transaction, numbers, now, _MOST_CLAIMS), _load_scratchpads(transaction, numbers)
     )
     others = _load_agents(transaction, numbers)
     sessions = []
-    for one in first:
-        number, more = one.state.id, details[one.state.id]
+    for session in first:
+        number, more = session.state.id, details[session.state.id]
         names = dict.fromkeys([*([more.agent] if more.agent is not None else []), *others.get(number, ())])
         sessions.append(
             TeamSession(
-                uid=one.state.uid.hex(),
+                uid=session.state.uid.hex(),
                 agents=tuple(names),
-                client=one.state.client,
+                client=session.state.client,
                 version=more.version,
                 worktree=more.worktree or None,
                 branch=more.branch,
                 commit=None if more.commit is None else more.commit[:_COMMIT_CHARS],
                 run_id=more.run,
-                task_id=one.state.task_id,
+                task_id=session.state.task_id,
                 doing=more.current_work(pads.get(number)),
                 claims=more.claims,
                 claims_total=more.claims_total,
                 scratchpad=pads.get(number),
-                seen_at=one.state.seen_at,
-                ended_at=one.state.ended_at,
+                seen_at=session.state.seen_at,
+                ended_at=session.state.ended_at,
                 gone=number in over,
                 own=number == own_session,
                 state=states[number],
@@ -232,16 +232,19 @@ def others_at_work(
         where,
         {"project": project_id, "since": now - LISTED_DAYS * DAY_MS, "most": MAX_CHECKED, "own": own_session},
     )
-    live = list(islice((one for one in recent if not joining.is_gone(one, now)), most))
+    live = list(islice((session for session in recent if not joining.is_gone(session, now)), most))
     if not live:
         return []
-    numbers = [one.state.id for one in live]
+    numbers = [session.state.id for session in live]
     wanted = numbers if own_session is None else [*numbers, own_session]
     details = yield from _load_details(transaction, wanted, now, _MOST_CLAIMS_OF_OTHERS)
     own = None if own_session is None else details.get(own_session)
     pads = yield from _load_scratchpads(transaction, numbers)
     states = find_states(transaction, project_id, live, None, now)
-    return [_other(one, details[one.state.id], own, pads.get(one.state.id), states[one.state.id]) for one in live]
+    return [
+        _other(session, details[session.state.id], own, pads.get(session.state.id), states[session.state.id])
+        for session in live
+    ]
 
 
 def claimed_paths(transaction: Transaction, session: int | None, now: int) -> Asking[list[str]]:

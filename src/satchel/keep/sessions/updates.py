@@ -17,7 +17,7 @@ from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.clients import OF_TOKENS, STATE, State, host_id
 from satchel.keep.sessions.joining import SessionRow
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, update_row
 
 if TYPE_CHECKING:
     from satchel.keep.sessions.caller import Caller
@@ -122,8 +122,7 @@ def forget_heard(transaction: Transaction, now: int) -> None:
 
 
 def change(transaction: Transaction, session: int, columns: dict[str, object]) -> None:
-    assigned = ", ".join(f'"{name}" = :{name}' for name in columns)
-    transaction.run(f"UPDATE sessions SET {assigned} WHERE id = :id", {**columns, "id": session})
+    update_row(transaction, "sessions", session, **columns)
     if columns.keys() & _CACHED:
         transaction.forget()
 
@@ -241,41 +240,53 @@ def _remove_old(transaction: Transaction, project_id: int) -> None:
 
 
 _MOST_SENTENCES, _LEAST_WORDS = 20, 2
+_PROMPT_CHARS = 4_000
+_QUOTES = str.maketrans(dict.fromkeys('`"“”„«»‘’', "'"))
 
 _LEAST_SHARED = 70
 """The percentage of a rule's telling words that a sentence must have."""
 
 
-def remember_heard(transaction: Transaction, session: int, sentences: Sequence[str], now: int) -> None:
+def remember_heard(transaction: Transaction, session: int, prompt: str, sentences: Sequence[str], now: int) -> None:
     from satchel.redaction import redact
 
-    new = [(now, redact(one).text) for one in sentences]
-    texts = {text for _, text in new}
-    before = [one for one in _sentences(transaction, session, now) if one[1] not in texts]
-    transaction.run(
-        "UPDATE sessions SET heard = :heard, heard_at = :now WHERE id = :id",
-        {"heard": json.dumps([*before, *new][-_MOST_SENTENCES:], ensure_ascii=False), "now": now, "id": session},
-    )
+    whole = redact(prompt[: 2 * _PROMPT_CHARS]).text[:_PROMPT_CHARS]
+    new = [(now, redact(one).text, *(() if place else (whole,))) for place, one in enumerate(sentences)]
+    texts = {one[1] for one in new}
+    before = [one for one in _sentences(transaction, session, now) if one[1] not in texts or one[2:]]
+    stored = json.dumps([*before, *new][-_MOST_SENTENCES:], ensure_ascii=False)
+    update_row(transaction, "sessions", session, heard=stored, heard_at=now)
 
 
 def has_heard(transaction: Transaction, session: int | None, text: str, now: int) -> bool:
-    """Return whether the person of a session said in the last hour what a rule says."""
+    """Return whether the person of a session stated a rule in the last hour.
+
+    It must have the words of one sentence, or be a part of a prompt that holds one.
+    """
     from satchel.find.likeness import words_of
     from satchel.find.near import are_distinct
 
     words = frozenset(words_of(text))
-    return (
-        len(words) >= _LEAST_WORDS
-        and session is not None
-        and any(
-            100 * len(words & frozenset(words_of(sentence))) >= _LEAST_SHARED * len(words)
-            and not are_distinct(text, sentence)
-            for _, sentence in _sentences(transaction, session, now)
-        )
-    )
+    if session is None or len(words) < _LEAST_WORDS:
+        return False
+    stated = _sentences(transaction, session, now)
+    is_quote = any(_normal(text) in _normal(prompt) for _, _, *prompts in stated for prompt in prompts)
+    for _, sentence, *_ in stated:
+        of_sentence = frozenset(words_of(sentence))
+        shared = 100 * len(words & of_sentence)
+        if is_quote and shared >= _LEAST_SHARED * len(of_sentence):
+            return True
+        if shared >= _LEAST_SHARED * len(words) and not are_distinct(text, sentence):
+            return True
+    return False
 
 
-def _sentences(transaction: Transaction, session: int, now: int) -> list[tuple[int, str]]:
+def _normal(text: str) -> str:
+    return fold(" ".join(text.translate(_QUOTES).split()).strip("'.!"))
+
+
+def _sentences(transaction: Transaction, session: int, now: int) -> list[tuple[int, str, *tuple[str, ...]]]:
+    # of each when it was stated, itself, and with the first of a prompt the prompt
     row = transaction.one("SELECT heard FROM sessions WHERE id = :id", {"id": session})
     stored = json.loads(row[0]) if row is not None and row[0] else []
-    return [(moment, sentence) for moment, sentence in stored if moment > now - HEARD_MS]
+    return [(moment, sentence, *prompt) for moment, sentence, *prompt in stored if moment > now - HEARD_MS]

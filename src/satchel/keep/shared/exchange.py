@@ -34,7 +34,7 @@ from satchel.keep.shared.states import BOTH, CHANGED, NEW, WHYS, resolve
 from satchel.keep.shared.survey import Survey
 
 if TYPE_CHECKING:
-    from satchel.keep.common_filters import Chosen
+    from satchel.keep.common_filters import CheckedFilters
 
 
 class Exchange:
@@ -144,12 +144,12 @@ class Exchange:
             self._accept_committed(survey, dry_run=False, whys=(NEW, CHANGED))
             _save(survey, changed=False, is_whole=False)
 
-    def standing(self, refs: Sequence[str], chosen: Chosen, *, is_all: bool) -> SharedList:
+    def standing(self, refs: Sequence[str], common: CheckedFilters, *, is_all: bool) -> SharedList:
         with self._survey(write=False) as survey:
             uids = set(views.select(survey, refs)) if refs else None
             items = views.list_items(survey, is_all=is_all or uids is not None)
-            visible = tuple(one for one in items if (uids is None or one.uid in uids) and chosen.keeps(one.changed_at))
-            shared = sum(one.is_shared for one in survey.states.values())
+            visible = tuple(one for one in items if (uids is None or one.uid in uids) and common.keeps(one.changed_at))
+            shared = sum(state.is_shared for state in survey.states.values())
         problems = views.problems_of(survey.problems, is_person=self._is_person)
         return SharedList(visible, shared, survey.place.default, problems)
 

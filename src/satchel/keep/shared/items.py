@@ -94,15 +94,15 @@ def _note_text(line: Line, mask: Mask) -> SharedText:
 
 def _pattern_text(line: Line, mask: Mask) -> SharedText:
     solutions = [one for one in line.get("solutions", ()) if one["state"] in _LIVE_SOLUTIONS]
-    solutions.sort(key=lambda one: (one["created_at"], one["uid"]))
-    authors = [one["agent"] for one in solutions if one.get("agent")]
+    solutions.sort(key=lambda solution: (solution["created_at"], solution["uid"]))
+    authors = [solution["agent"] for solution in solutions if solution.get("agent")]
     return _text(
         {**line, "agent": authors[0] if authors else None},
         mask,
-        max([line["created_at"], *(one["created_at"] for one in solutions)]),
-        _fields(line) | {"message": mask(line["message"]), "solutions": [one["uid"] for one in solutions]},
+        max([line["created_at"], *(solution["created_at"] for solution in solutions)]),
+        _fields(line) | {"message": mask(line["message"]), "solutions": [solution["uid"] for solution in solutions]},
         line["example"],
-        tuple(one["solution"] for one in solutions),
+        tuple(solution["solution"] for solution in solutions),
     )
 
 
@@ -210,7 +210,7 @@ def _note_line(text: SharedText, line: Line) -> Line:
 def _pattern_line(text: SharedText, line: Line) -> Line:
     fields = dict(text.fields)
     at = iso(text.time)
-    uids = fields.pop("solutions", None) or [_uid_of(text.uid, one) for one in text.sections]
+    uids = fields.pop("solutions", None) or [_uid_of(text.uid, section) for section in text.sections]
     existing = {one["uid"]: one for one in line.get("solutions", ())}
     fresh = {"confidence": FIRST, "state": _LIVE_SOLUTIONS[0], "created_at": at}
     author = {"agent": line["agent"]} if "agent" in line else {}

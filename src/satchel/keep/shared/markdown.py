@@ -303,7 +303,7 @@ def _read_body(lines: list[str], shape: Shape, first: int) -> tuple[str, tuple[s
             texts.append([])
         else:
             texts[-1].append(line)
-    body, *sections = (_unescaped(_trimmed("\n".join(one)), shape) for one in texts)
+    body, *sections = (_unescaped(_trimmed("\n".join(text)), shape) for text in texts)
     return body, tuple(section for section in sections if section or shape.repeats)
 
 

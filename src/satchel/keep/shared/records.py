@@ -93,7 +93,7 @@ class SharedList:
 
     @property
     def waiting(self) -> int:
-        return sum(one.state == WAITS for one in self.items)
+        return sum(item.state == WAITS for item in self.items)
 
 
 @dataclass(frozen=True, slots=True)

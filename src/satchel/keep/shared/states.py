@@ -88,9 +88,9 @@ def save_states(transaction: Transaction, project_id: int, states: Iterable[Text
         _UPSERT,
         [
             {"project": project_id}
-            | {name: getattr(one, name) for name in _COLUMNS}
-            | {"uid": bytes.fromhex(one.uid), "merged": int(one.merged)}
-            for one in states
+            | {name: getattr(state, name) for name in _COLUMNS}
+            | {"uid": bytes.fromhex(state.uid), "merged": int(state.merged)}
+            for state in states
         ],
     )
 

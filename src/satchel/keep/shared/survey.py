@@ -34,7 +34,7 @@ from satchel.keep.shared.states import (
     save_states,
     text_at,
 )
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, update_row
 
 
 class Acceptance(NamedTuple):
@@ -202,9 +202,7 @@ class Survey:
         if verdict.outcome is Outcome.LEFT_OUT:
             return Acceptance(text.uid, verdict.note or "it cannot be stored", ())
         table = LINE_KINDS[text.kind].table
-        self.transaction.run(
-            f"UPDATE {table} SET uid = :uid WHERE id = :id", {"uid": bytes.fromhex(keep), "id": number}
-        )
+        update_row(self.transaction, table, number, uid=bytes.fromhex(keep))
         digest = news.file.text.digest
         if keep == text.uid:
             self._record_accepted(keep, news)

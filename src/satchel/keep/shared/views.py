@@ -131,7 +131,7 @@ def waiting_item(survey: Survey, uid: str) -> SharedItem:
 
 def waiting_items(survey: Survey) -> tuple[SharedItem, ...]:
     items = [waiting_item(survey, uid) for uid, news in survey.incoming.items() if news.why]
-    return tuple(sorted(items, key=lambda one: (one.changed_at or 0, one.uid)))
+    return tuple(sorted(items, key=lambda item: (item.changed_at or 0, item.uid)))
 
 
 def list_items(survey: Survey, *, is_all: bool) -> list[SharedItem]:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import logging
 import re
 import threading
-import time
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from hashlib import blake2b
+from queue import Empty, LifoQueue
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -40,8 +38,8 @@ from satchel.store.postgres.transaction import StoreConnection, adapters
 from satchel.store.running import DEADLINE_SECONDS, Interruptible, Running, timed_out
 
 if TYPE_CHECKING:
+    from satchel.store.postgres.engine import Writers
     from satchel.store.postgres.transaction import PostgresTransaction
-    from satchel.store.postgres.writing import Writers
 
 
 # a briefing, a search and an event stream at once, for each of a few callers; PostgreSQL's own default is 100 in all
@@ -49,9 +47,7 @@ MOST_CONNECTIONS = 20
 # a transaction may compute between two statements; a longer pause would block the whole project
 _IDLE_SECONDS = 300
 _CONNECT_SECONDS = 10
-_UNUSED_SECONDS = 300.0
 _OLDEST_VERSION = 14
-_LIMITS_TRANSACTIONS = 17
 _CHECK = """
     SELECT current_setting('server_version_num')::int, current_setting('fsync'), current_setting('synchronous_commit'),
         current_setting('server_encoding')
@@ -77,20 +73,14 @@ class Database:
         self.commits = 0
         self.sequences: dict[str, str] = {}
         self.lock = threading.RLock()
-        self._idle_lock = threading.Lock()
-        self._idle: deque[tuple[float, StoreConnection]] = deque()
-        self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._idle = _places()
         self.writers: dict[str | None, Writers] = {}
-        digest = blake2b(address.schema.encode(), digest_size=8, person=b"satchel").digest()
-        self.lock_key = int.from_bytes(digest, "big", signed=True)
         forks.register(self)
 
     def reset_after_fork(self) -> None:
         """Drop the parent's connections in a forked child."""
         self.lock = threading.RLock()
-        self._idle_lock = threading.Lock()
-        self._idle.clear()  # libpq closes no connection of another process
-        self._free = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._idle = _places()  # libpq closes no connection of another process
         self.writers = {}
         self.running.reset()
 
@@ -99,11 +89,10 @@ class Database:
         """The role that owns the store, for people."""
         return self.address.role or self.address.user or "the role that logs in"
 
-    def settings(self, wait_ms: int | None = None, version: int = 0) -> tuple[str, dict[str, str]]:
+    def settings(self, wait_ms: int | None = None) -> tuple[str, dict[str, str]]:
         """Return the statement with the settings of one transaction; PgBouncer passes them to no other.
 
-        `wait_ms` limits the wait for a lock. With the server's version the whole transaction is limited too: the server
-        may not notice that it is idle, as psycopg sends one more message after several statements at once.
+        `wait_ms` limits the wait for a lock.
         """
         hurried = not self.running.has_no_deadline(threading.get_ident())
         values = {
@@ -120,8 +109,6 @@ class Database:
             values["lock_timeout"] = str(max(1, wait_ms))
             if self.durability != "full":
                 values["synchronous_commit"] = "off"
-        if version >= _LIMITS_TRANSACTIONS and hurried:
-            values["transaction_timeout"] = values["idle_in_transaction_session_timeout"]
         set_each = ", ".join(f"set_config('{name}', :{name}, true)" for name in values)
         return f"SELECT {set_each}", values
 
@@ -140,30 +127,22 @@ class Database:
 
     def borrow(self, seconds: float) -> StoreConnection:
         """Take a connection; the caller gives it back."""
-        if not self._free.acquire(timeout=max(0.1, seconds)):
+        idle = self._idle
+        try:
+            connection = idle.get(timeout=max(0.1, seconds))
+        except Empty:
             raise Busy(
                 f"all {MOST_CONNECTIONS} connections of this process to {self.location} are in use",
                 "Nothing was written; try again",
-            )
+            ) from None
         try:
-            connection = self._idle_one() or self.connect()
+            if connection is None or not _is_alive(connection):
+                connection = self.connect()
         except BaseException:
-            self._free.release()
+            idle.put(None)
             raise
-        connection.home = self._idle
+        connection.home = idle
         return connection
-
-    def _idle_one(self) -> StoreConnection | None:
-        with self._idle_lock:
-            while self._idle and time.monotonic() - self._idle[0][0] > _UNUSED_SECONDS:
-                self._idle.popleft()[1].close()
-        with suppress(IndexError):
-            while True:
-                _, one = self._idle.pop()
-                if _is_alive(one):
-                    return one
-                one.close()
-        return None
 
     def give_back(self, connection: StoreConnection, *, is_broken: bool = False) -> None:
         """Take a connection back and roll back its open transaction; close a lost one.
@@ -179,20 +158,22 @@ class Database:
                     # not execute(): psycopg would still count statements behind a failed one as prepared
                     connection.rollback()
         is_sound = not is_broken and connection.info.transaction_status in {Status.IDLE, Status.ACTIVE}
-        with self._idle_lock:
-            # one lent before a close() may belong to another store by now
-            if is_sound and connection.home is self._idle:
-                self._idle.append((time.monotonic(), connection))
-            else:
-                connection.close()
-        self._free.release()
+        home = connection.home or self._idle
+        # one lent before a close() may belong to another store by now
+        if is_sound and home is self._idle:
+            home.put(connection)
+        else:
+            connection.close()
+            home.put(None)
 
     def close(self) -> None:
         """Close every idle connection; others when they come back."""
-        with self._idle_lock:
-            idle, self._idle = self._idle, deque()
-        for _, connection in idle:
-            connection.close()
+        idle, self._idle = self._idle, _places()
+        with suppress(Empty):
+            while True:
+                connection = idle.get_nowait()
+                if connection is not None:
+                    connection.close()
         self.is_ready = False
 
     @contextmanager
@@ -249,7 +230,14 @@ class Database:
                 f"the server of {self.location} is PostgreSQL {version}",
                 f"Satchel needs {_OLDEST_VERSION} or newer",
             )
-        connection.version = version
+
+
+def _places() -> LifoQueue[StoreConnection | None]:
+    """Return a place for each connection, none of which is open yet."""
+    places = LifoQueue[StoreConnection | None]()
+    for _ in range(MOST_CONNECTIONS):
+        places.put(None)
+    return places
 
 
 def _is_alive(connection: StoreConnection) -> bool:
@@ -316,7 +304,7 @@ def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -
             )
         case psycopg.DataError() if error.sqlstate is None and "NUL" in str(error):
             return InvalidInput("a text contains the character NUL, which PostgreSQL cannot store", "Remove it")
-        case errors.IdleInTransactionSessionTimeout() | errors.TransactionTimeout():
+        case errors.IdleInTransactionSessionTimeout():
             return TimedOut(
                 f"a transaction on {location} stayed open for too long", f"{_NOTHING}; ask for less at once"
             )

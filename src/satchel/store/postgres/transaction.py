@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
-from itertools import compress, count
+from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -24,6 +24,8 @@ from satchel.store import forks
 from satchel.store.transaction import LIST_MARK, Parameters, Row, RuleBroken, check_time, insertion
 
 if TYPE_CHECKING:
+    from queue import LifoQueue
+
     from psycopg.abc import Transformer
     from psycopg.pq.abc import PGconn, PGresult
 
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
 _MOST_WAITING = 500
 
 _CANCEL_SECONDS = 5.0
-
-_Waiting = tuple[str, Parameters | None, "AwaitedRows | None"]
 
 
 class Counter:
@@ -46,24 +46,27 @@ class Counter:
 class AwaitedRows:
     """The result of a statement once it was sent."""
 
-    __slots__ = ("_transaction", "rows")
+    __slots__ = ("_transaction", "result")
 
     def __init__(self, transaction: PostgresTransaction) -> None:
         self._transaction = transaction
-        self.rows: list[Row] | None = None
+        self.result: Result | None = None
 
     @property
     def is_here(self) -> bool:
-        return self.rows is not None
+        return self.result is not None
+
+    def get(self) -> Result:
+        if self.result is None:
+            self._transaction.send()
+        assert self.result is not None
+        return self.result
 
     def all(self) -> list[Row]:
-        if self.rows is None:
-            self._transaction.send()
-        assert self.rows is not None
-        return self.rows
+        return self.get().rows
 
     def one(self) -> Row | None:
-        rows = self.all()
+        rows = self.get().rows
         return rows[0] if rows else None
 
 
@@ -98,7 +101,7 @@ class PostgresTransaction:
         self.is_doubtful = False
         self.is_shared = False
         self.forks = forks.generation
-        self._waiting: list[_Waiting] = [(*one, None) for one in begin]
+        self._waiting = [(one, AwaitedRows(self)) for one in begin]
         self._sequences = sequences or {}
         self._counter = counter
         self._numbers: dict[str, AwaitedRows] = {}  # for new rows, by table
@@ -122,17 +125,18 @@ class PostgresTransaction:
         self.forgot = True
 
     def run(self, sql: str, parameters: Parameters | None = None) -> None:
-        self._check()
-        self.later(sql, parameters)
+        self.ask(sql, parameters)
 
-    def later(self, sql: str, parameters: Parameters | None = None) -> None:
+    def later(self, sql: str, parameters: Parameters | None = None) -> AwaitedRows:
         """Send a statement together with the next one, even if the transaction was interrupted."""
-        self._waiting.append((sql, parameters, None))
+        awaited = AwaitedRows(self)
+        self._waiting.append(((sql, parameters), awaited))
         if len(self._waiting) >= _MOST_WAITING:
             self.send()
+        return awaited
 
     def execute(self, sql: str, parameters: Parameters | None = None) -> int:
-        return self._ask(sql, parameters).changed
+        return self.ask(sql, parameters).get().changed
 
     def add(self, table: str, row: Parameters) -> int:
         """Insert one row and return its number, 0 if it has none."""
@@ -144,7 +148,7 @@ class PostgresTransaction:
             numbered = {"id": numbers.pop(0)[0], **row}
             self.run(insertion(table, tuple(numbered)), numbered)
             return int(numbered["id"])
-        ((number,),) = self._ask(f"{insertion(table, tuple(row))} RETURNING id", row).rows
+        ((number,),) = self.all(f"{insertion(table, tuple(row))} RETURNING id", row)
         return int(number)
 
     def expect(self, **rows: int) -> None:
@@ -156,7 +160,8 @@ class PostgresTransaction:
 
         The counter of the project whose row is locked needs no query.
         """
-        if documents and ("documents" not in self._numbers or self._numbers["documents"].rows == []):
+        held = self._numbers.get("documents")
+        if documents and (held is None or (held.is_here and not held.all())):
             self.expect(documents=documents)
         values = {"id": project_id, "documents": documents}
         counted = "documents = documents + :documents WHERE id = :id"
@@ -187,17 +192,14 @@ class PostgresTransaction:
             self.later(sql, row)
 
     def one(self, sql: str, parameters: Parameters | None = None) -> Row | None:
-        rows = self._ask(sql, parameters).rows
-        return rows[0] if rows else None
+        return self.ask(sql, parameters).one()
 
     def all(self, sql: str, parameters: Parameters | None = None) -> list[Row]:
-        return self._ask(sql, parameters).rows
+        return self.ask(sql, parameters).all()
 
     def ask(self, sql: str, parameters: Parameters | None = None) -> AwaitedRows:
         self._check()
-        rows = AwaitedRows(self)
-        self._waiting.append((sql, parameters, rows))
-        return rows
+        return self.later(sql, parameters)
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
@@ -219,11 +221,11 @@ class PostgresTransaction:
         """Roll back to a savepoint and drop the memo, part of which may have been rolled back."""
         self.memo.clear()
         self._numbers.clear()
-        begin = (f"SAVEPOINT {savepoint}", None, None)
-        if begin in self._waiting:
+        begin = (f"SAVEPOINT {savepoint}", None)
+        places = [place for place, (statement, _) in enumerate(self._waiting) if statement == begin]
+        if places:
             # none of it was sent; earlier statements stay
-            last = len(self._waiting) - 1 - self._waiting[::-1].index(begin)
-            del self._waiting[last:]
+            del self._waiting[places[-1] :]
             return
         self._waiting.clear()
         self.is_ended = True  # a rollback must not be ended
@@ -232,28 +234,21 @@ class PostgresTransaction:
 
     def send(self, *last: Statement) -> str | None:
         """Send the waiting statements, then `last`, and wait; return the server's last status, such as ``COMMIT``."""
-        self._waiting += [(*one, None) for one in last]
-        return self._send().status if self._waiting else None
-
-    def _ask(self, sql: str, parameters: Parameters | None) -> Result:
-        self._check()
-        self._waiting.append((sql, parameters, None))
-        return self._send()
-
-    def _send(self) -> Result:
-        waiting, self._waiting = self._waiting, []
+        waiting = [*self._waiting, *((one, AwaitedRows(self)) for one in last)]
+        self._waiting = []
+        if not waiting:
+            return None
         try:
             results = self.connection.run_all(
-                *((sql, parameters) for sql, parameters, _ in waiting),
+                *(statement for statement, _ in waiting),
                 on_wait=None if self.is_out_of_time is None else self._end_in_time,
             )
         except psycopg.errors.QueryCanceled:
             self._check()
             raise
-        for (_, _, awaited), result in zip(waiting, results, strict=True):
-            if awaited is not None:
-                awaited.rows = result.rows
-        return results[-1]
+        for (_, awaited), result in zip(waiting, results, strict=True):
+            awaited.result = result
+        return results[-1].status
 
     def _end_in_time(self) -> None:
         if self.is_out_of_time is not None and not self.is_ended and self.is_out_of_time():
@@ -325,8 +320,7 @@ class Result(NamedTuple):
 class StoreConnection(Connection[Row]):
     """A connection to the database of a store."""
 
-    version = 0
-    home: object = None
+    home: LifoQueue[StoreConnection | None] | None = None
 
     def __init__(self, pgconn: PGconn) -> None:
         super().__init__(pgconn)
@@ -343,7 +337,6 @@ class StoreConnection(Connection[Row]):
         messages = [_dump(adapting, *with_lists(*statement)) for statement in statements]
         pgconn = self.pgconn
         prepared: list[_Key] = []
-        is_result: list[bool] = []  # of each answer; others are those to preparing
         pgconn.enter_pipeline_mode()
         try:
             for key, text, values, formats in messages:
@@ -352,14 +345,12 @@ class StoreConnection(Connection[Row]):
                     name = self._names[key] = b"s%d" % next(self._numbers)
                     pgconn.send_prepare(name, text, key[1])
                     prepared.append(key)
-                    is_result.append(False)
                 elif name is None and len(self._names) < _MOST_KNOWN:
                     self._names[key] = b""
                 if name:
                     pgconn.send_query_prepared(name, values, formats)
                 else:
                     pgconn.send_query_params(text, values, key[1], formats)
-                is_result.append(True)
             pgconn.pipeline_sync()
             answers = self.wait(_answers(pgconn, on_wait), _PAUSE_SECONDS if on_wait is None else _LOOK_SECONDS)
         finally:
@@ -369,10 +360,11 @@ class StoreConnection(Connection[Row]):
             except OperationalError:
                 self.close()  # late answers must not be taken for those of other statements
         failed = next((answer for answer in answers if answer.status in _FAILED), None)
-        if failed is not None or len(answers) < len(is_result):
+        if failed is not None or len(answers) < len(messages) + len(prepared):
             self._names.update(dict.fromkeys(prepared, b""))
             raise error_from_result(failed) if failed else OperationalError("the connection was lost")
-        return [_result(adapting, answer) for answer in compress(answers, is_result)]
+        # the answer to preparing has no status
+        return [_result(adapting, answer) for answer in answers if answer.command_status]
 
 
 def _dump(

@@ -114,7 +114,8 @@ def test_the_claim_is_that_of_the_first_session(played: Played) -> None:
 def test_the_other_reads_the_rule_and_is_told_of_the_message(played: Played) -> None:
     rules = played.answer("asks for the rules")
     assert "Every fix comes with a test that failed before it" in rules
-    assert rules.endswith("\nnotice: 2 unread messages for reviewer from builder, 1 critical: get_messages")
+    notices = [line for line in rules.splitlines() if line.startswith("notice: ")]
+    assert [line.split(": ")[1] for line in notices] == ["m3 from builder (critical)"], rules
 
 
 def test_the_critical_message_reaches_the_reviewer(played: Played) -> None:

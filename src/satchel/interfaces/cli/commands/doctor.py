@@ -64,7 +64,7 @@ def doctor_command(rebuild: bool, db: str | None, project: str | None, as_json: 
             *(_unmet(*names) for names in unmet),
             *of_server,
             *([check_publishing(satchel.place.file.parent)] if satchel.place.owns_folder else []),
-            satchel.housekeeping.whereabouts(satchel.place.found),
+            satchel.housekeeping.whereabouts(satchel.place.origin),
         ):
             checks.append(check)
             if not as_json:

@@ -196,6 +196,8 @@ def edit_text(text: str, name: str) -> str | None:
         after = written.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError:
         problem, remedy = "what the editor wrote is not UTF-8", "Set the editor to UTF-8, then try again"
+    except KeyboardInterrupt:
+        problem, remedy = "the editor was interrupted", "Run the command again"
     except (click.ClickException, OSError, ValueError) as error:
         reason = error.message if isinstance(error, click.ClickException) else str(error)
         problem = f"the editor failed ({reason})" if file.exists() else "the editor removed the file"

@@ -66,10 +66,15 @@ def _read(satchel: Satchel, *, as_json: bool) -> str:
         import json
 
         return json.dumps(operation.as_json(status), ensure_ascii=False, indent=2)
+    from satchel.interfaces.hooks.state import is_paused
     from satchel.interfaces.text.status import status_text
 
     width, height = shutil.get_terminal_size((80, 24))
-    return status_text(status, width, height, lambda text, name: click.style(text, **_STYLES.get(name, {})))
+    paused = ["Hooks are paused here. `satchel pause --off` turns them on again."] * is_paused("")
+    screen = status_text(
+        status, width, height - len(paused), lambda text, name: click.style(text, **_STYLES.get(name, {}))
+    )
+    return "\n".join([screen, *paused])
 
 
 def _follow(satchel: Satchel, *, as_json: bool) -> None:

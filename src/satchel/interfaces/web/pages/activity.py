@@ -32,8 +32,10 @@ def activity(request: PageRequest) -> Page:
     since, where = room.since(), request.reader.room.where()
     kind, agent = request.values.get("kind", ""), request.values.get("agent", "")
     by_time = request.values.get("by") == "time"
-    items = [one for one in since.items if kind in ("", one.kind) and agent in ("", one.agent or "")]
-    items.sort(key=lambda one: -one.changed_at)
+    items = [*since.items, *since.own]
+    items = [one for one in items if kind in ("", one.kind) and agent in ("", one.agent or "")]
+    if by_time:
+        items.sort(key=lambda one: -one.changed_at)
     began = {day.uid: day.spans[0].began_at for day in where.timeline if day.spans}
     sessions: dict[str | None, list[tuple[int, TeamSession]]] = {}
     for one in where.team.sessions if not by_time else ():
@@ -60,7 +62,7 @@ def activity(request: PageRequest) -> Page:
         + [(CHANGE_NAMES[name][1], count, at(kind=name), name == kind) for name, count in since.totals if count],
         "names": {name: word for name, (word, _) in CHANGE_NAMES.items()},
         "sentence": _sentence(since.items, sum(totals.values()), has_looked=since.looked_at is not None),
-        "agents": sorted({one.agent or "" for one in since.items} - {""}),
+        "agents": sorted({one.agent or "" for one in (*since.items, *since.own)} - {""}),
         "agent": agent,
         "kind": kind,
         "by_time": by_time,

@@ -21,6 +21,7 @@ from satchel.keep.entries.records import STRUCTURED_TYPES, Entry
 from satchel.keep.entries.structured import labelled
 from satchel.keep.finding import Found, FoundPage
 from satchel.keep.items import MAX_ITEMS, Item
+from satchel.keep.listing import NO_MATCH
 from satchel.keep.patterns.records import ErrorPattern
 
 NAMES = {
@@ -152,6 +153,8 @@ def memory(request: PageRequest) -> Page:
         "rows": _rows(request, [one for _, one in shown]),
         "names": NAMES,
         "results": results,
+        # the page has filters of its own, and a link that leaves them out
+        "notes": [note for note in results.notes if not note.startswith(NO_MATCH)],
         "facets": [group for group in groups if group[1]],
         "total": facets.total,
         "counts": states,
