@@ -29,8 +29,9 @@ from satchel import Satchel, open_satchel
 from satchel.base.tokens import TokenCounter, token_counter
 from satchel.consult.conversations import Conversations
 from satchel.consult.gathering import gather
+from satchel.consult.models import TOKEN_FACTORS
 from satchel.consult.planning import plan_turn
-from satchel.consult.preparing import read_content
+from satchel.consult.preparing import SharedReading, read_content
 from satchel.consult.records import (
     Content,
     ConversationKey,
@@ -50,6 +51,9 @@ _MAX_TURNS = 200
 _WINDOW, _OUTPUT = 200_000, 16_000
 _ROOM_OF_SOURCE = 1.6
 """The room of the window beside the source's tokens: half of it is for files, so that a fifth of them overflows."""
+
+_FACTORS = (1.0, TOKEN_FACTORS["anthropic"], 1.15, 1.0, 1.15)
+"""Tokens of five models for one that is counted: with the same window, each holds other files in its prompt."""
 
 _WIDE = Window(10_000_000, 10_000)
 _KEY = ConversationKey("benchmark", "replay")
@@ -126,6 +130,14 @@ def _replay_figures(bench: Bench, name: str, trees: list[Tree], counter: TokenCo
         sent, resent = done.sent + done.uploaded, done.resent + done.uploaded
         yield _beside(f"{what}: on the wire, the provider keeps the thread", sent, resent)
         yield _beside(f"{what}: on the wire, it keeps none", done.whole, done.whole_resent)
+        if with_diffs:
+            shared = SharedReading(counter).counter
+            each = [replay(last, shared.times(factor), window, with_diffs=True) for factor in _FACTORS]
+            for several in (3, len(_FACTORS)):
+                sent, resent = (sum(getattr(one, part) for one in each[:several]) for part in ("sent", "resent"))
+                added = _beside(f"{name}, {several} models at once {how}: tokens added", sent, resent)
+                yield replace(added, ratio_at_most=None if bench.quick else target)
+                yield Figure(f"{added.what}: files moved", sum(one.moved for one in each[:several]), at_most=0)
         if len(trees) > len(last):
             done = replay(trees, counter, window, with_diffs=with_diffs)
             ended = f"until the window was full, after {done.turns}" if done.is_full else f"all {done.turns}"

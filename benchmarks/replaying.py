@@ -155,7 +155,7 @@ def replay(trees: list[Tree], counter: TokenCounter, window: Window, *, with_dif
         for content in plan.overflow.values():
             if content.digest not in counts:
                 counts[content.digest] = counter.count(content.text)
-        moved = sum(plan.files[path].placement is not known.placement for path, known in state.files.items())
+        moved = sum((plan.files[path].why is None) != (known.why is None) for path, known in state.files.items())
         held = state.held_tokens
         kept |= {digest: text for digest, text in plan.new_contents.items() if isinstance(text, str)}
         state = ConversationState(turn, plan.files, held + plan.tokens + ANSWER_TOKENS, plan.has_overflowed, "r")

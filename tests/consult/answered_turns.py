@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from enum import Enum
 from typing import Any
 
 from every_table import columns_of
@@ -15,7 +16,6 @@ from satchel.consult.records import (
     ConversationState,
     KnownFile,
     Overflow,
-    Placement,
     TurnPlan,
     TurnResult,
     digest_of_text,
@@ -26,6 +26,18 @@ from satchel.keep import projects
 KEY = ConversationKey("gpt", "review")
 digest = digest_of_text
 TABLES = ("conversations", "conversation_turns", "conversation_folders", "conversation_files", "blobs", "vector_stores")
+
+
+class Placement(Enum):
+    """Place of a file: the prompt, or what is searched."""
+
+    INLINE = 1
+    OVERFLOW = 2
+
+
+def placement_of(known: KnownFile) -> Placement:
+    """Return the place of a file."""
+    return Placement.INLINE if known.why is None else Placement.OVERFLOW
 
 
 def known(path: str, text: str | None = "text", placement: Placement = Placement.INLINE, **changes: Any) -> KnownFile:
@@ -51,7 +63,7 @@ def plan(*files: KnownFile, contents: tuple[str, ...] = (), **changes: Any) -> T
         held_back=(),
         resent_tokens=400,
         notes=(),
-        has_overflowed=any(one.placement is Placement.OVERFLOW for one in files),
+        has_overflowed=any(placement_of(one) is Placement.OVERFLOW for one in files),
     )
     return replace(whole, **changes)
 

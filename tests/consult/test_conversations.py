@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from consult.answered_turns import KEY, digest, known, result, stored, stores_left, take_turn
+from consult.answered_turns import KEY, Placement, digest, known, placement_of, result, stored, stores_left, take_turn
 from every_table import is_untouched
 from examples import examples
 from satchel import Satchel
 from satchel.base.errors import Conflict, InvalidInput, NotFound, SatchelError, StoreDamaged
 from satchel.consult.conversations import Conversations
-from satchel.consult.records import ConversationKey, ConversationState, KnownFile, Overflow, Placement
+from satchel.consult.records import ConversationKey, ConversationState, KnownFile, Overflow
 from satchel.consult.vector_stores import VectorStores
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def test_a_turn_that_would_move_a_file_is_recorded_in_no_part(conversations: Con
     before = stored(satchel)
     held = conversations.acquire(KEY)
     moved = result(known("new.py", "n"), known("a.py", placement=Placement.OVERFLOW), contents=("n",))
-    with pytest.raises(SatchelError, match=r"a\.py would move from inline to overflow"):
+    with pytest.raises(SatchelError, match=r"a\.py would move between the prompt and what is searched"):
         conversations.commit(held, moved)
     assert stored(satchel) == before
     assert conversations.release(held)
@@ -321,7 +321,7 @@ class TestResetting:
         take_turn(conversations, known("a.py"))
         conversations.reset(KEY)
         state = take_turn(conversations, known("a.py", placement=Placement.OVERFLOW), ref="thread-2")
-        assert (state.turns, state.held_tokens, state.files["a.py"].placement) == (1, 120, Placement.OVERFLOW)
+        assert (state.turns, state.held_tokens, placement_of(state.files["a.py"])) == (1, 120, Placement.OVERFLOW)
 
     def test_one_that_a_call_holds_is_refused(self, conversations: Conversations) -> None:
         take_turn(conversations)

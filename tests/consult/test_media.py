@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from consult.consulted import ENVIRON, WINDOW, Consulted, split_of
 from consult.providers.anthropic_api import AnthropicApi
@@ -144,6 +145,21 @@ def parts_of(consulted: Consulted) -> list[list[Any]]:
     return [[one] if isinstance(one, str) else one for one in contents]
 
 
+def shape_of(model: str) -> Any:
+    """Return the vendor's own type of a part; there is no server by others that reads images and PDF."""
+    if model.startswith("openai:"):
+        from openai.types.responses import ResponseInputContentParam
+
+        return ResponseInputContentParam
+    if model.startswith("anthropic:"):
+        from anthropic.types import DocumentBlockParam, ImageBlockParam, TextBlockParam
+
+        return DocumentBlockParam | ImageBlockParam | TextBlockParam
+    from google.genai.types import Part
+
+    return Part
+
+
 def data_of(part: Any) -> bytes:
     """Return what an image or PDF holds, whatever the provider calls it."""
     inside = part.get("source") or part.get("inlineData") or part
@@ -160,6 +176,8 @@ def test_an_image_and_a_pdf_are_sent_once_before_the_text(seeing: Consulted) -> 
     assert split_of(first) == (("docs/guide.pdf", "docs/screen.png"), ())
     ((document, image, text),) = parts_of(seeing)
     assert [data_of(document), data_of(image)] == [pdf(1), png()]
+    shape = TypeAdapter[Any](shape_of(seeing.model))
+    assert all(shape.validate_python(part) for part in (document, image, text))
     assert 'path="docs/screen.png" attached="2 of 2"' in text["text"]
     assert first.sent_tokens > sum(
         media_tokens(seeing.model, Media("", "application/pdf", data)) for data in (pdf(1), png())

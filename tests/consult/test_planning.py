@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from consult.answered_turns import Placement, placement_of
 from consulting import COUNTER, LONG, Desk, Reader, blocks_of, desk_with, named
 from satchel import TooLarge
 from satchel.base.tokens import TokenCounter
 from satchel.consult.planning import forgotten
 from satchel.consult.prompts import tokens_of_past
-from satchel.consult.records import INLINE_SHARE, PastTurn, Placement, TurnPlan, TurnRequest, Window
+from satchel.consult.records import INLINE_SHARE, PastTurn, TurnPlan, TurnRequest, Window
 from satchel.consult.window import WindowFull, room
 
 ASK = TurnRequest("s", "Why?", 0)
@@ -22,7 +23,7 @@ def listed(plan: TurnPlan, name: str) -> list[str]:
 
 
 def placements(plan: TurnPlan) -> dict[str, str]:
-    return {path: known.placement.name.lower() for path, known in plan.files.items()}
+    return {path: placement_of(known).name.lower() for path, known in plan.files.items()}
 
 
 class TestAnUnchangedTurn:
@@ -392,5 +393,5 @@ class TestALostThread:
         desk.turn()
         lost = forgotten(desk.state)
         assert {path: known.digest for path, known in lost.files.items()} == {"a.py": None, "large.py": None}
-        assert lost.files["large.py"].placement is Placement.OVERFLOW
+        assert placement_of(lost.files["large.py"]) is Placement.OVERFLOW
         assert (lost.turns, lost.held_tokens, lost.provider_ref, lost.has_overflowed) == (1, 0, None, True)

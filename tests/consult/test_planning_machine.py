@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from consult.answered_turns import Placement, placement_of
 from consulting import COUNTER, Desk, OnDisk, Reader, blocks_of
 from satchel.consult.planning import forgotten
 from satchel.consult.prompts import tokens_of_past
 from satchel.consult.records import (
     ConversationState,
     PastTurn,
-    Placement,
     TurnPlan,
     TurnRequest,
     Window,
@@ -239,16 +239,16 @@ class Consultation(RuleBasedStateMachine):
         believed = {
             path: known.digest
             for path, known in plan.files.items()
-            if known.placement is Placement.INLINE and known.digest is not None
+            if placement_of(known) is Placement.INLINE and known.digest is not None
         }
         assert believed == {path: digest_of_text(text) for path, text in desk.reader.files.items()}
         assert all(plan.new_contents[believed[path]] == desk.reader.files[path] for path in desk.reader.sent)
         assert not desk.reader.files.keys() - desk.disk.keys()
 
         for path, known in plan.files.items():
-            assert known.placement is talk.placed.setdefault(path, known.placement)
+            assert placement_of(known) is talk.placed.setdefault(path, placement_of(known))
             if path not in state.files and state.has_overflowed:
-                assert known.placement is Placement.OVERFLOW
+                assert placement_of(known) is Placement.OVERFLOW
         assert plan.files.keys() >= state.files.keys()
         assert plan.has_overflowed == (Placement.OVERFLOW in talk.placed.values())
 

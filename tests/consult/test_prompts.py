@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 
 from hypothesis import given
@@ -16,7 +15,7 @@ ASK = Parts(True, "Why?", None, (), (), (), (), ())
 
 
 def piece(path: str, text: str, *, is_diff: bool = False, replaces: bool = False) -> Piece:
-    return Piece(path, hashlib.sha256(text.encode()).digest(), text, is_diff, replaces, 1)
+    return Piece(path, text, is_diff, replaces, 1)
 
 
 def shown(parts: Parts, max_listed: int = 10_000) -> str:

@@ -272,9 +272,9 @@ def test_a_path_with_a_space_is_quoted_in_marks() -> None:
 def test_the_writer_of_a_note_on_a_line_sees_that_line_without_its_secrets(satchel: Satchel, project: Path) -> None:
     (project / "a.py").write_text("import os\nkey = 'sk-ant-api03-" + "x9Q" * 31 + "AA'\n")
     entry = satchel.entries.write("discovery", "the key is here", file="a.py:2")
-    (note,) = (note for note in entry.notes if note.startswith("a.py:2 is"))
+    (note,) = (note for note in entry.notes if note.startswith("a.py:2 reads"))
     assert "x9Q" not in note
-    assert note.startswith('a.py:2 is "key = ')
+    assert note.startswith('a.py:2 reads "key = ')
     assert not [
-        note for note in satchel.entries.write("discovery", "on all of it", file="a.py").notes if " is " in note
+        note for note in satchel.entries.write("discovery", "on all of it", file="a.py").notes if " reads " in note
     ]

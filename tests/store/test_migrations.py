@@ -30,6 +30,8 @@ def _know(monkeypatch: pytest.MonkeyPatch, *more: Migration) -> None:
     known = (*MIGRATIONS, *more)
     monkeypatch.setattr(schema, "MIGRATIONS", known)
     monkeypatch.setattr(migrations, "SCHEMA_VERSION", BASE_VERSION + len(known) - 1)
+    uncached = getattr(migrations._empty_store, "__wrapped__", migrations._empty_store)
+    monkeypatch.setattr(migrations, "_empty_store", uncached)
 
 
 def _records(file: Path) -> list[tuple[int, str]]:
@@ -209,6 +211,7 @@ def test_where_there_is_no_store_reading_finds_every_table_empty(
     open_engine: OpenEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _know(monkeypatch, Migration("an attic", ("CREATE TABLE attic (a)",)))
+    monkeypatch.setattr(migrations, "_empty_store", migrations._empty_store.__wrapped__)  # as in a new process
     with open_engine().read() as transaction:
         assert transaction.all("SELECT a FROM attic") == []
 

@@ -71,7 +71,7 @@ def load_config(
         if key.variable is not None and environ.get(key.variable)
     }
     variables = [key.variable for key in KEYS if key.variable is not None] + list(RESERVED_VARIABLES)
-    warnings += _unknown("environment", filter(_is_ours, sorted(environ)), variables)
+    warnings += _unknown("environment", (one for one in sorted(environ) if one.startswith(VARIABLE_PREFIX)), variables)
     from_user, from_project, problems = _from_files(folder, user_file, root)
     warnings += problems
     for source, values in ((YOUR_FILE, from_user), (FILE_NAME, from_project)):
@@ -194,7 +194,7 @@ def parse_value(key: Key, value: object) -> Value:
         fits = type(value) is key.type or (key.type is float and type(value) is int)
         if fits and least <= value <= most:
             return value if key.type is bool else int(value) if key.type is int else float(value)
-    raise _bad(key, value)
+    raise InvalidInput(f"{key.name} {_quote_value(value)} is not {key.allowed}", "Change it or leave it out")
 
 
 def check_setting(name: str, text: str, *, of_project: bool = False) -> tuple[Key, Value]:
@@ -236,10 +236,6 @@ def documented_toml(*, of_user: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _is_ours(variable: str) -> bool:
-    return variable.startswith(VARIABLE_PREFIX)
-
-
 def _unknown(source: str, names: Iterable[str], valid: Iterable[str]) -> list[str]:
     valid_names = list(valid)
     warnings = []
@@ -271,10 +267,6 @@ def _resolve(key: Key, sources: Iterable[Mapping[str, _SourcedValue]]) -> tuple[
         f"{place}: {problem.problem}; {key.name} is {used} ({setting.source})"
         for place, problem in zip(places, problems, strict=True)
     ]
-
-
-def _bad(key: Key, value: object) -> InvalidInput:
-    return InvalidInput(f"{key.name} {_quote_value(value)} is not {key.allowed}", "Change it or leave it out")
 
 
 def _quote_value(value: object) -> str:

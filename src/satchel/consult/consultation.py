@@ -20,6 +20,7 @@ from satchel.consult.records import (
     HeldBack,
     IsCancelled,
     ListedFile,
+    Tell,
     TurnPlan,
     list_placements,
     raise_if_cancelled,
@@ -202,8 +203,8 @@ def check_panel(names: Sequence[str], synthesis: str | None, keep_as: str | None
 
 def ask_all(
     names: Sequence[str],
-    ask: Callable[[str, Callable[[str], None], IsCancelled], Consultation],
-    listener: Callable[[str], None],
+    ask: Callable[[str, Tell, IsCancelled], Consultation],
+    listener: Tell,
     is_cancelled: IsCancelled,
 ) -> Panel:
     """Ask models at once, a thread each."""
@@ -270,7 +271,7 @@ class _Job:
         self.result: Consultation | Panel | None = None
         self.error: SatchelError | None = None
 
-    def run(self, ask: Callable[[Callable[[str], None], IsCancelled], Consultation | Panel]) -> None:
+    def run(self, ask: Callable[[Tell, IsCancelled], Consultation | Panel]) -> None:
         try:
             self.result = ask(self.tell, self.is_cancelled.is_set)
         except SatchelError as error:
@@ -297,7 +298,7 @@ _lock = threading.Lock()
 
 
 def start_background(
-    owner: Hashable, ask: Callable[[Callable[[str], None], IsCancelled], Consultation | Panel]
+    owner: Hashable, ask: Callable[[Tell, IsCancelled], Consultation | Panel]
 ) -> BackgroundConsultation:
     """Ask in a thread."""
     job = _Job(owner)

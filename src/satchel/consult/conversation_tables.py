@@ -56,9 +56,9 @@ def changed_files(before: Mapping[str, KnownFile], after: Mapping[str, KnownFile
     changed = sorted((known for path, known in after.items() if before.get(path) != known), key=lambda one: one.path)
     for known in changed:
         old = before.get(known.path, known)
-        if old.placement is not known.placement or known.path != old.path:
+        if (old.why is None) != (known.why is None) or known.path != old.path:
             raise SatchelError(
-                f"{known.path} would move from {old.placement.name.lower()} to {known.placement.name.lower()}",
+                f"{known.path} would move between the prompt and what is searched",
                 "Nothing was recorded; this is a fault in Satchel, please report it",
             )
     return changed

@@ -17,9 +17,9 @@ import re
 import stat
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 from operator import itemgetter
 
@@ -108,7 +108,7 @@ class _Walk:
         self._followed: set[str] = set()
         self._listings: dict[str, list[tuple[str, os.stat_result | OSError]]] = {}
         self._prefixes: dict[str, str | None] = {}
-        self._resolved: dict[str, str] = {}
+        self._resolve: Callable[[str], str] = cache(os.path.realpath)
         self.files: dict[str, FoundFile] = {}
         self.held: dict[str, HeldBack] = {}
 
@@ -308,11 +308,6 @@ class _Walk:
             return os.path.realpath(path)
         real = f"{self._resolve(folder).rstrip('/')}/{name}"
         return os.path.realpath(real) if os.path.islink(real) else real  # noqa: PTH114 -- a Path costs more than the call
-
-    def _resolve(self, folder: str) -> str:
-        if folder not in self._resolved:
-            self._resolved[folder] = os.path.realpath(folder)
-        return self._resolved[folder]
 
     def _missing(self, path: str, real: str) -> NotFound:
         above, _, name = real.rpartition("/")

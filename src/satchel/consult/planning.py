@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 
 from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter
 from satchel.consult.changes import is_surely_held, telling_time, unified_diff
-from satchel.consult.prompts import ANY_MARK, Parts, Piece, fenced, render, tokens_of_past
+from satchel.consult.prompts import ANY_MARK, Parts, Piece, frame_of, render, tokens_of_past
 from satchel.consult.records import (
     Content,
     ConversationState,
@@ -16,7 +16,6 @@ from satchel.consult.records import (
     HeldBack,
     KnownFile,
     Overflow,
-    PastTurn,
     TurnPlan,
     TurnRequest,
     Window,
@@ -55,9 +54,9 @@ def plan_turn(
     Of files in the prompt only changes are sent; an attachment that the conversation knows counts as context.
     """
     most = room(window, counter)
-    draft = _Draft(
-        state, counter, read, read_old, request, _newest(request.earlier, counter, int(_EARLIER_SHARE * most))
-    )
+    draft = _Draft(state, counter, read, read_old, request)
+    said = sum(tokens_of_past(one, counter) for one in request.earlier)
+    draft.drop_earlier(said - int(_EARLIER_SHARE * most))
     draft.held.update((one.path, one) for one in gathering.held_back)
     context = list(gathering.files)
     asked = {found.path for found in context}
@@ -136,10 +135,9 @@ class _Draft:
         read: Callable[[FoundFile], Content | HeldBack],
         read_old: Callable[[bytes], str | None],
         request: TurnRequest,
-        earlier: Sequence[PastTurn],
     ) -> None:
         self._state = state
-        self._earlier = list(earlier) if state.held_tokens == 0 else []
+        self._earlier = list(request.earlier) if state.held_tokens == 0 else []
         self._counter = counter
         self._read = read
         self._read_old = read_old
@@ -148,6 +146,7 @@ class _Draft:
         self._removed: list[str] = []
         self._withheld: list[str] = []
         self._announced: set[str] = set()
+        self._seeds: dict[str, bytes] = {}
         self.changed: dict[str, KnownFile] = {}
         self.held: dict[str, HeldBack] = {}
         self.overflow: dict[str, Content] = {}
@@ -156,7 +155,7 @@ class _Draft:
 
     def take(self, found: FoundFile, known: KnownFile | None) -> None:
         """Take a file of the context that has to be read."""
-        content = self._read(found)
+        content = self._content(found)
         if isinstance(content, HeldBack):
             self.held[found.path] = content
             if known is not None:
@@ -168,9 +167,16 @@ class _Draft:
         else:
             self._search(known, content)
 
+    def _content(self, found: FoundFile) -> Content | HeldBack:
+        content = self._read(found)
+        if isinstance(content, Content):
+            # of all that is read, wherever it goes: models with other windows get the same mark
+            self._seeds[found.path] = content.digest
+        return content
+
     def attach(self, found: FoundFile) -> None:
         """Take a file that is searched in this turn only."""
-        content = self._read(found)
+        content = self._content(found)
         if isinstance(content, HeldBack):
             self.held[found.path] = content
         elif not content.is_searchable:
@@ -198,7 +204,7 @@ class _Draft:
         new = media if self._state.has_overflowed else self._new
         if not new:
             return [], list(self._new)
-        without = render(self.parts([], self._new), self._counter, int(_LIST_SHARE * most))
+        without = render(self.parts([], self._new), self._counter, int(_LIST_SHARE * most), ANY_MARK)
         left = int(self._request.inline_share * most) - self._state.held_tokens - self._counter.count(without)
         inline, overflow = place_new(new, {*self._request.priority, *(one.path for one in media)}, left)
         if self._state.has_overflowed:
@@ -222,6 +228,7 @@ class _Draft:
             removed=sorted(self._removed),
             withheld=sorted(self._withheld),
             earlier=self._earlier,
+            seeds=[digest for _, digest in sorted(self._seeds.items())],
         )
 
     def drop_earlier(self, excess: int) -> bool:
@@ -274,7 +281,7 @@ class _Draft:
 
     def _meet(self, path: str, content: Content) -> None:
         tokens = self._size(path, content)
-        around = self._counter.count(fenced("file", ANY_MARK, "", path=path))
+        around = self._counter.count(frame_of(path))
         self._new.append(NewFile(path, content, tokens, tokens + around))
 
     def _refresh(self, known: KnownFile, content: Content) -> None:
@@ -290,7 +297,6 @@ class _Draft:
         self.pieces.append(
             Piece(
                 path,
-                content.digest,
                 sent,
                 is_diff,
                 replaces=known.digest is not None,
@@ -341,23 +347,13 @@ class _Draft:
         return self._counter.count(text, name.rpartition(".")[2] if "." in name else None)
 
 
-def _newest(past: Sequence[PastTurn], counter: TokenCounter, most: int) -> list[PastTurn]:
-    recent: list[PastTurn] = []
-    for one in reversed(past):
-        most -= tokens_of_past(one, counter)
-        if most < 0:
-            break
-        recent.append(one)
-    return recent[::-1]
-
-
 def _let_go(known: KnownFile) -> KnownFile:
     return known._replace(mtime_ns=None, digest=None)
 
 
 def _piece(new: NewFile) -> Piece:
     content = new.content
-    return Piece(new.path, content.digest, content.text, False, False, new.tokens, content.media)
+    return Piece(new.path, content.text, False, False, new.tokens, content.media)
 
 
 def _shortened_list(paths: list[str]) -> str:

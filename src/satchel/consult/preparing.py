@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Callable, Collection, Sequence
+from itertools import pairwise
 from pathlib import Path
 from threading import RLock
 
@@ -127,6 +129,7 @@ def _binary(path: str, data: bytes) -> HeldBack:
 
 
 _TOLD_EVERY_FILES = 500
+_FILE_BEGINS = re.compile("\n<file-")
 
 
 class SharedReading:
@@ -143,7 +146,12 @@ class SharedReading:
     def _count(self, text: str, kind: str | None) -> int:
         key = text, kind
         if key not in self._counts:
-            self._counts[key] = self._counter.count(text, kind)
+            # encodings begin anew at a "<" after an end of line, and most files of a prompt are in others' as well
+            starts = _FILE_BEGINS.finditer(text) if kind is None and self._counter.exact else ()
+            cuts = [0, *(start.start() + 1 for start in starts), len(text)]
+            parts = [text[begin:end] for begin, end in pairwise(cuts)]
+            count = self._counter.count(text, kind) if len(parts) == 1 else sum(self._count(one, None) for one in parts)
+            self._counts[key] = count
         return self._counts[key]
 
 

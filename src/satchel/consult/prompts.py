@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from satchel.base.records import dataclass
 from satchel.base.tokens import TokenCounter
@@ -54,6 +55,12 @@ def fenced(name: str, mark: str, body: str, **attributes: str) -> str:
     return f"<{name}-{mark}{written}>\n{body}</{name}-{mark}>\n"
 
 
+@lru_cache(maxsize=20_000)
+def frame_of(path: str) -> str:
+    """Return what stands around the text of a file, to count it."""
+    return fenced("file", ANY_MARK, "", path=path)
+
+
 def quoted(text: str) -> str:
     """Write a string as JSON on one line; only what is safe to show stays as it is."""
     escaped = json.dumps(text, ensure_ascii=False)
@@ -93,7 +100,6 @@ class Piece:
     """Part of a turn about one file."""
 
     path: str
-    digest: bytes
     text: str
     is_diff: bool
     replaces: bool
@@ -103,7 +109,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Parts of one turn's text; lists of paths in their order."""
+    """Parts of one turn's text; lists of paths in their order, and what its mark is derived from."""
 
     is_opening: bool
     instructions: str
@@ -114,11 +120,12 @@ class Parts:
     removed: Sequence[str]
     withheld: Sequence[str]
     earlier: Sequence[PastTurn] = ()
+    seeds: Sequence[bytes] = ()
 
 
-def render(parts: Parts, counter: TokenCounter, max_listed: int) -> str:
-    """Write the text of a turn."""
-    mark = choose_mark((piece.digest for piece in parts.pieces), _texts(parts))
+def render(parts: Parts, counter: TokenCounter, max_listed: int, mark: str | None = None) -> str:
+    """Write the text of a turn; with a mark of its own unless one is given, to count what it takes."""
+    mark = mark or choose_mark(parts.seeds, _texts(parts))
     written = [OPENING if parts.is_opening else FOLLOWING, _MARK_LINE.format(mark)]
     if parts.briefing is not None:
         written.append(fenced("briefing", mark, _line(parts.briefing)))

@@ -16,6 +16,10 @@ IsCancelled = Callable[[], bool]
 call."""
 
 
+Tell = Callable[[str], None]
+"""Gets what is being done, in a few words."""
+
+
 def never() -> bool:
     """Answer for a call that nobody can cancel."""
     return False
@@ -41,13 +45,6 @@ def digest_of(data: bytes) -> bytes:
 def digest_of_text(text: str) -> bytes:
     """Return the digest of a text in UTF-8; lone surrogates count as what they are stored as."""
     return digest_of(text.encode("utf-8", "surrogatepass"))
-
-
-class Placement(Enum):
-    """Place of a file of a conversation: the prompt or a vector store. It never changes."""
-
-    INLINE = 1
-    OVERFLOW = 2
 
 
 class Overflow(Enum):
@@ -133,7 +130,7 @@ class KnownFile(NamedTuple):
         digest: of the content that the model holds, or that was last searched; None once it was removed.
         tokens: what the content took when it was last counted.
         first_turn: the turn in which the file was placed.
-        why: why it overflowed; None for a file in the prompt.
+        why: why it overflowed; None for a file in the prompt. A file never moves from one to the other.
     """
 
     path: str
@@ -143,11 +140,6 @@ class KnownFile(NamedTuple):
     tokens: int
     first_turn: int
     why: Overflow | None
-
-    @property
-    def placement(self) -> Placement:
-        """Prompt or vector store."""
-        return Placement.INLINE if self.why is None else Placement.OVERFLOW
 
 
 @dataclass(frozen=True, slots=True)

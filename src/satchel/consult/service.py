@@ -53,6 +53,7 @@ from satchel.consult.records import (
     ConversationState,
     EarlierAnswer,
     IsCancelled,
+    Tell,
     TurnPlan,
     TurnResult,
     never,
@@ -118,9 +119,9 @@ class Consulting:
         *,
         keep_as: str | None = None,
         dry_run: bool = False,
-        on_text: Callable[[str], None] | None = None,
+        on_text: Tell | None = None,
         shows_text: bool = True,
-        on_progress: Callable[[str], None] | None = None,
+        on_progress: Tell | None = None,
         is_cancelled: IsCancelled | None = None,
         **options: Unpack[QuestionOptions],
     ) -> Consultation:
@@ -177,9 +178,9 @@ class Consulting:
         shared: SharedReading,
         *,
         dry_run: bool,
-        on_text: Callable[[str], None] | None = None,
+        on_text: Tell | None = None,
         shows_text: bool = True,
-        on_progress: Callable[[str], None] | None = None,
+        on_progress: Tell | None = None,
         is_cancelled: IsCancelled | None = None,
     ) -> Consultation:
         if self._workplace.is_confined and (question.context or question.priority or question.attachments):
@@ -202,9 +203,7 @@ class Consulting:
         is_cancelled = is_cancelled or never
         listener = on_progress or noop
 
-        def prepare(
-            state: ConversationState, tell: Callable[[str], None]
-        ) -> tuple[Question, TurnPlan, EarlierAnswer | None]:
+        def prepare(state: ConversationState, tell: Tell) -> tuple[Question, TurnPlan, EarlierAnswer | None]:
             whole, past = take_over(self.conversations, state, question, self._preparing.is_gone)
             plan = self._preparing.plan(state, whole, known, model, tell, is_cancelled, shared, past)
             return whole, plan, earlier_answer(self._workplace, whole.key, whole.instructions, plan.files)
@@ -283,7 +282,7 @@ class Consulting:
         synthesis: str | None = None,
         keep_as: str | None = None,
         dry_run: bool = False,
-        on_progress: Callable[[str], None] | None = None,
+        on_progress: Tell | None = None,
         is_cancelled: IsCancelled | None = None,
         **options: Unpack[QuestionOptions],
     ) -> Panel:
@@ -309,7 +308,7 @@ class Consulting:
         question, shared = replace(question, keeping=None), SharedReading(self.counter)
         listener, is_cancelled = on_progress or noop, is_cancelled or never
 
-        def ask(name: str, tell: Callable[[str], None], is_over: IsCancelled) -> Consultation:
+        def ask(name: str, tell: Tell, is_over: IsCancelled) -> Consultation:
             return self._turn(
                 name, question, shared, dry_run=dry_run, shows_text=False, on_progress=tell, is_cancelled=is_over
             )
@@ -336,7 +335,7 @@ class Consulting:
         if options.get("dry_run"):
             raise InvalidInput("a dry run takes no time", "Leave out background, or dry_run")
 
-        def ask(tell: Callable[[str], None], is_cancelled: IsCancelled) -> Consultation | Panel:
+        def ask(tell: Tell, is_cancelled: IsCancelled) -> Consultation | Panel:
             more = {**options, "on_progress": tell, "is_cancelled": is_cancelled}
             if len(assistants) > 1 or synthesis is not None:
                 return self.consult_many(assistants, instructions, synthesis=synthesis, **more)

@@ -131,9 +131,8 @@ def check_partition(
     held_back: Collection[str],
 ) -> list[KnownFile]:
     """Assert the rules of the split: nothing moved, and every path that was asked for is in exactly one part."""
-    assert after is before or all((after[path].why is None) == (known.why is None) for path, known in before.items()), (
-        "a file moved"
-    )
+    pairs = [] if after is before else [(known, after[path]) for path, known in before.items()]
+    assert all((old.why is None) == (new.why is None) for old, new in pairs), "a file moved"
     elsewhere = {*held_back, *searchable}
     assert len(elsewhere) == len(held_back) + len(searchable), "a file is both held back and searchable"
     in_prompt: list[KnownFile] = []

@@ -125,7 +125,9 @@ def guard(response: Any, wire: Wire) -> None:
     is_stream = wire.is_streaming and response.status_code < 300
     is_events = response.headers.get("content-type", "").startswith("text/event-stream")
     parts = _counted(body, wire, is_stream=is_stream)
-    response.stream = _stream_class(response)(parts, response.stream.close, wire, is_events=is_stream and is_events)
+    package = type(response).__module__.partition(".")[0]
+    guarded = _class_for(sys.modules[package].SyncByteStream)
+    response.stream = guarded(parts, response.stream.close, wire, is_events=is_stream and is_events)
 
 
 def _check_redirect(response: Any, name: str) -> None:
@@ -188,11 +190,6 @@ def _class_for(base: type[Any]) -> Callable[..., Any]:
             self._close()
 
     return Guarded
-
-
-def _stream_class(response: Any) -> Callable[..., Any]:
-    package = type(response).__module__.partition(".")[0]
-    return _class_for(sys.modules[package].SyncByteStream)
 
 
 _LOOK_SECONDS = 0.05

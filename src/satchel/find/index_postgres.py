@@ -260,8 +260,8 @@ class ScopedPostgresIndex:
         return conditions, values
 
     def counts(self, terms: Sequence[Term], most: int) -> list[int]:
-        asked = [self._ask("1", term, most) for term in terms]
-        return [rows.all()[0][0] for rows in asked]
+        counts = [self._ask("1", term, most) for term in terms]
+        return [rows.all()[0][0] for rows in counts]
 
     def documents(self, condition: Condition, most: int, *, newest: bool = True, filtered: bool = False) -> list[int]:
         filters = scopes.filters(self._scope) if filtered else _NO_FILTERS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from satchel.base.records import dataclass
+from satchel.base.records import dataclass, replace
 from satchel.keep.binding import BoundItem, binding_of
 from satchel.keep.entries.records import Entry
 from satchel.keep.entries.service import Entries
@@ -24,7 +24,7 @@ class FileView:
     Attributes:
         bindings: the first rules and decisions that bind it, the most urgent first, of ``bound`` in all.
         entries: the newest live notes on it, of ``noted`` in all.
-        changes: the newest recorded changes of it that ``checked`` has not.
+        changes: its newest recorded changes, which ``checked`` leaves out.
     """
 
     file: str
@@ -47,6 +47,6 @@ def view(work: Workplace, ref: str, agent: str | None) -> FileView:
     checked = check(work, [check_place(work, path, "files[0]")], _WINDOW_MS, agent)
     bindings = binding_of(work, path, _MOST_BOUND, 0).bindings
     page = Entries(work).read(file=path, limit=_MOST_NOTES)
-    listed = {change.id for file in checked.files for change in file.recent}
-    changes = tuple(one for one in Files(work).changes(file=path, limit=_MOST_CHANGES).changes if one.id not in listed)
+    checked = replace(checked, files=tuple(replace(file, recent=()) for file in checked.files))
+    changes = Files(work).changes(file=path, limit=_MOST_CHANGES).changes
     return FileView(path, checked, bindings.items, page.items, bindings.total, page.total, changes)

@@ -251,7 +251,8 @@ def events_after(
     return [
         Happening(
             number,
-            _kind_name(kind),
+            # a later version's kinds have no name here
+            events.KINDS[kind - 1] if 0 < kind <= len(events.KINDS) else f"kind_{kind}",
             KIND_OF[item_kind].ref(item) if item_kind in KIND_OF else None,
             agent,
             None if uid is None else uid.hex(),
@@ -298,8 +299,3 @@ def _kind_condition(kinds: Collection[str] | None) -> str:
     numbers = [number for number, name in enumerate(events.KINDS, 1) if kinds is None or name in kinds]
     condition = "" if kinds is None else f" AND e.kind IN {set_of(numbers)}"
     return f"e.project_id = :project AND e.seq > :seq{condition}"
-
-
-def _kind_name(number: int) -> str:
-    # a later version's kinds have no name here
-    return events.KINDS[number - 1] if 0 < number <= len(events.KINDS) else f"kind_{number}"

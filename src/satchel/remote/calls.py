@@ -188,7 +188,7 @@ class Calls:
             pause = next(pauses, None)
             if pause is None or time.monotonic() + pause >= deadline:
                 raise _unknown(lost)
-            if self._stop().wait(pause):
+            if (getattr(self._side, "stop", None) or threading.Event()).wait(pause):
                 self._side.stop = None
                 raise Interrupted("the call was cancelled", "Whether anything was kept is not known: read it back")
 
@@ -201,9 +201,6 @@ class Calls:
             if lost is None:
                 raise
             raise _unknown(f"{lost}; then the server said: {error.problem}") from None
-
-    def _stop(self) -> threading.Event:
-        return getattr(self._side, "stop", None) or threading.Event()
 
     def interrupter(self) -> Callable[[], None]:
         """Return a function that cancels the current or next call of the calling thread."""

@@ -55,7 +55,7 @@ def unknown_objects(connection: apsw.Connection) -> list[str]:
     if unknown and _version(connection) > SCHEMA_VERSION:
         tables = _tables()
         unknown = [row for row in unknown if row[0] == "trigger" or (row[1] in tables and _is_no_plain_table(row))]
-    return [_label(kind, name, table) for kind, name, table, _ in unknown]
+    return [f"{kind} {name}" if name == table else f"{kind} {name} on {table}" for kind, name, table, _ in unknown]
 
 
 def missing_tables(connection: apsw.Connection) -> list[str]:
@@ -114,10 +114,6 @@ def _version(connection: apsw.Connection) -> int:
 
 def _is_no_plain_table(row: tuple[str, str, str, str]) -> bool:
     return row[0] != "table" or not row[3].startswith("CREATE TABLE ")
-
-
-def _label(kind: str, name: str, table: str) -> str:
-    return f"{kind} {name}" if name == table else f"{kind} {name} on {table}"
 
 
 _WAL_HEADER, _FRAME_HEADER = 32, 24

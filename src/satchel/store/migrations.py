@@ -87,16 +87,16 @@ def check_readable(connection: apsw.Connection, file: Path) -> bytes | None:
 def empty_store() -> apsw.Connection:
     """Return an empty store in memory, for reading before a file exists."""
     connection = apsw.Connection(":memory:")
-    connection.deserialize("main", _empty_store())
+    connection.deserialize("main", _empty_store(SCHEMA_VERSION))
     return connection
 
 
 @cache
-def _empty_store() -> bytes:
+def _empty_store(version: int) -> bytes:
     # every step of the schema takes time, and before a file exists every read asks for one
     connection = apsw.Connection(":memory:")
     try:
-        _apply_all(connection, 0, 0)
+        _apply_all(connection, 0, version, 0)
         return connection.serialize("main")
     finally:
         connection.close()
@@ -105,16 +105,16 @@ def _empty_store() -> bytes:
 def finish_copy(connection: apsw.Connection, file: Path, now: int, trust: Trust | None) -> bytes:
     """Migrate a copy of a store that nobody else has open, give it the uid of its destination, and return that."""
     uid, version = _uid_and_version(connection, file)
-    _apply_all(connection, version, now)
+    _apply_all(connection, version, SCHEMA_VERSION, now)
     if trust is not None:
         uid = trust.expect_copy(uid)
         connection.execute("UPDATE store SET uid = ?", (uid,))
     return uid
 
 
-def _apply_all(connection: apsw.Connection, version: int, now: int) -> None:
+def _apply_all(connection: apsw.Connection, version: int, target: int, now: int) -> None:
     connection.execute("BEGIN")
-    for number, step in steps(version, SCHEMA_VERSION):
+    for number, step in steps(version, target):
         _apply(connection, number, step, now)
     connection.execute("COMMIT")
 

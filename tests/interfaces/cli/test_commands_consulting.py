@@ -15,12 +15,12 @@ import click
 import pytest
 
 from cli_asking import Cli, asked, options_of
-from consult.answered_turns import known, take_turn
+from consult.answered_turns import Placement, known, take_turn
 from consult.providers.chat_completions import Said
 from consult.providers.parrot import Parrot
 from satchel import open_satchel
 from satchel.base.clock import system_clock
-from satchel.consult.records import ConversationKey, Placement
+from satchel.consult.records import ConversationKey
 
 pytestmark = pytest.mark.slow
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from consult.answered_turns import known, take_turn
+from consult.answered_turns import Placement, known, take_turn
 from consult.providers.parrot import Parrot
-from satchel.consult.records import ConversationKey, Placement
+from satchel.consult.records import ConversationKey
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Outcome, Registry
 from satchel.interfaces.operations.as_tool import ALL_TOOLS

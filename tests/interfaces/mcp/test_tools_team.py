@@ -182,3 +182,18 @@ def test_a_session_without_claims_whose_scratchpad_says_so_is_done(connect: Call
     claude.text("write_context", type="scratchpad", content={"done": True}, agent="ann")
     codex.text("write_context", type="discovery", content="x", agent="ben")
     assert "ann client:claude done, seen less than 1 min ago" in codex.text("get_team")
+
+
+def test_a_release_says_what_others_changed_meanwhile_and_who_still_holds_the_files(
+    connect: Callable[[str], Asker], clock: ManualClock
+) -> None:
+    claude, codex = connect("claude-code"), connect("codex-mcp-client")
+    claude.text("claim_files", shared=["a.py", "b.py"])
+    codex.text("claim_files", shared=["a.py", "b.py"])
+    clock.advance(1)
+    codex.text("record_file_change", file="a.py", change="modified")
+    first, second, third, *_ = claude.text("release_files", paths=["a.py", "b.py"]).splitlines()
+    assert first == "released a.py b.py"
+    assert second.startswith("changed by codex-")
+    assert second.endswith(" while you held it: a.py (f1)")
+    assert third.endswith(" still holds a.py, b.py")

@@ -234,7 +234,8 @@ def test_the_answer_to_claiming_says_what_was_renewed_and_who_shares_it() -> Non
 
 
 EFFECT = (
-    "until then others cannot claim {}; clients with Satchel's hooks stop their edits too, those without only warn them"
+    "until then others cannot claim {}; clients that run Satchel's hooks also stop edits by others, "
+    "elsewhere it is a request"
 )
 
 
@@ -247,8 +248,8 @@ def test_the_answer_to_claiming_says_who_changed_a_file_lately_and_to_read_it_ag
     claimed = Claimed("planner", mine, (), (), (), (), NEW_YEAR, lately)
     assert claimed_text(claimed).split("\n") == [
         f"claimed src/a.py, src/b.py, src/c.py {UNTIL}",
-        " hint: src/a.py changed 2 min ago by builder (f1)",
-        " hint: src/a.py changed 3 min ago by builder (f2)",
+        " hint: src/a.py changed by builder, recorded 2 min ago (f1)",
+        " hint: src/a.py changed by builder, recorded 3 min ago (f2)",
         " hint: src/b.py changed on disk 5 s ago, by you or by another who has not recorded it; read them again before "
         "you write",
         EFFECT.format("them"),
@@ -261,7 +262,7 @@ def test_the_answer_to_a_claim_that_waited_says_how_long_and_once_to_read_again(
     assert claimed_text(claimed).split("\n") == [
         "waited 12 s for others; read it again before you write",
         f"claimed src/a.py {UNTIL}",
-        " hint: changed 1 s ago by builder (f1)",
+        " hint: changed by builder, recorded 1 s ago (f1)",
         EFFECT.format("it"),
     ]
 
@@ -376,7 +377,7 @@ def test_what_happened_lately_is_a_hint_with_its_age_in_words() -> None:
     )
     assert checked(file_check(recent=recent, unrecorded_at=ago(-1))) == [
         "src/a.py is free",
-        ' hint: changed 40 s ago by builder (f7): "a typo in it"',
+        ' hint: changed by builder, recorded 40 s ago (f7): "a typo in it"',
         " hint: deleted 119 s ago by an unnamed agent in worktree:/w (f6)",
         " hint: created 2 min ago by builder (f5)",
         " hint: changed on disk 0 s ago, by you or by another who has not recorded it",
@@ -386,7 +387,7 @@ def test_what_happened_lately_is_a_hint_with_its_age_in_words() -> None:
 def test_a_change_in_a_folder_names_its_file() -> None:
     assert checked(file_check("src/**", recent=(change(7, "src/x/b.py", created_at=ago(1)),))) == [
         "src/** is free",
-        " hint: src/x/b.py changed 1 s ago by builder (f7)",
+        " hint: src/x/b.py changed by builder, recorded 1 s ago (f7)",
     ]
 
 

@@ -325,6 +325,8 @@ def test_answers_to_writes_have_all_their_fields() -> None:
         "wished": [fields_of(wish)],
         "changes": [fields_of(CHANGE)],
         "notes": ["n"],
+        "by_others": [],
+        "still": [],
     }
 
 

@@ -39,7 +39,7 @@ _RECORD_WAIT_MS = 250
 _LEAST_OF_SESSION = 100
 
 # How much of an agent's query is shown to others as its present work.
-_DOING_CHARS = 160
+_DOING_CHARS = 600
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,8 +201,7 @@ def _rules(look: Look) -> list[Need]:
 
 
 def _proposed(kind: str, ref: str, text: str, agent: str | None, at: int, remedy: str | None = None) -> Need:
-    actions = ("accept", "reject")
-    return Need(kind, _LOW, shortened(text, LINE_CHARS), ref, None, agent, at, actions, remedy=remedy)
+    return Need(kind, _LOW, shortened(text, LINE_CHARS), ref, None, agent, at, ("accept", "reject"), remedy=remedy)
 
 
 def _verdicts(look: Look) -> list[Need]:

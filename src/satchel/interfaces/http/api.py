@@ -60,7 +60,7 @@ def routes(serving: Serving) -> list[BaseRoute]:
 
         arguments = fields.get("named") if is_call else fields
         reply = await _run(request, work, partial(serving.turns.run, access, name, arguments))
-        return _json(reply, _status(reply) if is_call else 200)
+        return _json(reply, ERROR_KINDS[reply["error"]["code"]].http_status if is_call and "error" in reply else 200)
 
     async def described(_request: Request) -> Response:
         return _json(await anyio.to_thread.run_sync(description))
@@ -106,10 +106,6 @@ def _access(request: Request) -> Access:
 def _query(request: Request) -> dict[str, Any]:
     query = request.query_params
     return {name: values if len(values := query.getlist(name)) > 1 else values[0] for name in query}
-
-
-def _status(reply: Mapping[str, Any]) -> int:
-    return ERROR_KINDS[reply["error"]["code"]].http_status if "error" in reply else 200
 
 
 def _json(value: object, status: int = 200) -> Response:

@@ -251,7 +251,7 @@ class Names:
             self._hosts.update(LOOPBACK_NAMES)
         self._origins = {f"http://{host}" for host in self._hosts}
         for name in map(str.lower, settings.host_names):
-            hosts = {name} if _has_port(name) else {name, _with_port(name, port)}
+            hosts = {name} if name.rpartition("]")[2].count(":") == 1 else {name, _with_port(name, port)}
             self._hosts |= hosts
             self._origins |= {f"http://{host}" for host in hosts}
             if settings.behind_tls:
@@ -282,10 +282,6 @@ class Names:
 
 def _text(value: bytes) -> str:
     return value.decode("latin-1").lower()
-
-
-def _has_port(name: str) -> bool:
-    return name.rpartition("]")[2].count(":") == 1
 
 
 def _with_port(name: str, port: int) -> str:

@@ -137,7 +137,8 @@ _REST: _Lines = (
     ),
     (
         {"send_message", "get_messages"},
-        "send_message asks others; get_messages wait_seconds=45 waits. A line 'notice:' below an answer is news.",
+        "send_message asks others; get_messages wait_seconds=45 waits; read yours before you stop. A line 'notice:' is "
+        "news.",
     ),
     (
         {"write_context"},

@@ -350,9 +350,8 @@ def _parts(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
                 asks_server = True
                 continue
             if one.state is State.CURRENT:
-                off = False
-                if target.syntax is not None and isinstance(part, Server | Hooks):
-                    off = part.is_switched_off(parse(text, target.syntax))
+                content = parse(text, target.syntax) if target.syntax else {}
+                off = isinstance(part, Server | Hooks) and part.is_switched_off(content)
                 yield Finding(role, Verdict.OFF if off else Verdict.OK, where)
             elif one.state is State.STALE:
                 yield Finding(role, Verdict.STALE, f"{where}: {shortened(one.detail)}")

@@ -58,7 +58,7 @@ class TomlText:
     def put(self, path: Sequence[str], value: object) -> str:
         """Return the text with the value of a key set; a table that is missing is added at the end."""
         *parent, key = path
-        section = self._section(tuple(parent))
+        section = next((one for one in self._sections if one.table == tuple(parent) and not one.is_array), None)
         line = f"{_key(key)} = {_inline(value)}"
         spans = [] if section is None else section.pairs.get(key, [])
         if len(spans) == 1:
@@ -130,9 +130,6 @@ class TomlText:
                 sections[-1].pairs.setdefault(key, []).append(range(start, stop))
             start = stop
         return sections
-
-    def _section(self, table: Path) -> _Section | None:
-        return next((one for one in self._sections if one.table == table and not one.is_array), None)
 
     def _value(self, path: Sequence[str]) -> object:
         inner: object = self.data

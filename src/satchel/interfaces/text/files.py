@@ -80,7 +80,7 @@ def recorded_text(change: FileChange) -> str:
     return "\n".join([line, *lists.note_lines(change.notes)])
 
 
-_EFFECT = "clients with Satchel's hooks stop their edits too, those without only warn them"
+_EFFECT = "clients that run Satchel's hooks also stop edits by others, elsewhere it is a request"
 
 
 def claimed_text(claimed: Claimed, when: lists.When | None = None) -> str:
@@ -133,6 +133,12 @@ def released_text(released: Released, when: lists.When | None = None) -> str:
     if released.changes:
         recorded = (f"{change.ref} {_file(change.file)} {change.change}" for change in released.changes)
         lines.append(f"recorded {', '.join(recorded)}")
+    while_held = grouped((lists.agent_cell(one.agent) or "by an unnamed agent", one) for one in released.by_others)
+    for author, changes in while_held.items():
+        names = ", ".join(f"{_file(change.file)} ({change.ref})" for change in changes)
+        lines.append(f"changed {author} while you held {_them(changes)}: {names}")
+    still = grouped((value_text(claim.agent), _file(claim.path)) for claim in released.still)
+    lines += [f"{agent} still holds {', '.join(files)}" for agent, files in still.items()]
     for (who, waits, since), wishes in groupby(
         released.wished, key=lambda wish: (wish.agent, wish.waits, when(wish.asked_at))
     ):
@@ -225,7 +231,7 @@ def _hints(file: FileCheck | RecentActivity, now: int, *, is_named: bool = False
         who = lists.agent_cell(change.agent) or "by an unnamed agent"
         what = "" if change.description is None else f": {quoted_line(change.description)}"
         ago = _ago(now - change.created_at)
-        lines.append(f" hint:{which} {_CHANGED[change.change]} {ago} {who}{where} ({change.ref}){what}")
+        lines.append(f" hint:{which} {_CHANGED[change.change]} {who}{where}, recorded {ago} ({change.ref}){what}")
     if file.unrecorded_at is not None:
         which = f" {_file(file.file)}" if is_named else ""
         ago = _ago(now - file.unrecorded_at)

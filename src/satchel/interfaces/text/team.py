@@ -31,7 +31,7 @@ def team_text(team: Team) -> str:
     shared -= set() if any(one.own for one in team.sessions) else {*_PLACE}
     for one in team.sessions:
         lines.append(_line(one, team.asked_at, shared))
-        if one.doing is not None and not one.own:
+        if one.doing is not None and not (one.own or _is_done(one)):
             lines.append(f" about to: {quoted(one.doing)}")
         if one.claims:
             lines.append(f" claims {_claims(one, team.asked_at)}")
@@ -123,10 +123,13 @@ def state_text(one: TeamSession, now: int) -> str:
     if state.name == "ended":
         return f"ended {_ago(state.since_at, now)}"
     if state.name == "working":
-        is_done = one.scratchpad is not None and one.scratchpad.done and not one.claims
-        return f"{'done' if is_done else 'working'}, seen {_ago(one.seen_at, now)}"
+        return f"{'done' if _is_done(one) else 'working'}, seen {_ago(one.seen_at, now)}"
     reason = f": {quoted(shortened(state.reason, _MAX_CHARS))}" if state.reason else ""
     return f"{state.name} for {span_in_words(now - state.since_at)}{reason}"
+
+
+def _is_done(one: TeamSession) -> bool:
+    return one.scratchpad is not None and bool(one.scratchpad.done) and not one.claims
 
 
 def _claims(one: TeamSession, now: int) -> str:

@@ -101,7 +101,7 @@ def _grouped(needs: Needs) -> list[list[Need]]:
 
 
 def _group(need: Need, items: Sequence[Need]) -> tuple[str, ...]:
-    """Return what merges needs: an agent that cannot go on, with the failed review of its task."""
+    # what merges needs: an agent that cannot go on, with the failed review of its task
     if need.kind in ("stuck", "blocked") and need.agent:
         return ("agent", need.agent, _task(need))
     if need.kind == "verdict" and _task(need):

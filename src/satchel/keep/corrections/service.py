@@ -283,8 +283,8 @@ class Corrections(Service):
             # a call without a name is of the session's agent, who might confirm its own notes otherwise
             first = "SELECT a.id, a.name FROM sessions s JOIN agents a ON a.id = s.agent_id WHERE s.id = :session"
             number, name = transaction.one(first, {"session": actor.session}) or (number, name)
-        gate = persons_gate(transaction, work, project.id, agent, now)
-        return project.id, Corrector(number, actor.session, gate, now), name
+        by = Corrector(number, actor.session, persons_gate(transaction, work, project.id, agent, now), now)
+        return project.id, by, name
 
     def _revive(
         self, transaction: Transaction, project_id: int, last: Correction, by: Corrector, name: str | None

@@ -80,7 +80,8 @@ class Entries:
         matches = _find_near_duplicates(work, prepared)
         with projects.writing(work) as (transaction, project, now):
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
-            actor = acting(transaction, work, project.id, agent, now, task_id=_last_task(prepared))
+            task = next((one.task_id for one in reversed(prepared) if one.task_id is not None), None)
+            actor = acting(transaction, work, project.id, agent, now, task_id=task)
             passes = persons_gate(transaction, work, project.id, agent, now)
             writer = Writer(project.id, run.id, actor.number, now, actor.session, passes)
             transaction.expect(context=len(prepared), documents=len(prepared))
@@ -208,10 +209,6 @@ def _find_near_duplicates(work: Workplace, prepared: Sequence[Prepared]) -> Matc
         return repeats.NO_MATCHES
     with work.engine.look() as transaction:
         return repeats.find_matches(transaction, projects.known_id(transaction, work), prepared[0])
-
-
-def _last_task(entries: Sequence[Prepared]) -> str | None:
-    return next((entry.task_id for entry in reversed(entries) if entry.task_id is not None), None)
 
 
 def _count_repeat(transaction: Transaction, writer: Writer, number: int, entry: Prepared) -> Entry:

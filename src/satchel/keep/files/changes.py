@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from satchel.base.errors import unknown_name
 from satchel.base.records import NamedTuple
 from satchel.find import documents
 from satchel.find.kind import Kind
 from satchel.keep import names, paths
 from satchel.keep.files.records import CHANGES, FileChange
+from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Row, Transaction, update_row
 
 COLUMNS = """
@@ -122,6 +125,38 @@ def by_others(
         {**values, "project": project_id, "agent": agent_id, "after": after, "now": now, "most": most},
     )
     return tuple(map(change_of, rows))
+
+
+_MOST_UNSEEN = 20
+
+
+def unseen_of(
+    transaction: Transaction, project_id: int, actor: Actor, claimed_at: Mapping[str, int], now: int
+) -> tuple[FileChange, ...]:
+    """Return others' changes of files since they were claimed that an agent has not been told of, oldest first."""
+    from satchel.keep import deliveries  # imported here: only a release asks
+
+    is_delivered, values = deliveries.was_delivered(project_id, actor, Kind.FILE_CHANGE, "c.id")
+    names = {f"file{number}": path for number, path in enumerate(claimed_at)}
+    rows = transaction.all(
+        f"""
+        SELECT {COLUMNS} FROM {SOURCE}
+        WHERE c.project_id = :project AND f.path IN ({", ".join(f":{name}" for name in names)})
+            AND c.created_at > :after AND c.expires_at > :now AND c.agent_id IS DISTINCT FROM :own
+            AND (CAST(:its AS INTEGER) IS NULL OR c.session_id IS DISTINCT FROM :its) AND NOT {is_delivered}
+        ORDER BY c.id LIMIT {_MOST_UNSEEN}
+        """,
+        {
+            **values,
+            **names,
+            "project": project_id,
+            "after": min(claimed_at.values()),
+            "now": now,
+            "own": actor.number,
+            "its": actor.session,
+        },
+    )
+    return tuple(one for one in map(change_of, rows) if one.created_at > claimed_at[one.file])
 
 
 def last_recorded(transaction: Transaction, project_id: int, file: str, worktree: str | None) -> int | None:

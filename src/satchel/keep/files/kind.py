@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from satchel.find.kind import Kind
@@ -12,10 +11,9 @@ from satchel.keep.common_filters import ListFilters
 from satchel.keep.fields import Field
 from satchel.keep.files import changes
 from satchel.keep.files.changes import COLUMNS, SOURCE, change_number, change_of, is_about
-from satchel.keep.files.records import CHANGES, FileChange
+from satchel.keep.files.records import CHANGES
 from satchel.keep.kind import ItemKind
 from satchel.keep.listing import Filter, Listing, View
-from satchel.store.transaction import Row
 
 if TYPE_CHECKING:
     from satchel.keep.moving.reading import Reading
@@ -61,10 +59,6 @@ class ChangeFilters(ListFilters, total=False):
     layer: str | None
 
 
-def _make(view: View, rows: Sequence[Row]) -> tuple[FileChange, ...]:
-    return tuple(change_of(row, view.scores.get(row[0])) for row in rows)
-
-
 def _about(view: View, file: str) -> None:
     view.base, bounds = is_about(file)
     view.values |= bounds
@@ -79,7 +73,7 @@ LISTING = Listing(
     table="file_changes c",
     columns=COLUMNS,
     source=SOURCE,
-    make=_make,
+    make=lambda view, rows: tuple(change_of(row, view.scores.get(row[0])) for row in rows),
     filters=(
         Filter("file", lambda value, work: paths.check_place(value, work.files_root)[0], _about),
         Filter(

@@ -170,6 +170,8 @@ class Released:
         not_held: the paths that the agent had not claimed.
         wished: agents that wait for the released paths or were refused them.
         changes: the edits recorded with it.
+        by_others: others' edits of the paths since they were claimed, of which the holder has not been told.
+        still: others' claims on the paths.
     """
 
     agent: str
@@ -178,6 +180,8 @@ class Released:
     wished: tuple[PendingClaim, ...] = ()
     changes: tuple[FileChange, ...] = ()
     notes: tuple[str, ...] = ()
+    by_others: tuple[FileChange, ...] = ()
+    still: tuple[Claim, ...] = ()
 
 
 STATES = ("free", "yours", "held")

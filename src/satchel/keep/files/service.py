@@ -306,11 +306,15 @@ class Files(Service):
             states = {place: look_at(tree_of(work), place) for place in held} if done else {}
             # one description of several files is of those that were edited, if any was
             edited = {place for place, state in states.items() if _is_edited(state, held[place])} or set(states)
+            since = {place.path: one.claim.created_at for place, one in held.items() if not place.is_key}
+            by_others = changes.unseen_of(transaction, project.id, holder, since, now) if since else ()
+            still = claims.claims_of_others(transaction, project.id, holder, list(since), now)
             recorded = []
             for place, state in states.items():
-                if (one := texts.get(place, text if place in edited else None)) is not None:
-                    made = self._record_ended(transaction, project.id, holder, place, held[place], state, one.text)
-                    recorded += [] if made is None else [made]
+                one = texts.get(place, text if place in edited else None)
+                change = self._change(place, held[place], state)
+                if one is not None and change is not None:
+                    recorded.append(self._insert(transaction, project.id, holder, place, change, one.text))
             claims.forget(transaction, expired.values())
             pending: tuple[PendingClaim, ...] = ()
             if is_anyone_waiting(transaction, project.id) or is_anyone_refused(transaction, project.id):
@@ -342,18 +346,11 @@ class Files(Service):
             pending,
             tuple(recorded),
             notes,
+            by_others,
+            tuple(one for one in still if one.worktree == work.worktree),
         )
 
-    def _record_ended(
-        self,
-        transaction: Transaction,
-        project_id: int,
-        holder: Actor,
-        place: Place,
-        lease: Lease,
-        state: OnDisk,
-        description: str,
-    ) -> FileChange | None:
+    def _change(self, place: Place, lease: Lease, state: OnDisk) -> str | None:
         # whether a file existed when claimed and exists now tells the kind of change
         is_now = state.exists
         is_unseen = is_remote(self._workplace) or caller_elsewhere() is not None
@@ -361,8 +358,7 @@ class Files(Service):
             is_now = True  # the caller reported an edit, and did not say how the file is
         if is_now is None or (not is_now and lease.existed is False):
             return None
-        change = "deleted" if not is_now else "created" if lease.existed is False else "modified"
-        return self._insert(transaction, project_id, holder, place, change, description)
+        return "deleted" if not is_now else "created" if lease.existed is False else "modified"
 
     def _display_path(self, place: Place) -> str:
         work = self._workplace
@@ -444,11 +440,10 @@ class Files(Service):
 
 
 def _is_edited(state: OnDisk, lease: Lease) -> bool:
-    if not state.exists:
-        return state.exists is False and bool(lease.existed)
-    modified = state.modified_at
+    if not state.exists or not lease.existed:
+        return bool(state.exists) != bool(lease.existed)
     # the times of files are up to 10 ms behind the clock
-    return not lease.existed or modified is None or modified + 10 >= lease.claim.created_at
+    return state.modified_at is None or state.modified_at + 10 >= lease.claim.created_at
 
 
 def _folder_warnings(wanted: Mapping[Place, OnDisk]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, Refused
 from satchel.base.text import check_name, fold
@@ -27,9 +27,6 @@ from satchel.keep.packages.records import (
 )
 from satchel.keep.runs import RunChoice
 from satchel.store.transaction import Transaction, grouped, set_of, update_row
-
-if TYPE_CHECKING:
-    pass
 
 _MOST_CONSUMED = 20
 

@@ -173,7 +173,7 @@ def find_team(
         for session in recent
         if is_all
         or session.state.id not in over
-        or (_last_known(session) > now - RECENT_MS and session.state.id not in continued)
+        or ((session.state.ended_at or session.state.seen_at) > now - RECENT_MS and session.state.id not in continued)
         or states[session.state.id].name == "stuck"
     ]
     earlier = len({session.state.id for session in recent} - {session.state.id for session in listed} - continued)
@@ -293,10 +293,6 @@ def _other(
         state=state,
         scratchpad=pad,
     )
-
-
-def _last_known(session: SessionRow) -> int:
-    return session.state.seen_at if session.state.ended_at is None else session.state.ended_at
 
 
 def _load_details(

@@ -84,7 +84,7 @@ class SharedTexts:
         """
         if resolve is not None and resolve not in RESOLUTIONS:
             raise unknown_name("way to resolve", resolve, RESOLUTIONS)
-        place = self._place()
+        place = place_of(self._root(), self._branch)
         files = Folder(place.root).list()
         quick = None if resolve is not None else self._nothing_new(place, files)
         if quick is not None:
@@ -164,9 +164,6 @@ class SharedTexts:
         if root is None:
             raise Refused("this store belongs to no folder, so there is no place for shared texts", "Work in a project")
         return root
-
-    def _place(self) -> Place:
-        return place_of(self._root(), self._branch)
 
     def _exchange(self) -> Exchange:
         from satchel.keep.shared.exchange import Exchange

@@ -160,8 +160,8 @@ class PostgresTransaction:
 
         The counter of the project whose row is locked needs no query.
         """
-        held = self._numbers.get("documents")
-        if documents and (held is None or (held.is_here and not held.all())):
+        numbers = self._numbers.get("documents")
+        if documents and (numbers is None or (numbers.is_here and not numbers.all())):
             self.expect(documents=documents)
         values = {"id": project_id, "documents": documents}
         counted = "documents = documents + :documents WHERE id = :id"

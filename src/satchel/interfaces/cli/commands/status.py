@@ -70,11 +70,9 @@ def _read(satchel: Satchel, *, as_json: bool) -> str:
     from satchel.interfaces.text.status import status_text
 
     width, height = shutil.get_terminal_size((80, 24))
-    paused = ["Hooks are paused here. `satchel pause --off` turns them on again."] * is_paused("")
-    screen = status_text(
-        status, width, height - len(paused), lambda text, name: click.style(text, **_STYLES.get(name, {}))
-    )
-    return "\n".join([screen, *paused])
+    paused = is_paused("")
+    screen = status_text(status, width, height - paused, lambda text, name: click.style(text, **_STYLES.get(name, {})))
+    return f"{screen}\nHooks are paused here. `satchel pause --off` turns them on again." if paused else screen
 
 
 def _follow(satchel: Satchel, *, as_json: bool) -> None:
