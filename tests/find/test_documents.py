@@ -169,9 +169,9 @@ def test_a_short_id_is_read_with_and_without_its_letter(kind: Kind) -> None:
 @pytest.mark.parametrize(
     ("kind", "thing"),
     [
-        (Kind.ENTRY, "an entry"),
+        (Kind.ENTRY, "a note"),
         (Kind.DECISION, "a decision"),
-        (Kind.CONSTRAINT, "a constraint"),
+        (Kind.CONSTRAINT, "a rule"),
         (Kind.MESSAGE, "a message"),
         (Kind.FILE_CHANGE, "a file change"),
     ],

@@ -191,7 +191,7 @@ def test_a_damaged_store_set_aside_is_searched_too(satchel: Satchel) -> None:
 @pytest.mark.parametrize("ref", ["e999", "e0"])
 def test_forgetting_what_is_not_there_is_said(satchel: Satchel, ref: str) -> None:
     satchel.entries.write("discovery", "x")
-    with pytest.raises(NotFound, match="there is no entry e"):
+    with pytest.raises(NotFound, match="there is no note e"):
         satchel.housekeeping.forget(ref)
 
 

@@ -66,9 +66,15 @@ class Kind(Enum):
 
     def number_of(self, ref: object) -> int:
         """Parse a short id of this kind, with or without its letter."""
-        thing = self.name.lower().replace("_", " ")
-        return read_number(ref, self.letter, f"{'an' if thing[0] in 'aeiou' else 'a'} {thing}")
+        return read_number(ref, self.letter, f"{'an' if self.noun[0] in 'aeiou' else 'a'} {self.noun}")
 
+    @property
+    def noun(self) -> str:
+        """Return what an item is called in a sentence."""
+        return _NOUNS.get(self.name, self.name.lower().replace("_", " "))
+
+
+_NOUNS = {"ENTRY": "note", "CONSTRAINT": "rule", "ERROR_PATTERN": "error"}
 
 KIND_OF = {kind.number: kind for kind in Kind}
 """Kinds by number."""

@@ -160,6 +160,11 @@ def cited_in(root: str, path: str, line: int | None, last: int | None) -> Cited 
     return Citing(root).cite(path, line, last)
 
 
+@seen_by_caller(0, unknown=False)
+def is_missing(root: str, path: str) -> bool:
+    return not os.path.lexists(os.path.join(root, path.removesuffix("**")))  # noqa: PTH118 -- as above
+
+
 def record(transaction: Transaction, entry: int, cited: Cited) -> None:
     transaction.run(
         """

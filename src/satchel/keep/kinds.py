@@ -73,6 +73,15 @@ def read_ref(ref: str) -> tuple[Kind, int]:
     return kind, int(digits)
 
 
+def is_ref(text: str) -> bool:
+    """Return whether a text has the form of a short id."""
+    try:
+        read_ref(text)
+    except InvalidInput:
+        return False
+    return True
+
+
 def check_kinds(kinds: Sequence[str] | None) -> tuple[Kind, ...]:
     if kinds is not None and (isinstance(kinds, str) or not kinds):
         raise InvalidInput("kinds is no list of kinds", 'Give at least one, as in ["entry"], or leave it out')

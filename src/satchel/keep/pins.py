@@ -176,7 +176,7 @@ def _check(transaction: Transaction, project_id: int, kind: Kind, number: int, *
         f"FROM {kind.table} i WHERE i.project_id = :project AND i.id = :item",
         {"project": project_id, "item": number},
     )
-    ref, name = kind.ref(number), kind.name.lower()
+    ref, name = kind.ref(number), kind.noun
     if row is None:
         raise NotFound(f"there is no {name} {ref} in this project", "Lists and searches show the ids")
     if pinned and not row[0]:

@@ -177,14 +177,17 @@ def _lines(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Itera
 
 
 def _cited(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:
-    from satchel.keep.citations import cited_in
+    from satchel.keep.citations import cited_in, is_missing
 
     (one,) = _lines(here, name, arguments)
     yield one
     place, line = _answer(one), arguments.get("line")
     if place is not None and here.files_root is not None and (line is None or isinstance(line, int)):
         path, first, last = place
-        yield fact(cited_in, here.files_root, path, *((first, last) if line is None else (line, None)))
+        cited = fact(cited_in, here.files_root, path, *((first, last) if line is None else (line, None)))
+        yield cited
+        if _answer(cited) is None:
+            yield fact(is_missing, here.files_root, path)
 
 
 def _opened(here: Surroundings, name: str, arguments: Mapping[str, Any]) -> Iterator[Fact]:

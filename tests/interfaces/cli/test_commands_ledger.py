@@ -398,6 +398,7 @@ def test_what_binds_a_file_is_listed_by_its_name_and_words_are_searched_for(cli:
     assert [one["id"] for one in asked(cli, "rule", "list", "a.sql")["bindings"]] == ["c1"]
     assert [one["paths"] for one in asked(cli, "rule", "list", "endpoints")["constraints"]] == [["src/api/**", "*.sql"]]
     assert asked(cli, "rule", "list")["total"] == 1
+    assert "1 of 1 rules" in cli("rule", "list")[2]
     assert asked(cli, "decide", "orm", "--clear", "paths")["decisions"][0].get("paths") is None
 
 

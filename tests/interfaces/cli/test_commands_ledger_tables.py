@@ -231,9 +231,9 @@ def test_layers_are_counted(cli: Cli) -> None:
     head, *lines = out.splitlines()
     assert (status, err) == (0, "")
     assert re.search(r"file changes since \d{4}-\d\d-\d\d \d\d:\d\d$", head)
-    assert "data: 0 decisions, 1 constraint, 1 file change" in lines
-    assert "business: 1 decision, 0 constraints, 0 file changes" in lines
-    assert "no layer: 0 decisions, 1 constraint, 2 file changes" in lines
+    assert "data: 0 decisions, 1 rule, 1 file change" in lines
+    assert "business: 1 decision, 0 rules, 0 file changes" in lines
+    assert "no layer: 0 decisions, 1 rule, 2 file changes" in lines
 
 
 @pytest.mark.usefixtures("ledger")

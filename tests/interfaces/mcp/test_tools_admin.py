@@ -88,12 +88,12 @@ def test_the_text_of_the_summary_has_every_count(world: Callable[[], Asker]) -> 
     ask = world()
     lines = ask.text("get_layer_summary").split("\n")
     assert lines[1:] == [
-        "presentation: 0 decisions, 0 constraints, 0 file changes",
-        "business: 0 decisions, 0 constraints, 0 file changes",
-        "data: 1 decision, 0 constraints, 1 file change",
-        "infrastructure: 0 decisions, 0 constraints, 0 file changes",
-        "cross-cutting: 0 decisions, 0 constraints, 0 file changes",
-        "no layer: 0 decisions, 1 constraint, 0 file changes",
+        "presentation: 0 decisions, 0 rules, 0 file changes",
+        "business: 0 decisions, 0 rules, 0 file changes",
+        "data: 1 decision, 0 rules, 1 file change",
+        "infrastructure: 0 decisions, 0 rules, 0 file changes",
+        "cross-cutting: 0 decisions, 0 rules, 0 file changes",
+        "no layer: 0 decisions, 1 rule, 0 file changes",
     ]
     assert lines[0] == "6 layers: what is active in each, and file changes since 11-18 13:06 UTC"
 

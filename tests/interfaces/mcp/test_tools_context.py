@@ -81,6 +81,7 @@ def test_a_note_keeps_every_field(ask: Ask, opened: Satchel) -> None:
         "created_at": "2026-11-21T09:00:00.000Z",
     }
     assert expected.items() <= read.items()
+    assert kept.pop("notes") == ["src/a.py is not there: check its name"]
     assert read == kept
 
 

@@ -98,7 +98,7 @@ def test_the_format_is_chosen(world: Callable[[], Asker], tool: str, arguments: 
 @pytest.mark.parametrize(
     ("tool", "arguments", "told"),
     [
-        ("review_item", {"id": "e99", "verdict": "retract"}, "error [not_found]: there is no entry e99"),
+        ("review_item", {"id": "e99", "verdict": "retract"}, "error [not_found]: there is no note e99"),
         (
             "review_item",
             {"id": "d1", "verdict": "confirm"},

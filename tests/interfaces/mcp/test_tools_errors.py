@@ -197,7 +197,7 @@ def test_a_faulty_report_is_refused_and_nothing_is_written(empty: Asker, argumen
         ({"id": "x1", "solution": "a fix", "helped": False}, "what did not help is no solution"),
         ({"id": "y1", "helped": "maybe"}, "helped must be true or false"),
         ({"id": "x1", "solution": " "}, "solution is empty"),
-        ({"id": "the error", "solution": "a fix"}, "no id of an error pattern"),
+        ({"id": "the error", "solution": "a fix"}, "no id of an error"),
         ({"id": "x9", "solution": "a fix"}, "there is no error pattern x9"),
         ({"id": "y9"}, "there is no solution y9"),
         ({"id": "s9"}, "there is no strategy s9"),

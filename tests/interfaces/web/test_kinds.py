@@ -182,6 +182,7 @@ def test_a_search_that_finds_nothing_says_what_else_to_try(ann: Browser, satchel
     assert "Nothing matches" in page.text
     assert "/p/project/memory?q=zygomorph&status=all" in links_of(page)
     assert "zygomorphic" in page_of(ann, "memory?q=zygomorph*").text
+    assert "/p/project/items/e1" in links_of(page_of(ann, "memory?q=e1"))
 
 
 def test_lists_are_paged_and_small_whatever_they_hold(ann: Browser, satchel: Satchel) -> None:

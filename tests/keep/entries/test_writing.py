@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,16 @@ CONTENTS: dict[str, str | dict[str, object]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("file", "notes"), [("srcc/a.py:12", ("srcc/a.py is not there: check its name",)), ("src", ())]
+)
+def test_a_file_that_is_not_there_is_remarked_on(
+    satchel: Satchel, project: Path, file: str, notes: tuple[str, ...]
+) -> None:
+    (project / "src").mkdir()
+    assert satchel.entries.write("discovery", "exports are cp1252", file=file).notes == notes
+
+
 @pytest.mark.parametrize("kind", list(CONTENTS))
 def test_every_field_of_every_type_comes_back(satchel: Satchel, clock: ManualClock, kind: str) -> None:
     satchel.runs.start("r1")
@@ -57,7 +68,7 @@ def test_every_field_of_every_type_comes_back(satchel: Satchel, clock: ManualClo
         kind, content, task_id="T1", loop_id="L1", file="./src/a.py", line=42, run_id="r1", agent="dev"
     )
     (read,) = satchel.entries.read()
-    assert read == written
+    assert read == replace(written, notes=())
     assert (json.loads(read.content) if isinstance(content, dict) else read.content) == content
     assert (read.type, read.task_id, read.loop_id, read.file, read.line) == (kind, "T1", "L1", "src/a.py", 42)
     assert (read.run_id, read.agent, read.superseded_by, read.created_at) == ("r1", "dev", None, clock.now)

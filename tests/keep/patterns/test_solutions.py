@@ -93,9 +93,9 @@ class TestGiving:
 
     @pytest.mark.parametrize("ref", ["", "e1", "y1", "x", True, None, "ab" * 31])
     def test_what_is_no_id_of_an_error_is_refused(self, met: Satchel, ref: Any) -> None:
-        with pytest.raises(InvalidInput, match="is no id of an error pattern"):
+        with pytest.raises(InvalidInput, match="is no id of an error"):
             met.patterns.solve(ref, "fix")
-        with pytest.raises(InvalidInput, match="is no id of an error pattern"):
+        with pytest.raises(InvalidInput, match="is no id of an error"):
             met.patterns.get(ref)
 
 

@@ -64,6 +64,7 @@ def _failed(arguments: Sequence[str], error: BaseException) -> int:
     import click
 
     from satchel.base.errors import ERROR_KINDS, AnswerLost, SatchelError
+    from satchel.interfaces.cli.suggesting import option_hint
 
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
@@ -72,9 +73,14 @@ def _failed(arguments: Sequence[str], error: BaseException) -> int:
         hint = f"See `{error.ctx.command_path if error.ctx else 'satchel'} --help`"
         if "unexpected extra argument" in error.message:
             hint = f"Put a text of several words in quotes. {hint}"
-        elif isinstance(error, click.NoSuchOption) and not error.possibilities:
-            hint = f"Before a text that begins with a dash put --, behind all options. {hint}"
-        _report(arguments, "invalid_input", error.format_message().rstrip("."), hint)
+        problem = error.format_message()
+        if isinstance(error, click.NoSuchOption):
+            meant = option_hint(error.option_name, error.ctx)
+            if meant is not None:
+                problem, hint = error.message, f"{meant} {hint}"
+            elif not error.possibilities:
+                hint = f"Before a text that begins with a dash put --, behind all options. {hint}"
+        _report(arguments, "invalid_input", problem.rstrip("."), hint)
         return ERROR_KINDS["invalid_input"].exit_status
     if isinstance(error, SystemExit):
         # only click exits this way, with 1 if the reader of the output is gone, which is not a failure

@@ -12,19 +12,22 @@ _WORDS = {
     ("pause --off",): "resume unpause",
     ("search",): "find grep query recall lookup",
     ("show",): "get view cat print",
-    ("forget", "retract"): "remove rm delete del drop erase",
+    ("forget", "retract"): "rm delete del drop erase",
+    ("forget", "retract", "setup --remove"): "remove",
     ("retract",): "wrong correct obsolete invalidate",
     ("undo",): "revert rollback unretract",
     ("decide",): "set",
     ("decisions", "decide"): "decision",
-    ("decide", "write"): "update edit change",
+    ("decide", "write"): "edit change",
     ("rule add",): "constraint constraints must",
     ("rule list",): "rules",
     ("error list",): "errors fixes",
     ("error report",): "learn report fix",
     ("strategy list",): "strategies lessons",
     ("proposals",): "proposal accept reject review shared",
-    ("message send",): "send msg tell notify reply",
+    ("message send",): "send msg tell notify",
+    ("message send --reply-to",): "reply answer",
+    ("message sent",): "--sent outbox",
     ("message list",): "messages inbox mail",
     ("consult",): "ask chat",
     ("file claim",): "claim lock reserve",
@@ -41,17 +44,23 @@ _WORDS = {
     ("doctor --rebuild",): "rebuild reindex",
     ("doctor",): "check health test verify diagnose",
     ("setup",): "install connect configure hooks clients",
-    ("setup --remove",): "uninstall disconnect",
+    ("setup --remove",): "uninstall disconnect --undo --uninstall",
     ("serve", "open"): "server web ui dashboard gui room control-room",
     ("open",): "login browse",
     ("tour",): "demo example",
     ("run list",): "runs",
     ("--version",): "version",
+    ("hook --explain claude SessionStart",): "handover handoff",
 }
 
 GUESSES: dict[str, tuple[str, ...]] = {word: commands for commands, words in _WORDS.items() for word in words.split()}
-"""The commands for each word; no word is a command itself."""
+"""The commands for each word, and for options that are none; no word is a command itself."""
 
+_UPDATE = "docs/update.md in Satchel's repository tells how to update it; `satchel decide` changes a decision"
+_HINTS = {"update": _UPDATE, "upgrade": _UPDATE}
+
+_TAKES_TEXT = ("send", "add", "save")
+"""The commands of groups whose first argument is a text."""
 
 _MOST = 3
 
@@ -70,8 +79,18 @@ class SuggestingGroup(click.Group):
         if name not in names and not name.startswith("-"):
             commands = _suggestions(name.casefold(), names, ctx)
             hint = f" Did you mean {_either(commands)}?" if commands else ""
+            if ctx.parent is None and name in _HINTS:
+                hint = f" {_HINTS[name]}."
             raise click.UsageError(f"unknown command {name[:80]!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
+
+
+def option_hint(option: str, ctx: click.Context | None) -> str | None:
+    """Return what an unknown option of a command may have meant, or None."""
+    root = "satchel" if ctx is None else ctx.find_root().command_path
+    command = "" if ctx is None else ctx.command_path.removeprefix(root).split()[0]
+    commands = [one for one in GUESSES.get(option, ()) if one.split()[0] == command]
+    return f"Did you mean `{root} {commands[0]}`?" if commands else None
 
 
 def _suggestions(name: str, names: list[str], ctx: click.Context) -> list[str]:
@@ -81,6 +100,7 @@ def _suggestions(name: str, names: list[str], ctx: click.Context) -> list[str]:
     guesses = {one: [f"{root} {command}" for command in commands] for one, commands in GUESSES.items()}
     if ctx.parent is not None:
         near = difflib.get_close_matches(name, names, n=_MOST)
+        near = [one for one in names if one in _TAKES_TEXT] if " " in name else near
         commands = [f"{ctx.command_path} {one}" for one in near] or guesses.get(name, [])
     elif name in guesses:
         commands = guesses[name]

@@ -154,7 +154,8 @@ OPERATIONS = (
     ),
     Operation(
         command=("message", "list"),
-        help="List the messages for an agent and for everyone, the newest first. Listing marks nothing as read.",
+        help="List the messages for an agent and for everyone, the newest first; `satchel message sent` lists yours. "
+        "Listing marks nothing as read.",
         examples=("message list --agent builder --unread",),
         parameters=_INBOX,
         run=services.messages.inbox,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from satchel.base.records import replace
 from satchel.client import Satchel
 from satchel.find.kind import Kind
 from satchel.interfaces.operations import parameters, services, text
@@ -20,7 +21,12 @@ _FOR_AGENTS = 10
 
 
 def _search(satchel: Satchel, *, query: str | None = None, limit: int = _FOR_AGENTS, **filters: Any) -> FoundPage:
-    return satchel.finding.search(query, limit=limit, **filters)
+    from satchel.keep.kinds import is_ref
+
+    page = satchel.finding.search(query, limit=limit, **filters)
+    if page.results or query is None or not is_ref(query):
+        return page
+    return replace(page, notes=(*page.notes, f"get_items ids={query} opens an item by its id"))
 
 
 def _prepare(values: dict[str, Any]) -> dict[str, Any]:

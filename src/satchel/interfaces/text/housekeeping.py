@@ -31,7 +31,7 @@ def summary_text(summary: housekeeping.LayerSummary, when: When | None = None) -
     for row in summary.rows:
         decisions, constraints = (
             counted(row.active_decisions, "decision"),
-            counted(row.active_constraints, "constraint"),
+            counted(row.active_constraints, "rule"),
         )
         layer = "no layer" if row.layer is None else value_text(row.layer)
         lines.append(f"{layer}: {decisions}, {constraints}, {counted(row.recent_file_changes, 'file change')}")
@@ -161,7 +161,7 @@ def people_statistics_text(statistics: housekeeping.Statistics) -> str:
     ]
     of_states = (
         ("decision", statistics.decisions),
-        ("constraint", statistics.constraints),
+        ("rule", statistics.constraints),
         ("package", statistics.packages),
     )
     listed = {"entry", *(noun for noun, _ in of_states)}

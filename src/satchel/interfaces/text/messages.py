@@ -35,7 +35,8 @@ def messages_text(page: MessagePage) -> str:
 
 
 def show_inbox(page: MessagePage) -> None:
-    _show(page, f"messages for {page.agent}, {page.unread} unread in all")
+    hint = "" if page.total else "; `satchel message sent` lists yours"
+    _show(page, f"messages for {page.agent}, {page.unread} unread in all{hint}")
 
 
 def show_sent(page: MessagePage) -> None:

@@ -176,10 +176,10 @@ def check_replaceable(transaction: Transaction, project_id: int, item: tuple[Kin
     )
     ref = kind.ref(number)
     if row is None:
-        name, remedy = kind.name.lower(), f"Listing {kind.table} shows their ids"
+        remedy = "Lists show their ids"
         if kind is Kind.ENTRY:
-            name, remedy = "note", "Leave supersedes out, or look for it with search"
-        raise NotFound(f"there is no {name} {ref} in this project", remedy)
+            remedy = "Leave supersedes out, or look for it with search"
+        raise NotFound(f"there is no {kind.noun} {ref} in this project", remedy)
     author, is_live, is_critical = row
     if not is_live:
         done = next((one for one in reversed(of_item(transaction, *item)) if one.action != CONFIRMED), None)

@@ -356,7 +356,7 @@ def _parse_ref(ref: str, done: str, *also: Kind) -> tuple[Kind, int]:
         raise InvalidInput(f"{ref[:80]} is a solution, which cannot be {done}", _ELSEWHERE[Kind.ERROR_PATTERN])
     kind, number = read_ref(ref)
     if kind not in _CORRECTABLE and kind not in also:
-        name = kind_name(kind).replace("_", " ")
+        name = kind.noun
         remedy = _ELSEWHERE.get(kind, "Notes (e), rules (c) and strategies (s) are")
         raise InvalidInput(f"{ref} is {'an' if name[0] in 'aeiou' else 'a'} {name}, which cannot be {done}", remedy)
     return kind, number
@@ -370,7 +370,7 @@ def _load(transaction: Transaction, project_id: int, kind: Kind, number: int) ->
 
 
 def _missing(kind: Kind, number: int) -> NotFound:
-    return NotFound(f"there is no {kind_name(kind)} {kind.ref(number)} in this project", "Lists and searches show ids")
+    return NotFound(f"there is no {kind.noun} {kind.ref(number)} in this project", "Lists and searches show ids")
 
 
 def _author(record: Any) -> str | None:

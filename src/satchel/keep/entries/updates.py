@@ -50,6 +50,11 @@ def prepare(entry: records.NewEntry, workplace: Workplace, cite: Cite) -> record
     cited = None if file is None else cite(file, line, last)
     if cited is not None and cited.first_line is not None:  # a writer who has miscounted sees it
         notes += (f"{file}:{line} reads {cited.first_line}",)
+    if file is not None and cited is None and workplace.files_root is not None:
+        from satchel.keep.citations import is_missing  # imported here: most notes cite what is there
+
+        if is_missing(workplace.files_root, file):
+            notes += (f"{file} is not there: check its name",)
     return records.Prepared(
         type=number,
         content=content,

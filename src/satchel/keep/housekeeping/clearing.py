@@ -256,7 +256,7 @@ def _item(transaction: Transaction, project: Project, ref: str) -> _Leaving:
         f"SELECT uid FROM {kind.table} WHERE id = :id AND project_id = :project", {"id": number, "project": project.id}
     )
     if row is None:
-        raise NotFound(f"there is no {thing.name} {kind.ref(number)} in this project", "Lists show the ids")
+        raise NotFound(f"there is no {kind.noun} {kind.ref(number)} in this project", "Lists show the ids")
 
     def delete() -> None:
         kept.delete(thing, transaction, project.id, [number])

@@ -21,6 +21,7 @@ from satchel.keep.entries.records import STRUCTURED_TYPES, Entry
 from satchel.keep.entries.structured import labelled
 from satchel.keep.finding import Found, FoundPage
 from satchel.keep.items import MAX_ITEMS, Item
+from satchel.keep.kinds import is_ref
 from satchel.keep.listing import NO_MATCH
 from satchel.keep.patterns.records import ErrorPattern
 
@@ -162,6 +163,7 @@ def memory(request: PageRequest) -> Page:
         "hides": hides,
         "values": values,
         "query": query or "",
+        "named": request.item_page(query) if query and is_ref(query) else None,
         "older": at(offset=last) if last < results.total else None,
         "newer": at() if first else None,
         "anywhere": at(kind="", author="", file="", tag="", sort="", status="all"),
