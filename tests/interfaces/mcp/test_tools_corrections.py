@@ -53,9 +53,7 @@ def test_a_critical_rule_stays_and_the_answer_says_who_was_asked(world: Callable
 def test_confirming_says_who_has(world: Callable[[], Asker]) -> None:
     ask = world()
     ask.text("review_item", id="e1", verdict="confirm", agent="ben")
-    assert ask.text("review_item", id="e1", verdict="confirm", agent="cat").startswith(
-        "e1: confirmed by ben, cat"
-    )
+    assert ask.text("review_item", id="e1", verdict="confirm", agent="cat").startswith("e1: confirmed by ben, cat")
     assert "note: confirmed by ben, cat" in ask.text("get_items", ids=["e1"])
     ask.text("review_item", id="e1", verdict="confirm", evidence="tests/test_sign.py passes", agent="dan")
     assert "ben, cat, dan (tests/test_sign.py passes)" in ask.text("get_items", ids=["e1"])
