@@ -134,7 +134,7 @@ def _bare_racer(file: Path, seconds: float, barrier: Barrier, results: Queue[_Ta
 
 
 def _count(write: Callable[[int], None], refusal: type[Exception], seconds: float, barrier: Barrier) -> _Tally:
-    write(0)
+    write(-1)
     barrier.wait(_PATIENCE_SECONDS)
     written = errors = 0
     end = time.monotonic() + seconds
