@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -117,8 +118,9 @@ def _satchel_racer(file: Path, seconds: float, barrier: Barrier, results: Queue[
     with open_store(file) as satchel:
 
         def write(number: int) -> None:
-            note = made[number % len(made)]
-            satchel.entries.write(**note.arguments())
+            arguments = made[number % len(made)].arguments()
+            # equal notes would be counted as one
+            satchel.entries.write(**{**arguments, "content": f"{arguments['content']} {os.getpid()}-{number}"})
 
         results.put(_count(write, SatchelError, seconds, barrier))
 
@@ -132,7 +134,7 @@ def _bare_racer(file: Path, seconds: float, barrier: Barrier, results: Queue[_Ta
 
 
 def _count(write: Callable[[int], None], refusal: type[Exception], seconds: float, barrier: Barrier) -> _Tally:
-    write(0)
+    write(-1)
     barrier.wait(_PATIENCE_SECONDS)
     written = errors = 0
     end = time.monotonic() + seconds

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, get_type_hints, is_typeddict
+from typing import Any, get_type_hints
 
 import satchel as package
 from satchel.client import Satchel, open_satchel
@@ -69,7 +69,7 @@ def names_taken(function: Callable[..., Any]) -> Iterator[str]:
             yield parameter.name
         elif function.__name__ in PASSED_ON:
             target = PASSED_ON[function.__name__]
-            yield from target.__annotations__ if is_typeddict(target) else names_taken(target)
+            yield from target.__annotations__ if target is MessageFilters else names_taken(target)
         else:
             filters = str(parameter.annotation).removeprefix("Unpack[").removesuffix("]")
             for module in _modules():

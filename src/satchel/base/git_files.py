@@ -6,10 +6,10 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from satchel.base.lazy import lazy_regex
 from satchel.base.machine import seen_by_caller
+from satchel.base.records import NamedTuple
 from satchel.base.text import MAX_NAME_CHARS, nameable
 
 _MAX_BYTES = 4_096

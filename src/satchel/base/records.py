@@ -1,4 +1,4 @@
-"""Dataclasses and named tuples that compile their methods on first use, and import little."""
+"""Dataclasses, named tuples and typed dictionaries that compile little, and import little."""
 
 # The standard library's `dataclasses` takes twenty times as long to define a class, and long to import. Type checkers
 # see its names, and `dataclasses.fields`, `asdict`, `replace` and `is_dataclass` accept these classes:
@@ -13,9 +13,9 @@ TYPE_CHECKING = False  # keeps typing out of the start
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from dataclasses import dataclass, field, replace
-    from typing import Any, NamedTuple, NoReturn
+    from typing import Any, NamedTuple, NoReturn, TypedDict
 
-__all__ = ["NamedTuple", "dataclass", "field", "field_names", "replace"]
+__all__ = ["NamedTuple", "TypedDict", "dataclass", "field", "field_names", "replace"]
 
 _MISSING: Any = object()
 _FIELDS, _OPTIONS = "__record_fields__", "__record_options__"
@@ -296,5 +296,11 @@ class _NamedTuple(tuple, metaclass=_NamedTupleMeta):  # type: ignore[type-arg]
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._asdict().items())})"
 
 
+class _TypedDict:
+    # its keys are all that is looked at; the standard library compiles an expression for each
+    def __init_subclass__(cls, **_options: bool) -> None:
+        cls.__annotations__ = {**cls.__mro__[1].__annotations__, **cls.__annotations__}
+
+
 if not TYPE_CHECKING:
-    dataclass, field, replace, NamedTuple = _dataclass, _field, _replace, _NamedTuple
+    dataclass, field, replace, NamedTuple, TypedDict = _dataclass, _field, _replace, _NamedTuple, _TypedDict

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 from satchel.base.clock import check_since
-from satchel.base.records import NamedTuple
+from satchel.base.records import NamedTuple, TypedDict
 
 
 class CommonFilters(TypedDict, total=False):

@@ -27,6 +27,7 @@ _PARTS = (
 """Words, and for each a part that begins with a rare letter, with what must surround it."""
 
 
+_SOUGHT = tuple(word for word, _ in _PARTS if word != "-")
 _Patterns = tuple[re.Pattern[str], ...]
 
 
@@ -72,19 +73,25 @@ FOREIGN_WORDS = (
 """Words for password in other languages than English, or their telling part."""
 
 
+def _may_match(lowered: str) -> bool:
+    # most short texts have none of the words, and what starts often need not compile the patterns for them
+    return len(lowered) >= _SHORT or " -" in lowered or "\t-" in lowered or any(word in lowered for word in _SOUGHT)
+
+
 def places_of_words(text: str, lowered: str) -> Places:
     """Return where words, command options and pipes begin in a text.
 
     ``lowered`` is the text in lower case, every character in its place.
     """
     places: Places = {}
-    short, long, words = _search()
-    for pattern in short if len(lowered) < _SHORT else long:
-        match = pattern.search(lowered)
-        while match is not None:
-            word, back = words[match[0]]
-            places.setdefault(word, []).append(match.start() - back)
-            match = pattern.search(lowered, match.end())
+    if _search.cache_info().currsize or _may_match(lowered):
+        short, long, words = _search()
+        for pattern in short if len(lowered) < _SHORT else long:
+            match = pattern.search(lowered)
+            while match is not None:
+                word, back = words[match[0]]
+                places.setdefault(word, []).append(match.start() - back)
+                match = pattern.search(lowered, match.end())
     if "|" not in lowered:
         places.pop("echo", None)
         places.pop("printf", None)

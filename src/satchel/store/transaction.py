@@ -21,13 +21,16 @@ LIST_MARK = "/*list*/"
 """Begins each list of :func:`set_of`."""
 
 
-def set_of(values: Iterable[int | bytes]) -> str:
-    """Return numbers or uids as the list behind IN, which may be empty.
+def set_of(values: Iterable[int] | Iterable[bytes]) -> str:
+    """Return numbers, or uids, as the list behind IN, which may be empty.
 
     The values are part of the text: SQLite plans by how many there are. An engine that prepares statements on a server
     moves them to one parameter by :data:`LIST_MARK`: otherwise each list would be another statement.
     """
-    texts = [str(value) if isinstance(value, int) else f"x'{value.hex()}'" for value in values]
+    listed = [*values]
+    is_uids = listed and isinstance(listed[0], bytes)
+    # these methods refuse whatever else stands there, so no text gets into the statement
+    texts = [f"x'{bytes.hex(value)}'" for value in listed] if is_uids else map(int.__repr__, listed)
     return f"({LIST_MARK}{', '.join(texts)})"
 
 

@@ -76,7 +76,9 @@ def _find(context: BriefingContext, query: Query, small: int, candidates: int) -
         transaction, query, scope, small=small, candidates=candidates, near_best=False, meaning=meaning
     )
     scores = {hit.document: hit.score for hit in ranking.hits}
-    scores |= _among_entries(transaction, query, scope, scores, small, candidates, meaning)
+    # where nothing else matches, every word is as rare among entries
+    if transaction.one(f"SELECT 1 FROM documents WHERE id IN {set_of(scores)} AND kind <> {Kind.ENTRY.number} LIMIT 1"):
+        scores |= _among_entries(transaction, query, scope, scores, small, candidates, meaning)
     best = max(scores.values(), default=0.0)
     relevance: dict[int, dict[int, float]] = {}
     if best <= 0:

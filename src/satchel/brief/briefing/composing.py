@@ -122,7 +122,7 @@ class _Frame:
     others: list[str]
 
     def around(self, page: Page | None = None, ordered: Sequence[Candidate] = ()) -> str:
-        lines = {place: [] if page is None else page.lines(some) for place, some in _parts(ordered).items()}
+        lines = {} if page is None else {place: page.lines(some) for place, some in _parts(ordered).items()}
         titles = [OPENING] if page is not None and page.has_titles else []
         first, before, after = (lines.get(place, []) for place in range(3))
         parts = (*self.header, *first, *self.alerts, *before, *self.others, *after, *titles, *self.notes)

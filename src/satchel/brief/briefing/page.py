@@ -80,8 +80,11 @@ def fill(page: Page, ordered: Sequence[Candidate], budget: int, *, has_query: bo
         of_place.setdefault(place_of(one), []).append(one)
     for place in (CRITICAL, ATTEMPTS):
         _add(page, of_place.get(place, ()))
-    answers = [one for place in (FIXES, NOTES) for one in of_place.get(place, ()) if one.relevance >= _ANSWER]
-    answers.sort(key=lambda one: (place_of(one), -one.relevance))
+    fixes, notes = (
+        sorted((one for one in of_place.get(place, ()) if one.relevance >= _ANSWER), key=lambda one: -one.relevance)
+        for place in (FIXES, NOTES)
+    )
+    answers = [*fixes, *notes]
     rules, decisions = of_place.get(RULES, []), of_place.get(DECISIONS, [])
     is_question = has_query and all(one.relevance < _ANSWER for one in (*rules, *decisions))
     part, most_for_notes = (_FOR_QUESTION, _FOR_QUESTION) if is_question else (_FOR_ANSWERS, _MAX_FOR_NOTES)
@@ -102,7 +105,7 @@ def fill(page: Page, ordered: Sequence[Candidate], budget: int, *, has_query: bo
     _add(page, answers, at_most=for_answers)
     _add(page, [*rules, *decisions])
     for_notes = int(most_for_notes * budget) - (page.used - before)
-    for_notes -= _add(page, [one for one in answers if place_of(one) == NOTES], at_most=for_notes)
+    for_notes -= _add(page, notes, at_most=for_notes)
     _add(page, packages)
     _add(page, of_place.get(FIXES, ()))
     _add(page, of_place.get(NOTES, ()), at_most=for_notes)

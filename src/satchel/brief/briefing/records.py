@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from satchel.base.errors import InvalidInput
-from satchel.base.records import dataclass
+from satchel.base.records import TypedDict, dataclass
 from satchel.base.vocabulary import PRIORITIES, priority_number
 from satchel.find.kind import Kind
 

@@ -82,13 +82,14 @@ def _entry(context: BriefingContext, new: New, row: Row) -> Candidate:
     _number, _seq, kind, content, task, loop, file, line, last, run, run_id, agent, created = row
     name = ENTRY_TYPES[kind - 1]
     text = structured.labelled(name, content) if name in STRUCTURED_TYPES else content
+    where = place(file, line, last)
     return new(
         label=name,
         group="open bugs" if kind == BUG else "notes",
         head=joined(
             None if name in {"discovery", "bug"} else name.replace("_", " "),
             other_task(context, task),
-            place(file, line, last),
+            where,
         ),
         text=text,
         priority=HIGH if kind == BUG else MEDIUM,
@@ -96,7 +97,7 @@ def _entry(context: BriefingContext, new: New, row: Row) -> Candidate:
         is_of_task=is_task(context, task, run_id)
         or (loop is not None and loop == context.loop_id and run == context.run.id),
         file=file,
-        subject=joined(place(file, line, last)),
+        subject=joined(where),
         is_persons=is_persons(agent),
         **(_series_fields(content, run, agent, task, loop) if kind == SCRATCHPAD else {}),
     )

@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from satchel.base.clock import DAY_MS, moment_text, year_of
 from satchel.base.invisible import revealed
 from satchel.base.paging import KeptPage
-from satchel.base.records import dataclass
+from satchel.base.records import NamedTuple, dataclass
 from satchel.base.tokens import estimate
 from satchel.base.vocabulary import LAYERS
 from satchel.interfaces.text.parts import (
@@ -279,21 +279,25 @@ def show_table(
 
     A column that says nothing is left out: it is empty, or throughout the usual.
     """
-    from rich.cells import cell_len
-    from rich.console import Console
-
     texts = [["" if cell is None else revealed(str(cell)) for cell in row] for row in rows]
     silent = {heading: {"", word} for heading, word in (usual or {}).items()}
     columns = [
-        _Column(place, heading, max(cell_len(line) for cell in (heading, *cells) for line in cell.split("\n")))
+        _Column(place, heading, max(_width(line) for cell in (heading, *cells) for line in cell.split("\n")))
         for place, heading in enumerate(headings)
         if not silent.get(heading, {""}).issuperset(cells := [row[place] for row in texts])
     ]
-    if len(texts) > _MAX_DRAWN:
+    gaps = _GAP * (len(columns) - 1)
+    is_piped = not sys.stdout.isatty() and sys.stdout.encoding.lower() == "utf-8"
+    is_wide = sum(column.widest for column in columns) + gaps > _PIPED_WIDTH
+    # rich, which takes long to load, would draw the same
+    is_plain = is_piped and not is_wide and not any("\n" in cell for row in texts for cell in row)
+    if is_plain or len(texts) > _MAX_DRAWN:
         _print_plain(columns, texts)
         return
+    from rich.console import Console
+
     console = Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH, highlight=False)
-    least = sum(min(column.widest, _MAX_UNBROKEN) for column in columns) + _GAP * (len(columns) - 1)
+    least = sum(min(column.widest, _MAX_UNBROKEN) for column in columns) + gaps
     console.print(_table(columns, texts) if least <= console.width else _blocks(columns, texts))
 
 
@@ -347,15 +351,26 @@ def _table(columns: Sequence[_Column], rows: Sequence[Sequence[str]]) -> Rendera
 
 def _print_plain(columns: Sequence[_Column], rows: Sequence[Sequence[str]]) -> None:
     import click
-    from rich.cells import cell_len
 
     lines = [[" ".join(row[column.place].split("\n")) for column in columns] for row in rows]
     lines.insert(0, [column.heading for column in columns])
-    widths = [max(map(cell_len, cells)) for cells in zip(*lines, strict=True)]
-    lines.insert(1, ["─" * width for width in widths])
-    for line in lines:
-        padded = (cell + " " * (width - cell_len(cell)) for cell, width in zip(line, widths, strict=True))
-        click.echo((" " * _GAP).join(padded).rstrip())
+    widths = [max(map(_width, cells)) for cells in zip(*lines, strict=True)]
+    drawn = [
+        (" " * _GAP)
+        .join(cell + " " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True))
+        .rstrip()
+        for line in lines
+    ]
+    drawn.insert(1, "─" * (sum(widths) + _GAP * (len(widths) - 1)))
+    click.echo("\n".join(drawn))
+
+
+def _width(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
 
 
 def _blocks(columns: Sequence[_Column], rows: Sequence[Sequence[str]]) -> RenderableType:
