@@ -105,7 +105,7 @@ class TestNewsAboutTheSame:
     @pytest.mark.parametrize("given", [{"file": "src/other.py"}, {"file": "src/auth.py"}, {"type": "decision"}])
     def test_another_place_or_type(self, dev: Satchel, given: dict[str, Any]) -> None:
         entry = repeat(dev, **given)
-        assert (entry.ref, entry.notes) == ("e2", ("e1 says the same and was delivered to you",))
+        assert (entry.ref, entry.notes[-1]) == ("e2", "e1 says the same and was delivered to you")
 
     def test_the_same_place_is_none(self, dev: Satchel) -> None:
         assert repeat(dev, file="src/auth.py", line=3).ref == "e1"

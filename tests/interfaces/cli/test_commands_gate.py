@@ -90,7 +90,8 @@ def test_what_ends_a_protection_leaves_a_trace(cli: Cli, folder: Path) -> None:
     cli("guard", "install")
     cli("guard", "remove")
     with open_satchel(cwd=folder, caller=COMMAND) as satchel:
-        actions = {one.text for one in satchel.room.since("human").items if one.kind == "action"}
+        since = satchel.room.since("human")
+        actions = {one.text for one in (*since.items, *since.own) if one.kind == "action"}
     assert actions == {"made the token ci of role agent", "turned hooks off everywhere", "removed the guard"}
 
 

@@ -212,7 +212,7 @@ def test_check_says_who_and_since_when_and_until_when(cli: Cli) -> None:
     assert re.fullmatch(
         r'src/a\.py is held by planner as src/\*\* until 2\d{3}-\d\d-\d\d \d\d:\d\d \(\d+ min left\): "tokens"', held
     )
-    assert re.fullmatch(r' hint: changed \d+ s ago by planner \(f1\): "begun"', changed)
+    assert re.fullmatch(r' hint: changed by planner, recorded \d+ s ago \(f1\): "begun"', changed)
 
 
 def test_what_is_ones_own_holds_nothing_up(cli: Cli) -> None:

@@ -201,8 +201,8 @@ def test_the_holder_is_exempt_and_another_is_told_who_and_why(world: Callable[[]
     assert (own["state"], len(own["own"]), own["claims"]) == ("yours", 1, [])
     other = checked(ask, "src/main.py", agent="ann")
     assert (other["state"], other["claims"][0]["agent"]) == ("held", "ben")
-    recent = checked(ask, "src/b.py", agent="ann")["recent"]
-    assert [change["agent"] for change in recent] == ["ben"]
+    (item,) = ask.fields("get_items", ids=["file:src/b.py"], agent="ann")["items"]
+    assert [change["agent"] for change in item["changes"]] == ["ben"]
 
 
 def test_an_expired_claim_is_said_to_have_expired_and_its_release_still_records(
@@ -258,6 +258,8 @@ def test_releasing_says_what_was_not_held(world: Callable[[], Asker]) -> None:
         "wished": [],
         "changes": [],
         "notes": [],
+        "by_others": [],
+        "still": [],
     }
 
 

@@ -378,8 +378,8 @@ def test_what_happened_lately_is_a_hint_with_its_age_in_words() -> None:
     assert checked(file_check(recent=recent, unrecorded_at=ago(-1))) == [
         "src/a.py is free",
         ' hint: changed by builder, recorded 40 s ago (f7): "a typo in it"',
-        " hint: deleted 119 s ago by an unnamed agent in worktree:/w (f6)",
-        " hint: created 2 min ago by builder (f5)",
+        " hint: deleted by an unnamed agent in worktree:/w, recorded 119 s ago (f6)",
+        " hint: created by builder, recorded 2 min ago (f5)",
         " hint: changed on disk 0 s ago, by you or by another who has not recorded it",
     ]
 

@@ -119,9 +119,8 @@ _Lines = tuple[tuple[Set[str], str], ...]
 _FIRST: _Lines = (
     (
         {"get_briefing", "write_context"},
-        "Call get_briefing before you start, unless a hook has briefed you, and before each new attempt: it brings "
-        "rules, decisions, and what other agents of this project learned and tried; keep what you learn with "
-        "write_context.",
+        "Call get_briefing before you start, and before each new attempt: it brings rules, decisions, and what other "
+        "agents of this project learned and tried; keep what you learn with write_context.",
     ),
     ({"get_briefing"}, "Call get_briefing before you start: it brings what the agents of this project keep for you."),
     (frozenset(), "Satchel keeps what the agents of this project learn; other agents read what you write."),
