@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from satchel.store.transaction import Asking, Row, answer, both, together
+from satchel.store.transaction import Asking, Row, answer, both, set_of, together
 
 
 class _Answers:
@@ -71,3 +72,9 @@ def test_what_is_made_is_returned(at_once: bool) -> None:
     asked = _Asked(at_once=at_once)
     assert answer(asked.asking("a", 3)) == "A"
     assert both(asked.asking("b"), asked.asking("c", 2)) == ("B", "C")
+
+
+@pytest.mark.parametrize("values", [["1) OR (1"], [1, "2"], [b"u", "x"]])
+def test_a_list_of_numbers_takes_no_text(values: list[Any]) -> None:
+    with pytest.raises(TypeError):
+        set_of(values)

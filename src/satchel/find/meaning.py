@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping
 from importlib import import_module, util
 from pathlib import Path
 from threading import Lock, Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from satchel.base.lazy import lazy_regex
 from satchel.base.records import dataclass
-from satchel.find.exact import Texts
 from satchel.store.transaction import Transaction, set_of
+
+if TYPE_CHECKING:
+    from satchel.find.exact import Texts  # a server starts with this module, and searches later
 
 PACKAGE = "wordllama"
 """The package of the extra, which is also its value of ``search.meaning``."""
@@ -38,7 +40,7 @@ _SAMPLE, _PROBED = 200, 1_000
 documents of the store they are looked for."""
 
 _MAX_CACHED = 50_000
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
+_word = lazy_regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
 
 
 def is_installed() -> bool:
@@ -78,7 +80,7 @@ class Model:
 
     def tokens(self, text: str) -> tuple[Any, float]:
         """Return the distinct tokens of the first words of a text, and the share of its words that these are."""
-        words = [word.lower() for word in _WORD.findall(text[:_MAX_CHARS]) if len(word) > 1]
+        words = [word.lower() for word in _word().findall(text[:_MAX_CHARS]) if len(word) > 1]
         cut = max(1.0, len(text) / _MAX_CHARS) * max(1.0, len(words) / _MAX_WORDS)
         cache = self._tokens
         tokens: set[int] = set()

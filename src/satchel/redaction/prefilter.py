@@ -27,7 +27,7 @@ _PARTS = (
 """Words, and for each a part that begins with a rare letter, with what must surround it."""
 
 
-_SOUGHT = tuple(word for word, _ in _PARTS if word != "-")
+_PLAIN_WORDS = tuple(word for word, _ in _PARTS if word != "-")
 _Patterns = tuple[re.Pattern[str], ...]
 
 
@@ -75,7 +75,9 @@ FOREIGN_WORDS = (
 
 def _may_match(lowered: str) -> bool:
     # most short texts have none of the words, and what starts often need not compile the patterns for them
-    return len(lowered) >= _SHORT or " -" in lowered or "\t-" in lowered or any(word in lowered for word in _SOUGHT)
+    return (
+        len(lowered) >= _SHORT or " -" in lowered or "\t-" in lowered or any(word in lowered for word in _PLAIN_WORDS)
+    )
 
 
 def places_of_words(text: str, lowered: str) -> Places:

@@ -29,7 +29,7 @@ def set_of(values: Iterable[int] | Iterable[bytes]) -> str:
     """
     listed = [*values]
     is_uids = listed and isinstance(listed[0], bytes)
-    # these methods refuse whatever else stands there, so no text gets into the statement
+    # both methods refuse values of other types, so no text gets into the statement
     texts = [f"x'{bytes.hex(value)}'" for value in listed] if is_uids else map(int.__repr__, listed)
     return f"({LIST_MARK}{', '.join(texts)})"
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from satchel.base.lazy import lazy_regex
 from satchel.base.paging import COUNTED
 from satchel.base.records import field_names, replace
 from satchel.find.kind import Kind
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 NONE = "-"
 """A missing value; a value that is a dash is quoted."""
 
-_PLAIN = re.compile(r"[^\s\"\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-_LINE_AT_END = re.compile(r":[0-9]+(?:-[0-9]+)?\Z")
-_RAW_IN_JSON = re.compile(r"[\x7f-\x9f\u2028\u2029]")
+_plain = lazy_regex(r"[^\s\"\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_line_at_end = lazy_regex(r":[0-9]+(?:-[0-9]+)?\Z")
+_raw_in_json = lazy_regex(r"[\x7f-\x9f\u2028\u2029]")
 
 
 def value_text(value: str | None) -> str:
     """Write a value so that it cannot be mistaken for the text around it."""
     if value is None:
         return NONE
-    return value if value != NONE and _PLAIN.fullmatch(value) else quoted(value)
+    return value if value != NONE and _plain().fullmatch(value) else quoted(value)
 
 
 def place_text(file: str | None, line: int | None, last: int | None = None) -> str:
     """Write a file, and the lines in it if there are any, so that a colon in the name cannot be misread."""
-    name = quoted(file) if file is not None and _LINE_AT_END.search(file) else value_text(file)
+    name = quoted(file) if file is not None and _line_at_end().search(file) else value_text(file)
     return f"file:{name}" if line is None else f"file:{name}:{lines_text(line, last)}"
 
 
@@ -57,7 +57,7 @@ def json_line(value: object) -> str:
 
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     # JSON allows these inside a string, and some readers break lines there
-    return _RAW_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return _raw_in_json().sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def content_lines(content: str, mark: str = "") -> list[str]:

@@ -1,0 +1,20 @@
+"""What a text may contain is found by the first look of a process too."""
+
+from __future__ import annotations
+
+import pytest
+
+from satchel.redaction import prefilter
+
+_TEXTS = (
+    *(f"{word} = x9" for word, _ in prefilter._PARTS),
+    *("mysql -psecret", "curl\t-u me:secret", "a patch", "nothing here"),
+)
+
+
+@pytest.mark.parametrize("text", _TEXTS)
+def test_the_first_look_finds_what_later_ones_find(text: str) -> None:
+    prefilter._search()
+    later = prefilter.places_of_words(text, text)
+    prefilter._search.cache_clear()
+    assert prefilter.places_of_words(text, text) == later
