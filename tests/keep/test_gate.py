@@ -127,15 +127,15 @@ def test_a_passage_is_shown_to_the_person_until_it_is_seen(open_in: Open, projec
     note = satchel.entries.write("discovery", "the gateway signs")
     satchel.housekeeping.forget(note.ref)
     satchel.housekeeping.record_action("restored a backup")
-    shown = [one for one in satchel.room.since().items if one.kind == "action"]
+    shown = [one for one in satchel.room.since().own if one.kind == "action"]
     assert [(one.action, one.text, one.agent) for one in shown] == [
         ("done", "restored a backup", "human"),
         ("forgotten", note.ref, "human"),
     ]
     satchel.room.see([shown[0].ref])
-    assert [one.ref for one in satchel.room.since().items if one.kind == "action"] == [shown[1].ref]
+    assert [one.ref for one in satchel.room.since().own] == [shown[1].ref]
     satchel.room.see(["action"])
-    assert not [one for one in satchel.room.since().items if one.kind == "action"]
+    assert not satchel.room.since().own
 
 
 @pytest.mark.parametrize("environ", [IN_CLIENT, {"SATCHEL_PERSON": "ann"}], ids=["agent", "person"])
@@ -203,13 +203,13 @@ def test_what_a_command_does_as_a_person_is_shown_to_the_person(open_in: Open, p
     satchel.corrections.retract(note.ref)
     satchel.decisions.set("store", "sqlite")
     choice = satchel.decisions.set("store", "postgresql")
-    shown = [(one.text, one.agent) for one in satchel.room.since(ANN).items if one.kind == "action"]
+    shown = [(one.text, one.agent) for one in satchel.room.since(ANN).own]
     assert shown == [
         (f"{done}", ANN) for done in (f"changed {choice.ref}", f"changed {note.ref}", f"pinned {note.ref}")
     ]
     login = Caller.of_request("token", None, is_of_person=True)
     open_in(project, caller=login, agent=ANN).decisions.set("store", "files")
-    assert len([one for one in satchel.room.since(ANN).items if one.kind == "action"]) == len(shown)
+    assert len(satchel.room.since(ANN).own) == len(shown)
 
 
 class AgentsShell(RuleBasedStateMachine):

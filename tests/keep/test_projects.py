@@ -89,7 +89,7 @@ def test_pruning_stays_in_the_project(pair: tuple[Satchel, Satchel]) -> None:
 def test_forgetting_an_entry_of_another_project_finds_nothing(pair: tuple[Satchel, Satchel]) -> None:
     one, other = pair
     theirs = other.entries.read().entries[0]
-    with pytest.raises(NotFound, match=f"no entry {theirs.ref} in this project"):
+    with pytest.raises(NotFound, match=f"no note {theirs.ref} in this project"):
         one.housekeeping.forget(theirs.ref)
     assert other.entries.read().total == 3
 

@@ -75,6 +75,110 @@ def test_an_agent_that_names_a_blocker_needs_a_person_until_it_names_none(client
     assert needs(ann) == []
 
 
+@pytest.mark.parametrize("settle", ["answer", "dismiss", "continue"])
+def test_an_agent_whose_session_ended_stays_blocked_until_someone_settles_it(
+    clients: Clients, person: Satchel, clock: ManualClock, settle: str
+) -> None:
+    ann = clients.turn_to(clients.start())
+    ref, name = write_pad(ann, blockers=["no password"]), ann.sessions.team().sessions[0].agents[0]
+    clients.end(ann)
+    clock.advance(DAY_MS)
+    assert (needs(ann), only(ann).actions) == ([("blocked", ref)], ("answer", "see"))
+    if settle == "answer":
+        person.messages.send("it is in the vault", to=name)
+    elif settle == "dismiss":
+        person.room.see([ref])
+    else:
+        write_pad(clients.turn_to(clients.start("codex")), next_step="push")
+    assert needs(ann) == []
+
+
+@pytest.mark.parametrize("settle", ["answer", "dismiss", "continue", "end"])
+def test_an_agent_without_a_session_needs_a_person_until_someone_settles_it(
+    satchel: Satchel, clock: ManualClock, settle: str
+) -> None:
+    def attempt(text: str, **fields: object) -> str:
+        clock.advance(MINUTE)
+        pad = {"attempted": [text], **fields}
+        return satchel.entries.write("scratchpad", pad, task_id="T2", run_id="r", agent="dev").ref
+
+    satchel.runs.start("r")
+    ref = attempt(TRIED[0], blockers=["no password"])
+    assert needs(satchel) == [("blocked", ref)]
+    for text in TRIED[1:]:
+        ref = attempt(text)
+    assert needs(satchel) == [("stuck", ref)]
+    if settle == "answer":
+        clock.advance(MINUTE)
+        satchel.messages.send("mock it", to="dev", agent="human:ann")
+    elif settle == "dismiss":
+        satchel.room.see([ref], person="human:ann")
+    elif settle == "continue":
+        attempt("use the vault", done=True)
+    else:
+        satchel.runs.end("r")
+    assert needs(satchel) == []
+
+
+def test_a_message_needs_the_one_it_is_to_until_it_was_read(satchel: Satchel) -> None:
+    ref = satchel.messages.send("which port?", to="human:ann", type="request", agent="dev").ref
+    satchel.messages.send("hello, all", agent="dev")
+    assert (needs(satchel, "human:ann"), needs(satchel, "human:bob"), needs(satchel)) == ([("message", ref)], [], [])
+    assert (only(satchel, "human:ann").severity, only(satchel, "human:ann").agent) == ("high", "dev")
+    satchel.messages.mark_read([ref], agent="human:ann")
+    assert needs(satchel, "human:ann") == []
+
+
+def test_a_message_to_all_persons_needs_each_until_it_was_read_or_any_of_them_answers(satchel: Satchel) -> None:
+    ref = satchel.messages.send("which port?", to="human", agent="dev").ref
+    assert needs(satchel, "human:ann") == needs(satchel, "human:bob") == needs(satchel) == [("message", ref)]
+    satchel.messages.mark_read([ref], agent="human:ann")
+    assert (needs(satchel, "human:ann"), needs(satchel, "human:bob")) == ([], [("message", ref)])
+    satchel.messages.send("8080", reply_to=ref, agent="human:ann")
+    assert (needs(satchel, "human:bob"), needs(satchel)) == ([], [])
+
+
+def test_a_refused_claim_needs_a_person_as_long_as_it_is_held(satchel: Satchel) -> None:
+    satchel.files.claim(["src/"], agent="ann")
+    with pytest.raises(Conflict):
+        satchel.files.claim(["src/a.py"], agent="ben")
+    need = only(satchel)
+    assert (need.kind, need.agent, need.place, need.holder) == ("refusal", "ben", "src/a.py", "ann")
+    assert "release" in need.actions
+    satchel.files.release(["src/"], agent="ann")
+    assert needs(satchel) == []
+
+
+def test_a_decision_that_another_changed_needs_a_person_until_they_saw_or_set_it(satchel: Satchel) -> None:
+    satchel.decisions.set("port", 80, agent="ann")
+    assert needs(satchel) == []
+    ref = satchel.decisions.set("port", 8080, agent="ben").ref
+    assert (needs(satchel), only(satchel).text) == ([("overtaken", ref)], "port: ann had 80, now 8080")
+    satchel.room.see([ref], person="human:ann")
+    assert (needs(satchel, "human:ann"), needs(satchel, "human:bob")) == ([], [("overtaken", ref)])
+    satchel.decisions.set("port", 443, agent="human:bob")
+    assert needs(satchel) == []
+
+
+def test_what_an_agent_proposes_instead_of_a_persons_decision_is_shown_once(satchel: Satchel) -> None:
+    satchel.decisions.set("port", 80, agent="human:ann")
+    ref = satchel.decisions.set("port", 8080, agent="ben").ref
+    assert needs(satchel, "human:ann") == [("draft", ref)]
+
+
+def test_what_a_person_decided_and_another_changed_is_urgent_and_shown_once(satchel: Satchel) -> None:
+    satchel.decisions.set("port", 80, agent="human:ann")
+    ref = satchel.decisions.set("port", 8080, agent="human:ben").ref
+    assert (needs(satchel, "human:ann"), only(satchel, "human:ann").severity) == ([("overtaken", ref)], "high")
+
+
+def test_a_draft_waits_for_a_person_until_it_is_active(satchel: Satchel) -> None:
+    ref = satchel.decisions.set("port", 80, status="draft", agent="ann").ref
+    assert needs(satchel) == [("draft", ref)]
+    satchel.decisions.set("port", status="active", agent="human:bob")
+    assert needs(satchel) == []
+
+
 def verdict(satchel: Satchel, task: str, *, passed: bool) -> str:
     return satchel.entries.write(
         "review_verdict", {"passed": passed, "summary": "no tests"}, task_id=task, agent="qa"
