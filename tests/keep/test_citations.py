@@ -269,12 +269,24 @@ def test_a_path_with_a_space_is_quoted_in_marks() -> None:
     assert citation.marks == ('moved to "a (b).py"', "line 3")
 
 
-def test_the_writer_of_a_note_on_a_line_sees_that_line_without_its_secrets(satchel: Satchel, project: Path) -> None:
-    (project / "a.py").write_text("import os\nkey = 'sk-ant-api03-" + "x9Q" * 31 + "AA'\n")
-    entry = satchel.entries.write("discovery", "the key is here", file="a.py:2")
-    (note,) = (note for note in entry.notes if note.startswith("a.py:2 reads"))
-    assert "x9Q" not in note
-    assert note.startswith('a.py:2 reads "key = ')
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("import os\n  def a():\n", 'a.py:2 reads "def a():"'),
+        ("import os\n\x1b[31mred\x1b]0;title\x07\u202e\n", 'a.py:2 reads "\\\\u{1b}[31mred'),
+        (f"import os\nkey = 'sk-ant-api03-{'x9Q' * 31}AA'\n", None),
+        (f"-----BEGIN PRIVATE KEY-----\n{'MIIEvQ' * 11}\n-----END PRIVATE KEY-----\n", None),
+        ("import os\ndef a(): \0\n", None),
+    ],
+    ids=["plain", "escapes", "secret", "in a secret", "binary"],
+)
+def test_the_writer_of_a_note_on_a_line_sees_that_line_but_nothing_near_a_secret(
+    satchel: Satchel, project: Path, text: str, shown: str | None
+) -> None:
+    (project / "a.py").write_bytes(text.encode())
+    notes = satchel.entries.write("discovery", "it is here", file="a.py:2").notes
+    assert [note for note in notes if " reads " in note and not note.startswith(shown or "-")] == []
+    assert any(" reads " in note for note in notes) is (shown is not None)
     assert not [
-        note for note in satchel.entries.write("discovery", "on all of it", file="a.py").notes if " reads " in note
+        note for note in satchel.entries.write("discovery", "on all of it", file="a.py").notes if "reads" in note
     ]

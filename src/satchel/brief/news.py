@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from satchel.base.records import NamedTuple
-from satchel.base.text import quoted_line, shortened
-from satchel.brief.fields import by, name_text, value_text
+from satchel.base.text import quoted_line
+from satchel.brief.fields import by, name_text
 from satchel.find.kind import Kind
 from satchel.keep import deliveries
 from satchel.keep.entries import updates as entries
@@ -115,8 +115,9 @@ def _changed(row: Row) -> News:
     if kind == Kind.CONSTRAINT.number:
         what = "holds again" if is_live else f"was retracted {who}{why}"
         return News(f"{Kind.CONSTRAINT.ref(number)} {what}: {_quoted(text)}", [(kind, number, seq)])
-    value_now = value_text(f"{value:g}" if text is None else text)
-    now = f"is now {shortened(value_now, _CHARS)}" if is_live else "no longer holds"
+    # a value that is no plain word could pass for the rest of the sentence
+    value_now = f"{value:g}" if text is None else text if name_text(text) == text else _quoted(text)
+    now = f"is now {value_now}" if is_live else "no longer holds"
     return News(f"{Kind.DECISION.ref(number)} {name_text(key)} {now}, set {who}{why}", [(kind, number, seq)])
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from satchel.base.clock import moment_text, span_in_words, year_of
 from satchel.base.errors import SatchelError
 from satchel.base.text import fold, quoted_line
-from satchel.brief.fields import by, name_text
+from satchel.brief.fields import by, name_text, quoted
 from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.files.presence import CLAIM, REFUSAL
@@ -177,16 +177,16 @@ def _once(engine: Engine, free: Sequence[Refusal], wanted: Sequence[Refusal], ac
 
 def _wanted_texts(wanted: Sequence[Refusal]) -> list[str]:
     together = grouped((refusal.agent or "an agent", refusal.place.path) for refusal in wanted)
-    return [f"{agent} was refused {_listed(paths)}, which you hold" for agent, paths in together.items()]
+    return [f"{name_text(agent)} was refused {_listed(paths)}, which you hold" for agent, paths in together.items()]
 
 
 def _free_texts(free: Sequence[Refusal], actor: Actor, now: int) -> list[str]:
     together: dict[tuple[str, str], list[str]] = {}
     for refusal in free:
-        who = "you were" if fold(refusal.agent) == fold(actor.name or "") else f"{refusal.agent} was"
+        who = "you were" if fold(refusal.agent) == fold(actor.name or "") else f"{name_text(refusal.agent)} was"
         together.setdefault((who, span_in_words(now - refusal.refused_at)), []).append(refusal.place.path)
     return [
-        f"{', '.join(paths)} {'are' if len(paths) > 1 else 'is'} free now "
+        f"{_listed(paths)} {'are' if len(paths) > 1 else 'is'} free now "
         f"({who} refused {'them' if len(paths) > 1 else 'it'} {ago} ago)"
         for (who, ago), paths in together.items()
     ]
@@ -217,17 +217,23 @@ def _waiting(
         if all(len(text) <= _TOLD_CHARS for _, _, _, text in rows):
             return [
                 News(
-                    f"{Kind.MESSAGE.ref(number)} from {name or 'Satchel'}{urgent}: {quoted_line(text)}",
+                    f"{Kind.MESSAGE.ref(number)} from {_sender(name)}{urgent}: {quoted_line(text)}",
                     [(Kind.MESSAGE.number, number, seq)],
                 )
                 for number, seq, name, text in reversed(rows)
             ], []
-    names = [name or "Satchel" for name, _, _ in senders]
+    names = [_sender(name) for name, _, _ in senders]
     more = len(names) - _MAX_SENDERS
     senders_text = ", ".join(names[:_MAX_SENDERS]) + (f" and {more} more" if more > 0 else "")
     many = f"over {_MAX_MESSAGES - 1}" if waiting >= _MAX_MESSAGES else str(waiting)
     text = f"{many} unread message{'s' * (waiting != 1)} for {actor.name} from {senders_text}"
     return [], [text + (f", {critical} critical" if critical else "") + (f": {shown_by}" if shown_by else "")]
+
+
+def _sender(name: str | None) -> str:
+    if name is None:
+        return "Satchel"
+    return quoted(name) if fold(name) == "satchel" else str(name_text(name))
 
 
 def _remembers(work: Workplace, actor: Actor) -> bool:
@@ -319,7 +325,7 @@ def _bound_text(one: Binding) -> str:
 
 def _listed(paths: Sequence[str]) -> str:
     more = len(paths) - _MAX_CLAIMS
-    return ", ".join(paths[:_MAX_CLAIMS]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(str(name_text(path)) for path in paths[:_MAX_CLAIMS]) + (f" and {more} more" if more > 0 else "")
 
 
 def _claim_text(claim: Claim, worktree: str | None) -> str:

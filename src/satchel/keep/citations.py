@@ -29,7 +29,7 @@ from satchel.find.kind import Kind
 from satchel.redaction.filenames import is_secret_path
 from satchel.store.transaction import Row, Transaction, set_of
 
-_LINE_CHARS = 80
+_LINE_CHARS, _LINES_NEAR, _NEAR_BYTES = 80, 50, 400
 
 _STANDINGS = {CLEAN: "committed", DIRTY: "dirty", UNTRACKED: "untracked"}
 
@@ -39,7 +39,7 @@ class Cited(NamedTuple):
 
     Attributes:
         blob: git's hash if the file matched the index.
-        first_line: the first cited line, shortened and without secrets; None if the whole file is cited, or when read.
+        first_line: the first cited line, shortened; None near a secret, if the whole file is cited, or when read.
     """
 
     digest: Digest
@@ -148,11 +148,17 @@ class Citing:
         return Cited(digest, *in_git, branch, commit, None if line is None else _first_line(file.data, line))
 
 
-def _first_line(data: bytes, line: int) -> str:
+def _first_line(data: bytes, line: int) -> str | None:
+    # None near a secret, which one line alone may not give away, and of a file that is no text
+    from satchel.base.invisible import revealed
     from satchel.redaction import redact
 
-    text = data.splitlines()[line - 1].decode("utf-8", "replace")
-    return quoted_line(redact(text).text, _LINE_CHARS)
+    lines = data.splitlines()
+    window = lines[max(0, line - _LINES_NEAR) : line + _LINES_NEAR]
+    near = b"\n".join(one[:_NEAR_BYTES] for one in window).decode("utf-8", "replace")
+    if b"\0" in data or redact(near).text != near:
+        return None
+    return quoted_line(revealed(lines[line - 1].decode("utf-8", "replace").strip()), _LINE_CHARS)
 
 
 @seen_by_caller(0, unknown=None)

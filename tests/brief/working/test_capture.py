@@ -86,6 +86,16 @@ def test_a_stated_rule_needs_a_person_until_it_is_confirmed_or_retracted(
     assert person.room.needs().items == ()
 
 
+def test_an_agent_cannot_undo_a_rule_that_a_person_stated_and_confirmed(begin: Begin, person: Satchel) -> None:
+    ann = begin()
+    prompt(ann, RULE)
+    ref = ann.constraints.add(STORED, stated_by="user", agent="dev").ref
+    person.corrections.confirm(ref)
+    with pytest.raises(Refused):
+        ann.corrections.undo_change(agent="dev")
+    assert [one.ref for one in ann.constraints.find().items] == [ref]
+
+
 def test_an_agents_rule_that_a_person_confirmed_is_a_persons_in_words_too(begin: Begin, person: Satchel) -> None:
     ann = begin()
     ann.constraints.add("Dates are kept in UTC")

@@ -118,10 +118,10 @@ def test_who_holds_a_file_is_told_once_who_was_refused_it(connect: Callable[[str
     claude.text("claim_files", paths=["a.py", "b.py"], agent="ann")
     codex.refused("claim_files", paths=["a.py", "b.py"], agent="ben{}")
     said = claude.text("get_team").splitlines()[-1]
-    assert said == "notice: ben{} was refused a.py, b.py, which you hold"
+    assert said == 'notice: "ben{}" was refused a.py, b.py, which you hold'
     assert "was refused" not in claude.text("get_team")
     claude.text("release_files", agent="ann")
-    assert "a.py, b.py are free now (ben{} was refused them less than 1 min ago)" in codex.text("get_team")
+    assert 'a.py, b.py are free now ("ben{}" was refused them less than 1 min ago)' in codex.text("get_team")
 
 
 def test_a_claim_names_the_notes_of_others_on_its_files(connect: Callable[[str], Asker]) -> None:

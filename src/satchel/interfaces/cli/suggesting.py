@@ -88,7 +88,7 @@ class SuggestingGroup(click.Group):
 def option_hint(option: str, ctx: click.Context | None) -> str | None:
     """Return what an unknown option of a command may have meant, or None."""
     root = "satchel" if ctx is None else ctx.find_root().command_path
-    command = "" if ctx is None else ctx.command_path.removeprefix(root).split()[0]
+    command = "" if ctx is None else ctx.command_path.removeprefix(root).partition(" ")[2].partition(" ")[0]
     commands = [one for one in GUESSES.get(option, ()) if one.split()[0] == command]
     return f"Did you mean `{root} {commands[0]}`?" if commands else None
 

@@ -87,8 +87,7 @@ class Corrections(Service):
             if not _is_live(record):
                 before = log.end_reason(transaction, kind, number)
                 return Retracted(record.ref, kind_name(kind), record, short, already=before)
-            is_critical = getattr(record, "priority", None) == PRIORITIES[-1]
-            if not by.may_end(record.ref, _author(record), is_critical=is_critical):
+            if not _may_end(by, record):
                 message = _ask_person(transaction, work, project_id, by, name, record, short, text)
                 return Retracted(record.ref, kind_name(kind), record, short, done=False, asked=message, notes=notes)
             _end(transaction, project_id, (kind, number), text, by)
@@ -212,8 +211,7 @@ class Corrections(Service):
                     transaction, project_id, last.item, unconfirmed=not _has_other_person(transaction, last)
                 )
         else:
-            if not by.may_end(record.ref, _author(record)):
-                raise Refused(f"{record.ref} was written by a person", f"Ask with send_message to={HUMAN}")
+            _check_may_end(by, record)
             self._revive(transaction, project_id, last, by)
         log.mark_undone(transaction, project_id, last.id, by.now)
         _log_event(transaction, project_id, events.TAKEN_BACK, by, (last.kind, last.item))
@@ -237,6 +235,7 @@ class Corrections(Service):
         if not _is_live(record):
             ended = log.end_reason(transaction, change.kind, change.item)
             raise Conflict(f"{ref}, which you wrote last, is no longer valid: {ended}", "Nothing was changed")
+        _check_may_end(by, record)
         from satchel.keep.documents.states import reopen  # imported here: only undo needs it
 
         if not reopen(self._workplace, transaction, project_id, (change.kind, change.item), change.made_at):
@@ -301,6 +300,7 @@ class Corrections(Service):
                     f"{log.end_reason(transaction, last.kind, heir.id)}",
                     "Correct the current item",
                 )
+            _check_may_end(by, heir)
             _end_written(transaction, project_id, Change(undoing.WRITTEN, last.kind, heir.id, by.now), by)
         if last.kind is Kind.CONSTRAINT:
             constraints.revive(transaction, project_id, last.item)
@@ -316,6 +316,16 @@ def _short(record: Any) -> str:
     if isinstance(record, Strategy):
         return shortened(f"{record.topic}: {record.insight}")
     return shortened(entries.labelled(ENTRY_TYPES.index(record.type) + 1, record.content))
+
+
+def _may_end(by: Corrector, record: Any) -> bool:
+    is_critical = getattr(record, "priority", None) == PRIORITIES[-1]
+    return by.may_end(record.ref, _author(record), is_critical=is_critical)
+
+
+def _check_may_end(by: Corrector, record: Any) -> None:
+    if not _may_end(by, record):
+        raise Refused(f"only a person ends {record.ref}", f"Ask with send_message to={HUMAN}")
 
 
 def _is_live(record: Any) -> bool:
