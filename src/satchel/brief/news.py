@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 from satchel.base.records import NamedTuple
 from satchel.base.text import quoted_line
@@ -14,10 +15,11 @@ from satchel.keep.files.records import CHANGES
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Row, Transaction
 
-# How many pieces of news of each kind one answer brings; the next has the others.
+# How many pieces of news of each kind one answer brings.
 _MOST = 10
 
-_CHARS = 1_000
+_CHARS, _MOST_CHARS = 1_000, 4_000
+"""The longest quoted text, and the most that the news of one answer has; the next has the others."""
 
 
 class News(NamedTuple):
@@ -31,7 +33,11 @@ def find(transaction: Transaction, project_id: int, actor: Actor, now: int) -> l
     """Return the news of others' work that was not delivered to an agent yet."""
     values = {"project": project_id, "agent": actor.number, "session": actor.session or 0, "now": now}
     delivered = transaction.all(_DELIVERED, {**values, "window": actor.window}) if actor.number is not None else []
-    return [*map(_changed, delivered), *_news_of_files(transaction.all(_ON_FILES, values))]
+    news = [*map(_changed, delivered), *_news_of_files(transaction.all(_ON_FILES, values))]
+    lengths = accumulate(len(one.text) for one in news)
+    return [
+        one for place, (one, length) in enumerate(zip(news, lengths, strict=True)) if not place or length <= _MOST_CHARS
+    ]
 
 
 def mark(

@@ -121,6 +121,9 @@ def test_a_decision_that_two_agents_set_is_a_conflict_for_a_day(satchel: Satchel
     (one,) = satchel.room.conflicts().decided
     assert (one.ref, one.title) == (changed.ref, "port")
     assert [(version.text, version.agent) for version in (one.first, one.second)] == [("80", "ann"), ("443", "ben")]
+    satchel.decisions.set("port", 443, rationale="again", agent="ben")
+    (one,) = satchel.room.conflicts().decided
+    assert one.first.text == "80"
     clock.advance(DAY_MS)
     assert satchel.room.conflicts().decided == ()
 

@@ -132,18 +132,21 @@ def _add_wish(parties: list[Party], need: Need, now: int) -> None:
 
 _MOST_ITEMS = 20
 
+_IS_ANOTHERS = """CASE WHEN x.session_id IS NULL OR {one}.session_id IS NULL THEN x.agent_id <> {one}.agent_id
+    ELSE x.session_id <> {one}.session_id END"""
+
 
 def _decisions(look: Look) -> Iterator[ItemConflict]:
     rows = look.rows(
         f"""
         SELECT x.id, x.key, h.value_text, h.value_number, b.name, t.uid, h.set_at,
             x.value_text, x.value_number, a.name, s.uid, x.updated_at
-        FROM decisions x JOIN decision_history h ON h.decision_id = x.id AND h.revision = x.revision - 1
+        FROM decisions x JOIN decision_history h ON h.decision_id = x.id AND h.revision = (
+            SELECT max(p.revision) FROM decision_history p
+            WHERE p.decision_id = x.id AND {_IS_ANOTHERS.format(one="p")})
         JOIN agents a ON a.id = x.agent_id JOIN agents b ON b.id = h.agent_id
         LEFT JOIN sessions s ON s.id = x.session_id LEFT JOIN sessions t ON t.id = h.session_id
         WHERE x.project_id = :project AND x.updated_at > :after AND x.agent_id NOT IN {PERSONS}
-            AND CASE WHEN x.session_id IS NULL OR h.session_id IS NULL THEN x.agent_id <> h.agent_id
-                ELSE x.session_id <> h.session_id END
         ORDER BY x.updated_at DESC LIMIT {_MOST_ITEMS}
         """,
         after=look.now - DAY_MS,
