@@ -25,13 +25,13 @@ _NAME_FORBIDDEN = "[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]"
 HOST_CONTEXT = "system-reminder|ide_[a-z_]+|environment_context|hook_context"
 """The tags that clients put around what they add to a prompt, as the alternatives of a pattern."""
 
-_HOST_TAGS = (
+HOST_TAGS = (
     f"{HOST_CONTEXT}|task-notification|untrusted_context|project_context|mcp_instructions|user_instructions|"
-    "local-command-[a-z]+|command-(?:name|message|args)"
+    "local-command-[a-z]+|bash-[a-z]+|command-(?:name|message|args)"
 )
 """All tags by which clients mark what they say to the model themselves."""
 
-_HOST_TAG = rf"(?i)<(?=\s*/?\s*(?:{_HOST_TAGS})\b)"
+_HOST_TAG = rf"(?i)<(?=\s*/?\s*(?:{HOST_TAGS})\b)"
 _PLACEHOLDER = r"(?i)\{\{.*?\}\}|\$\{.*?\}|<your[-_ ][^>]*>"
 
 

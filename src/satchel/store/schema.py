@@ -153,7 +153,7 @@ _WORDS_OF_PERSONS = (
     "ALTER TABLE constraints ADD COLUMN unconfirmed SMALLINT NOT NULL DEFAULT 0 CHECK (unconfirmed IN (0, 1))",
     "ALTER TABLE constraints ADD COLUMN for_person BIGINT REFERENCES agents (id)",
     "CREATE INDEX constraints_of_persons ON constraints (project_id) WHERE unconfirmed = 1 OR for_person IS NOT NULL",
-    # heard: a JSON list of times, sentences and prompts; see satchel.keep.sessions.updates
+    # heard: a JSON list of times and rules; see satchel.keep.sessions.updates
     "ALTER TABLE sessions ADD COLUMN heard TEXT",
     "ALTER TABLE sessions ADD COLUMN heard_at BIGINT",
     "CREATE INDEX sessions_heard ON sessions (heard_at) WHERE heard_at IS NOT NULL",

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from satchel.base.errors import InvalidInput, SatchelError, TooLarge
-from satchel.base.text import shortened
+from satchel.base.text import HOST_TAGS, shortened
 from satchel.brief.fields import value_text
 from satchel.brief.working.hook_context import HookContext
 from satchel.find.kind import Kind
@@ -29,16 +29,29 @@ _ASK = (
     'add_constraint(text=..., stated_by="user"), with for="me" if it is their own preference and no rule of the team.'
 )
 
+# What clients say, also where it has the end of its own tag in it.
+_OF_CLIENTS = rf"(?is)<({HOST_TAGS})\b[^>]*>(?:.*</\1\s*>|.*\Z)"
+# Of a prompt whose middle was cut out the lines beside the gap, and what may have begun in it.
+_GAP = rf"(?s)^[^\n]*\n…\n(?:.*(?:```|~~~|</(?:{HOST_TAGS})\s*>)|[^\n]*)"
 # What a person pastes or quotes: blocks of code, and quoted, indented or code-like lines.
-_APART = r"(?s:```.*?(?:```|\Z))|^[ \t]*>.*$|^(?: {4}|\t).*$|^[ \t]*(?:def|class|function|import|#|//|at) .*$"
+_APART = r"(?s:(```|~~~).*?(?:\1|\Z))|^[ \t]*>.*$|^(?: {4}|\t).*$|^[ \t]*(?:def|class|function|import|#|//|at) .*$"
 
 _LOG_LINE = re.compile(
     r"\s*(?:Traceback|File \"|\w*(?:Error|Exception|ERROR|WARN|INFO|DEBUG)\w*\b[: ]|\d{4}-\d\d|warning:)"
 )
 _QUOTE = r"\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|(?<!\w)'[^'\n]{3,}'(?!\w)"
-# An abbreviation ends no sentence.
-_END = r"(?<=[.!?])(?<!\b(?:[eE]\.g|i\.e|[zd]\.[Bh])\.)(?<!\b(?:vs|cf|ej|ex)\.)(?<!\bp\.)\s+|\n+"
+# Quoted text of more than one sentence or part; it does not go over an empty line.
+_SPEECH = r"\"(?:[^\"\n]|\n(?!\n))*\"|“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|`[^`\n]*`|(?<!\w)'[^'\n]{3,}'(?!\w)"
+_HAS_PARTS = r"[.!?;]\s|\n"
+# An abbreviation ends no sentence, and a condition belongs to the one before.
+_UNLESS = r"(?:unless|except|außer|es sei denn|sauf|à moins|salvo|excepto|a menos)\b"
+_END = (
+    rf"(?i:(?!\s+{_UNLESS})(?<!\bnot)(?<!\bnever)(?<!n['’]t))"
+    r"(?:(?<=[.!?])(?<!\b(?:[eE]\.g|i\.e|[zd]\.[Bh])\.)(?<!\b(?:vs|cf|ej|ex)\.)(?<!\bp\.)\s+|\n+)"
+)
 _PART = r"(?<=;)\s+"
+# A part that changes what the others mean.
+_TURNS = rf"^(?:{_UNLESS}|(?:but|if|when|while|only|until|however|aber|wenn|nur|bis|mais|si|pero|solo|hasta)\b)|:\s"
 
 # What holds for one change, or what another says.
 _ONE_CHANGE = (
@@ -128,10 +141,13 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def rules_in(prompt: str) -> Iterator[str]:
-    """Yield the sentences of a prompt that sound like a lasting rule, in order."""
-    text = _compiled(_APART).sub("\n", prompt)
+    """Yield the sentences of a prompt that sound like a lasting rule, in order and redacted."""
+    text = redact(prompt).text
+    for pattern in (_GAP, _OF_CLIENTS, _APART):
+        text = _compiled(pattern).sub("\n", text)
+    text = _compiled(_SPEECH).sub(lambda quote: '"…"' if _compiled(_HAS_PARTS).search(quote[0]) else quote[0], text)
     for sentence in _compiled(_END).split("\n".join(line for line in text.splitlines() if not _LOG_LINE.match(line))):
-        is_stated = not sentence.endswith("?") and len(sentence) <= _MOST_CHARS
+        is_stated = not _compiled(r"\?\W*\Z").search(sentence) and len(sentence) <= _MOST_CHARS
         if is_stated and any(_is_rule(part.strip()) for part in _compiled(_PART).split(sentence)):
             yield sentence.strip()
 
@@ -145,16 +161,28 @@ def _is_rule(sentence: str) -> bool:
     return any(_compiled(pattern).search(words) for pattern in _PATTERNS)
 
 
-def take(context: HookContext, prompt: str, sentences: Sequence[str]) -> list[str]:
-    """Record a person's prompt and its rules; return a line that asks to store the first that no rule says yet."""
+def _with_parts(sentence: str) -> Iterator[str]:
+    # a sentence, and each of its parts that is a rule whatever the others say
+    yield sentence
+    parts = _compiled(_PART).split(sentence)
+    for place, part in enumerate(parts):
+        others = [one.lower() for one in (*parts[:place], *parts[place + 1 :])]
+        turning = (_compiled(pattern).search(one) for one in others for pattern in (_TURNS, _ONE_CHANGE))
+        if others and _is_rule(part) and not any(turning):
+            yield part
+
+
+def take(context: HookContext, sentences: Sequence[str]) -> list[str]:
+    """Record the rules that a person stated; return a line that asks to store the first that no rule says yet."""
     if context.actor.session is None:
         return []
     from satchel.keep.sessions.updates import remember_heard  # imported here: few prompts state a rule
 
-    remember_heard(context.transaction, context.actor.session, prompt, sentences, context.now)
+    rules = [rule for sentence in sentences for rule in _with_parts(sentence)]
+    remember_heard(context.transaction, context.actor.session, rules, context.now)
     for sentence in sentences:
         if not constraints.similar(context.transaction, context.project_id, sentence):
-            return [_ASK.format(value_text(shortened(redact(sentence).text, _MOST_QUOTED)))]
+            return [_ASK.format(value_text(shortened(sentence, _MOST_QUOTED)))]
     return []
 
 

@@ -208,7 +208,7 @@ class Working:
         """Return stored items that match a prompt and are new to this window, and ask to store a rule that it states.
 
         Args:
-            text: the prompt; one that states a lasting rule is stored for an hour.
+            text: the prompt; the sentences that state a lasting rule are stored for an hour.
             is_over: whether the time is over; then nothing is returned.
             by_person: whether a person may have written it.
 
@@ -239,7 +239,7 @@ class Working:
             budget = min(budget, deliveries.tokens_left(contents))
             lines, versions = prompts.render(candidates, contents, budget, unseen)
             delivered = (*first, *versions) if lines else ()
-            lines += capture.take(context, text, rules) if rules else []
+            lines += capture.take(context, rules) if rules else []
             return NOTHING.plus(context, lines, delivered) if lines else replace(NOTHING, why=why or _GOT)
 
         return self._act(agent_id, "prompt", act)

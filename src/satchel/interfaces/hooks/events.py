@@ -37,7 +37,7 @@ def prompt_of(fields: Mapping[str, object]) -> str:
 def ends(text: str, chars: int) -> str:
     """Return a text without its middle where it is long."""
     text = text.strip() if len(text) <= 4 * chars else text
-    return text if len(text) <= 2 * chars else f"{text[:chars]}\n{text[-chars:]}"
+    return text if len(text) <= 2 * chars else f"{text[:chars]}\n…\n{text[-chars:]}"
 
 
 def _prompt_text(value: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,7 @@ _LOOKED_AT = 20
 _LEAST_DIGITS = 4
 
 HEARD_MS = 3_600_000
-"""How long the sentences of a session's person are kept."""
+"""How long the rules that a session's person stated are kept."""
 
 
 def start(transaction: Transaction, workplace: Workplace, project_id: int, caller: Caller, now: int) -> State:
@@ -240,53 +241,55 @@ def _remove_old(transaction: Transaction, project_id: int) -> None:
 
 
 _MOST_SENTENCES, _LEAST_WORDS = 20, 2
-_PROMPT_CHARS = 4_000
 _QUOTES = str.maketrans(dict.fromkeys('`"“”„«»‘’', "'"))
 
-_LEAST_SHARED = 70
-"""The percentage of a rule's telling words that a sentence must have."""
+# What may be left out of a rule: articles, what it begins with, and the project as its place.
+_ARTICLES = frozenset({"a", "an", "the"})
+_LEADS = (
+    r"(?:(?:from (?:now|here|today) on|going forward|(?:for|in) future|please|remember(?: that)?|keep in mind"
+    r"(?: that)?|(?:as a )?(?:general |house |new )?rule|note(?: that)?|also|and|but|so|btw|by way|-|–|•"
+    r"|in this (?:project|repo|repository|codebase)(?: we)?"
+    r"|ab (?:jetzt|sofort)|bitte|merke? dir|regel|à partir de maintenant|désormais|règle|a partir de ahora"
+    r"|recuerda(?: que)?|regla|por favor) )+"
+)
+_PLACE = r" in this (?:project|repo|repository|codebase)$"
 
 
-def remember_heard(transaction: Transaction, session: int, prompt: str, sentences: Sequence[str], now: int) -> None:
-    from satchel.redaction import redact
-
-    whole = redact(prompt[: 2 * _PROMPT_CHARS]).text[:_PROMPT_CHARS]
-    new = [(now, redact(one).text, *(() if place else (whole,))) for place, one in enumerate(sentences)]
-    texts = {one[1] for one in new}
-    before = [one for one in _sentences(transaction, session, now) if one[1] not in texts or one[2:]]
-    stored = json.dumps([*before, *new][-_MOST_SENTENCES:], ensure_ascii=False)
+def remember_heard(transaction: Transaction, session: int, rules: Sequence[str], now: int) -> None:
+    before = [one for one in _heard(transaction, session, now) if one[1] not in rules]
+    stored = json.dumps([*before, *((now, one) for one in rules)][-_MOST_SENTENCES:], ensure_ascii=False)
     update_row(transaction, "sessions", session, heard=stored, heard_at=now)
 
 
 def has_heard(transaction: Transaction, session: int | None, text: str, now: int) -> bool:
-    """Return whether the person of a session stated a rule in the last hour.
-
-    It must have the words of one sentence, or be a part of a prompt that holds one.
-    """
-    from satchel.find.likeness import words_of
-    from satchel.find.near import are_distinct
-
-    words = frozenset(words_of(text))
-    if session is None or len(words) < _LEAST_WORDS:
+    """Return whether a text is made of nothing but rules that the person of a session stated in the last hour."""
+    if session is None:
         return False
-    stated = _sentences(transaction, session, now)
-    is_quote = any(_normal(text) in _normal(prompt) for _, _, *prompts in stated for prompt in prompts)
-    for _, sentence, *_ in stated:
-        of_sentence = frozenset(words_of(sentence))
-        shared = 100 * len(words & of_sentence)
-        if is_quote and shared >= _LEAST_SHARED * len(of_sentence):
+    rules = {_words(rule) for _, rule in _heard(transaction, session, now)}
+    rules |= {re.sub(_PLACE, "", rule) for rule in rules}
+    rules = {rule for rule in rules if len(rule.split()) >= _LEAST_WORDS}
+    rests, seen = [_words(text)], set[str]()
+    while rests:
+        rest = rests.pop()
+        if rest in rules:
             return True
-        if shared >= _LEAST_SHARED * len(words) and not are_distinct(text, sentence):
-            return True
+        seen.add(rest)
+        nexts = {_without_lead(rest.removeprefix(f"{rule} ")) for rule in rules if rest.startswith(f"{rule} ")}
+        rests += nexts - seen
     return False
 
 
-def _normal(text: str) -> str:
-    return fold(" ".join(text.translate(_QUOTES).split()).strip("'.!"))
+def _words(text: str) -> str:
+    # symbols inside of words stay, since they tell names and numbers apart
+    words = (word.strip("'.,;:!*()") for word in fold(text.translate(_QUOTES)).split())
+    return _without_lead(" ".join(word for word in words if word and word not in _ARTICLES))
 
 
-def _sentences(transaction: Transaction, session: int, now: int) -> list[tuple[int, str, *tuple[str, ...]]]:
-    # of each when it was stated, itself, and with the first of a prompt the prompt
+def _without_lead(words: str) -> str:
+    return re.sub(f"^{_LEADS}", "", words)
+
+
+def _heard(transaction: Transaction, session: int, now: int) -> list[tuple[int, str]]:
     row = transaction.one("SELECT heard FROM sessions WHERE id = :id", {"id": session})
     stored = json.loads(row[0]) if row is not None and row[0] else []
-    return [(moment, sentence, *prompt) for moment, sentence, *prompt in stored if moment > now - HEARD_MS]
+    return [(moment, rule) for moment, rule in stored if moment > now - HEARD_MS]
