@@ -269,7 +269,9 @@ def test_a_call_ends_in_its_time_whatever_is_sent_meanwhile(line: Line, monkeypa
 @pytest.mark.parametrize("step", ["create_store", "upload", "add_batch", "poll"])
 def test_a_response_about_a_vector_store_has_its_limit_and_nothing_is_left(pauses: Pauses, log: Log, step: str) -> None:
     with OpenAIApi() as provider:
-        provider.fail(step, "raw", raw=b"[", endless=b"{},\n", headers={"content-type": "application/json"}, times=20)
+        provider.fail(
+            step, "raw", raw=b"[", endless=b"{},       \n", headers={"content-type": "application/json"}, times=20
+        )
         with pytest.raises(AssistantFailed, match="a response of more than 1,048,576 bytes") as failed:
             openai(provider, pauses).ask(Ask("Why?", searchable={"a.py": content("x = 1\n")}, stores=log))
         assert failed.value.reason == "too_much"

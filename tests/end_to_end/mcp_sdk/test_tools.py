@@ -125,7 +125,7 @@ def test_two_agents_over_one_connection_have_two_inboxes(session: Callable[..., 
         await call(client, "send_message", warning)
         assert json.loads(await call(client, "get_messages", {"agent": "ann", "format": "json"}))["messages"] == []
         told = await call(client, "get_items", {"ids": ["file:a.py"], "agent": "ben"})
-        assert told.endswith("\nnotice: 1 unread message for ben from ann, 1 critical: get_messages")
+        assert told.endswith('\nnotice: m1 from ann (critical): "the token leaks"')
         (message,) = json.loads(await call(client, "get_messages", {"from": "ann", "agent": "ben", "format": "json"}))[
             "messages"
         ]

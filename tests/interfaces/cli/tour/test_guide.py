@@ -64,7 +64,7 @@ def test_the_steps_are_numbered_without_a_gap(shown: str) -> None:
 def test_a_person_sees_the_team_at_work(shown: str) -> None:
     team = shown[shown.index("\n2. ") : shown.index("\n3. ")]
     assert re.findall(r"test_timeout_seconds is (\d+)", team) == ["60", "30", "45"]
-    assert "notice: 2 unread messages for reviewer from builder, 1 critical" in team
+    assert "notice: m3 from builder (critical): " in team
 
 
 def test_a_person_sees_hooks_keep_two_sessions_apart(shown: str) -> None:
