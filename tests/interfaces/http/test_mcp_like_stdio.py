@@ -23,7 +23,7 @@ OF_THE_OPERATOR = frozenset({"get_stats", "get_config"})
 """Tools that tell a token nothing of the store's file and the server's machine: http/test_isolation.py says what."""
 
 CALLS: tuple[tuple[str, dict[str, object]], ...] = (
-    ("write_context", {"type": "discovery", "content": "Sessions expire after 300 s", "file": "src/auth.py:3"}),
+    ("write_context", {"type": "discovery", "content": "Sessions expire after 300 s"}),
     ("write_context", {"type": "scratchpad", "content": {"done": False, "next_step": "mend it"}, "task_id": "auth"}),
     ("write_context", {"type": "nothing", "content": "salt"}),
     ("read_context", {"types": ["discovery"], "detail": "full"}),
@@ -71,9 +71,8 @@ CALLS: tuple[tuple[str, dict[str, object]], ...] = (
 
 MASKED = re.compile(
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?Z?|\d\d:\d\d(:\d\d)?|\b[0-9a-f]{32}\b|\w*bytes\w*: [\d.]+"
-    r"|\nnote: src/auth\.py is not there[^\n]*"
 )
-"""Times, names for all stores, how large a file is, and what only a server that sees the files can say."""
+"""Times, names for all stores, and how large a file is."""
 
 
 @pytest.fixture(scope="module")
