@@ -323,9 +323,14 @@ def _bound_text(one: Binding) -> str:
     return f"{name} {quoted_line(one.text, _BOUND_CHARS)}"
 
 
+def _path_text(path: str) -> str:
+    # a path with a space or comma could pass for more of the sentence
+    return quoted(path) if any(sign.isspace() or sign in '",;' for sign in path) else path
+
+
 def _listed(paths: Sequence[str]) -> str:
     more = len(paths) - _MAX_CLAIMS
-    return ", ".join(str(name_text(path)) for path in paths[:_MAX_CLAIMS]) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(map(_path_text, paths[:_MAX_CLAIMS])) + (f" and {more} more" if more > 0 else "")
 
 
 def _claim_text(claim: Claim, worktree: str | None) -> str:
