@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 _MAX_CLAIMS = 20
 _MAX_SENDERS = 3
 _MAX_MESSAGES = 100
-# Up to so many short messages are told in full.
-_MAX_TOLD, _TOLD_CHARS = 3, 600
+# Up to this many short messages are shown in full.
+_MAX_SHOWN, _SHOWN_CHARS = 3, 600
 _MAX_NOTES, _MAX_NOTED, _NOTE_CHARS = 3, 20, 600
 _MAX_BOUND, _BOUND_CHARS = 10, 1_000
 # How many refusals one notice lists; the next answer has the others.
@@ -66,7 +66,7 @@ class Notices(Service):
             files: canonical paths that the answer names.
             shown_by: the call that shows messages to the receiver; None if the answer itself does.
             taken: canonical paths that the receiver is about to edit.
-            is_preview: whether what comes only once is not marked as told yet.
+            is_preview: leaves what comes only once to the next call.
 
         Returns:
             A line for each: others' claims on the files, notes on the files about to be edited, unread messages, and
@@ -126,17 +126,17 @@ class Notices(Service):
             parts += [one.text for one in fresh]
         else:
             parts += _once(work.engine, free, wanted, actor, now)
-            parts += self._told(actor, project_id, fresh, claims, now)
+            parts += self._deliver(actor, project_id, fresh, claims, now)
         return "\n".join(f"notice: {part}" for part in parts) if parts else None
 
-    def _told(
+    def _deliver(
         self, actor: Actor, project_id: int, fresh: Sequence[News], claims: Sequence[Claim], now: int
     ) -> list[str]:
         from satchel.keep import deliveries
 
         items = [item for one in fresh for item in one.items]
         if _remembers(self._workplace, actor):
-            items += [(deliveries.CLAIM, claim.id, claim.seq) for claim in claims]
+            items += [(deliveries.CLAIM, claim.id, claim.seq) for claim in claims if not claim.exclusive]
         if not items:
             return []
         from satchel.brief import news
@@ -209,12 +209,12 @@ def _waiting(
     if not waiting:
         return [], []
     critical = sum(count for _, _, count in senders)
-    if waiting <= _MAX_TOLD and critical in {0, waiting} and _remembers(work, actor):
+    if waiting <= _MAX_SHOWN and critical in {0, waiting} and _remembers(work, actor):
         from satchel.brief.news import News
 
         urgent = " (critical)" if critical else ""
-        rows = newest_unseen(transaction, reader, is_delivered, values, _MAX_TOLD)
-        if all(len(text) <= _TOLD_CHARS for _, _, _, text in rows):
+        rows = newest_unseen(transaction, reader, is_delivered, values, _MAX_SHOWN)
+        if all(len(text) <= _SHOWN_CHARS for _, _, _, text in rows):
             return [
                 News(
                     f"{Kind.MESSAGE.ref(number)} from {_sender(name)}{urgent}: {quoted_line(text)}",
@@ -237,7 +237,7 @@ def _sender(name: str | None) -> str:
 
 
 def _remembers(work: Workplace, actor: Actor) -> bool:
-    # outside of a session, as on a command line, who reads an answer is not sure to read the next
+    # outside a session, as on a command line, two answers may have two readers
     return actor.session is not None and not work.engine.read_only and actor.number not in {None, UNKNOWN}
 
 
@@ -254,9 +254,9 @@ def _new_claims(
     is_delivered, values = deliveries.was_delivered(project_id, actor, deliveries.CLAIM, "c.id")
     numbers = set_of(one.id for one in claims)
     rows = transaction.all(f"SELECT c.id FROM file_claims c WHERE c.id IN {numbers} AND {is_delivered}", values)
-    told = {number for (number,) in rows}
-    # an edit of a file that another holds alone is warned of each time
-    return [one for one in claims if one.exclusive or one.id not in told]
+    delivered = {number for (number,) in rows}
+    # a file that another holds alone is named each time
+    return [claim for claim in claims if claim.exclusive or claim.id not in delivered]
 
 
 def _claimed(claims: list[Claim], worktree: str | None) -> list[str]:

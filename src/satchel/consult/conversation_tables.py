@@ -46,8 +46,8 @@ def load_state(transaction: Transaction, conversation_id: int) -> ConversationSt
 def load_files(transaction: Transaction, conversation_id: int) -> dict[str, KnownFile]:
     """Return every file of a conversation, in any order, by path."""
     files: dict[str, KnownFile] = {}
-    for known in map(KnownFile._make, transaction.all(_FILES, {"conversation": conversation_id})):
-        files[known.path] = known if known.why is None else known._replace(why=Overflow(known.why))
+    for file in map(KnownFile._make, transaction.all(_FILES, {"conversation": conversation_id})):
+        files[file.path] = file if file.why is None else file._replace(why=Overflow(file.why))
     return files
 
 

@@ -218,11 +218,11 @@ class HostedStore:
         files = sorted(self._paths, key=self._paths.__getitem__)
         for start in range(0, len(files), BATCH_FILES):
             self._add(external_id, files[start : start + BATCH_FILES])
-        in_store = len(files) - sum(held.reason == "not_indexed" for held in self._dropped)
+        in_store = len(files) - sum(dropped.reason == "not_indexed" for dropped in self._dropped)
         if in_store < 1:
-            faults = [held.detail for held in self._dropped if held.reason in _FAULTS_OF_FILES]
+            faults = [dropped.detail for dropped in self._dropped if dropped.reason in _FAULTS_OF_FILES]
             raise AssistantFailed(f"{self._client.name} took none of the files: {faults[0]}", reason="not_indexed")
-        return Filled(external_id, dict(self._paths), tuple(sorted(self._dropped, key=lambda held: held.path)))
+        return Filled(external_id, dict(self._paths), tuple(sorted(self._dropped, key=lambda dropped: dropped.path)))
 
     def _checked(self, contents: Mapping[str, Content]) -> list[tuple[str, bytes, str]]:
         taken: list[tuple[str, bytes, str]] = []

@@ -185,7 +185,7 @@ _CLIENTS = {
     "gemini": Family("cli", "gemini", 1_000_000, 65_536),
 }
 
-_KNOWN: tuple[tuple[str, int, int, float | None, str], ...] = (
+_MODELS: tuple[tuple[str, int, int, float | None, str], ...] = (
     (
         *("openai", 1_050_000, 128_000, None),
         "gpt-6.2 gpt-6.2-astra gpt-6.2-sol gpt-6.1 gpt-6.1-sol gpt-6.1-terra gpt-6 gpt-6-astra gpt-6-sol gpt-6-luna "
@@ -210,7 +210,7 @@ _KNOWN: tuple[tuple[str, int, int, float | None, str], ...] = (
 )
 FAMILIES = tuple(
     Family(provider, name, tokens, output, factor)
-    for provider, tokens, output, factor, names in _KNOWN
+    for provider, tokens, output, factor, names in _MODELS
     for name in names.split()
 )
 

@@ -55,8 +55,8 @@ def plan_turn(
     """
     most = room(window, counter)
     draft = _Draft(state, counter, read, read_old, request)
-    said = sum(tokens_of_past(one, counter) for one in request.earlier)
-    draft.drop_earlier(said - int(_EARLIER_SHARE * most))
+    past_tokens = sum(tokens_of_past(turn, counter) for turn in request.earlier)
+    draft.drop_earlier(past_tokens - int(_EARLIER_SHARE * most))
     draft.held.update((one.path, one) for one in gathering.held_back)
     context = list(gathering.files)
     asked = {found.path for found in context}
@@ -167,11 +167,11 @@ class _Draft:
         else:
             self._search(known, content)
 
-    def _content(self, found: FoundFile) -> Content | HeldBack:
-        content = self._read(found)
+    def _content(self, file: FoundFile) -> Content | HeldBack:
+        content = self._read(file)
         if isinstance(content, Content):
             # of all that is read, wherever it goes: models with other windows get the same mark
-            self._seeds[found.path] = content.digest
+            self._seeds[file.path] = content.digest
         return content
 
     def attach(self, found: FoundFile) -> None:
@@ -272,8 +272,8 @@ class _Draft:
             if self._state.has_overflowed:
                 why = "files overflowed before, so that no room is left to promise"
             notes.append(f"{_shortened_list([new.path for new in overflow])} can be searched, not read whole: {why}")
-        known = self.changed.keys() | self._state.files.keys()
-        outside = sorted(known & self.overflow.keys() & set(self._request.priority))
+        placed = self.changed.keys() | self._state.files.keys()
+        outside = sorted(placed & self.overflow.keys() & set(self._request.priority))
         if outside:
             names = _shortened_list(outside)
             notes.append(f"{names} has priority but is not in the prompt: it did not fit when it was placed")

@@ -280,5 +280,5 @@ class Preparing:
         )
 
 
-def _knows(known: Collection[str], path: str) -> bool:
-    return path in known or any(one.startswith(f"{path}/") for one in known)
+def _knows(paths: Collection[str], path: str) -> bool:
+    return path in paths or any(one.startswith(f"{path}/") for one in paths)

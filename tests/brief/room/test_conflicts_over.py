@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,17 +10,6 @@ from clients_at_work import Clients
 from conftest import ManualClock
 from repositories import commit_all, make_repository
 from satchel import Satchel
-from satchel.keep.sessions.caller import COMMAND
-
-
-@pytest.fixture
-def clients(open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch) -> Clients:
-    return Clients(partial(open_in, project), monkeypatch)
-
-
-@pytest.fixture
-def person(open_in: Callable[..., Satchel], project: Path) -> Satchel:
-    return open_in(project, caller=COMMAND)
 
 
 def edit(clients: Clients, satchel: Satchel) -> None:

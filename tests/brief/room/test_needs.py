@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,23 +13,12 @@ from clients_at_work import Clients
 from satchel import Conflict, InvalidInput, Satchel
 from satchel.base.clock import DAY_MS
 from satchel.brief.room.records import ACTIONS, NEEDS, Need
-from satchel.keep.sessions.caller import COMMAND
 
 if TYPE_CHECKING:
     from conftest import ManualClock
 
 MINUTE = 60_000
 TRIED = ("rewrite the parser by hand", "raise the timeout to a minute", "mock the whole network")
-
-
-@pytest.fixture
-def clients(open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch) -> Clients:
-    return Clients(partial(open_in, project), monkeypatch)
-
-
-@pytest.fixture
-def person(open_in: Callable[..., Satchel], project: Path) -> Satchel:
-    return open_in(project, caller=COMMAND)
 
 
 def needs(satchel: Satchel, person: str | None = None) -> list[tuple[str, str | None]]:

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from clients_at_work import Clients
 from satchel import Satchel
-from satchel.keep.sessions.caller import COMMAND
 from sharing_clones import Team
 from tool_asking import Asker
 
 Agents = tuple[Asker, Asker]
-
-
-@pytest.fixture
-def clients(open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch) -> Clients:
-    return Clients(partial(open_in, project), monkeypatch)
 
 
 @pytest.fixture
@@ -29,11 +22,6 @@ def agents(clients: Clients) -> Agents:
     for one in (ann, ben):
         Asker(clients.turn_to(one)).text("write_context", type="discovery", content=f"{id(one)} is here")
     return Asker(ann), Asker(ben)
-
-
-@pytest.fixture
-def person(open_in: Callable[..., Satchel], project: Path) -> Satchel:
-    return open_in(project, caller=COMMAND)
 
 
 def kinds(satchel: Satchel) -> list[tuple[str, tuple[str, ...]]]:

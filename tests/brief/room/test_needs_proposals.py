@@ -11,13 +11,8 @@ import pytest
 from clients_at_work import Clients
 from satchel import Conflict, InvalidInput, NotFound, Refused, Satchel
 from satchel.brief.room.records import Need
-from satchel.keep.sessions.caller import COMMAND, SERVER
+from satchel.keep.sessions.caller import SERVER
 from tool_asking import Asker
-
-
-@pytest.fixture
-def person(open_in: Callable[..., Satchel], project: Path) -> Satchel:
-    return open_in(project, caller=COMMAND)
 
 
 def proposals(satchel: Satchel, who: str | None = None) -> list[Need]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +10,6 @@ from clients_at_work import Clients
 from satchel import AgentState, Conflict, Satchel
 from satchel.brief.room.states import SILENT_MS, Facts, state_of
 from satchel.keep import events
-from satchel.keep.sessions.caller import COMMAND
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -50,16 +46,6 @@ def test_the_first_rule_that_applies_decides() -> None:
     assert {name: state_of(facts, NOW) for name, (facts, _) in cases.items()} == {
         name: state for name, (_, state) in cases.items()
     }
-
-
-@pytest.fixture
-def clients(open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch) -> Clients:
-    return Clients(partial(open_in, project), monkeypatch)
-
-
-@pytest.fixture
-def person(open_in: Callable[..., Satchel], project: Path) -> Satchel:
-    return open_in(project, caller=COMMAND)
 
 
 def try_thrice(agent: Satchel, clock: ManualClock) -> str:

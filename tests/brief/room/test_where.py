@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,11 +12,6 @@ from satchel.brief.room.where import QUARTER_MS
 
 if TYPE_CHECKING:
     from conftest import ManualClock
-
-
-@pytest.fixture
-def clients(open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch) -> Clients:
-    return Clients(partial(open_in, project), monkeypatch)
 
 
 def test_before_anything_is_written_nobody_is_anywhere(satchel: Satchel) -> None:

@@ -224,9 +224,11 @@ class _Session(NamedTuple):
 def _sessions(look: Look, numbers: set[int]) -> dict[int, _Session]:
     if not numbers:
         return {}
-    gone, _ = orphaned_and_uids(look, numbers)
+    orphaned, _ = orphaned_and_uids(look, numbers)
     rows = look.rows(f"SELECT id, uid, branch, ended_at IS NOT NULL FROM sessions WHERE id IN {set_of(numbers)}")
-    sessions = {number: _Session(uid.hex(), branch, bool(ended), number in gone) for number, uid, branch, ended in rows}
+    sessions = {
+        number: _Session(uid.hex(), branch, bool(ended), number in orphaned) for number, uid, branch, ended in rows
+    }
     return {number: sessions.get(number, _Session("", None, False, False)) for number in numbers}
 
 

@@ -70,7 +70,7 @@ def _find(look: Look, seq: int) -> Since:
             own = [one for one in made if one.agent == look.person][:MOST]
             made = [one for one in made if one.agent != look.person]
         items += made[:MOST]
-        # of edits there is one for each agent
+        # of edits there is one for each agent; the statement of actions counts nothing, since one's own are apart
         totals += [(name, len(made) if name in ("files", "action") else rows[0][0])] if made else []
         if name == "action":
             continue
@@ -100,7 +100,7 @@ _EVENTS_LOOKED_AT = 5_000
 
 # the person's own too: an agent may have done it in their name
 _ACTIONS = f"""
-    SELECT 0, x.seq, x.kind, x.item_kind, x.item_id, x.details, x.created_at, a.name FROM (
+    SELECT NULL, x.seq, x.kind, x.item_kind, x.item_id, x.details, x.created_at, a.name FROM (
         SELECT * FROM events WHERE project_id = :project ORDER BY seq DESC LIMIT {_EVENTS_LOOKED_AT}
     ) x LEFT JOIN agents a ON a.id = x.agent_id
     LEFT JOIN seen s ON s.person_id = :me AND s.kind = {OF_CHANGES["action"]} AND s.item_id = x.seq

@@ -29,9 +29,9 @@ _ASK = (
     'add_constraint(text=..., stated_by="user"), with for="me" if it is their own preference and no rule of the team.'
 )
 
-# What clients say, also where it has the end of its own tag in it.
+# Text that a client has put in, up to its last closing tag: one inside may be forged.
 _OF_CLIENTS = rf"(?is)<({HOST_TAGS})\b[^>]*>(?:.*</\1\s*>|.*\Z)"
-# Of a prompt whose middle was cut out the lines beside the gap, and what may have begun in it.
+# The lines next to the gap of a shortened prompt, and whatever may have begun inside the gap.
 _GAP = rf"(?s)^[^\n]*\n…\n(?:.*(?:```|~~~|</(?:{HOST_TAGS})\s*>)|[^\n]*)"
 # What a person pastes or quotes: blocks of code, and quoted, indented or code-like lines.
 _APART = r"(?s:(```|~~~).*?(?:\1|\Z))|^[ \t]*>.*$|^(?: {4}|\t).*$|^[ \t]*(?:def|class|function|import|#|//|at) .*$"

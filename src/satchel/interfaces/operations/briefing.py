@@ -33,7 +33,7 @@ def answer_agent(
     room = room_for(waiting, allowed, count)
     with call.on_cancel(service.interrupter()):
         briefing = service.brief(budget=allowed - room, agent=agent, **request)
-    # what comes once is not called up where there is no room for it
+    # what comes only once is not fetched where there is no room for it
     has_room = not is_text or waiting is None or room > 0
     notice = notice_for(call, agent, [item.file for item in briefing.items]) if has_room else None
     if not is_text:

@@ -120,6 +120,7 @@ OPERATIONS = (
                 "reason": "reason",
             },
             usual={"status": "active", "confirmed": ""},
+            noun="rules",
         ),
     ),
 )

@@ -121,10 +121,12 @@ class Table(Declared):
         columns: by heading, a field of an item, or a function that renders the cell. Times are local, names are
             joined.
         usual: by heading, the ordinary value of a column.
+        noun: what people call the items, if not as their field is named.
     """
 
     columns: Mapping[str, str | Callable[[Any], object]]
     usual: Mapping[str, str] = _NOTHING
+    noun: str | None = None
 
 
 class Operation(Declared):

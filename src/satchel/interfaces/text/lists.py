@@ -308,8 +308,7 @@ def show_list(page: Page[Any], what: str, table: Table) -> None:
     if len(page):
         rows = [[_cell_of(one, of) for of in table.columns.values()] for one in page]
         show_table(list(table.columns), rows, usual=table.usual)
-    what = "rules" if what == "constraints" else what  # what people call them
-    click.echo(rest_text(len(page), page.total, what, page.next_offset), err=True)
+    click.echo(rest_text(len(page), page.total, table.noun or what, page.next_offset), err=True)
 
 
 def show_lines(page: Any, what: str, lines: Sequence[Line]) -> None:

@@ -34,17 +34,12 @@ _KIND_NAMES = frozenset(kind.name.lower() for kind in Kind)
 
 
 _FEW, _FEW_CHARS = 3, 1_000
-"""So few results are not cut, if they are not longer together."""
+"""The most results, and characters of them together, that are shown whole instead of cut."""
 
 
 def results_text(page: FoundPage) -> str:
-    if page.total <= _FEW and sum(len(one.text) for one in page.results) <= _FEW_CHARS:
-        whole = with_whole_texts(page).results
-        cut = ["…" in one.snippet.text for one in page.results]
-        page = replace(
-            page,
-            results=tuple(two if is_cut else one for is_cut, one, two in zip(cut, page.results, whole, strict=True)),
-        )
+    if page.total <= _FEW and sum(len(result.text) for result in page.results) <= _FEW_CHARS:
+        page = with_whole_texts(page, only_cut=True)
     first: dict[tuple[str | None, str, int], str] = {}
     lines = []
     for result in page.results:
@@ -107,9 +102,15 @@ def entry_kind(entry_type: str) -> str:
     return f"{_USUAL_KIND} {entry_type}" if entry_type in _KIND_NAMES else entry_type
 
 
-def with_whole_texts(page: FoundPage) -> FoundPage:
-    """Return results with the whole text of each in place of its snippet."""
-    return replace(page, results=tuple(replace(one, snippet=Snippet(one.text, ())) for one in page.results))
+def with_whole_texts(page: FoundPage, *, only_cut: bool = False) -> FoundPage:
+    """Return results with the whole text of each, or of those alone that are cut, in place of its snippet."""
+    return replace(
+        page,
+        results=tuple(
+            replace(result, snippet=Snippet(result.text, ())) if not only_cut or "…" in result.snippet.text else result
+            for result in page.results
+        ),
+    )
 
 
 def explanation_text(explanation: Explanation) -> str:

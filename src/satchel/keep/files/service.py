@@ -269,7 +269,7 @@ class Files(Service):
             agent: the holder; None takes the default.
 
         Returns:
-            The released paths, the agents that wait for them or were refused them, and the recorded edits.
+            The released paths, who waits for them, was refused them or still holds them, and the edits of both sides.
 
         Raises:
             InvalidInput: there is no agent, or a path is invalid.
@@ -295,13 +295,12 @@ class Files(Service):
             holder, _, _ = acting_named(transaction, work, project.id, name, now, "releasing files")
             if wanted is not None:
                 wanted = as_on_disk(transaction, project.id, work.files_root, wanted)
-            ended = claims.release(transaction, project.id, holder, wanted, work.worktree, now)
-            freed = {one.place: one for one in ended}
+            released = claims.release(transaction, project.id, holder, wanted, work.worktree, now)
+            freed = {lease.place: lease for lease in released}
             missing = [place for place in wanted or () if place not in freed]
             expired = claims.expired_of(transaction, project.id, holder, missing, now) if missing else {}
-            texts = dict(
-                zip(as_on_disk(transaction, project.id, work.files_root, list(each)), each.values(), strict=True)
-            )
+            described = as_on_disk(transaction, project.id, work.files_root, list(each))
+            texts = dict(zip(described, each.values(), strict=True))
             held = {**freed, **expired}
             states = {place: look_at(tree_of(work), place) for place in held} if done else {}
             # one description of several files is of those that were edited, if any was
@@ -321,11 +320,8 @@ class Files(Service):
                 from satchel.keep.files import refusals
 
                 pending = refusals.pending_claims(transaction, project.id, holder, list(freed), now)
-        notes = tuple(
-            dict.fromkeys(
-                [note for one in done for note in one.notes] + [note for one in recorded for note in one.notes]
-            )
-        )
+        remarks = [one.notes for one in done] + [one.notes for one in recorded]
+        notes = tuple(dict.fromkeys(note for some in remarks for note in some))
         notes += tuple(
             f"your claim on {self._display_path(place)} had expired {span_in_words(now - one.claim.expires_at)} ago"
             for place, one in expired.items()

@@ -112,13 +112,9 @@ class Batch:
         if not incoming:
             return {}
         # the plus keeps SQLite from scanning the whole project
-        by_uid: dict[bytes, int] = dict(
-            self._transaction.all(
-                f"SELECT uid, id FROM {table} "
-                f"WHERE uid IN {set_of(arrival.uid for arrival in incoming)} AND +project_id = :project",
-                {"project": project},
-            )
-        )
+        uids = set_of(arrival.uid for arrival in incoming)
+        sql = f"SELECT uid, id FROM {table} WHERE uid IN {uids} AND +project_id = :project"
+        by_uid: dict[bytes, int] = dict(self._transaction.all(sql, {"project": project}))
         by_key: dict[object, int] = {}
         if self._kind.key is not None:
             column, keys = self._kind.key[0], {f"key{place}": arrival.key for place, arrival in enumerate(incoming)}
