@@ -216,6 +216,8 @@ def reviewed_text(result: Confirmed | Retracted) -> str:
 def undone_text(undone: Undone) -> str:
     if undone.action == "confirmed":
         line = f"{undone.ref} is no longer confirmed by you"
+    elif undone.kind == "message":
+        line = f"withdrew {undone.ref}: nobody had read it"
     elif undone.action == "written":
         line = f"{undone.ref}, which you wrote, is retracted"
     elif undone.action == "set":
