@@ -115,7 +115,6 @@ class Satchel:
         self.environ = environ
 
     constraints: Constraints = _service("satchel.keep.constraints:Constraints")
-    messages: Messages = _service("satchel.keep.messages.service:Messages")
     packages: Packages = _service("satchel.keep.packages:Packages")
     strategies: Strategies = _service("satchel.keep.strategies:Strategies")
     patterns: Patterns = _service("satchel.keep.patterns.service:Patterns")
@@ -154,7 +153,13 @@ class Satchel:
     def files(self) -> Files:
         from satchel.keep.files.service import Files
 
-        return Files(self.workplace, _close_bugs)
+        return Files(self.workplace, _close_fixed)
+
+    @cached_property
+    def messages(self) -> Messages:
+        from satchel.keep.messages.service import Messages
+
+        return Messages(self.workplace, _has_news)
 
     @cached_property
     def decisions(self) -> Decisions:
@@ -218,10 +223,16 @@ def _find_states(*arguments: Any) -> Mapping[int, AgentState]:
     return states.find(*arguments)
 
 
-def _close_bugs(*arguments: Any) -> tuple[str, ...]:
-    from satchel.brief.announcements import close_bugs  # few changes name one
+def _has_news(*arguments: Any) -> bool:
+    from satchel.brief.news import is_waiting  # only a waiting call needs it
 
-    return close_bugs(*arguments)
+    return is_waiting(*arguments)
+
+
+def _close_fixed(*arguments: Any) -> tuple[str, ...]:
+    from satchel.brief.announcements import close_fixed  # few changes name one
+
+    return close_fixed(*arguments)
 
 
 _MIGRATES = {COMMAND: True, HOOK: False}

@@ -12,6 +12,8 @@ from satchel.find.kind import Kind
 from satchel.keep import deliveries
 from satchel.keep.entries import updates as entries
 from satchel.keep.files.records import CHANGES
+from satchel.keep.projects import Workplace
+from satchel.keep.sessions.actors import UNKNOWN, reading
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Row, Transaction
 
@@ -38,6 +40,13 @@ def find(transaction: Transaction, project_id: int, actor: Actor, now: int) -> l
     return [
         one for place, (one, length) in enumerate(zip(news, lengths, strict=True)) if not place or length <= _MOST_CHARS
     ]
+
+
+def is_waiting(transaction: Transaction, work: Workplace, project_id: int, agent: str) -> bool:
+    """Return whether there is news for an agent in a session."""
+    actor = reading(transaction, work, project_id, agent)
+    is_known = actor.session is not None and actor.number not in {None, UNKNOWN}
+    return is_known and bool(find(transaction, project_id, actor, work.clock()))
 
 
 def mark(
@@ -128,13 +137,12 @@ def _changed(row: Row) -> News:
 
 
 def _news_of_files(rows: Sequence[Row]) -> list[News]:
-    # a claim of several files is one piece of news, so that its reason comes once
+    # a claim or a change of several files is one piece of news, so that its text comes once
     together: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
-        kind, number, _, _, is_held, _, agent, text = row
-        together.setdefault((kind, agent, text, is_held) if kind == deliveries.CLAIM else (kind, number), []).append(
-            row
-        )
+        kind, number, _, _, is_held, subtype, agent, text = row
+        same = (kind, number) if kind == Kind.ENTRY.number else (kind, agent, text, is_held, subtype)
+        together.setdefault(same, []).append(row)
     return [News(_on_files(some), [row[:3] for row in some]) for some in together.values()]
 
 
@@ -144,7 +152,8 @@ def _on_files(rows: Sequence[Row]) -> str:
     files = f"{', '.join(str(name_text(row[3])) for row in rows)}, which you {'hold' if is_held else 'read'},"
     if kind == Kind.ENTRY.number:
         return f"{Kind.ENTRY.ref(number)} on {files} {who}: {_quoted(entries.labelled(subtype, text))}"
-    changed = f"was {CHANGES[subtype - 1]} {who} ({Kind.FILE_CHANGE.ref(number)})"
+    refs = ", ".join(Kind.FILE_CHANGE.ref(row[1]) for row in rows)
+    changed = f"{'were' if len(rows) > 1 else 'was'} {CHANGES[subtype - 1]} {who} ({refs})"
     what = changed if subtype else f"{'are' if len(rows) > 1 else 'is'} now shared {who}"
     return f"{files} {what}{f': {_quoted(text)}' if text else ''}"
 

@@ -9,8 +9,10 @@ from satchel.base.errors import InvalidInput, NotFound, SatchelError
 from satchel.base.paging import check_whole
 from satchel.base.records import NamedTuple, dataclass
 from satchel.find.kind import KIND_NAMED, Kind
-from satchel.keep import kept, pins, projects
-from satchel.keep.corrections.log import history_notes
+from satchel.keep import deliveries, kept, pins, projects
+from satchel.keep.constraints import Constraint
+from satchel.keep.corrections.log import ending_of, history_notes
+from satchel.keep.decisions.records import Decision, DecisionHistory
 from satchel.keep.decisions.service import Decisions
 from satchel.keep.documents import states as documents
 from satchel.keep.entries import queries as entries
@@ -25,7 +27,7 @@ from satchel.keep.paths import FILE_REF
 from satchel.keep.patterns import updates as patterns
 from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
 from satchel.keep.projects import Service
-from satchel.keep.sessions.actors import reader_name
+from satchel.keep.sessions.actors import UNKNOWN, reader_name, reading
 from satchel.store.transaction import Transaction
 
 MAX_ITEMS = 20  # maximum number of items opened by one call
@@ -34,6 +36,8 @@ _MAX_OFFSET = 2**53
 _SOLUTION, _HISTORY, _FILE = "solution", "decision_history", "file"
 _DECISION_REF = "decision:"
 _MOST_STATES = 500
+_SHOWN_CHARS, _WAIT_MS = 8_000, 250
+"""Items with more text may be cut, so they do not count as shown; and how long marking waits for a writer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +125,8 @@ class Items(Service):
             raise NotFound(note, "Results of a search and lists show the ids, such as e14")
         if reader is not None and not work.engine.read_only:
             self._mark_read([item.ref for item in items.values() if _is_unread(item.record, reader)], reader)
+        if work.caller is not None and not work.engine.read_only and not offset:
+            self._mark_shown([one.record for one in items.values()], agent)
         return OpenedItems(tuple(items.values()), reader, offset, (note,) if unknown else ())
 
     def _mark_read(self, messages: Sequence[str], reader: str) -> None:
@@ -128,6 +134,22 @@ class Items(Service):
         if messages:
             with suppress(SatchelError):
                 Messages(self._workplace).mark_read(messages, agent=reader)
+
+    def _mark_shown(self, records: Sequence[object], agent: str | None) -> None:
+        # no notice or hook of the session repeats a rule or decision that was read here
+        opened = [one.decision if isinstance(one, DecisionHistory) else one for one in records]
+        bound = [one for one in opened if isinstance(one, (Decision, Constraint))]
+        if not bound or sum(len(f"{one}") for one in bound) > _SHOWN_CHARS:
+            return
+        work = self._workplace
+        with suppress(SatchelError), work.engine.write(_WAIT_MS) as transaction:
+            project = projects.find(transaction, work)
+            actor = reading(transaction, work, project.id, agent)
+            if actor.session is not None and actor.number not in {None, UNKNOWN}:
+                window = deliveries.Window(project.id, actor.session, actor.window, actor.number, 0)
+                kinds = [Kind.DECISION if isinstance(one, Decision) else Kind.CONSTRAINT for one in bound]
+                items = [(kind.number, one.id, one.seq) for kind, one in zip(kinds, bound, strict=True)]
+                deliveries.record(transaction, window, items, work.clock())
 
     def _load(self, wanted: Sequence[_Wanted], name: str | None) -> tuple[dict[_Wanted | None, Item], str | None]:
         work = self._workplace
@@ -146,7 +168,8 @@ class Items(Service):
                 kind = KIND_NAMED.get(one.kind)
                 if kind is not None and one.number:
                     corrected = kind.text is not None and records[one] is not None
-                    corrections_of = history_notes(transaction, kind, one.number) if corrected else ()
+                    ending = ending_of(records.get(one))
+                    corrections_of = history_notes(transaction, kind, one.number, ending) if corrected else ()
                     place = (transaction, project.id, kind, one.number)
                     history[one] = (*corrections_of, *documents.notes_of(*place), *pins.notes_of(*place))
                     states[one] = kept_of(transaction, project.id, kind.table, one.number)

@@ -116,7 +116,7 @@ def add(
         if old is not None:
             log.check_replaceable(transaction, project.id, (kind.kind, old), corrector)
         columns, own_notes = ({}, ()) if own is None else own(transaction, project.id, actor, old, now)
-        notes = (*new.notes, *own_notes, *log.replaced_note(kind.kind, old), *similar_notes)
+        notes = (*new.notes, *own_notes, *log.replaced_note(kind.kind, [] if old is None else [old]), *similar_notes)
         record = insert(kind, transaction, workplace, project.id, new, now, actor.number, notes, **columns)
         if old is not None:
             end(transaction, project.id, old, record.id, corrector)

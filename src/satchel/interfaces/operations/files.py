@@ -90,7 +90,7 @@ OPERATIONS = (
         tool="release_files",
         toolset="files",
         title="Release files",
-        about="End your claims and record what you changed; says who waits for the files.",
+        about="End your claims and record what you changed; says who waits.",
         found_by="release unlock files done editing",
         idempotent=True,
         command=("file", "release"),
@@ -101,7 +101,7 @@ OPERATIONS = (
             Parameter("all", bool, help="All of the agent's claims in this worktree, and of keys.", for_people=True),
             Parameter(
                 "description",
-                about="What you did to these files; 'fixes e12' closes bug e12",
+                about="What you did to these files; 'fixes e12' closes it",
                 help="What was done: recorded as a change of each file among them that was edited.",
                 metavar="TEXT",
             ),

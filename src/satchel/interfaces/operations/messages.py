@@ -65,7 +65,7 @@ _INBOX = (
     Parameter(
         "wait_seconds",
         int,
-        about="Wait for a new one, 0 to 45; shows only new ones",
+        about="Wait for a new one or a notice, 0 to 45",
         help="Wait so long for an unread one, 0 to 45; then only unread ones are listed.",
         default=0,
         option="--wait",

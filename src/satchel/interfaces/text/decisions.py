@@ -189,7 +189,11 @@ def _state_text(
         parts += lists.metadata_text(state.metadata) or (f"metadata:{NONE}",)
     if state.rationale is None or (above is not None and state.rationale == above.rationale):
         return _StateText(" ".join(parts), ())
-    return _StateText(" ".join(parts), tuple(content_lines(state.rationale)))
+    return _StateText(" ".join(parts), _why(state.rationale))
+
+
+def _why(rationale: str) -> tuple[str, ...]:
+    return tuple(content_lines(f"because: {rationale}"))
 
 
 def _cells(state: Decision | DecisionState) -> tuple[str | None, str | None, str | None, str | None]:
@@ -217,5 +221,5 @@ def decision_line(decision: Decision) -> lists.Line:
         ),
         moment=decision.updated_at,
         after=() if decision.created_at == decision.updated_at else (("made", decision.created_at),),
-        below=() if decision.rationale is None else tuple(content_lines(decision.rationale)),
+        below=() if decision.rationale is None else _why(decision.rationale),
     )

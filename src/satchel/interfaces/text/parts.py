@@ -74,9 +74,9 @@ def shared_value(values: Sequence[str | None]) -> str | None:
     return value if count >= 2 and count * 2 > len(values) else None
 
 
-def ended_text(kind: Kind, number: int, heir: int) -> str:
-    """Name the item that superseded an item; an item that is its own heir was retracted."""
-    return "retracted" if heir == number else f"superseded-by:{kind.ref(heir)}"
+def ended_text(kind: Kind, number: int, heir: int, ending: str = "retracted") -> str:
+    """Name the item that superseded an item; an item that is its own heir has none."""
+    return ending if heir == number else f"superseded-by:{kind.ref(heir)}"
 
 
 def counted(number: int, noun: str) -> str:

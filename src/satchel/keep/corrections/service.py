@@ -85,7 +85,7 @@ class Corrections(Service):
             text, notes = (None, ()) if cleaned is None else (cleaned.text, cleaned.notes)
             short = _short(record)
             if not _is_live(record):
-                before = log.end_reason(transaction, kind, number)
+                before = log.end_reason(transaction, kind, number, log.ending_of(record))
                 return Retracted(record.ref, kind_name(kind), record, short, already=before)
             if not _may_end(by, record):
                 message = _ask_person(transaction, work, project_id, by, name, record, short, text)
@@ -114,10 +114,8 @@ class Corrections(Service):
             project_id, by, name = self._begin(transaction, agent, doing="confirming")
             record = _load(transaction, project_id, kind, number)
             if not _is_live(record):
-                raise Conflict(
-                    f"{record.ref} is no longer valid: {log.end_reason(transaction, kind, number)}",
-                    "Read what replaced it",
-                )
+                ended = log.end_reason(transaction, kind, number, log.ending_of(record))
+                raise Conflict(f"{record.ref} is no longer valid: {ended}", "Read what replaced it")
             if getattr(record, "unconfirmed", False):
                 if not by.passes(record.ref):
                     raise Refused(
@@ -233,7 +231,7 @@ class Corrections(Service):
             return Undone(ref, kind_name(change.kind), change.action, None, shortened(text))
         record = _load(transaction, project_id, change.kind, change.item)
         if not _is_live(record):
-            ended = log.end_reason(transaction, change.kind, change.item)
+            ended = log.end_reason(transaction, change.kind, change.item, log.ending_of(record))
             raise Conflict(f"{ref}, which you wrote last, is no longer valid: {ended}", "Nothing was changed")
         _check_may_end(by, record)
         from satchel.keep.documents.states import reopen  # imported here: only undo needs it
@@ -297,7 +295,7 @@ class Corrections(Service):
             if not _is_live(heir):
                 raise Conflict(
                     f"{heir.ref}, which replaced {last.kind.ref(last.item)}, is no longer valid: "
-                    f"{log.end_reason(transaction, last.kind, heir.id)}",
+                    f"{log.end_reason(transaction, last.kind, heir.id, log.ending_of(heir))}",
                     "Correct the current item",
                 )
             _check_may_end(by, heir)

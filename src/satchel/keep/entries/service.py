@@ -104,21 +104,21 @@ class Entries:
             follow = self._after_write or (lambda *_: ())
             followed = {
                 number: follow(transaction, writer, number, entry)
-                for (number, _, _), entry in zip(written, fresh, strict=True)
+                for (number, *_), entry in zip(written, fresh, strict=True)
             }
             repeats.record_bands(transaction, project.id, matches, reached)
-            numbers = {place: number for place, (number, _, _) in zip(places, written, strict=True)}
+            numbers = {place: number for place, (number, *_) in zip(places, written, strict=True)}
             for place, first in repeated.first.items():
                 delivered[place] = _count_repeat(transaction, writer, numbers[first], prepared[place])
             self._keep_to_limit(transaction, project.id, run.id, fresh)
         alike = matches.notes(run.id)
-        for place, (number, uid, seq) in zip(places, written, strict=True):
+        for place, (number, uid, seq, replaced) in zip(places, written, strict=True):
             entry = prepared[place]
             near = (duplicates[place].note,) if place in duplicates else alike
             if place in repeated.ended:
                 ref = Kind.ENTRY.ref(repeated.ended[place])
                 near = (f"{ref} said the same but is no longer valid, so this was saved as a new note", *near)
-            notes = (*entry.notes, *replaced_note(Kind.ENTRY, entry.supersedes), *run.notes, *near, *followed[number])
+            notes = (*entry.notes, *replaced_note(Kind.ENTRY, replaced), *run.notes, *near, *followed[number])
             delivered[place] = Entry(
                 *(number, uid.hex(), seq, run.run_id, ENTRY_TYPES[entry.type - 1], entry.content, entry.task_id),
                 *(entry.loop_id, entry.file, entry.line, entry.last_line, actor.name, None, now),
