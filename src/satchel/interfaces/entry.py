@@ -34,7 +34,7 @@ def main() -> None:
         # what it prints is written; tearing the interpreter down takes 13 of 121 million instructions of a silent hook
         os._exit(status)
     if arguments == ["guard", "run"]:
-        from satchel.interfaces.guard.command import run as guard
+        from satchel.interfaces.guard import run as guard
 
         os._exit(guard())
     if arguments[:1] == ["who"] and "--line" in arguments:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from satchel.base.errors import InvalidInput, SatchelError
-from satchel.client import Satchel
+from satchel.client import Satchel, open_satchel
 from satchel.interfaces.cli.opening import done
 from satchel.interfaces.cli.options import AGENT, DB, PROJECT, Option
 from satchel.keep.sessions.caller import COMMAND
 
 if TYPE_CHECKING:
-    from satchel.client import Satchel
     from satchel.store.backups import Progress
 
 
@@ -76,11 +75,6 @@ def confirm(question: str) -> bool:
 
 def leave_trace(what: str) -> None:
     """Record in this folder's project, if any, an action that only persons may do or that ends a protection."""
-    from contextlib import suppress
-
-    from satchel.client import open_satchel
-    from satchel.keep.sessions.caller import COMMAND
-
     with suppress(SatchelError), open_satchel(caller=COMMAND) as satchel:
         satchel.housekeeping.record_action(what)
 

@@ -28,8 +28,6 @@ def reason_of(error: Exception, where: str) -> str:
 
 def log_fault(where: str) -> None:
     """Write the exception being handled to stderr, with its traceback."""
-    from contextlib import suppress
-
     with suppress(Exception):  # a client that closed stderr must still get its answer
         import traceback
 

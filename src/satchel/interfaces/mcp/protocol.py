@@ -67,7 +67,7 @@ class Server(Generic[ServiceT]):
         registry: Registry[ServiceT],
         *,
         instructions: str | None = None,
-        resources: Sequence[Resource] | Callable[[], Sequence[Resource]] = (),
+        resources: Sequence[Resource] = (),
         templates: Sequence[ResourceTemplate] = (),
         prompts: Sequence[Prompt] = (),
         on_client: Callable[[str | None, str | None], object] | None = None,
@@ -176,12 +176,9 @@ class Server(Generic[ServiceT]):
             result["isError"] = True
         return result
 
-    def _listed_resources(self) -> Sequence[Resource]:
-        return self._resources() if callable(self._resources) else self._resources
-
     def _list_resources(self, params: Params, _revision: str, _call: Call[ServiceT]) -> Result:
         _check_cursor(params)
-        return {"resources": [resource.listing() for resource in self._listed_resources()]}
+        return {"resources": [resource.listing() for resource in self._resources]}
 
     def _list_templates(self, params: Params, _revision: str, _call: Call[ServiceT]) -> Result:
         _check_cursor(params)
@@ -189,7 +186,7 @@ class Server(Generic[ServiceT]):
 
     def _read_resource(self, params: Params, revision: str, _call: Call[ServiceT]) -> Result:
         uri = _text(params, "uri")
-        for resource in self._listed_resources():
+        for resource in self._resources:
             if resource.uri == uri:
                 return _contents(uri, resource.mime_type, resource.read())
         for template in self._templates:

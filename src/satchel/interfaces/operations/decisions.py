@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
 from satchel.interfaces.operations import parameters, services, text
-from satchel.interfaces.operations.declaration import Object, Operation, Parameter, Table
+from satchel.interfaces.operations.declaration import Object, Operation, Parameter, Table, items_of
 
 if TYPE_CHECKING:
     from satchel.keep.decisions import Decision
@@ -56,7 +56,6 @@ def _set(
     satchel: Satchel, *, decisions: list[dict[str, Any]] | None = None, agent: str | None = None, **decision: object
 ) -> tuple[Decision, ...]:
     # omitted fields are not passed, so they stay unchanged
-    from satchel.interfaces.operations.declaration import items_of
     from satchel.keep.decisions import NewDecision
 
     items = items_of("set_decision", _DECISION, decision, "decisions", decisions)

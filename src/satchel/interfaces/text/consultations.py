@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from satchel.base.clock import moment_text, year_of
 from satchel.base.records import dataclass
 from satchel.interfaces.text.json import Fields, fields_of
-from satchel.interfaces.text.lists import Line, list_text, note_lines
+from satchel.interfaces.text.lists import Line, list_text, note_lines, show_lines
 from satchel.interfaces.text.parts import content_lines, counted, value_text
 
 if TYPE_CHECKING:
@@ -138,8 +138,6 @@ def conversations_text(listed: Conversations) -> str:
 
 def show_conversations(listed: Conversations) -> None:
     import click
-
-    from satchel.interfaces.text.lists import show_lines
 
     lines = [_line(one, None if listed.with_files else _MAX_LISTED) for one in listed.page]
     show_lines(listed.page, "conversations", lines)

@@ -59,10 +59,8 @@ def value_cell(decision: Decision) -> str:
 
 def made_cell(decision: Decision) -> str | None:
     """Return the local time of creation for a table, if the decision was changed since."""
-    from satchel.interfaces.text.lists import local_time
-
-    made = local_time(decision.created_at)
-    return None if made == local_time(decision.updated_at) else made
+    made = lists.local_time(decision.created_at)
+    return None if made == lists.local_time(decision.updated_at) else made
 
 
 def decisions_text(page: DecisionPage) -> str:
@@ -122,11 +120,10 @@ def show_history(history: DecisionHistory) -> None:
     import click
 
     from satchel.interfaces.cli.common import warn_notes
-    from satchel.interfaces.text.lists import local_time, rest_text
 
     page = history.history
-    click.echo("\n".join(_history_lines(history, local_time)))
-    click.echo(rest_text(len(page), page.total, "earlier states", page.next_offset), err=True)
+    click.echo("\n".join(_history_lines(history, lists.local_time)))
+    click.echo(lists.rest_text(len(page), page.total, "earlier states", page.next_offset), err=True)
     warn_notes(history.decision.notes)
 
 

@@ -33,6 +33,7 @@ from satchel.interfaces.text.parts import (
     times_text,
     total_text,
     value_text,
+    width_of,
 )
 
 if TYPE_CHECKING:
@@ -282,7 +283,7 @@ def show_table(
     texts = [["" if cell is None else revealed(str(cell)) for cell in row] for row in rows]
     silent = {heading: {"", word} for heading, word in (usual or {}).items()}
     columns = [
-        _Column(place, heading, max(_width(line) for cell in (heading, *cells) for line in cell.split("\n")))
+        _Column(place, heading, max(width_of(line) for cell in (heading, *cells) for line in cell.split("\n")))
         for place, heading in enumerate(headings)
         if not silent.get(heading, {""}).issuperset(cells := [row[place] for row in texts])
     ]
@@ -353,23 +354,15 @@ def _print_plain(columns: Sequence[_Column], rows: Sequence[Sequence[str]]) -> N
 
     lines = [[" ".join(row[column.place].split("\n")) for column in columns] for row in rows]
     lines.insert(0, [column.heading for column in columns])
-    widths = [max(map(_width, cells)) for cells in zip(*lines, strict=True)]
+    widths = [max(map(width_of, cells)) for cells in zip(*lines, strict=True)]
     drawn = [
         (" " * _GAP)
-        .join(cell + " " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True))
+        .join(cell + " " * (width - width_of(cell)) for cell, width in zip(line, widths, strict=True))
         .rstrip()
         for line in lines
     ]
     drawn.insert(1, "─" * (sum(widths) + _GAP * (len(widths) - 1)))
     click.echo("\n".join(drawn))
-
-
-def _width(text: str) -> int:
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len
-
-    return cell_len(text)
 
 
 def _blocks(columns: Sequence[_Column], rows: Sequence[Sequence[str]]) -> RenderableType:

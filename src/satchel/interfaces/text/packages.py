@@ -14,7 +14,16 @@ from typing import Any
 from satchel.base.clock import moment_text, year_of
 from satchel.base.vocabulary import MAIN_RUN
 from satchel.find.kind import Kind
-from satchel.interfaces.text.lists import NO_AGENT, Line, agent_cell, list_text, names_text, note_lines
+from satchel.interfaces.text.lists import (
+    NO_AGENT,
+    Line,
+    agent_cell,
+    list_text,
+    local_time,
+    names_text,
+    note_lines,
+    show_list,
+)
 from satchel.interfaces.text.parts import content_lines, place_text, value_text
 from satchel.keep.packages import Consumption, Package, PackageContent, PackagePage
 
@@ -47,7 +56,6 @@ def package_line(package: Package, text: str | None, run_id: str | None = None) 
 
 def show_packages(page: PackagePage) -> None:
     from satchel.interfaces.operations.declaration import Table
-    from satchel.interfaces.text.lists import local_time, show_list
 
     columns = Table(
         {

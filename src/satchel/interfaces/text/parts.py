@@ -107,6 +107,15 @@ def plural(noun: str, number: int) -> str:
     return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
 
 
+def width_of(text: str) -> int:
+    """Return how many columns a text takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
 def times_text(year: str) -> str:
     """Name the year and the time zone of the times below."""
     return f"UTC times of {year}"

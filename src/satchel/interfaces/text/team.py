@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 from satchel.base.clock import span_in_words
 from satchel.base.text import shortened
-from satchel.interfaces.text.lists import note_lines
+from satchel.interfaces.text.lists import local_time, note_lines, show_table
 from satchel.interfaces.text.parts import quoted, value_text
 from satchel.keep.sessions.team import LastScratchpad, Team, TeamClaim, TeamSession
 from satchel.store.transaction import grouped
@@ -43,8 +43,6 @@ def team_text(team: Team) -> str:
 def show_team(team: Team) -> None:
     """Print the sessions of a project as a table, and to stderr how many there are."""
     import click
-
-    from satchel.interfaces.text.lists import local_time, show_table
 
     def until(claim: TeamClaim) -> str:
         day, time = local_time(claim.expires_at).split()

@@ -19,7 +19,7 @@ from satchel.base.records import dataclass
 from satchel.base.user_files import ConfigFile
 from satchel.interfaces.cli.common import json_option, leave_trace, show_json
 from satchel.interfaces.cli.suggesting import SuggestingGroup
-from satchel.interfaces.guard.command import STOPPED
+from satchel.interfaces.guard import STOPPED
 from satchel.interfaces.setup.entries import find_launcher
 from satchel.interfaces.setup.parts import State
 from satchel.interfaces.setup.planning import Edit, Way
@@ -224,7 +224,7 @@ def run() -> int:
     Example:
       satchel guard run
     """
-    from satchel.interfaces.guard.command import run as run_hook
+    from satchel.interfaces.guard import run as run_hook
 
     return run_hook()
 
