@@ -37,11 +37,10 @@ def main() -> None:
         from satchel.interfaces.guard import run as guard
 
         os._exit(guard())
-    if arguments[:1] == ["who"] and "--line" in arguments:
-        from satchel.interfaces import line
+    if arguments == ["who", "--line"]:
+        from satchel.interfaces.line import run as print_line
 
-        if (environ := line.environment(arguments[1:], os.environ)) is not None:
-            os._exit(line.run(environ))
+        os._exit(print_line(os.environ))
     from satchel.interfaces import cli
 
     if arguments[:1] == ["mcp"]:

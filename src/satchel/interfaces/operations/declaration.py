@@ -118,13 +118,15 @@ class Table(Declared):
     """A table of items for people.
 
     Attributes:
-        columns: by heading, a field of an item, or a function that renders the cell. Times are local, names are
-            joined.
+        columns: the headings in order, each with the field that it shows where that has another name: ``id=ref, text``.
+            Times are local, names are joined.
+        cells: by heading, a function that renders the cell instead.
         usual: by heading, the ordinary value of a column.
         noun: what people call the items, if not as their field is named.
     """
 
-    columns: Mapping[str, str | Callable[[Any], object]]
+    columns: str
+    cells: Mapping[str, Callable[[Any], object]] = _NOTHING
     usual: Mapping[str, str] = _NOTHING
     noun: str | None = None
 

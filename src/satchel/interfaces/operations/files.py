@@ -151,15 +151,8 @@ OPERATIONS = (
         run=services.files.claims,
         items="claims",
         shown=Table(
-            {
-                "path": "path",
-                "by": "agent",
-                "how": lambda one: ("exclusive" if one.exclusive else "shared") + ", automatic" * one.automatic,
-                "since": "created_at",
-                "until": "expires_at",
-                "worktree": "worktree",
-                "what for": "reason",
-            }
+            "path, by=agent, how, since=created_at, until=expires_at, worktree, what for=reason",
+            {"how": lambda one: ("exclusive" if one.exclusive else "shared") + ", automatic" * one.automatic},
         ),
     ),
     Operation(
@@ -207,17 +200,6 @@ OPERATIONS = (
         run=services.files.changes,
         items="changes",
         text=text.files.changes_text,
-        shown=Table(
-            {
-                "id": "ref",
-                "file": "file",
-                "change": "change",
-                "by": "agent",
-                "when": "created_at",
-                "layer": "layer",
-                "worktree": "worktree",
-                "what": "description",
-            }
-        ),
+        shown=Table("id=ref, file, change, by=agent, when=created_at, layer, worktree, what=description"),
     ),
 )

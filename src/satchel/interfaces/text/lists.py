@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -307,8 +307,10 @@ def show_list(page: Page[Any], what: str, table: Table) -> None:
     import click
 
     if len(page):
-        rows = [[_cell_of(one, of) for of in table.columns.values()] for one in page]
-        show_table(list(table.columns), rows, usual=table.usual)
+        columns = [column.partition("=") for column in table.columns.split(", ")]
+        makers = [table.cells.get(heading) or partial(_cell_of, field or heading) for heading, _, field in columns]
+        rows = [[make(one) for make in makers] for one in page]
+        show_table([heading for heading, _, _ in columns], rows, usual=table.usual)
     click.echo(rest_text(len(page), page.total, table.noun or what, page.next_offset), err=True)
 
 
@@ -322,13 +324,11 @@ def show_lines(page: Any, what: str, lines: Sequence[Line]) -> None:
         click.echo("\n".join([click.style(head, dim=True), *below]))
 
 
-def _cell_of(item: object, what: str | Callable[[Any], object]) -> object:
-    if callable(what):
-        return what(item)
-    value = getattr(item, what)
+def _cell_of(field: str, item: object) -> object:
+    value = getattr(item, field)
     if isinstance(value, tuple):
         return ", ".join(value)
-    return local_time(value) if isinstance(value, int) and what.endswith(("_at", "last_seen")) else value
+    return local_time(value) if isinstance(value, int) and field.endswith(("_at", "last_seen")) else value
 
 
 class _Column(NamedTuple):

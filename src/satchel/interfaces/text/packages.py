@@ -58,18 +58,9 @@ def show_packages(page: PackagePage) -> None:
     from satchel.interfaces.operations.declaration import Table
 
     columns = Table(
+        "id=ref, priority, type, summary, file=path, bytes=content_bytes, task=task_id, for=consumers, run=run_id, "
+        "by=agent, saved=created_at, changed, superseded by",
         {
-            "id": "ref",
-            "priority": "priority",
-            "type": "type",
-            "summary": "summary",
-            "file": "path",
-            "bytes": "content_bytes",
-            "task": "task_id",
-            "for": "consumers",
-            "run": "run_id",
-            "by": "agent",
-            "saved": "created_at",
             "changed": lambda one: None if one.updated_at == one.created_at else local_time(one.updated_at),
             "superseded by": lambda one: None if one.superseded_by is None else Kind.PACKAGE.ref(one.superseded_by),
         },

@@ -133,20 +133,7 @@ def place_in_list(page: Any) -> list[str]:
 
 
 _OF_NAMES = frozenset(
-    {
-        "agent",
-        "agents",
-        "asked_of",
-        "author",
-        "by",
-        "deactivated_by",
-        "predecessor_agent",
-        "read_by",
-        "reader",
-        "seen_by",
-        "sender",
-        "to",
-    }
+    "agent agents asked_of author by deactivated_by predecessor_agent read_by reader seen_by sender to".split()
 )
 
 

@@ -69,19 +69,8 @@ def show_team(team: Team) -> None:
         reason = f"\n{shortened(one.state.reason, _REASON_CHARS)}" if one.state.reason else ""
         return f"{one.state.name} {span_in_words(team.asked_at - one.state.since_at)}{reason}"
 
-    headings = (
-        "agents",
-        "client",
-        "worktree",
-        "branch",
-        "run",
-        "task",
-        "about to",
-        "state",
-        "seen",
-        "claims",
-        "left off",
-        "continues",
+    headings = "agents, client, worktree, branch, run, task, about to, state, seen, claims, left off, continues".split(
+        ", "
     )
     if team.sessions:
         show_table(headings, [cells(one) for one in team.sessions])
