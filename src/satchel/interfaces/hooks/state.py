@@ -298,6 +298,8 @@ def paused_folders() -> list[str]:
 
 def pause(folder: str | None, *, on: bool) -> list[str]:
     """Silence hooks, or let them speak again."""
+    from satchel.base.private_file import write_private
+
     one = _ALL if folder is None else folder
     now = [] if folder is None and not on else [other for other in paused_folders() if other != one]
     now += [one] * on
@@ -306,8 +308,7 @@ def pause(folder: str | None, *, on: bool) -> list[str]:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         draft = file.with_name(f"{_PAUSED}.{os.getpid()}")
         draft.unlink(missing_ok=True)
-        with os.fdopen(os.open(draft, _WRITE | os.O_EXCL, 0o600), "w") as stream:
-            stream.write(json.dumps(now))
+        write_private(draft, json.dumps(now).encode())
         draft.replace(file)
     else:
         file.unlink(missing_ok=True)

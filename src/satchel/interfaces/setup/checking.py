@@ -23,6 +23,8 @@ from satchel.interfaces.setup.clients import Client, Place, Target, Wish
 from satchel.interfaces.setup.editing import parse
 from satchel.interfaces.setup.entries import JsonPart, Server, address_of, asks_satchel, on_path
 from satchel.interfaces.setup.guide import (
+    Finding,
+    Verdict,
     doubles_of,
     found_in,
     left_for_user,
@@ -159,20 +161,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         return
 
 
-class Verdict(StrEnum):
-    """The result of checking one part of a client's setup."""
-
-    OK = "ok"
-    NOTE = "note"
-    OFF = "off"
-    UNKNOWN = "unknown"
-    MISSING = "missing"
-    STALE = "stale"
-    DOUBLED = "doubled"
-    BROKEN = "broken"
-    UNTRUSTED = "untrusted"
-
-
 _FINE = {Verdict.OK, Verdict.NOTE, Verdict.OFF, Verdict.UNKNOWN}
 _IN_ORDER = (Verdict.BROKEN, Verdict.STALE, Verdict.MISSING, Verdict.DOUBLED, Verdict.UNTRUSTED)
 """The verdicts that keep a client from working, in the order in which to fix them."""
@@ -186,15 +174,6 @@ class Standing(StrEnum):
     OFF = "switched off"
     SET_UP = "set up"
     NOT_SET_UP = "not set up"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of one check: the part, the verdict, and the place or the reason."""
-
-    part: str
-    verdict: Verdict
-    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,10 +256,7 @@ def _check_scope(client: Client, place: Place, wish: Wish) -> ClientCheck:
         findings.append(Finding("plugin", Verdict.DOUBLED, remedy))
     if not is_there:
         return ClientCheck(client.name, tuple(findings), ())
-    findings += [
-        Finding(double.part, Verdict.NOTE if double.is_harmless else Verdict.DOUBLED, double.text)
-        for double in doubles_of(client, place, wish)
-    ]
+    findings += doubles_of(client, place, wish)
     if wish.hooks and any(finding.part == "hooks" for finding in findings):
         findings += _about_hooks(client, place, wish)
     step = trust_step(client, place, in_project=wish.in_project)

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import click
 
-from satchel.interfaces.setup.checking import ClientCheck, Standing, Verdict
+from satchel.interfaces.setup.checking import ClientCheck, Standing
 from satchel.interfaces.setup.clients import CLIENTS, Place, Wish
 from satchel.interfaces.setup.editing import Append, Change, Put, edited
 from satchel.interfaces.setup.entries import TOKEN_INPUT
+from satchel.interfaces.setup.guide import Verdict
 from satchel.interfaces.setup.parts import NAME, Keys
 from satchel.interfaces.setup.planning import Edit, Plan, Way
 from satchel.interfaces.setup.texts import TextPart
@@ -162,10 +163,7 @@ def check_fields(checks: Sequence[ClientCheck], *, is_fine: bool, note: str | No
                 "ok": one.is_set_up and one.is_fine,
                 "standing": one.standing,
                 "step": one.step or None,
-                "findings": [
-                    {"part": finding.part, "verdict": finding.verdict, "detail": finding.detail}
-                    for finding in one.findings
-                ],
+                "findings": one.findings,
                 "left": one.left,
             }
             for one in checks

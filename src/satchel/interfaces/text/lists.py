@@ -35,6 +35,7 @@ from satchel.interfaces.text.parts import (
     value_text,
     width_of,
 )
+from satchel.store.transaction import grouped
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -219,10 +220,7 @@ def _group(
 def _split(lines: Sequence[Line], column: int, regroup: bool) -> Iterable[tuple[str | None, Sequence[Line]]]:
     if not regroup:
         return [(value, list(members)) for value, members in groupby(lines, lambda line: line.cells[column])]
-    groups: dict[str | None, list[Line]] = {}
-    for line in lines:
-        groups.setdefault(line.cells[column], []).append(line)
-    return groups.items()
+    return grouped((line.cells[column], line) for line in lines).items()
 
 
 def _shared(lines: Sequence[Line]) -> _Cells:

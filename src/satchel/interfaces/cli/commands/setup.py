@@ -220,7 +220,7 @@ def setup_command(
         raise InvalidInput("setup with --json asks nobody", "Name the clients, or add --yes for all that are found")
     asks = is_terminal() and not (yes or as_json or dry_run)
     was_named = bool(selection)
-    selection = selection or _clients_here(place, may_be_none=remote.writes_address)
+    selection = selection or _clients_here(place, may_be_none=remote.url is not None)
     was_named = was_named or not selection
     of_server = remote.plan(store, asks=asks, is_dry=dry_run)
     plan = joined(of_server, plan_setup(selection, place, wish, instructions=instructions))
