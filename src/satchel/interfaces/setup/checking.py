@@ -19,20 +19,11 @@ from satchel.base import user_files
 from satchel.base.errors import SatchelError
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
+from satchel.interfaces.setup import guide
 from satchel.interfaces.setup.clients import Client, Place, Target, Wish
 from satchel.interfaces.setup.editing import parse
 from satchel.interfaces.setup.entries import JsonPart, Server, address_of, asks_satchel, on_path
-from satchel.interfaces.setup.guide import (
-    Finding,
-    Verdict,
-    doubles_of,
-    found_in,
-    left_for_user,
-    plugin_of,
-    reads_hooks_of_claude,
-    trust_step,
-    trusts_folder_of_codex,
-)
+from satchel.interfaces.setup.guide import Finding, Verdict
 from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, State, at, hook_of
 from satchel.interfaces.setup.texts import TextPart
 
@@ -246,7 +237,7 @@ def check(client: Client, place: Place, wish: Wish) -> ClientCheck:
 
 
 def _check_scope(client: Client, place: Place, wish: Wish) -> ClientCheck:
-    plugin = plugin_of(client, place)
+    plugin = guide.plugin_of(client, place)
     findings = list(_parts(client, place, wish))
     is_there = any(finding.verdict is not Verdict.MISSING for finding in findings)
     if plugin is not None and not is_there:
@@ -256,13 +247,13 @@ def _check_scope(client: Client, place: Place, wish: Wish) -> ClientCheck:
         findings.append(Finding("plugin", Verdict.DOUBLED, remedy))
     if not is_there:
         return ClientCheck(client.name, tuple(findings), ())
-    findings += doubles_of(client, place, wish)
+    findings += guide.doubles_of(client, place, wish)
     if wish.hooks and any(finding.part == "hooks" for finding in findings):
         findings += _about_hooks(client, place, wish)
-    step = trust_step(client, place, in_project=wish.in_project)
+    step = guide.trust_step(client, place, in_project=wish.in_project)
     if step is not None:
         findings.append(Finding("trust", Verdict.UNTRUSTED, step))
-    remaining = left_for_user(client, place, wish, _text_of, is_changed=False)
+    remaining = guide.left_for_user(client, place, wish, _text_of, is_changed=False)
     return ClientCheck(client.name, tuple(findings), tuple(remaining), wish.in_project, _why_unsure(client, place))
 
 
@@ -302,14 +293,14 @@ def _parts(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
         if (
             client.name == "vscode"
             and isinstance(target.parts[0], Hooks)
-            and reads_hooks_of_claude(place, wish, _text_of)
+            and guide.reads_hooks_of_claude(place, wish, _text_of)
         ):
             yield Finding("hooks", Verdict.OK, "those of Claude Code, which VS Code reads")
             continue
         text = ""
         try:
             text = _text_of(target)
-            result = found_in(text, target)
+            result = guide.found_in(text, target)
         except SatchelError as error:
             yield Finding("file", Verdict.BROKEN if NAME in text else Verdict.MISSING, _with_path(error, target.path))
             continue
@@ -358,7 +349,7 @@ def _about_hooks(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
             yield Finding("hooks", Verdict.OFF, f"{off} of {len(ours)} hooks: start Codex and enter `/hooks`")
         yield Finding("trust", Verdict.OK, f"Codex trusts all {len(ours)} hooks")
         return
-    folder = "" if trusts_folder_of_codex(client, place) else 'choose "Trust and continue", then '
+    folder = "" if guide.trusts_folder_of_codex(client, place) else 'choose "Trust and continue", then '
     hooks = f"Satchel's {len(ours)} hooks" if ours else "Satchel's hooks"
     yield Finding("trust", Verdict.UNTRUSTED, f'start Codex here, {folder}choose "Trust all and continue" for {hooks}')
 
