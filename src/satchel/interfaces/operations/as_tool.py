@@ -8,7 +8,7 @@ from typing import Any
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
 from satchel.interfaces.hooks.state import tell_of_project
-from satchel.interfaces.mcp.call import Call, answer, notice_beside_error
+from satchel.interfaces.mcp.call import Call, answer
 from satchel.interfaces.mcp.registry import Tool
 from satchel.interfaces.operations.all import OPERATIONS
 from satchel.interfaces.operations.declaration import Operation, fields_maker, schema_of, text_maker, with_whole_texts
@@ -71,7 +71,6 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
         always_shown=operation.always_shown,
         unlisted=frozenset(one.name for one in parameters if one.unlisted),
         rare={one.name: one.rare for one in parameters if one.rare},
-        beside=notice_beside_error,
     )
 
 

@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
@@ -96,7 +96,7 @@ def _version_in(file: Path) -> str | None:
 
 
 def _output(
-    program: Path, arguments: list[str], place: Place, messages: list[dict[str, object]] | None = None, until: str = ""
+    program: Path, arguments: list[str], place: Place, messages: Sequence[Mapping[str, object]] = (), until: str = ""
 ) -> str:
     try:
         process = subprocess.Popen(
@@ -113,33 +113,19 @@ def _output(
     timer = Timer(_LIMIT_SECONDS, _end, [process])
     timer.start()
     lines: list[str] = []
-    try:
+    with suppress(OSError), process:  # it may exit before it has read the request
         assert process.stdin is not None
         assert process.stdout is not None
-        if messages is None:
+        process.stdin.write(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
+        process.stdin.flush()
+        if not until:
             process.stdin.close()
-        else:
-            for message in messages:
-                process.stdin.write(json.dumps(message).encode() + b"\n")
-            process.stdin.flush()
         while line := process.stdout.readline(_MOST_BYTES).decode("utf-8", "replace"):
             lines.append(line)
             if until and until in line.replace(" ", ""):
                 break
-    except OSError:
-        pass  # it exited before it read the request
-    finally:
-        _leave(process)
-        timer.cancel()
+    timer.cancel()
     return "".join(lines)
-
-
-def _leave(process: subprocess.Popen[bytes]) -> None:
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            with suppress(OSError):
-                stream.close()
-    process.wait()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -10,8 +10,8 @@ import click
 from satchel.base.errors import NoProject
 from satchel.interfaces.cli.common import json_option, leave_trace, show_json, with_options
 from satchel.interfaces.cli.opening import opened
+from satchel.interfaces.cli.options import OF_SERVER
 from satchel.interfaces.hooks import events, state
-from satchel.interfaces.mcp.command import OPTIONS, run
 
 
 @click.command()
@@ -39,7 +39,7 @@ def hook_command(explain: bool, client: str, event: str) -> int:
 
 
 @click.command()
-@with_options(*OPTIONS)
+@with_options(*OF_SERVER)
 def mcp_command(**options: Any) -> int:
     """Serve agents over stdio with the Model Context Protocol, until the input ends.
 
@@ -49,6 +49,8 @@ def mcp_command(**options: Any) -> int:
     Example:
       satchel mcp --agent builder-1 --toolsets all
     """
+    from satchel.interfaces.mcp.server import run
+
     return run(**options)
 
 
