@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from satchel.base.errors import NoProject
-from satchel.interfaces.cli.common import json_option, leave_trace, show_json, with_options
+from satchel.interfaces.cli.common import json_option, leave_trace, show, with_options
 from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.cli.options import OF_SERVER
 from satchel.interfaces.hooks import events, state
@@ -78,10 +78,5 @@ def pause_command(of_project: bool, off: bool, as_json: bool) -> None:
         folder = str(Path(root).resolve())
     paused = state.pause(folder, on=not off)
     leave_trace(f"turned hooks {'on' if off else 'off'}{'' if of_project else ' everywhere'}")
-    if as_json:
-        show_json({"paused": paused})
-        return
-    if not paused:
-        click.echo("hooks are on")
-    for one in paused:
-        click.echo("hooks are off everywhere" if one == "*" else f"hooks are off in {one}")
+    lines = [f"hooks are off {'everywhere' if one == '*' else f'in {one}'}" for one in paused]
+    show({"paused": paused}, *lines or ["hooks are on"], as_json=as_json)
