@@ -360,9 +360,10 @@ def _lines_of(name: str) -> Iterator[list[bytes]]:
         after = b"".join(lines)
         if len(after) > _MAX_BYTES:
             after = after[after.find(b"\n", len(after) // 2) + 1 :]
-        same = len(before) if after.startswith(before) else 0
-        os.pwrite(descriptor, after[same:], same)
-        os.ftruncate(descriptor, len(after))
+        if after != before:
+            same = len(before) if after.startswith(before) else 0
+            os.pwrite(descriptor, after[same:], same)
+            os.ftruncate(descriptor, len(after))
     finally:
         os.close(descriptor)
 

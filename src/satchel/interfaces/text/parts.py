@@ -32,12 +32,9 @@ def value_text(value: str | None) -> str:
 def place_text(file: str | None, line: int | None, last: int | None = None) -> str:
     """Write a file, and the lines in it if there are any, so that a colon in the name cannot be misread."""
     name = quoted(file) if file is not None and _line_at_end().search(file) else value_text(file)
-    return f"file:{name}" if line is None else f"file:{name}:{lines_text(line, last)}"
-
-
-def lines_text(line: int, last: int | None) -> str:
-    """Write the lines that are cited, as in ``12`` and ``12-20``."""
-    return str(line) if last is None else f"{line}-{last}"
+    if line is None:
+        return f"file:{name}"
+    return f"file:{name}:{line}" if last is None else f"file:{name}:{line}-{last}"
 
 
 def citation_marks(citation: Citation) -> list[str]:
