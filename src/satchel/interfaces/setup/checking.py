@@ -21,7 +21,6 @@ from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.interfaces.setup import guide
 from satchel.interfaces.setup.clients import Client, Place, Target, Wish
-from satchel.interfaces.setup.editing import parse
 from satchel.interfaces.setup.entries import JsonPart, Server, address_of, asks_satchel, on_path
 from satchel.interfaces.setup.guide import Finding, Verdict
 from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, State, at, hook_of
@@ -286,7 +285,7 @@ def _parts(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
         text = ""
         try:
             text = _text_of(target)
-            result = guide.found_in(text, target)
+            result = target.found(text)
         except SatchelError as error:
             yield Finding("file", Verdict.BROKEN if NAME in text else Verdict.MISSING, _with_path(error, target.path))
             continue
@@ -303,8 +302,7 @@ def _parts(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
                 asks_server = True
                 continue
             if one.state is State.CURRENT:
-                content = parse(text, target.syntax) if target.syntax else {}
-                off = isinstance(part, Server | Hooks) and part.is_switched_off(content)
+                off = isinstance(part, Server | Hooks) and part.is_switched_off(target.content(text))
                 yield Finding(role, Verdict.OFF if off else Verdict.OK, where)
             elif one.state is State.STALE:
                 yield Finding(role, Verdict.STALE, f"{where}: {shortened(one.detail)}")
@@ -341,9 +339,9 @@ def _about_hooks(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
 
 
 def _own_permission(part: JsonPart | TextPart, text: str, target: Target) -> object:
-    if not isinstance(part, Server) or target.syntax is None:
+    if not isinstance(part, Server):
         return None
-    there = at(parse(text, target.syntax), (*part.place, NAME))
+    there = at(target.content(text), (*part.place, NAME))
     return address_of(there) if isinstance(there, Mapping) and asks_satchel(there) else None
 
 
