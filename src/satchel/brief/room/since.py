@@ -67,7 +67,7 @@ def _find(look: Look, seq: int) -> Since:
         rows = look.rows(statement, floor=seen_marks[name].seen_at if name == "action" else seen_marks[name].seq)
         made = make([row[1:] for row in rows], seen_marks[name])
         if name == "action":
-            own = [one for one in made if one.agent == look.person][:MOST]
+            own = [one for one in made if one.agent == look.person]
             made = [one for one in made if one.agent != look.person]
         items += made[:MOST]
         # of edits there is one for each agent; the statement of actions counts nothing, since one's own are apart
@@ -78,7 +78,9 @@ def _find(look: Look, seq: int) -> Since:
         older += [(name, passed_over)] if passed_over else []
     items.sort(key=lambda one: (-one.changed_at, -one.seq))
     last = seen_marks[""].seen_at or None
-    return Since(look.person, tuple(items), tuple(totals), seq, last, look.now, tuple(older), tuple(own))
+    return Since(
+        look.person, tuple(items), tuple(totals), seq, last, look.now, tuple(older), tuple(own[:MOST]), len(own)
+    )
 
 
 def _unseen(

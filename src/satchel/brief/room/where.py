@@ -72,9 +72,6 @@ def _timeline(look: Look, began: int) -> tuple[SessionDay, ...]:
 
 
 _MERGED_MS = 5 * 60_000
-# The kinds of events in the index ``events_drawn``.
-_DRAWN = (events.REFUSAL, events.RELEASE, events.EXPIRY, events.PROGRESS, events.EXTENSION)
-
 _MOST_DRAWN = 2_000
 
 _Marks = list[tuple[int | None, Mark]]
@@ -94,7 +91,7 @@ def _drawn(transaction: Transaction, values: Mapping[str, object], sessions: lis
     rows = transaction.all(
         f"""
         SELECT session_id, kind, details, created_at FROM events
-        WHERE project_id = :project AND created_at >= :began AND kind IN ({", ".join(map(str, _DRAWN))})
+        WHERE project_id = :project AND created_at >= :began AND {events.IS_DRAWN}
         ORDER BY created_at DESC LIMIT {_MOST_DRAWN}
         """,
         values,

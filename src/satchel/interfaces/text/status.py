@@ -9,7 +9,7 @@ from functools import partial
 from satchel.base.clock import span_in_words
 from satchel.base.invisible import revealed
 from satchel.base.records import NamedTuple
-from satchel.brief.room.records import Changed, FileConflict, Need, Party, Status
+from satchel.brief.room.records import Changed, FileConflict, Need, Party, Since, Status
 from satchel.interfaces.text.parts import counted, width_of
 from satchel.keep.names import shown_name
 from satchel.keep.sessions.team import TeamSession
@@ -82,7 +82,7 @@ def _sections(status: Status) -> tuple[_Section, ...]:
     now, since = status.team.asked_at, status.since
     changes = sum(count for _, count in since.totals)
     team = status.team
-    own, nothing_new = _own(since.own, now), "No changes since your last visit."
+    own, nothing_new = _own(since, now), "No changes since your last visit."
     first = "No agents yet. Start a client here, once `satchel setup` has connected it"
     nobody = "No agents at work" if team.earlier else first
     parts = (
@@ -99,12 +99,14 @@ def _sections(status: Status) -> tuple[_Section, ...]:
     return tuple(_Section(title, tuple(rows), empty, max(0, total - len(rows))) for title, rows, empty, total in parts)
 
 
-def _own(actions: Sequence[Changed], now: int) -> list[_Row]:
-    if not actions:
+def _own(since: Since, now: int) -> list[_Row]:
+    if not since.own:
         return []
-    counts = Counter(line_of(_OWN_WORDS.get(one.action, "{}").format(one.text)) for one in actions)
+    counts = Counter(line_of(_OWN_WORDS.get(one.action, "{}").format(one.text)) for one in since.own)
     text = ", ".join(f"{what} ({count} times)" if count > 1 else what for what, count in counts.items())
-    return [_Row("action", "quiet", f"in your name: {text}", _span(now - actions[0].changed_at))]
+    more = since.own_total - len(since.own)
+    text += f", and {more} earlier" if more > 0 else ""
+    return [_Row("action", "quiet", f"in your name: {text}", _span(now - since.own[0].changed_at))]
 
 
 def _need(one: Need, now: int) -> _Row:

@@ -254,11 +254,10 @@ def form_page(
     return Page(title, "form.html", context, data, request.project, place)
 
 
-def _in_use(request: PageRequest, fields: Mapping[str, object]) -> dict[str, list[NameUse]]:
+def _in_use(request: PageRequest, fields: Mapping[str, object]) -> dict[str, Sequence[NameUse]]:
     """Return the used names of the fields that have such, the most used first."""
-    kinds = {field: kind for field, kind in _COMPLETED.items() if field in fields}
-    names = request.reader.housekeeping.names_in_use().names if kinds else ()
-    return {field: [one for one in names if one.kind == kind][:_MOST_COMPLETED] for field, kind in kinds.items()}
+    names_in_use = request.reader.housekeeping.names_in_use
+    return {field: names_in_use(kind).names[:_MOST_COMPLETED] for field, kind in _COMPLETED.items() if field in fields}
 
 
 def now(request: PageRequest) -> int:
