@@ -51,6 +51,19 @@ _CLIENTS = {
 }
 """The names of clients that are not what they call themselves."""
 
+_NOTHING = {
+    "page": None,
+    "project": None,
+    "root": "",
+    "twin": None,
+    "cursor": None,
+    "notice": None,
+    "needs_count": 0,
+    "new_count": 0,
+    "person": "",
+}
+"""The variables of the frame on a page outside the projects."""
+
 _REF = re.compile(r"[a-z][0-9]{1,18}")
 
 
@@ -70,7 +83,7 @@ def html(
         person: the author of items written on the page.
         headers: additional to those of every page.
     """
-    text = _environment().get_template(template).render({"person": person, **context, "form_key": key})
+    text = _environment().get_template(template).render({**_NOTHING, **context, "person": person, "form_key": key})
     return Response(text, status, PAGE_HEADERS | (headers or {}), media_type="text/html")
 
 

@@ -58,7 +58,7 @@ def proposals(request: PageRequest) -> Page:
         "run": run,
         "now": now(request),
     }
-    return Page("Proposals", "proposals.html", context, data, request.project, "/memory")
+    return Page("Proposals", "proposals.html", context, data, "/memory")
 
 
 def share(request: PageRequest) -> ActionResult:
