@@ -176,11 +176,6 @@ def remaining(milliseconds: int, now: int) -> Markup:
     return Markup('<time datetime="{}" data-left>{}</time>').format(iso(milliseconds), words)
 
 
-def cut(text: str, most: int = SHORT) -> str:
-    """Return the beginning of a text, with an ellipsis where something is missing."""
-    return text if len(text) <= most else f"{text[:most].rstrip()} …"
-
-
 def fit(text: str, most: int) -> str:
     """Return the beginning of a text that takes at most so many characters of a page, where some become several."""
     head = text[:most]
@@ -224,7 +219,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    filters = (moment, ago, at_clock, clock, date, place_and_digest, is_ref, remaining, cut, brief, marked, shown_name)
+    filters = (moment, ago, at_clock, clock, date, place_and_digest, is_ref, remaining, brief, marked, shown_name)
     environment.filters |= {one.__name__: one for one in filters}
     environment.filters |= {"name": pass_context(lambda context, name: name_for(context["person"], name))}
     environment.filters |= {"client": lambda name: _CLIENTS.get(name, name)}
