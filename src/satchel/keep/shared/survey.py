@@ -263,7 +263,7 @@ class Survey:
         line = None
         if ours is not None:
             line = lines_of(self.transaction, self.project, ours.kind, [ours.number]).get(ours.number)
-        taking = Taking(self._workplace, source=SHARED, is_ordered=True, decided=True, is_accepted=True)
+        taking = Taking(self._workplace, source=SHARED, decided=True, is_accepted=True)
         verdict = taking.take(self.transaction, self.project, [line_from(text, line)])[0]
         if verdict.outcome is Outcome.LEFT_OUT:
             return Acceptance(uid, verdict.note or "it cannot be stored", ())
