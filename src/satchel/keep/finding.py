@@ -226,6 +226,8 @@ class Finding(Service):
                 values=values,
             )
             sinking = citations.Sinking(transaction, work.files_root)
+            # before the time of the search begins: a command's first search loads the model
+            by_meaning = None if query is None else meaning_for(work, query)
             time = SearchTime(transaction)
             if query is None:
                 ranking, total = search.newest(transaction, scope, offset, limit)
@@ -233,13 +235,12 @@ class Finding(Service):
                 sinking([hit.document for hit in page])
             else:
                 reach = offset + limit + (itself is not None)
-                ranking = time.rank(
-                    query, scope, sink=sinking, texts=texts_of, reach=reach, meaning=meaning_for(work, query)
-                )
+                ranking = time.rank(query, scope, sink=sinking, texts=texts_of, reach=reach, meaning=by_meaning)
                 hits = _others(transaction, ranking.hits, itself)
                 page, total = hits[offset : offset + limit], ranking.total - len(ranking.hits) + len(hits)
             results = _results(transaction, ranking, page, sinking.citations, time, explain=explain)
-            notes_of_search = ranking.notes + meaning.problems() + (SHORTENED,) * (bool(results) and time.is_over())
+            shortened = (SHORTENED,) * (bool(results) and time.is_over())
+            notes_of_search = ranking.notes + meaning.problems(work.meaning) + shortened
             results_page = FoundPage(results, total, offset, limit, notes_of_search)
             filters = {
                 "run_id": run_id if chosen_run is not None else None,
