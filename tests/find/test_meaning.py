@@ -159,7 +159,10 @@ def test_vectors_that_take_long_leave_the_other_matches_as_they_are(
     assert [one.explanation is not None and one.explanation.meaning for one in results] == [0, 0, 0]
 
 
-def test_the_time_of_a_search_begins_once_the_model_is_loaded(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("in_list", [True, False])
+def test_the_time_of_a_search_begins_once_the_model_is_loaded(
+    opened: Open, monkeypatch: pytest.MonkeyPatch, in_list: bool
+) -> None:
     now = [0.0]
     monkeypatch.setattr(search, "monotonic", lambda: now[0])
 
@@ -168,8 +171,13 @@ def test_the_time_of_a_search_begins_once_the_model_is_loaded(opened: Open, monk
         return Favouring()
 
     offer(monkeypatch, slow)
-    page = opened().finding.search("query: search for a doctor or physician while parking")
-    assert (page.results[0].ref, page.notes) == ("e1", ())
+    query = "query: search for a doctor or physician while parking"
+    if in_list:
+        page = opened().entries.read(query=query)
+        assert (page.items[0].id, page.notes) == (1, ())
+    else:
+        results = opened().finding.search(query)
+        assert (results.results[0].ref, results.notes) == ("e1", ())
 
 
 @pytest.mark.parametrize("choice", meaning.MODELS)

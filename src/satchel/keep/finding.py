@@ -226,7 +226,7 @@ class Finding(Service):
                 values=values,
             )
             sinking = citations.Sinking(transaction, work.files_root)
-            # before the time of the search begins: a command's first search loads the model
+            # as in lists, before the time of the search begins
             by_meaning = None if query is None else meaning_for(work, query)
             time = SearchTime(transaction)
             if query is None:
