@@ -168,8 +168,8 @@ def run(bench: Bench) -> Section:
         tuple(_measure(bench.folder)),
         (
             "Two stores of a month in one, made and labelled by a model before the ranking was written. Each prompt "
-            "and edit has a window of its own. Needed at a prompt is what its label names, before an edit a rule with the"
-            " file among its paths. Fitting is what the session needs or was labelled as fitting it; before an edit "
+            "and edit has a window of its own. Needed at a prompt is what its label names, before an edit a rule with "
+            "the file among its paths. Fitting is what the session needs or was labelled as fitting it; before an edit "
             "rules and decisions are counted, and those with a path that matches the file fit.",
         ),
     )
