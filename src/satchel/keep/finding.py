@@ -192,8 +192,9 @@ class Finding(Service):
             if not project.id:
                 return FoundPage((), 0, offset, limit, (projects.NOTHING_YET,))
             itself: int | None = None
+            candidates: int | None = None
             if like is not None:
-                itself, query = _query_like(transaction, project.id, like, work.clock())
+                itself, query, candidates = _query_like(transaction, project.id, like, work.clock())
             if query is not None and not query.terms:
                 note = f"{(text or '').strip()[:80]!r} holds no word to search for"
                 if itself is not None:
@@ -234,7 +235,13 @@ class Finding(Service):
             else:
                 reach = offset + limit + (itself is not None)
                 ranking = time.rank(
-                    query, scope, sink=sinking, texts=texts_of, reach=reach, meaning=meaning_for(work, query)
+                    query,
+                    scope,
+                    candidates=candidates,
+                    sink=sinking,
+                    texts=texts_of,
+                    reach=reach,
+                    meaning=meaning_for(work, query),
                 )
                 hits = tuple(hit for hit in ranking.hits if hit.document != itself)
                 page, total = hits[offset : offset + limit], ranking.total - len(ranking.hits) + len(hits)
@@ -312,8 +319,8 @@ def _ended_note(transaction: Transaction, query: Query | None, scope: Scope, tim
     return [f"{ended} that {'was' if ended == 1 else 'were'} replaced or retracted: status=superseded"] * (ended > 0)
 
 
-def _query_like(transaction: Transaction, project_id: int, ref: str, now: int) -> tuple[int, Query]:
-    from satchel.find.about import query_like
+def _query_like(transaction: Transaction, project_id: int, ref: str, now: int) -> tuple[int, Query, int]:
+    from satchel.find.about import LIKE_COMMON, query_like
 
     kind, item = read_ref(ref)
     row = transaction.one(
@@ -326,7 +333,7 @@ def _query_like(transaction: Transaction, project_id: int, ref: str, now: int) -
     if row is None:
         raise NotFound(f"there is no {ref.strip()} in this project", "Results of a search show the ids")
     text = kept.texts(KINDS[kind], transaction, [item]).get(item, "")
-    return row[0], query_like(transaction, project_id, text)
+    return row[0], query_like(transaction, project_id, text), LIKE_COMMON
 
 
 def _results(
