@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from satchel.brief.fields import quoted
 from satchel.find.kind import Kind
 from satchel.keep import events
-from satchel.keep.decisions import ChangedDecision
+from satchel.keep.decisions.records import ChangedDecision
 from satchel.keep.entries.records import BUG, Prepared, Writer
 from satchel.store.transaction import Transaction
 

@@ -20,10 +20,10 @@ from satchel.keep.entries.records import SCRATCHPAD
 from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.messages.visibility import UNANSWERED
 from satchel.keep.names import PERSONS
+from satchel.keep.presence import LISTED_DAYS, MAX_CHECKED
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.caller import SEEN_MS
 from satchel.keep.sessions.joining import SessionRow
-from satchel.keep.sessions.presence import LISTED_DAYS, MAX_CHECKED
 from satchel.keep.sessions.team import AgentState
 from satchel.store.transaction import Transaction, grouped, set_of
 
