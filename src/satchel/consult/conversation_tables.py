@@ -187,7 +187,7 @@ def live_lease(columns: Sequence[Any], now: int) -> Lease | None:
 
 
 def _machine() -> str | None:
-    return os.uname().nodename if hasattr(os, "uname") else None
+    return os.uname().nodename
 
 
 def _is_gone(process: str | None) -> bool:

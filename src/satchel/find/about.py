@@ -260,7 +260,7 @@ def _items(transaction: Transaction, results: Sequence[_Result], sure: int, like
 
 
 def _words(transaction: Transaction, text: str, scope: Scope, population: int) -> dict[str, _Word]:
-    words = [word for word in word_counts(text) if len(word) > 1 and not word.isdigit()]
+    words = [word for word in word_counts(text) if len(word) > (2 if word.isdigit() else 1)]
     if len(words) > MOST_WORDS:
         words = words[: MOST_WORDS * 2 // 3] + words[-(MOST_WORDS - MOST_WORDS * 2 // 3) :]
     index = index_of(transaction)

@@ -18,9 +18,6 @@ from satchel.base.records import dataclass
 ENGINE = f"SQLite {apsw.sqlite_lib_version()}"
 """The engine and its version, for people."""
 
-NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-"""For opening a file of Satchel: a link in its place is an error."""
-
 _MAGIC = b"SQLite format 3\0"
 _HEADER_BYTES = 100
 _WAL_LIMIT_BYTES = 64 * 1024 * 1024
@@ -63,14 +60,12 @@ def _prepare(file: Path) -> None:
         raise InvalidInput(f"the folder {folder} does not exist", "Create it first, or name another path")
     else:
         refuse_network_filesystem(folder)
-    os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | NO_LINK, 0o600))
+    os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
     sync_folder(folder)
 
 
 def sync_folder(folder: Path) -> None:
     """Sync a folder, so that a new name in it survives a power failure."""
-    if sys.platform == "win32":
-        return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

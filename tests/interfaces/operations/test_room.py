@@ -18,7 +18,7 @@ BY_NAME = {one.name: one for one in OPERATIONS}
 def ask(satchel: Satchel, name: str, **arguments: Any) -> dict[str, Any]:
     answer = BY_NAME[name].bound(satchel)(**arguments)
     assert unpacked(json.loads(json.dumps(packed(answer)))) == answer
-    return json.loads(json.dumps(BY_NAME[name].as_json(answer)))  # type: ignore[no-any-return]
+    return json.loads(json.dumps(BY_NAME[name].json_maker()(answer)))  # type: ignore[no-any-return]
 
 
 WRITING = [

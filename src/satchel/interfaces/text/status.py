@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -11,7 +10,7 @@ from satchel.base.clock import span_in_words
 from satchel.base.invisible import revealed
 from satchel.base.records import NamedTuple
 from satchel.brief.room.records import Changed, FileConflict, Need, Party, Since, Status
-from satchel.interfaces.text.parts import counted
+from satchel.interfaces.text.parts import counted, width_of
 from satchel.keep.names import shown_name
 from satchel.keep.sessions.team import TeamSession
 
@@ -189,24 +188,12 @@ def _lines(section: _Section, room: int, width: int, style: Style) -> Iterator[s
         yield style(f"  {rest} more", "quiet")
 
 
-def _columns(text: str) -> int:
-    if text.isascii():
-        return len(text)
-    return sum(_columns_of(one) for one in text)
-
-
-def _columns_of(character: str) -> int:
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
 def _cut(text: str, columns: int) -> str:
-    if _columns(text) <= columns:
+    if width_of(text) <= columns:
         return text
     used, end = 1, 0
     for character in text:
-        used += _columns_of(character)
+        used += width_of(character)
         if used > columns:
             break
         end += 1
@@ -214,4 +201,4 @@ def _cut(text: str, columns: int) -> str:
 
 
 def _padded(text: str, columns: int) -> str:
-    return text + " " * (columns - _columns(text))
+    return text + " " * (columns - width_of(text))

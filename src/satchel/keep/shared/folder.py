@@ -116,7 +116,7 @@ class Folder:
                     f"{self.display_path(name)} is not a regular file", "See where it comes from and remove it"
                 )
         temporary = f"{self.path}/.{name[:-3]}.{os.getpid()}.tmp"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
             Path(temporary).unlink(missing_ok=True)
             with os.fdopen(os.open(temporary, flags, 0o644), "wb") as stream:
