@@ -79,6 +79,13 @@ def test_one_word_written_twice_counts_once(satchel: Satchel) -> None:
     assert asked(satchel, "the cookie banner hides the cookies") == []
 
 
+def test_a_number_counts_as_a_word_but_not_one_of_a_list_or_a_version(satchel: Satchel) -> None:
+    fill(satchel, 50)
+    ref = satchel.entries.write("discovery", "DHL answers 4711 in step 12 when a parcel is lost", agent="ann").ref
+    assert [one.ref for one in asked(satchel, "users see a 4711 from DHL")] == [ref]
+    assert asked(satchel, "users see a 12 from DHL") == []
+
+
 def test_what_was_replaced_is_not_found(satchel: Satchel) -> None:
     ref = fill(satchel, 20)
     satchel.entries.write("discovery", "Times of carriers are all in UTC now", supersedes=ref, agent="ann")

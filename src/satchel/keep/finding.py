@@ -191,9 +191,9 @@ class Finding(Service):
             run = chosen_run = None if choice is None else choice.id
             if not project.id:
                 return FoundPage((), 0, offset, limit, (projects.NOTHING_YET,))
-            itself: tuple[Kind, int] | None = None
+            itself, candidates = None, None
             if like is not None:
-                itself, query = _query_like(transaction, project.id, like, work.clock())
+                itself, query, candidates = _query_like(transaction, project.id, like, work.clock())
             if query is not None and not query.terms:
                 note = f"{(text or '').strip()[:80]!r} holds no word to search for"
                 if itself is not None:
@@ -234,7 +234,13 @@ class Finding(Service):
             else:
                 reach = offset + limit + (itself is not None)
                 ranking = time.rank(
-                    query, scope, sink=sinking, texts=texts_of, reach=reach, meaning=meaning_for(work, query)
+                    query,
+                    scope,
+                    candidates=candidates,
+                    sink=sinking,
+                    texts=texts_of,
+                    reach=reach,
+                    meaning=meaning_for(work, query),
                 )
                 hits = _others(transaction, ranking.hits, itself)
                 page, total = hits[offset : offset + limit], ranking.total - len(ranking.hits) + len(hits)
@@ -312,8 +318,8 @@ def _ended_note(transaction: Transaction, query: Query | None, scope: Scope, tim
     return [f"{ended} that {'was' if ended == 1 else 'were'} replaced or retracted: status=superseded"] * (ended > 0)
 
 
-def _query_like(transaction: Transaction, project_id: int, ref: str, now: int) -> tuple[tuple[Kind, int], Query]:
-    from satchel.find.about import query_like
+def _query_like(transaction: Transaction, project_id: int, ref: str, now: int) -> tuple[tuple[Kind, int], Query, int]:
+    from satchel.find.about import LIKE_COMMON, query_like
 
     kind, item = read_ref(ref)
     row = transaction.one(
@@ -326,7 +332,7 @@ def _query_like(transaction: Transaction, project_id: int, ref: str, now: int) -
     if row is None:
         raise NotFound(f"there is no {ref.strip()} in this project", "Results of a search show the ids")
     text = kept.texts(KINDS[kind], transaction, [item]).get(item, "")
-    return (kind, item), query_like(transaction, project_id, text)
+    return (kind, item), query_like(transaction, project_id, text), LIKE_COMMON
 
 
 def _others(

@@ -141,6 +141,10 @@ class TestTheFirstTask:
         store.decisions.set("tracking.cache", "one hour", agent="ann")
         assert self.told(small, PROMPT)[1] == "d62 tracking.cache: one hour"
 
+    def test_may_be_short_if_the_store_knows_a_word_of_it(self, small: Hook) -> None:
+        assert self.told(small, "please document the moons of planets for users") == []
+        assert self.told(small, "please document the offsets of planets for users")
+
     def test_comes_after_small_talk(self, small: Hook) -> None:
         assert [self.told(small, text) for text in ("hi", "fix it", "go on", "thanks, good morning")] == [[]] * 4
         assert self.told(small, PROMPT)

@@ -97,6 +97,20 @@ def test_only_what_deletes_is_called_destructive() -> None:
     assert {tool.name for tool in ALL_TOOLS if tool.destructive} == DESTRUCTIVE
 
 
+def test_every_tool_has_a_name_of_its_own() -> None:
+    assert len({tool.name for tool in ALL_TOOLS}) == len(ALL_TOOLS)
+
+
+def test_what_a_tool_declares_is_checked() -> None:
+    for tool in ALL_TOOLS:
+        assert not (tool.read_only and tool.destructive), tool.name
+        assert tool.parameters["additionalProperties"] is False, tool.name
+        assert {*tool.parameters.get("required", ())} <= tool.parameters["properties"].keys(), tool.name
+        for name, schema in tool.parameters["properties"].items():
+            assert schema.keys() <= {"type", "enum", "items", "description", "default"}, (tool.name, name)
+            assert schema.get("items", {}).keys() <= {"type", "enum"}, (tool.name, name)
+
+
 def test_the_default_tools_cost_little() -> None:
     assert len(DEFAULT_TOOLS) <= 14
     assert cost(*DEFAULT_TOOLSETS) <= 2_500

@@ -17,7 +17,7 @@ from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.brief.announcements import is_notice
 from satchel.brief.room import conflicts, last_need, looking, needs_proposals, states
 from satchel.brief.room.looking import LINE_CHARS, OPEN_RUN, Look, possible, value_text
-from satchel.brief.room.marks import hook_ref, marks
+from satchel.brief.room.marks import marks, numbered_ref
 from satchel.brief.room.records import NEEDS, Need, Needs
 from satchel.find.kind import Kind
 from satchel.keep import events, following, projects
@@ -323,7 +323,7 @@ def _hook_need(hook: str, number: int, fields: dict[str, object], began: int) ->
     text = shortened(f"{hook} fails{often}: {fields.get('problem') or 'unknown reason'}", LINE_CHARS)
     remedy = f"`satchel hook --explain {hook}` or `satchel doctor` shows why"
     key = f"hook-{''.join(one if one.isalnum() else '-' for one in hook)}"
-    return Need("hook", "high", text, hook_ref(number), None, None, began, ("see",), remedy=remedy, key=key)
+    return Need("hook", "high", text, numbered_ref("hook", number), None, None, began, ("see",), remedy=remedy, key=key)
 
 
 NOTIFIED = frozenset({"stuck", "blocked", "message", "waiting", "refusal", "verdict"})

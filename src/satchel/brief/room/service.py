@@ -240,7 +240,8 @@ class Room(Reading):
         with projects.writing(work) as (transaction, project, now):
             look = marks.begin_person(looking.begin(transaction, project.id, name, now))
             done = needs_proposals.decide(look, work, ref, accepts=accepts)
-            record_passage(transaction, work, project.id, f"{'accepted' if accepts else 'rejected'} {ref}", now)
+            what = f"rejected {ref}" if done is None else f"accepted {ref} as {done.ref}"
+            record_passage(transaction, work, project.id, what, now)
             return done
 
     def status(self, person: str | None = None) -> Status:

@@ -100,7 +100,8 @@ def find(transaction: Transaction, project_id: int, work: Workplace, now: int) -
     made = transaction.all(
         f"""
         SELECT session_id, details, created_at FROM events
-        WHERE project_id = :project AND created_at >= :since AND kind = {events.PROGRESS} AND session_id IS NOT NULL
+        WHERE project_id = :project AND created_at >= :since AND {events.IS_DRAWN} AND kind = {events.PROGRESS}
+            AND session_id IS NOT NULL
         ORDER BY created_at DESC LIMIT 300
         """,
         {"project": project_id, "since": now - DAY_MS},

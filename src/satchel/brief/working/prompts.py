@@ -40,7 +40,7 @@ _MOST_TITLES, _MOST_SURE = 10, 2
 _TASK_TOKENS, _SURE_TOKENS = 600, 250
 
 # The strength from which a fix or note without a rare word may be a title at the first task prompt.
-_LEAST_WEAK = 0.4
+_LEAST_WEAK = 0.3
 
 # How many items related to the first task are remembered, so that those on a file come first there.
 _MOST_RELATED = 60
@@ -48,7 +48,8 @@ _MOST_RELATED = 60
 # The most tokens for rules and decisions that the first task prompt shows although it shares no telling word.
 _UNRELATED_TOKENS = 350
 
-# A prompt with so many telling words and characters states a task; so do so many characters without spaces.
+# A prompt with so many telling words and characters states a task, with one less if the store has one of them; so do so
+# many characters without spaces.
 _TASK_WORDS, _TASK_CHARS, _TASK_UNSPACED = 3, 30, 10
 
 _LEAST_LOG_LINES = 4
@@ -181,7 +182,8 @@ def find(
     scope = Scope(project_id, now=work.clock(), condition=_CONDITION)
     result = related(transaction, prompt, scope, _MOST_MATCHES)
     unspaced = sum(map(len, unspaced_runs(prompt)))
-    is_task = unspaced >= _TASK_UNSPACED or (result.telling >= _TASK_WORDS and len(prompt) >= _TASK_CHARS)
+    least = _TASK_WORDS - bool(result.items)
+    is_task = unspaced >= _TASK_UNSPACED or (result.telling >= least and len(prompt) >= _TASK_CHARS)
     matches = [
         one
         for one in result.items

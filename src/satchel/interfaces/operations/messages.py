@@ -69,7 +69,6 @@ _INBOX = (
         help="Wait so long for an unread one, 0 to 45; then only unread ones are listed.",
         default=0,
         option="--wait",
-        metavar="SECONDS",
     ),
     Parameter("types", list[str], help="May be repeated.", choices=_TYPES, unlisted=True),
     parameters.MIN_PRIORITY.but(unlisted=True),

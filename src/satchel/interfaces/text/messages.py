@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from satchel.base.clock import span_in_words
 from satchel.find.kind import Kind
-from satchel.interfaces.text.lists import Line, list_text, names_text, note_lines
+from satchel.interfaces.text.lists import Line, list_text, names_text, note_lines, show_lines
 from satchel.interfaces.text.parts import NONE, content_lines, json_line, quoted, value_text
 from satchel.keep.messages.records import MarkedRead, Message, MessagePage
 
@@ -44,8 +44,6 @@ def show_sent(page: MessagePage) -> None:
 
 
 def _show(page: MessagePage, what: str) -> None:
-    from satchel.interfaces.text.lists import show_lines
-
     show_lines(page, what, [message_line(message, page.agent, page.asked_at) for message in page.messages])
 
 

@@ -27,12 +27,11 @@ from satchel.keep.corrections.undoing import Change
 from satchel.keep.decisions import records as decisions
 from satchel.keep.decisions.records import Decision
 from satchel.keep.decisions.service import Decisions
-from satchel.keep.decisions.updates import decision
 from satchel.keep.entries import updates as entries
 from satchel.keep.entries.records import ENTRY_TYPES
 from satchel.keep.kinds import KINDS, read_ref
 from satchel.keep.messages import updates as messages
-from satchel.keep.names import check_agent, ensure_agent, is_persons, shown_name
+from satchel.keep.names import check_agent, ensure_agent, find_agent, is_persons, shown_name
 from satchel.keep.patterns.records import SOLUTION_LETTER
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import acting, acting_named, is_by_person, persons_gate
@@ -423,7 +422,8 @@ def _dispute(
     current = decisions.load_number(transaction, project_id, number)
     if current is None:
         raise _missing(Kind.DECISION, number)
-    ref, (setter, setter_name) = Kind.DECISION.ref(number), current.agent or (None, None)
+    ref, setter_name = current.ref, current.agent
+    setter = find_agent(transaction, project_id, setter_name)
     is_person = is_by_person(work, name)
     if is_person or (setter is not None and setter == by.agent):
         whose = "a decision" if is_person else "your own decision"
@@ -435,14 +435,13 @@ def _dispute(
     if setter is None or is_persons(setter_name):
         setter_name = setter_name or HUMAN
         setter, _ = ensure_agent(transaction, project_id, setter_name, by.now)
-    short = shortened(f"{current.key}: {current.state.value}")
+    short = shortened(f"{current.key}: {current.value}")
     text = f'{name or "an agent"} disputes {ref} "{short}"{_because(None if reason is None else reason.text)}. '
     text += "It stays in force until it is changed; please answer"
     message = _ask(transaction, work, project_id, by, setter, text)
     notes = () if reason is None else reason.notes
-    record = decision(current)
     name = kind_name(Kind.DECISION)
-    return Retracted(ref, name, record, short, done=False, asked=message, notes=notes, asked_of=str(setter_name))
+    return Retracted(ref, name, current, short, done=False, asked=message, notes=notes, asked_of=str(setter_name))
 
 
 def _because(reason: str | None) -> str:

@@ -20,18 +20,16 @@ from satchel.keep.decisions.records import (
     DEFAULT_VERSION,
     SOURCE,
     STATUSES,
-    Decision,
     NewDecision,
-    currents,
     status_number,
     value_of,
 )
-from satchel.keep.decisions.updates import decision, prepare
+from satchel.keep.decisions.updates import prepare
 from satchel.keep.fields import Codec, Field
 from satchel.keep.kind import ItemKind, Line, Part, Rows, names_part
 from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.projects import Workplace
-from satchel.store.transaction import Row, Transaction, set_of
+from satchel.store.transaction import set_of
 
 if TYPE_CHECKING:
     from satchel.keep.moving.reading import Reading
@@ -170,11 +168,6 @@ def _decision_names(names: str, codec: Codec) -> Part:
     return replace(part, add=add)
 
 
-def _open(transaction: Transaction, reader: Any, number: int) -> object:
-    current = records.load_number(transaction, reader.project_id, number)
-    return None if current is None else decision(current)
-
-
 DECISION: ItemKind[Any] = ItemKind(
     "a decision under a key, with its history",
     (
@@ -203,7 +196,7 @@ DECISION: ItemKind[Any] = ItemKind(
     statuses=STATUSES,
     source=tables.DOCUMENTS,
     delete=tables.delete,
-    open=_open,
+    open=lambda transaction, reader, number: records.load_number(transaction, reader.project_id, number),
 )
 
 
@@ -247,11 +240,6 @@ def _up_to(view: View, maximum: float) -> None:
     if minimum > maximum:
         raise InvalidInput(f"minimum {minimum:g} is above maximum {maximum:g}", "Exchange them")
     view.where("c.value_number <= {}", maximum)
-
-
-def _make(view: View, rows: Sequence[Row]) -> tuple[Decision, ...]:
-    decisions_by_number = currents(view.transaction, rows)
-    return tuple(decision(decisions_by_number[row[0]], view.scores.get(row[0])) for row in rows)
 
 
 def _range(view: View) -> tuple[Sequence[int], int] | None:
@@ -363,7 +351,7 @@ LISTING = Listing(
     table="decisions c",
     columns=COLUMNS,
     source=SOURCE,
-    make=_make,
+    make=lambda view, rows: records.from_rows(view.transaction, rows, view.scores),
     filters=(
         filters.compared("status", "c.status = {}", lambda value, _: status_number(value)),
         filters.layer("c.layer_id"),

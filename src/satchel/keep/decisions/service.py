@@ -15,8 +15,8 @@ from satchel.keep import projects
 from satchel.keep.decisions import updates
 from satchel.keep.decisions.records import (
     KEEP,
+    STATUSES,
     ChangedDecision,
-    Current,
     Decision,
     DecisionHistory,
     DecisionPage,
@@ -24,7 +24,6 @@ from satchel.keep.decisions.records import (
     Keep,
     Metadata,
     NewDecision,
-    State,
     Value,
     load,
     load_number,
@@ -160,8 +159,8 @@ class Decisions:
                 raise NotFound(f"there is no decision {key!r}", hint)
             rows = transaction.all(
                 """
-                SELECT h.revision, h.value_text, h.value_number, h.status, h.version, h.layer_id, l.name, h.agent_id,
-                    a.name, h.rationale, h.tags, h.scopes, h.paths, h.metadata, h.set_at, h.created_at
+                SELECT h.revision, h.value_text, h.value_number, h.status, h.version, l.name, h.tags, h.scopes, a.name,
+                    h.rationale, h.set_at, h.created_at, h.paths, h.metadata
                 FROM decision_history h LEFT JOIN layers l ON l.id = h.layer_id LEFT JOIN agents a ON a.id = h.agent_id
                 WHERE h.decision_id = :id ORDER BY h.revision DESC LIMIT :limit OFFSET :offset
                 """,
@@ -169,7 +168,7 @@ class Decisions:
             )
             count = transaction.one("SELECT count(*) FROM decision_history WHERE decision_id = :id", {"id": current.id})
         total = int(count[0]) if count else 0
-        return DecisionHistory(updates.decision(current), Page(tuple(map(_past, rows)), total, offset, limit))
+        return DecisionHistory(current, Page(tuple(map(_past, rows)), total, offset, limit))
 
     def find(self, **filters: Unpack[DecisionFilters]) -> DecisionPage:
         """List decisions, newest first."""
@@ -190,7 +189,7 @@ def _placed(place: int, several: bool) -> Iterator[None]:
         raise type(error)(f"decisions[{place}]: {error.problem}", error.remedy) from None
 
 
-def _find(transaction: Transaction, project_id: int, key: str) -> Current | None:
+def _find(transaction: Transaction, project_id: int, key: str) -> Decision | None:
     current = load(transaction, project_id, key)
     letter = Kind.DECISION.letter
     digits = key.removeprefix(letter)
@@ -200,24 +199,17 @@ def _find(transaction: Transaction, project_id: int, key: str) -> Current | None
 
 
 def _past(row: Row) -> DecisionState:
-    revision, text, number, status, version, layer_id, layer, agent_id, agent, rationale, *names, set_at, at = row
-    tags, scopes, paths, metadata = names
-    state = State(
-        value=value_of(text, number),
-        status=status,
-        version=version,
-        layer=None if layer_id is None else (layer_id, layer),
-        tags=_names(tags),
-        scopes=_names(scopes),
-        paths=globs_in(paths),
-        rationale=rationale,
-        metadata=metadata,
+    from satchel.keep.fields import metadata_in
+
+    revision, text, number, status, version, layer, tags, scopes, agent, rationale, set_at, at, paths, metadata = row
+    return DecisionState(
+        *(revision, value_of(text, number), STATUSES[status - 1], version, layer, _names(tags), _names(scopes)),
+        *(agent, rationale, set_at, at, globs_in(paths), metadata_in(metadata)),
     )
-    return updates.decision_state(state, revision, None if agent_id is None else (agent_id, agent), set_at, at)
 
 
-def _names(text: str) -> tuple[tuple[int, str], ...]:
+def _names(text: str) -> tuple[str, ...]:
     try:
-        return tuple((0, name) for name in json.loads(text))
+        return tuple(json.loads(text))
     except ValueError:  # damaged
-        return ((0, text),)
+        return (text,)

@@ -49,10 +49,10 @@ class Housekeeping:
         with projects.reading(self._workplace) as (transaction, project):
             return usage.count_uses(transaction, project.id, self._workplace.clock())
 
-    def names_in_use(self) -> NamesInUse:
-        """Count the decisions and rules of each tag, scope, layer and category."""
+    def names_in_use(self, kind: str | None = None) -> NamesInUse:
+        """Count the decisions and rules of each tag, scope, layer and category, or of the names of one kind."""
         with projects.reading(self._workplace) as (transaction, project):
-            return usage.count_names(transaction, project)
+            return usage.count_names(transaction, project, kind)
 
     def activity(self) -> Activity:
         """Count what each agent did in the last 7 days, by day: writes, file changes, messages, claims, solutions."""

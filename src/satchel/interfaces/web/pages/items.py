@@ -128,7 +128,7 @@ def item(request: PageRequest) -> Page:
         "now": now(request),
     }
     data = {"items": fields_of(result.items), "notes": result.notes, "history": history, "error": error}
-    return Page(brief(title, 80), "item.html", context, data, request.project, "/memory")
+    return Page(brief(title, 80), "item.html", context, data, "/memory")
 
 
 def edit(request: PageRequest) -> Page:
