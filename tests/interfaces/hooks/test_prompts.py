@@ -55,12 +55,12 @@ class TestWhatIsPutIn:
 
     def test_a_rule_with_one_rare_word_of_a_task(self, ask: Ask, store: Satchel) -> None:
         store.constraints.add("Parcels of UPS are scanned twice", agent="human:ann")
+        store.decisions.set("labels.size", "small", agent="ann")
         assert context(ask("please let the app show parcels of our new partner in Berlin")).splitlines() == [
             "Satchel (these bind):",
             "c2*: Parcels of UPS are scanned twice",
         ]
-        store.decisions.set("parcels.size", "small", agent="ann")
-        assert ask("parcels?") is None
+        assert ask("labels?") is None
 
     def test_what_binds_before_fixes_and_these_before_notes(self, ask: Ask, store: Satchel) -> None:
         store.entries.write("discovery", "Early tracking events of DHL are two hours off in the app", agent="ann")
