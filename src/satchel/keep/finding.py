@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -244,6 +245,9 @@ class Finding(Service):
                 )
                 hits = _others(transaction, ranking.hits, itself)
                 page, total = hits[offset : offset + limit], ranking.total - len(ranking.hits) + len(hits)
+                if not total and text is not None and " " not in (name := text.strip().lower()):
+                    in_stacks, total = search.newest(transaction, _in_stacks(scope, name), offset, limit)
+                    ranking, page = (in_stacks, in_stacks.hits) if total else (ranking, page)
             results = _results(transaction, ranking, page, sinking.citations, time, explain=explain)
             notes_of_search = ranking.notes + meaning.problems() + (SHORTENED,) * (bool(results) and time.is_over())
             results_page = FoundPage(results, total, offset, limit, notes_of_search)
@@ -279,6 +283,18 @@ class Finding(Service):
         """
         loaders = [(kind, partial(kept.load_documents, thing)) for kind, thing in KINDS.items()]
         return documents.rebuild(self._workplace.engine, loaders, progress)
+
+
+def _in_stacks(scope: Scope, name: str) -> Scope:
+    # the errors with a name in their stacks, which are not indexed
+    stacks = (
+        f"d.kind = {Kind.ERROR_PATTERN.number} AND d.item_id IN (SELECT id FROM error_patterns "
+        "WHERE project_id = :project AND lower(example) LIKE :stack_name ESCAPE '!')"
+    )
+    pattern = re.sub(r"([!%_])", r"!\1", name)
+    condition = " AND ".join(filter(None, (scope.condition, stacks)))
+    values = {**scope.values, "stack_name": f"%{pattern}%", "project": scope.project_id}
+    return replace(scope, condition=condition, values=values)
 
 
 def _items(numbers: Mapping[Kind, Sequence[int]]) -> list[str]:

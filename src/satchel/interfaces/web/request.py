@@ -14,6 +14,7 @@ from satchel.client import Satchel
 from satchel.interfaces.web.logins import Login
 from satchel.interfaces.web.projects import Project, Projects
 from satchel.keep.housekeeping.usage import NameUse
+from satchel.keep.messages.records import Message
 from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction
 
@@ -146,6 +147,7 @@ class Page:
         data: the JSON of the page, at its address with ``.json``, or a function that returns it.
         project: the project, if any.
         place: the path of its entry in the navigation.
+        messages: the messages that it shows in full, which then count as read.
     """
 
     title: str
@@ -154,6 +156,7 @@ class Page:
     data: object
     project: Project | None = None
     place: str = ""
+    messages: Sequence[Message] = ()
 
 
 @dataclass(frozen=True, slots=True)
