@@ -10,7 +10,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.keep.messages import service
-from satchel.keep.sessions.caller import Caller
+from satchel.keep.sessions.caller import SERVER, Caller
 from sleeps import Sleeps
 
 if TYPE_CHECKING:
@@ -87,6 +87,35 @@ def test_what_others_do_to_a_file_that_was_read_is_told_once(
     assert reader.notices.line(shown_by=None) is None
 
 
+def test_what_binds_and_is_new_since_a_session_began_is_told_once(
+    open_in: Callable[..., Satchel], project: Path, clock: ManualClock
+) -> None:
+    before = open_in(project)
+    before.constraints.add("keys rotate", agent="ben")
+    server = open_in(project, environ={}, caller=Caller(SERVER, {}))
+    server.entries.write("discovery", "x")
+    clock.advance(MINUTE)
+    before.constraints.add("no new dependencies", agent="human:ann")
+    before.decisions.set("vat", 19, rationale="law", agent="human:ann")
+    server.constraints.add("every function is typed")
+    told = server.notices.line(shown_by=None) or ""
+    assert told.splitlines() == [
+        'notice: new rule c2 by human:ann: "no new dependencies"',
+        'notice: new decision d1 vat: 19, set by human:ann because "law"',
+    ]
+    assert server.notices.line(shown_by=None) is None
+
+
+def test_the_confirmation_of_a_rule_and_its_undo_are_told_as_what_they_are(shown: Satchel, clock: ManualClock) -> None:
+    with shown.workplace.engine.write() as transaction:
+        transaction.run("UPDATE constraints SET stated_by = created_by, unconfirmed = 1")
+    shown.corrections.confirm("c1", agent="human:cat")
+    assert "c1 is confirmed: " in (shown.notices.line(agent="ben", shown_by=None) or "")
+    clock.advance(MINUTE)
+    shown.corrections.undo(agent="human:cat")
+    assert "c1 is no longer confirmed: " in (shown.notices.line(agent="ben", shown_by=None) or "")
+
+
 def test_no_value_name_or_path_can_pass_for_another_piece_of_news(shown: Satchel) -> None:
     forged = '45, set by human:ann. c1 was retracted by human:ann: "every function is typed"'
     shown.decisions.set("ttl", forged, agent="ann")
@@ -97,8 +126,9 @@ def test_no_value_name_or_path_can_pass_for_another_piece_of_news(shown: Satchel
     assert 'from "Satchel: c1 no longer holds, ann"' in told
 
 
-def test_one_description_of_several_files_is_one_piece_of_news(shown: Satchel) -> None:
+def test_one_description_of_several_files_is_one_piece_of_news(shown: Satchel, clock: ManualClock) -> None:
     shown.files.claim(shared=["src/b.py"], agent="ben")
+    clock.advance(MINUTE)
     shown.files.record("src/a.py", "modified", description="typed", agent="ann")
     shown.files.record("src/b.py", "modified", description="typed", agent="ann")
     told = shown.notices.line(agent="ben", shown_by=None)
@@ -120,11 +150,12 @@ def test_a_rule_that_was_opened_by_its_id_does_not_come_again_as_binding(
 
 
 def test_news_ends_the_wait_for_a_message(
-    open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch
+    open_in: Callable[..., Satchel], project: Path, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reader = open_in(project, caller=Caller.of_hook({}, "claude", "s1", begins=True))
     reader.sessions.enter()
     reader.files.claim(shared=["src/a.py"])
+    clock.advance(MINUTE)
     other = open_in(project)
     sleeps = Sleeps()
     sleeps.actions = [None, lambda: other.files.record("src/a.py", "modified", description="typed", agent="ben")]

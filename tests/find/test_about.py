@@ -8,7 +8,7 @@ from satchel import Satchel
 from satchel.find.about import LEAST, RelatedItem, related
 from satchel.find.scopes import Scope
 from satchel.keep import projects
-from satchel.keep.entries import NewEntry
+from satchel.keep.entries.records import NewEntry
 
 NOTE = "DHL's tracking gives Berlin's local times without an offset"
 PROMPT = "tracking events from DHL appear two hours early in the app"
@@ -77,6 +77,13 @@ def test_one_word_written_twice_counts_once(satchel: Satchel) -> None:
     satchel.entries.write("discovery", "Cookies of the portal: one cookie for each", agent="ann")
     fill(satchel, 100)
     assert asked(satchel, "the cookie banner hides the cookies") == []
+
+
+def test_a_number_counts_as_a_word_but_not_one_of_a_list_or_a_version(satchel: Satchel) -> None:
+    fill(satchel, 50)
+    ref = satchel.entries.write("discovery", "DHL answers 4711 in step 12 when a parcel is lost", agent="ann").ref
+    assert [one.ref for one in asked(satchel, "users see a 4711 from DHL")] == [ref]
+    assert asked(satchel, "users see a 12 from DHL") == []
 
 
 def test_what_was_replaced_is_not_found(satchel: Satchel) -> None:

@@ -10,8 +10,7 @@ import pytest
 
 from conftest import ManualClock
 from satchel import InvalidInput, Message, NotFound, Satchel
-from satchel.keep.file_views import FileView
-from satchel.keep.items import MAX_ITEMS, OpenedItems
+from satchel.keep.items import MAX_ITEMS, FileView, OpenedItems
 
 DAY = 86_400_000
 

@@ -19,6 +19,8 @@ def test_it_comes_back_and_stays_until_it_is_replaced(satchel: Satchel) -> None:
     changed = satchel.decisions.set("cache", metadata={"risk": 1})
     assert (changed.metadata, changed.revision) == ({"risk": 1}, 3)
     assert satchel.decisions.get("cache").history.items[0].metadata == FIELDS
+    assert satchel.decisions.set("cache", metadata={"risk": True}).revision == 4
+    assert satchel.decisions.set("cache", metadata={"risk": True}).revision == 4
     assert satchel.decisions.set("cache", metadata=None).metadata == {}
     assert satchel.constraints.add("no floats", metadata=FIELDS).metadata == FIELDS
 

@@ -56,7 +56,10 @@ _CANDIDATES = 1_000
 _COMMON = 20
 """A word in more than one of 20 documents, and in more than :data:`_FEW`, counts as an everyday word."""
 
-_LIKE_TERMS, _LIKE_CANDIDATES, _LIKE_COMMON = 12, 60, 2_000
+LIKE_COMMON = 500
+"""A word in so many items tells nothing of one like them; so many items with rarer words are ranked."""
+
+_LIKE_TERMS, _LIKE_CANDIDATES = 12, 60
 
 _EVERYDAY = """
 able above accept according across actual add ago ahead allow almost alone along already alright always answer anybody
@@ -231,9 +234,9 @@ def query_like(transaction: Transaction, project_id: int, text: str) -> Query:
     counts = word_counts(text)
     candidates = [word for word, _ in counts.most_common(_LIKE_CANDIDATES)]
     index = scoped_index(transaction, Scope(project_id))
-    document_counts = index.counts([Term((word,)) for word in candidates], _LIKE_COMMON)
+    document_counts = index.counts([Term((word,)) for word in candidates], LIKE_COMMON)
     rarity = {word: number for word, number in zip(candidates, document_counts, strict=True) if number > 1}
-    telling = sorted(rarity, key=lambda word: (rarity[word] >= _LIKE_COMMON, -counts[word] / (1 + rarity[word]), word))
+    telling = sorted(rarity, key=lambda word: (rarity[word] >= LIKE_COMMON, -counts[word] / (1 + rarity[word]), word))
     return Query(tuple(Term((word,)) for word in telling[:_LIKE_TERMS]))
 
 
@@ -257,7 +260,7 @@ def _items(transaction: Transaction, results: Sequence[_Result], sure: int, like
 
 
 def _words(transaction: Transaction, text: str, scope: Scope, population: int) -> dict[str, _Word]:
-    words = [word for word in word_counts(text) if len(word) > 1 and not word.isdigit()]
+    words = [word for word in word_counts(text) if len(word) > (2 if word.isdigit() else 1)]
     if len(words) > MOST_WORDS:
         words = words[: MOST_WORDS * 2 // 3] + words[-(MOST_WORDS - MOST_WORDS * 2 // 3) :]
     index = index_of(transaction)

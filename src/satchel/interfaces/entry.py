@@ -34,23 +34,23 @@ def main() -> None:
         # what it prints is written; tearing the interpreter down takes 13 of 121 million instructions of a silent hook
         os._exit(status)
     if arguments == ["guard", "run"]:
-        from satchel.interfaces.guard.command import run as guard
+        from satchel.interfaces.guard import run as guard
 
         os._exit(guard())
-    if arguments[:1] == ["who"] and "--line" in arguments:
-        from satchel.interfaces import line
+    if arguments == ["who", "--line"]:
+        from satchel.interfaces.line import run as print_line
 
-        if (environ := line.environment(arguments[1:], os.environ)) is not None:
-            os._exit(line.run(environ))
+        os._exit(print_line(os.environ))
     from satchel.interfaces import cli
 
     if arguments[:1] == ["mcp"]:
-        from satchel.interfaces.cli.options import read
-        from satchel.interfaces.mcp import command
+        from satchel.interfaces.cli.options import OF_SERVER, read
 
-        values = read(command.OPTIONS, arguments[1:])
+        values = read(OF_SERVER, arguments[1:])
         if values is not None:
-            cli.main(arguments, lambda: command.run(**values))
+            from satchel.interfaces.mcp.server import run as serve
+
+            cli.main(arguments, lambda: serve(**values))
     cli.main(arguments)
 
 

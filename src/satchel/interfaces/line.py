@@ -8,25 +8,12 @@ import time
 
 TYPE_CHECKING = False  # importing typing takes 4 ms
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from satchel.brief.at_work import AtWork
     from satchel.client import Satchel
 
 SECONDS = 0.4
-
-
-def environment(arguments: Sequence[str], environ: Mapping[str, str]) -> Mapping[str, str] | None:
-    """Return the environment that says what a command line does; None for a command line that only click can read."""
-    if arguments == ["--line"]:
-        return environ
-    from satchel.interfaces.cli.options import DB, PROJECT, Option, read
-
-    values = read((Option("--line", "line", ""), DB, PROJECT), arguments)
-    if values is None:
-        return None
-    overrides = {"SATCHEL_DB": values["db"], "SATCHEL_PROJECT": values["project"]}
-    return {**environ, **{name: value for name, value in overrides.items() if value is not None}}
 
 
 def run(environ: Mapping[str, str]) -> int:

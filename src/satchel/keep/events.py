@@ -41,6 +41,9 @@ PROGRESS, RECOVERY, ACTION, EXTENSION = 17, 18, 19, 20
 what only a person may do, or what ends a protection: ``details`` has the action in words, ``what``.
 """
 
+IS_DRAWN = f"kind IN ({REFUSAL}, {RELEASE}, {EXPIRY}, {PROGRESS}, {EXTENSION})"
+"""The condition of the index ``events_drawn``, in SQL."""
+
 KEPT_DAYS = 90
 
 

@@ -163,14 +163,6 @@ def metadata_in(text: str) -> dict[str, str | float]:
     return values
 
 
-def with_until(metadata: str, until: str | None) -> str:
-    """Return metadata with the date or condition that ends an item; None removes it."""
-    from satchel.keep.texts import to_json
-
-    values = {key: value for key, value in metadata_in(metadata).items() if key != "until"}
-    return to_json(dict(sorted((values if until is None else values | {"until": until}).items())))
-
-
 def _metadata(value: Any, reading: Checking, name: str) -> str:
     from satchel.keep.texts import check_metadata  # imported here: readers do not check
 

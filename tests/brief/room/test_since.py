@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from satchel import InvalidInput, NotFound, Refused, Satchel
+from satchel.brief.room import since
 from satchel.brief.room.records import Changed
 from satchel.keep.sessions.caller import COMMAND, SERVER
 
@@ -161,6 +162,10 @@ def test_actions_in_their_own_name_are_listed_apart_from_the_news(
     assert [one.text for one in found.own] == ["trusted this store"]
     others = satchel.room.since("human:bob")
     assert ([one.kind for one in others.items], others.own) == (["decision", "action"], ())
+    for number in range(since.MOST):
+        satchel.housekeeping.record_action(f"trusted store {number}")
+    found = satchel.room.since(ANN)
+    assert (len(found.own), found.own_total, found.own[0].text) == (since.MOST, since.MOST + 1, "trusted store 49")
 
 
 def test_what_was_forgotten_leaves_nothing(satchel: Satchel) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from satchel.interfaces.guard.command import is_ours
+from satchel.interfaces.guard import is_ours
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def make_server(folder: Path) -> Server[Path]:
         folder,
         Registry(tools),
         instructions="Only for tests.",
-        resources=lambda: [
+        resources=[
             Resource("test://hello", "hello", "A greeting.", "text/plain", lambda: "hello"),
             Resource("test://broken", "broken", "A fault.", "text/plain", _broken),
             Resource("test://no-text", "no-text", "Bytes.", "text/plain", _no_text),
@@ -133,7 +133,6 @@ def make_server(folder: Path) -> Server[Path]:
                 "Review a decision.",
                 lambda given: f"Review {given['key']} {given.get('tone', 'kindly')}",
                 (PromptArgument("key", "The decision.", required=True), PromptArgument("tone", "How.")),
-                "Review",
             )
         ],
     )

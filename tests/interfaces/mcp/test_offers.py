@@ -68,8 +68,3 @@ def test_a_prompt_is_filled_with_what_was_given() -> None:
 def test_a_faulty_prompt_argument_is_refused(given: dict[str, object], told: str) -> None:
     with pytest.raises(InvalidInput, match=told):
         PROMPT.fill(given)
-
-
-def test_a_prompt_is_listed_with_a_title_only_if_it_has_one() -> None:
-    assert "title" not in PROMPT.listing()
-    assert Prompt("a", "An a.", show, title="A").listing()["title"] == "A"

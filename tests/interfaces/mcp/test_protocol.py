@@ -270,15 +270,6 @@ def test_an_unknown_resource_is_told_in_the_revisions_own_code(revision: str, co
     )
 
 
-def test_listed_resources_may_change_between_requests() -> None:
-    listed: list[Resource] = []
-    server = make_server(resources=lambda: listed)
-    assert ask(server, "resources/list") == {"resources": []}
-    listed.append(Resource("s://new", "new", "New.", "text/plain", lambda: "new text"))
-    assert ask(server, "resources/list")["resources"][0]["uri"] == "s://new"
-    assert ask(server, "resources/read", uri="s://new")["contents"][0]["text"] == "new text"
-
-
 def test_an_unknown_prompt_is_refused_with_the_nearest_name() -> None:
     code, message, data = refusal(FULL, "prompts/get", name="plane")
     assert (code, data) == (-32602, {"code": "invalid_input"})

@@ -5,18 +5,12 @@ from typing import Any
 import pytest
 
 from satchel.base.errors import InvalidInput
-from satchel.interfaces.mcp.schema import Schema, check_arguments, check_schema
+from satchel.interfaces.mcp.schema import Schema, check_arguments
 
 NAN, INFINITE = float("nan"), float("inf")
 TEXT: Schema = {"type": "string"}
-WHOLE: Schema = {"type": "integer", "minimum": 0, "maximum": 500}
+WHOLE: Schema = {"type": "integer"}
 LIST: Schema = {"type": "array", "items": {"type": "string"}}
-POINT: Schema = {
-    "type": "object",
-    "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}},
-    "required": ["x"],
-    "additionalProperties": False,
-}
 EITHER: Schema = {"type": ["string", "number"]}
 CLEARABLE_LIST: Schema = {"type": ["array", "null"], "items": {"type": "string"}}
 CLEARABLE: Schema = {"type": ["string", "null"]}
@@ -70,7 +64,7 @@ def problem(schema: Schema, arguments: dict[str, object]) -> str:
         (LIST, ["a", 1], ["a", "1"]),
         ({"type": "array", "items": {"type": "object"}}, {"a": 1}, [{"a": 1}]),
         (KIND, " ERROR", "error"),
-        ({"type": ["boolean", "integer"], "minimum": 2}, True, True),
+        ({"type": ["boolean", "integer"]}, True, True),
         (LIST, ["a", "b"], ["a", "b"]),
         (LIST, [], []),
         (LIST, '["a", "b"]', ["a", "b"]),
@@ -81,14 +75,12 @@ def problem(schema: Schema, arguments: dict[str, object]) -> str:
         (CLEARABLE_LIST, None, None),
         ({"type": "array", "items": KIND}, "error", ["error"]),
         ({"type": "array", "items": WHOLE}, ["3", 4.0], [3, 4]),
-        (POINT, {"x": 1}, {"x": 1}),
-        (POINT, '{"x": "1", "y": null}', {"x": 1}),
         ({"type": "object"}, {"free": ["form"]}, {"free": ["form"]}),
+        ({"type": "object"}, '{"x": "1"}', {"x": "1"}),
         (EITHER, "3", "3"),
         (EITHER, 3, 3),
         (CLEARABLE, None, None),
         (KIND, "error", "error"),
-        ({}, [None], [None]),
     ],
 )
 def test_a_value_is_taken_in_its_declared_type(schema: Schema, given: object, expected: object) -> None:
@@ -108,10 +100,6 @@ def test_a_value_is_taken_in_its_declared_type(schema: Schema, given: object, ex
         (WHOLE, "", "value must be a whole number, not ''"),
         (WHOLE, "٣", "value must be a whole number, not '٣'"),
         (WHOLE, "9" * 5_000, "value must be a whole number, not '999"),
-        (WHOLE, -1, "value is -1. It must be between 0 and 500"),
-        (WHOLE, 501, "value is 501. It must be between 0 and 500"),
-        ({"type": "integer", "minimum": 1}, 0, "value is 0. It must be at least 1"),
-        ({"type": "number", "maximum": 1}, 1.5, "value is 1.5. It must be at most 1"),
         ({"type": "number"}, NAN, "value must be a number, not nan"),
         ({"type": "boolean"}, 1, "value must be true or false, not 1"),
         (TEXT, ["a", "b"], "value must be text, not ['a', 'b']"),
@@ -133,10 +121,7 @@ def test_a_value_is_taken_in_its_declared_type(schema: Schema, given: object, ex
         (LIST, "[half", "value must be a list, not '[half'"),
         (LIST, "[" * 100_000, "value must be a list, not '[[["),
         (LIST, ["a", None], "value[1] must be text, not None"),
-        (POINT, {"x": 1, "z": 2}, "unknown field of value 'value.z'"),
-        (POINT, {"y": 2}, "field of value 'value.x' is missing"),
-        (POINT, {"x": "one"}, "value.x must be a whole number, not 'one'"),
-        (POINT, [], "value must be an object, not []"),
+        ({"type": "object"}, [], "value must be an object, not []"),
         (EITHER, [], "value must be text or a number, not []"),
         (KIND, "eror", "unknown value 'eror'. Did you mean 'error'? Valid: discovery, error"),
         (KIND, "x" * 5_000, "unknown value 'xxx"),
@@ -172,27 +157,6 @@ def test_a_huge_wrong_value_is_repeated_only_in_part() -> None:
 
 def test_a_huge_unknown_name_is_repeated_only_in_part() -> None:
     assert len(problem(parameters(value=WHOLE), {"x" * 100_000: 1})) < 200
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"type": "string", "pattern": "x"},
-        {"type": "text"},
-        {"type": ["string", "text"]},
-        {"type": "array", "items": {"type": "string", "minLength": 1}},
-        {"type": "object", "properties": {}},
-        {"type": "object", "properties": {}, "required": ["x"], "additionalProperties": False},
-        {"type": "object", "properties": {"x": {"format": "date"}}, "additionalProperties": False},
-    ],
-)
-def test_a_schema_that_says_more_than_is_checked_is_problem(schema: Schema) -> None:
-    with pytest.raises(ValueError, match=r"schema|additionalProperties|required"):
-        check_schema(schema)
-
-
-def test_notes_to_the_reader_are_allowed_in_a_schema() -> None:
-    check_schema({"type": "string", "description": "A name.", "default": "x"})
 
 
 @pytest.mark.parametrize(

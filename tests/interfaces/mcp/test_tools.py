@@ -20,13 +20,13 @@ from satchel.interfaces.mcp.guidance import PROMPTS, Prompt, instructions
 from satchel.interfaces.mcp.registry import Registry
 from satchel.interfaces.operations.as_tool import ALL_TOOLS, DEFAULT_TOOLSETS
 from satchel.keep.constraints import STATUSES as CONSTRAINT_STATUSES
-from satchel.keep.decisions import STATUSES as DECISION_STATUSES
-from satchel.keep.entries import ENTRY_TYPES
+from satchel.keep.decisions.records import STATUSES as DECISION_STATUSES
+from satchel.keep.entries.records import ENTRY_TYPES
 from satchel.keep.files.records import CHANGES
 from satchel.keep.kinds import KINDS
 from satchel.keep.messages.records import MESSAGE_TYPES
-from satchel.keep.packages import EVENTS
-from satchel.keep.packages import TYPES as PACKAGE_TYPES
+from satchel.keep.packages.records import EVENTS
+from satchel.keep.packages.records import TYPES as PACKAGE_TYPES
 from tool_asking import Asker
 
 READING = {
@@ -95,6 +95,20 @@ def test_a_read_only_server_has_only_what_reads() -> None:
 
 def test_only_what_deletes_is_called_destructive() -> None:
     assert {tool.name for tool in ALL_TOOLS if tool.destructive} == DESTRUCTIVE
+
+
+def test_every_tool_has_a_name_of_its_own() -> None:
+    assert len({tool.name for tool in ALL_TOOLS}) == len(ALL_TOOLS)
+
+
+def test_what_a_tool_declares_is_checked() -> None:
+    for tool in ALL_TOOLS:
+        assert not (tool.read_only and tool.destructive), tool.name
+        assert tool.parameters["additionalProperties"] is False, tool.name
+        assert {*tool.parameters.get("required", ())} <= tool.parameters["properties"].keys(), tool.name
+        for name, schema in tool.parameters["properties"].items():
+            assert schema.keys() <= {"type", "enum", "items", "description", "default"}, (tool.name, name)
+            assert schema.get("items", {}).keys() <= {"type", "enum"}, (tool.name, name)
 
 
 def test_the_default_tools_cost_little() -> None:

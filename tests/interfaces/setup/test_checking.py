@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from satchel.interfaces.setup import checking
-from satchel.interfaces.setup.checking import ClientCheck, Standing, Verdict, check, launcher_note, version_note
+from satchel.interfaces.setup.checking import ClientCheck, Standing, check, launcher_note, version_note
 from satchel.interfaces.setup.clients import CLIENTS, Place, Wish
+from satchel.interfaces.setup.guide import Verdict
 from satchel.interfaces.setup.journal import Journal
 from satchel.interfaces.setup.planning import carry_out, plan_setup
 

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from satchel.base.errors import Refused
-from satchel.interfaces.setup.checking import Verdict, check
+from satchel.interfaces.setup.checking import check
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Wish
 from satchel.interfaces.setup.editing import Syntax, edited, parse
+from satchel.interfaces.setup.guide import Verdict
 from satchel.interfaces.setup.journal import Journal
 from satchel.interfaces.setup.planning import carry_out, plan_removal, plan_setup
 from satchel.interfaces.setup.shown import by_hand_text, http_changes, http_entry

@@ -61,8 +61,9 @@ def test_a_claim_that_an_ended_session_left_is_free() -> None:
 def test_actions_in_the_persons_own_name_are_one_line_below_the_news() -> None:
     own = tuple(Changed("action", f"action:{n}", "done", "opened the pages", "human:ann", NOW, n) for n in (1, 2))
     status = a_status()
-    lines = screen(replace(status, since=replace(status.since, own=own)))
-    assert "in your name: opened the pages (2 times)" in lines[-2]
+    for total, more in ((2, ""), (60, ", and 58 earlier")):
+        lines = screen(replace(status, since=replace(status.since, own=own, own_total=total)))
+        assert f"in your name: opened the pages (2 times){more}  " in lines[-2]
 
 
 def test_one_screen_says_what_needs_whom_who_works_what_collides_and_what_changed() -> None:

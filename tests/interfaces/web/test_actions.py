@@ -95,6 +95,30 @@ def test_a_rule_is_added_and_withdrawn(ann: Browser, satchel: Satchel) -> None:
     assert satchel.constraints.find(query="Friday").total == 0
 
 
+def test_what_a_person_accepts_is_listed_among_their_own_actions(ann: Browser, satchel: Satchel) -> None:
+    satchel.runs.start("learned")
+    for kind, content in (
+        ("review_verdict", {"passed": False, "summary": "it fails at night"}),
+        ("scratchpad", {"attempted": ["refresh before expiry"], "test_status": "passing", "done": True}),
+        ("review_verdict", {"passed": True}),
+    ):
+        satchel.entries.write(kind, content, task_id="T1", run_id="learned")
+    satchel.runs.end("learned")
+    rule = satchel.constraints.add("Deploys wait for review", agent="builder").ref
+    with satchel.workplace.engine.write() as transaction:
+        stated = "UPDATE constraints SET unconfirmed = 1, stated_by = created_by WHERE id = :id"
+        transaction.run(stated, {"id": int(rule[1:])})
+    (need,) = (one for one in satchel.room.needs("human:ann").items if one.kind == "proposal")
+    assert need.ref is not None
+    assert ann.post(f"{HERE}/proposals/accept", {"ref": need.ref}).status == 303
+    assert ann.post(f"{HERE}/items/{rule}/confirm", {}).status == 303
+    (saved,) = satchel.strategies.find()
+    done = {f"confirmed {rule}", f"accepted {need.ref} as {saved.ref}"}
+    assert done <= {one.text for one in satchel.room.since("human:ann").own}
+    assert done <= {one.text for one in satchel.room.since("human:bob").items if one.agent == "human:ann"}
+    assert all(one in ann.get(f"{HERE}/activity").body.decode() for one in done)
+
+
 def test_tags_and_scopes_are_completed_and_survive_a_change(ann: Browser, satchel: Satchel) -> None:
     rule = satchel.constraints.add(
         "Logs are UTC", tags=["logs"], paths=["src/**"], metadata={"since": 2}, agent="builder"
@@ -428,3 +452,10 @@ def test_shared_text_is_accepted_as_it_was_read(ann: Browser, satchel: Satchel, 
     with open_satchel(satchel.place.file, project="project", caller=Caller.of_request("t", None), environ={}) as now:
         assert [one.text for one in now.constraints.find(query="learn")] == ["Share none that you learn"]
     assert ("acceptance", rule.ref, "human:ann") in _events(satchel)
+
+
+def test_a_message_shown_to_its_person_counts_as_read_but_a_question_waits(ann: Browser, satchel: Satchel) -> None:
+    told = [satchel.messages.send(text, to="human:ann", agent="dev").ref for text in ("done", "tests pass", "why?")]
+    for page in (f"/items/{told[0]}", f"/messages/{told[1]}", f"/messages/{told[2]}", "/messages"):
+        ann.get(f"{HERE}{page}")
+    assert [one.ref for one in satchel.messages.inbox(unread=True, agent="human:ann")] == [told[2]]

@@ -8,7 +8,7 @@ from functools import lru_cache
 from satchel.base.clock import DAY_MS
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
-from satchel.brief.room.looking import LINE_CHARS, Look, once, once_a_minute, value_text
+from satchel.brief.room.looking import LINE_CHARS, Look, of_nobody, once, once_a_minute, value_text
 from satchel.brief.room.records import Conflicts, FileConflict, ItemConflict, ItemVersion, Need, Party
 from satchel.find.kind import Kind
 from satchel.keep.files import claims, refusals, waiters
@@ -265,11 +265,17 @@ def find_wanted(look: Look, most: int, *, of_persons: bool = False) -> list[Need
 
     ``of_persons`` adds those of persons that were refused to sessions since ended: the agent does not ask again.
     """
-    return _find_wanted(look._replace(person="", number=-1, everybody=-1, former=-1), most, of_persons)
+    wanted = _find_wanted(of_nobody(look.transaction, look.project_id, look.now), most)
+    needs: dict[tuple[str | None, str | None], Need] = {}
+    for need, is_over in wanted:
+        if not is_over or (of_persons and is_persons(need.holder)):
+            needs.setdefault((need.agent, need.place), need)
+    return list(needs.values())
 
 
 @once
-def _find_wanted(look: Look, most: int, of_persons: bool) -> list[Need]:
+def _find_wanted(look: Look, most: int) -> list[tuple[Need, bool]]:
+    # with whether the session that wants it is over
     wishes = _wishes(look, most)
     if not wishes:
         return []
@@ -277,14 +283,12 @@ def _find_wanted(look: Look, most: int, of_persons: bool) -> list[Need]:
     leases = claims.load_overlapping(look.transaction, look.project_id, places, look.now)
     sessions = [one.actor.session for one in wishes] + [one.session for one in leases]
     orphaned, uids = orphaned_and_uids(look, {number for number in sessions if number is not None})
-    needs: dict[tuple[str | None, str], Need] = {}
+    live = [one for one in leases if one.session not in orphaned]
+    needs: list[tuple[Need, bool]] = []
     for wish in wishes:
-        is_over = wish.actor.session in orphaned
-        if is_over and not of_persons:
-            continue
         for place in wish.places:
-            holder = next((one for one in leases if one.session not in orphaned and _conflicts(one, wish, place)), None)
-            if holder is None or (is_over and not is_persons(holder.claim.agent)):
+            holder = next((one for one in live if _conflicts(one, wish, place)), None)
+            if holder is None:
                 continue
             text = shortened(f"{place.path} is held by {shown_name(holder.claim.agent)}", LINE_CHARS)
             severity = "high" if wish.kind == "waiting" else "medium"
@@ -305,8 +309,8 @@ def _find_wanted(look: Look, most: int, of_persons: bool) -> list[Need]:
                 held_until=holder.claim.expires_at,
                 held_began_at=holder.claim.created_at,
             )
-            needs.setdefault((wish.actor.name, place.path), need)
-    return list(needs.values())
+            needs.append((need, wish.actor.session in orphaned))
+    return needs
 
 
 def _wish_key(agent: str | None, path: str) -> str:

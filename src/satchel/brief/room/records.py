@@ -143,7 +143,8 @@ class Since:
         asked_at: in milliseconds UTC.
         older: the number of older changes of each kind, at most 10,000: they are neither listed nor in ``totals``, may
             be the person's own or seen, and are marked as seen with their whole kind.
-        own: actions in the person's own name, which are no news unless an agent acted as them; at most 50.
+        own: actions in the person's own name, which are no news unless an agent acted as them; at most 50 of
+            ``own_total``.
     """
 
     person: str
@@ -154,6 +155,7 @@ class Since:
     asked_at: int
     older: tuple[tuple[str, int], ...] = ()
     own: tuple[Changed, ...] = ()
+    own_total: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,9 +26,9 @@ from satchel.find.kind import Kind
 from satchel.keep import events, following, kept, projects, replacing
 from satchel.keep.corrections import log
 from satchel.keep.corrections.service import Corrections
-from satchel.keep.decisions import Decisions
 from satchel.keep.decisions import updates as decisions
 from satchel.keep.decisions.records import KEEP, NewDecision
+from satchel.keep.decisions.service import Decisions
 from satchel.keep.entries.kind import ENTRY
 from satchel.keep.files import claiming
 from satchel.keep.messages import updates
@@ -240,7 +240,8 @@ class Room(Reading):
         with projects.writing(work) as (transaction, project, now):
             look = marks.begin_person(looking.begin(transaction, project.id, name, now))
             done = needs_proposals.decide(look, work, ref, accepts=accepts)
-            record_passage(transaction, work, project.id, f"{'accepted' if accepts else 'rejected'} {ref}", now)
+            what = f"rejected {ref}" if done is None else f"accepted {ref} as {done.ref}"
+            record_passage(transaction, work, project.id, what, now)
             return done
 
     def status(self, person: str | None = None) -> Status:

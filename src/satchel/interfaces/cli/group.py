@@ -78,34 +78,24 @@ _FIRST = (
 
 COMMANDS: dict[str, str] = {name: text for commands in _PURPOSES.values() for name, text in commands.items()}
 
-_OPERATIONS: dict[str, str] = {
-    "write": "entries",
-    "read": "entries",
-    "search": "search",
-    "show": "search",
-    "retract": "corrections",
-    "confirm": "corrections",
-    "undo": "corrections",
-    "pin": "corrections",
-    "decide": "decisions",
-    "decisions": "decisions",
-    "clear": "admin",
-    "rule": "constraints",
-    "error": "errors",
-    "strategy": "strategies",
-    "brief": "briefing",
-    "consult": "consulting",
-    "file": "files",
-    "forget": "admin",
-    "message": "messages",
-    "package": "packages",
-    "run": "runs",
-    "share": "sharing",
-    "sync": "sharing",
-    "proposals": "sharing",
-    "stats": "admin",
-    "who": "messages",
+_COMMANDS_OF_OPERATIONS = {
+    "admin": "clear forget stats",
+    "briefing": "brief",
+    "constraints": "rule",
+    "consulting": "consult",
+    "corrections": "retract confirm undo pin",
+    "decisions": "decide decisions",
+    "entries": "write read",
+    "errors": "error",
+    "files": "file",
+    "messages": "message who",
+    "packages": "package",
+    "runs": "run",
+    "search": "search show",
+    "sharing": "share sync proposals",
+    "strategies": "strategy",
 }
+_OPERATIONS = {name: module for module, names in _COMMANDS_OF_OPERATIONS.items() for name in names.split()}
 """The module of operations that declares a command; any other command has a module of its own name."""
 
 OF_THE_STORE = ("init", "doctor", "trust", "backup", "restore", "export", "import")

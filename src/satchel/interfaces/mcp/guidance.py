@@ -91,19 +91,14 @@ class Prompt:
     description: str
     render: Callable[[Mapping[str, str]], str]
     arguments: tuple[PromptArgument, ...] = ()
-    title: str | None = None
 
     def listing(self) -> dict[str, Any]:
         """Return the prompt as in ``prompts/list``."""
-        shown_as: dict[str, Any] = {"name": self.name}
-        if self.title is not None:
-            shown_as["title"] = self.title
-        shown_as["description"] = self.description
-        shown_as["arguments"] = [
+        arguments = [
             {"name": argument.name, "description": argument.description, "required": argument.required}
             for argument in self.arguments
         ]
-        return shown_as
+        return {"name": self.name, "description": self.description, "arguments": arguments}
 
     def fill(self, arguments: Mapping[str, object]) -> str:
         """Check the arguments and render the message."""

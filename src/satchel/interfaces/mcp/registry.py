@@ -9,8 +9,8 @@ from typing import Any, Concatenate, Generic, TypeGuard, TypeVar
 
 from satchel.base.errors import AnswerLost, InvalidInput, SatchelError, system_error, unknown_name
 from satchel.base.records import dataclass
-from satchel.interfaces.mcp.call import INTERNAL_TEXT, Call, log_fault, reason_of
-from satchel.interfaces.mcp.schema import MAX_SHOWN_CHARS, Schema, check_arguments, check_schema
+from satchel.interfaces.mcp.call import INTERNAL_TEXT, Call, log_fault, notice_beside_error, reason_of
+from satchel.interfaces.mcp.schema import MAX_SHOWN_CHARS, Schema, check_arguments
 
 ServiceT = TypeVar("ServiceT")
 
@@ -35,7 +35,6 @@ class Tool(Generic[ServiceT]):
     always_shown: bool = False
     unlisted: frozenset[str] = frozenset()
     rare: Mapping[str, Collection[str]] = MappingProxyType({})
-    beside: Callable[[Call[ServiceT], Mapping[str, object]], str | None] | None = None
 
     def listing(self) -> dict[str, Any]:
         """Return the tool as in ``tools/list``.
@@ -88,12 +87,7 @@ class Registry(Generic[ServiceT]):
         choosing: Callable[[Tool[ServiceT]], str] | None = None,
     ) -> None:
         self._choosing = choosing or _at_the_start
-        self._declared: dict[str, Tool[ServiceT]] = {}
-        for tool in tools:
-            if tool.name in self._declared:
-                raise ValueError(f"two tools are named {tool.name!r}")
-            _check_declaration(tool)
-            self._declared[tool.name] = tool
+        self._declared = {tool.name: tool for tool in tools}
         served = self._choose(toolsets)
         self.tools: dict[str, Tool[ServiceT]] = {
             tool.name: tool
@@ -166,7 +160,7 @@ class Registry(Generic[ServiceT]):
         if isinstance(error, OSError):
             error = system_error(error) or error
         if isinstance(error, SatchelError):
-            line = None if tool.beside is None or call.cancelled() else tool.beside(call, arguments)
+            line = None if call.cancelled() else notice_beside_error(call, arguments)
             problem = call.hide(str(error), error.code)
             text = f"error [{error.code}]: {problem}{'' if tool.read_only else _nothing_of(arguments)}"
             return Outcome(text if line is None else f"{text}\n{line}", is_error=True)
@@ -206,11 +200,3 @@ def _listed(schema: Schema, rare: Collection[str]) -> Schema:
     kinds = schema.get("type")
     listed = schema if kinds is None or isinstance(kinds, str) else {**schema, "type": kinds[0]}
     return {**listed, "enum": [one for one in listed["enum"] if one not in rare]} if rare else listed
-
-
-def _check_declaration(tool: Tool[ServiceT]) -> None:
-    if tool.parameters.get("type") != "object" or "properties" not in tool.parameters:
-        raise ValueError(f"the parameters of tool {tool.name!r} are no object schema with properties")
-    if tool.read_only and tool.destructive:
-        raise ValueError(f"tool {tool.name!r} cannot be both read-only and destructive")
-    check_schema(tool.parameters)

@@ -1,9 +1,8 @@
 """Validation of arguments against a tool's JSON schema.
 
-The subset: ``type`` (one name or a list), ``enum``, ``items``, ``properties``, ``required``,
-``additionalProperties: false``, ``minimum`` and ``maximum``, with ``description`` and ``default`` as notes to
-the reader. A schema with any other keyword is refused when the tool is registered, so that everything declared
-to agents is also enforced.
+A schema is an object with ``properties`` and ``required``, closed to others; a property has ``type`` (one name or a
+list), ``enum`` and ``items``, with ``description`` and ``default`` as notes to the reader. Parameters are declared in
+this subset alone, so that everything declared to agents is also enforced.
 """
 
 from __future__ import annotations
@@ -79,8 +78,6 @@ Schema = Mapping[str, Any]
 
 MAX_SHOWN_CHARS = 80
 
-_CHECKED = {"type", "enum", "items", "properties", "required", "additionalProperties", "minimum", "maximum"}
-_NOTES = {"description", "default"}
 _WANTED = {
     "string": ("text", '"..."'),
     "integer": ("a whole number", "3"),
@@ -104,23 +101,6 @@ def excerpt(value: object) -> str:
     return text if len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "..."
 
 
-def check_schema(schema: Schema) -> None:
-    """Refuse a schema that declares more than :func:`check_arguments` enforces."""
-    if extra := schema.keys() - _CHECKED - _NOTES:
-        raise ValueError(f"schema keywords {sorted(extra)} are not checked by satchel.interfaces.mcp.schema")
-    if unknown := [name for name in _types(schema) if name not in _WANTED]:
-        raise ValueError(f"schema types {unknown} are unknown")
-    if "properties" in schema:
-        if schema.get("additionalProperties") is not False:
-            raise ValueError("an object with properties needs additionalProperties: false")
-        if strangers := set(schema.get("required", ())) - schema["properties"].keys():
-            raise ValueError(f"required names {sorted(strangers)} are not among the properties")
-        for inner in schema["properties"].values():
-            check_schema(inner)
-    if "items" in schema:
-        check_schema(schema["items"])
-
-
 def check_arguments(
     schema: Schema, arguments: Mapping[str, object], what: str, prefix: str = "", unlisted: Collection[str] = ()
 ) -> dict[str, Any]:
@@ -131,12 +111,7 @@ def check_arguments(
     number, a choice in upper case; null means missing unless the schema allows null. Text for a text parameter is never
     converted.
     """
-    return _check_object(schema, arguments, f"{what} argument", prefix, unlisted)
-
-
-def _check_object(
-    schema: Schema, arguments: Mapping[str, object], what: str, prefix: str, unlisted: Collection[str] = ()
-) -> dict[str, Any]:
+    what = f"{what} argument"
     properties: Mapping[str, Schema] = schema["properties"]
     checked: dict[str, Any] = {}
     for name, value in arguments.items():
@@ -157,40 +132,20 @@ def _check_object(
 
 def _check_value(schema: Schema, value: object, label: str) -> object:
     types = _types(schema)
-    if types:
-        converted = _as_declared(schema, types, value)
-        if converted is _MISSING:
-            wanted = " or ".join(_WANTED[name][0] for name in types)
-            raise InvalidInput(
-                f"{label} must be {wanted}, not {excerpt(value)}", f"Give {_example(label, schema, value)}"
-            )
-        value = converted
+    converted = _as_declared(schema, types, value)
+    if converted is _MISSING:
+        wanted = " or ".join(_WANTED[name][0] for name in types)
+        raise InvalidInput(f"{label} must be {wanted}, not {excerpt(value)}", f"Give {_example(label, schema, value)}")
+    value = converted
     if "enum" in schema and value not in schema["enum"]:
         if isinstance(value, str) and value.strip().lower() in schema["enum"]:
             return value.strip().lower()
         shortened = value[:MAX_SHOWN_CHARS] if isinstance(value, str) else value
         choices = [str(choice) for choice in schema["enum"]]
         raise unknown_name(label, shortened, choices, suggestion=meant_choice(str(value), choices))
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        _check_range(schema, value, label)
     if isinstance(value, list) and "items" in schema:
         return [_check_value(schema["items"], item, f"{label}[{n}]") for n, item in enumerate(value)]
-    if isinstance(value, dict) and "properties" in schema:
-        return _check_object(schema, value, f"field of {label}", f"{label}.")
     return value
-
-
-def _check_range(schema: Schema, value: float, label: str) -> None:
-    low, high = schema.get("minimum"), schema.get("maximum")
-    if (low is None or value >= low) and (high is None or value <= high):
-        return
-    if low is None:
-        bounds = f"at most {high}"
-    elif high is None:
-        bounds = f"at least {low}"
-    else:
-        bounds = f"between {low} and {high}"
-    raise InvalidInput(f"{label} is {excerpt(value)}", f"It must be {bounds}")
 
 
 def _types(schema: Schema) -> tuple[str, ...]:

@@ -22,21 +22,8 @@ from satchel.interfaces.operations import (
 )
 from satchel.interfaces.operations.declaration import Operation
 
-OPERATIONS: tuple[Operation, ...] = (
-    *briefing.OPERATIONS,
-    *files.OPERATIONS,
-    *entries.OPERATIONS,
-    *search.OPERATIONS,
-    *messages.OPERATIONS,
-    *decisions.OPERATIONS,
-    *constraints.OPERATIONS,
-    *errors.OPERATIONS,
-    *corrections.OPERATIONS,
-    *packages.OPERATIONS,
-    *strategies.OPERATIONS,
-    *sharing.OPERATIONS,
-    *consulting.OPERATIONS,
-    *runs.OPERATIONS,
-    *room.OPERATIONS,
-    *admin.OPERATIONS,
+_MODULES = (
+    *(briefing, files, entries, search, messages, decisions, constraints, errors, corrections),
+    *(packages, strategies, sharing, consulting, runs, room, admin),
 )
+OPERATIONS: tuple[Operation, ...] = tuple(one for module in _MODULES for one in module.OPERATIONS)

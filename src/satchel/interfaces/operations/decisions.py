@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
 from satchel.interfaces.operations import parameters, services, text
-from satchel.interfaces.operations.declaration import Object, Operation, Parameter, Table
+from satchel.interfaces.operations.declaration import Object, Operation, Parameter, Table, items_of
 
 if TYPE_CHECKING:
-    from satchel.keep.decisions import Decision
+    from satchel.keep.decisions.records import Decision
 
 _STATUSES = ("active", "deprecated", "draft")
 USUAL = {"status": "active", "version": "1.0.0", "rev": "1"}
@@ -56,8 +56,7 @@ def _set(
     satchel: Satchel, *, decisions: list[dict[str, Any]] | None = None, agent: str | None = None, **decision: object
 ) -> tuple[Decision, ...]:
     # omitted fields are not passed, so they stay unchanged
-    from satchel.interfaces.operations.declaration import items_of
-    from satchel.keep.decisions import NewDecision
+    from satchel.keep.decisions.records import NewDecision
 
     items = items_of("set_decision", _DECISION, decision, "decisions", decisions)
     new = [NewDecision(**{name: _as_set(name, value) for name, value in one.items()}) for one in items]
@@ -159,22 +158,12 @@ OPERATIONS = (
         items="decisions",
         text=text.decisions.decisions_text,
         shown=Table(
+            "id=ref, key, value, status, layer, tags, scopes, paths, metadata, version, rev=revision, by=agent, "
+            "set=updated_at, made, why=rationale",
             {
-                "id": "ref",
-                "key": "key",
                 "value": text.decisions.value_cell,
-                "status": "status",
-                "layer": "layer",
-                "tags": "tags",
-                "scopes": "scopes",
-                "paths": "paths",
                 "metadata": text.rules.metadata_cell,
-                "version": "version",
-                "rev": "revision",
-                "by": "agent",
-                "set": "updated_at",
                 "made": text.decisions.made_cell,
-                "why": "rationale",
             },
             usual=USUAL,
         ),

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.client import Satchel
 from satchel.interfaces.operations import parameters, services, text
-from satchel.interfaces.operations.declaration import Object, Operation, Parameter
-from satchel.keep.entries import ENTRY_TYPES, NewEntry
+from satchel.interfaces.operations.declaration import Object, Operation, Parameter, items_of
+from satchel.keep.entries.records import ENTRY_TYPES, NewEntry
 
 if TYPE_CHECKING:
-    from satchel.keep.entries import Entry
+    from satchel.keep.entries.records import Entry
 
 _NOTE = (
     Parameter(
@@ -54,8 +54,6 @@ def _write(
     agent: str | None = None,
     **note: object,
 ) -> tuple[Entry, ...]:
-    from satchel.interfaces.operations.declaration import items_of
-
     new = [NewEntry(**one) for one in items_of("write_context", _NOTE, note, "entries", entries)]
     return satchel.entries.write_many(new, run_id=run_id, agent=agent)
 

@@ -114,16 +114,7 @@ OPERATIONS = (
         run=services.runs.list,
         items="runs",
         text=text.runs.runs_text,
-        shown=Table(
-            {
-                "run": "run_id",
-                "status": "status",
-                "started": "created_at",
-                "ended": "ended_at",
-                "title": "title",
-                "effort": "effort",
-            }
-        ),
+        shown=Table("run=run_id, status, started=created_at, ended=ended_at, title, effort"),
     ),
     Operation(
         command=("run", "use"),

@@ -67,18 +67,8 @@ OPERATIONS = (
         },
         items="strategies",
         shown=Table(
-            {
-                "id": "ref",
-                "topic": "topic",
-                "insight": "insight",
-                "lang": "lang",
-                "framework": "framework",
-                "helped": "helped",
-                "did not": "not_helped",
-                "by": "agent",
-                "last": "last_seen",
-                "saved": "created_at",
-            },
+            "id=ref, topic, insight, lang, framework, helped, did not=not_helped, by=agent, last=last_seen, "
+            "saved=created_at",
             usual={"helped": "0", "did not": "0"},
         ),
     ),

@@ -123,8 +123,10 @@ def plan_address(address: Address, found: str | None = None) -> Plan:
         file.text, Syntax.TOML, [Put((*place, key), value) for key, value in wanted.items() if now.get(key) != value]
     )
     secrets = [
-        _private(_read(config_folder() / _TOKENS / ".gitignore"), _IGNORED),
-        _private(_read(config_folder() / name), f"{address.token}\n", f"(the token {public_id(address.token)})"),
+        Edit(_read(config_folder() / _TOKENS / ".gitignore"), _IGNORED, Way.PRIVATE),
+        Edit(
+            _read(config_folder() / name), f"{address.token}\n", Way.PRIVATE, f"(the token {public_id(address.token)})"
+        ),
     ]
     edits = [edit for edit in secrets if edit.after != edit.file.text or edit.file.mode != user_files.PRIVATE]
     files = [(edit.file.path, f"token {public_id(address.token)}") for edit in edits if edit.shown]
@@ -211,10 +213,6 @@ def _unlinked(name: str) -> list[Edit]:
     return [Edit(file, None, Way.PRIVATE, "(the token)")] if file.existed else []
 
 
-def _private(file: ConfigFile, text: str, shown: str = "") -> Edit:
-    return Edit(file, text, Way.PRIVATE, shown)
-
-
 def _read(path: Path) -> ConfigFile:
     if path.is_relative_to(Path.home()):
         return user_files.read(path)
@@ -238,11 +236,6 @@ class Remote:
     token_file: str | None
     everywhere: bool
     offline: bool
-
-    @property
-    def writes_address(self) -> bool:
-        """Return whether to write the address to the user's configuration."""
-        return self.url is not None
 
     def check_options(self, *, is_removal: bool, mode: str | None) -> None:
         """Refuse options that exclude each other."""

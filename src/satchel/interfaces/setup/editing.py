@@ -7,7 +7,6 @@ with its result.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
@@ -96,9 +95,7 @@ def edited(text: str, syntax: Syntax, changes: Sequence[Change]) -> str:
 def applied(data: dict[str, object], changes: Sequence[Change]) -> dict[str, object]:
     """Return a copy of a configuration with changes applied; this defines their meaning."""
     for change in changes:
-        if not change.path and not isinstance(change, Prune):
-            raise InvalidInput("a change of the whole file", "Name at least one key")
-        if not change.path:
+        if not change.path:  # the outermost object, of which only the text may change
             continue
         key = change.path[-1]
         data, parent = _copied(data, change.path, make=isinstance(change, Put | Append))
@@ -225,19 +222,7 @@ def _unfit(path: KeyPath, expected: str) -> InvalidInput:
 
 
 def _refuse_unwritable(value: object) -> None:
-    if isinstance(value, list):
-        for inner in value:
-            _refuse_unwritable(inner)
-    elif isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        for inner in (*value, *value.values()):
-            _refuse_unwritable(inner)
-    elif isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise InvalidInput(f"{value!r} is no Unicode text", "Use a path or name that is valid UTF-8") from None
-    elif not (isinstance(value, int | None) or (isinstance(value, float) and math.isfinite(value))):
-        raise InvalidInput(
-            f"{value!r} cannot be written",
-            "Valid: texts, finite numbers, true, false, null, lists, tables with text keys",
-        )
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise InvalidInput(f"{value!r} is no Unicode text", "Use a path or name that is valid UTF-8") from None

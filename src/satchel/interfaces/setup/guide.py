@@ -5,29 +5,43 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping
+from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple
 
 from satchel.base import user_files
 from satchel.base.errors import SatchelError
-from satchel.base.records import replace
+from satchel.base.records import dataclass, replace
 from satchel.base.text import shortened
 from satchel.base.user_files import followed
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Target, Wish
 from satchel.interfaces.setup.editing import Syntax, parse
 from satchel.interfaces.setup.entries import Server, runs_satchel
-from satchel.interfaces.setup.parts import NAME, Content, Found, Hooks, State, at
-from satchel.interfaces.setup.texts import TextPart
+from satchel.interfaces.setup.parts import NAME, Content, Hooks, State, at
 
 _PLUGIN_PREFIX = f"{NAME}@"
 
 
-class Double(NamedTuple):
-    """A second configuration that starts Satchel."""
+class Verdict(StrEnum):
+    """The result of checking one part of a client's setup."""
+
+    OK = "ok"
+    NOTE = "note"
+    OFF = "off"
+    UNKNOWN = "unknown"
+    MISSING = "missing"
+    STALE = "stale"
+    DOUBLED = "doubled"
+    BROKEN = "broken"
+    UNTRUSTED = "untrusted"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of one check: the part, the verdict, and the place or the reason."""
 
     part: str
-    text: str
-    is_harmless: bool = False
+    verdict: Verdict
+    detail: str
 
 
 def plugin_of(client: Client, place: Place) -> str | None:
@@ -48,7 +62,7 @@ def plugin_of(client: Client, place: Place) -> str | None:
     return next((name for name in names if name.startswith(_PLUGIN_PREFIX) and switched.get(name)), None)
 
 
-def doubles_of(client: Client, place: Place, wish: Wish) -> Iterator[Double]:
+def doubles_of(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
     """Yield every other configuration that starts Satchel in addition to setup's own in one scope."""
     for target in client.targets(place, wish):
         if target.syntax is None:
@@ -58,16 +72,16 @@ def doubles_of(client: Client, place: Place, wish: Wish) -> Iterator[Double]:
             if isinstance(part, Server):
                 for name in part.others(content):
                     text = f"the server {shortened(name, 60)!r} in {target.path} starts Satchel too: remove one"
-                    yield Double("server", text)
+                    yield Finding("server", Verdict.DOUBLED, text)
             elif isinstance(part, Hooks):
                 for command in part.others(content):
                     text = f"a hook of your own in {target.path} calls Satchel too: {shortened(command, 120)}"
-                    yield Double("hooks", text, is_harmless=True)
+                    yield Finding("hooks", Verdict.NOTE, text)
     if client.name == "claude" and not wish.in_project:
         yield from _elsewhere_in_claude(client, place)
 
 
-def _elsewhere_in_claude(client: Client, place: Place) -> Iterator[Double]:
+def _elsewhere_in_claude(client: Client, place: Place) -> Iterator[Finding]:
     if place.project is None:
         return
     servers = client.targets(place, Wish(NAME))[0]
@@ -76,10 +90,11 @@ def _elsewhere_in_claude(client: Client, place: Place) -> Iterator[Double]:
         if isinstance(entry, Mapping) and runs_satchel(entry):
             wins = "comes before it" if name == NAME else "starts a second one"
             remedy = shlex.join(["claude", "mcp", "remove", "-s", "local", str(name)])
-            yield Double("server", f"an entry for this project alone {wins} (local scope): remove it with `{remedy}`")
+            text = f"an entry for this project alone {wins} (local scope): remove it with `{remedy}`"
+            yield Finding("server", Verdict.DOUBLED, text)
     for file in (place.project / ".claude" / name for name in ("settings.json", "settings.local.json")):
         if Hooks({}).take(content_of(file)):
-            yield Double("hooks", f"{file} calls them too; the second call of each puts nothing in", is_harmless=True)
+            yield Finding("hooks", Verdict.NOTE, f"{file} calls them too; the second call of each puts nothing in")
 
 
 def content_of(path: Path, syntax: Syntax = Syntax.JSON) -> Content:
@@ -194,14 +209,6 @@ def _names_server(source: Mapping[str, object], key: str) -> bool:
     return isinstance(names, list) and NAME in names
 
 
-def found_in(text: str, target: Target) -> list[tuple[str, Found]]:
-    """Return what each part of a file looks like in its text, by the part's role."""
-    content = {} if target.syntax is None else parse(text, target.syntax)
-    return [
-        (part.role, part.found(text) if isinstance(part, TextPart) else part.found(content)) for part in target.parts
-    ]
-
-
 def left_for_user(
     client: Client, place: Place, wish: Wish, text_of: Callable[[Target], str], *, is_changed: bool
 ) -> Iterator[str]:
@@ -249,7 +256,7 @@ def reads_hooks_of_claude(place: Place, wish: Wish, text_of: Callable[[Target], 
 def _is_asked(client: Client, place: Place, wish: Wish, text_of: Callable[[Target], str]) -> bool:
     for target in client.targets(place, replace(wish, allowed=frozenset(CLIENTS))):
         try:
-            result = found_in(text_of(target), target)
+            result = target.found(text_of(target))
         except SatchelError:
             continue
         if any(role == "permission" and one.state is State.MISSING for role, one in result):

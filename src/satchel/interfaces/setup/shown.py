@@ -9,13 +9,13 @@ from pathlib import Path
 
 import click
 
-from satchel.interfaces.setup.checking import ClientCheck, Standing, Verdict
+from satchel.interfaces.setup.checking import ClientCheck, Standing
 from satchel.interfaces.setup.clients import CLIENTS, Place, Wish
 from satchel.interfaces.setup.editing import Append, Change, Put, edited
 from satchel.interfaces.setup.entries import TOKEN_INPUT
+from satchel.interfaces.setup.guide import Verdict
 from satchel.interfaces.setup.parts import NAME, Keys
 from satchel.interfaces.setup.planning import Edit, Plan, Way
-from satchel.interfaces.setup.texts import TextPart
 from satchel.redaction import redact
 from satchel.remote.where import TOKEN
 
@@ -162,10 +162,7 @@ def check_fields(checks: Sequence[ClientCheck], *, is_fine: bool, note: str | No
                 "ok": one.is_set_up and one.is_fine,
                 "standing": one.standing,
                 "step": one.step or None,
-                "findings": [
-                    {"part": finding.part, "verdict": finding.verdict, "detail": finding.detail}
-                    for finding in one.findings
-                ],
+                "findings": one.findings,
                 "left": one.left,
             }
             for one in checks
@@ -196,10 +193,7 @@ def by_hand_text(names: Sequence[str], place: Place, wish: Wish, url: str | None
         for target in client.targets(place, wish):
             text = merged.get(target.path, "")
             for part in target.parts:
-                if isinstance(part, TextPart):
-                    text = part.put(text)
-                elif target.syntax is not None:
-                    text = edited(text, target.syntax, part.put({}))
+                text = target.put(text, part)
             merged[target.path] = text
         texts += [f"# {name}: in {path}\n{text}" for path, text in merged.items()]
     return "\n".join(text.rstrip("\n") + "\n" for text in texts).rstrip("\n")

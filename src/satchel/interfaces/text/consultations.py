@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from satchel.base.clock import moment_text, year_of
 from satchel.base.records import dataclass
 from satchel.interfaces.text.json import Fields, fields_of
-from satchel.interfaces.text.lists import Line, list_text, note_lines
+from satchel.interfaces.text.lists import Line, list_text, note_lines, show_lines
 from satchel.interfaces.text.parts import content_lines, counted, value_text
+from satchel.store.transaction import grouped
 
 if TYPE_CHECKING:
     from satchel.base.paging import Page
@@ -90,21 +91,16 @@ def rest_lines(done: Consultation) -> list[str]:
 
 def _part_lines(part: str, files: Iterable[ListedFile], most: int | None = _MAX_NAMED) -> list[str]:
     """Return a line for each reason that files are in a part of the split."""
-    groups: dict[str | None, list[str]] = {}
-    for file in files:
-        groups.setdefault(file.why, []).append(file.path)
     return [
         f"{part} {len(paths)}{'' if why is None else f' ({why})'}: {_paths_text(paths, most)}"
-        for why, paths in groups.items()
+        for why, paths in grouped((file.why, file.path) for file in files).items()
     ]
 
 
 def _held_back_lines(files: Iterable[HeldBack]) -> list[str]:
     """Return a line for each reason that files were held back."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for one in files:
-        groups.setdefault((one.reason, one.detail), []).append(one.path)
-    return [f"held back ({reason}: {detail}): {_paths_text(paths)}" for (reason, detail), paths in groups.items()]
+    groups = grouped((f"{one.reason}: {one.detail}", one.path) for one in files)
+    return [f"held back ({reason}): {_paths_text(paths)}" for reason, paths in groups.items()]
 
 
 def _paths_text(paths: Sequence[str], most: int | None = _MAX_NAMED) -> str:
@@ -138,8 +134,6 @@ def conversations_text(listed: Conversations) -> str:
 
 def show_conversations(listed: Conversations) -> None:
     import click
-
-    from satchel.interfaces.text.lists import show_lines
 
     lines = [_line(one, None if listed.with_files else _MAX_LISTED) for one in listed.page]
     show_lines(listed.page, "conversations", lines)

@@ -59,10 +59,8 @@ def value_cell(decision: Decision) -> str:
 
 def made_cell(decision: Decision) -> str | None:
     """Return the local time of creation for a table, if the decision was changed since."""
-    from satchel.interfaces.text.lists import local_time
-
-    made = local_time(decision.created_at)
-    return None if made == local_time(decision.updated_at) else made
+    made = lists.local_time(decision.created_at)
+    return None if made == lists.local_time(decision.updated_at) else made
 
 
 def decisions_text(page: DecisionPage) -> str:
@@ -122,11 +120,10 @@ def show_history(history: DecisionHistory) -> None:
     import click
 
     from satchel.interfaces.cli.common import warn_notes
-    from satchel.interfaces.text.lists import local_time, rest_text
 
     page = history.history
-    click.echo("\n".join(_history_lines(history, local_time)))
-    click.echo(rest_text(len(page), page.total, "earlier states", page.next_offset), err=True)
+    click.echo("\n".join(_history_lines(history, lists.local_time)))
+    click.echo(lists.rest_text(len(page), page.total, "earlier states", page.next_offset), err=True)
     warn_notes(history.decision.notes)
 
 
@@ -179,12 +176,9 @@ def _state_text(
         parts.append(lists.NO_AGENT)
     if state.rationale is None and above is not None and above.rationale is not None:
         parts.append("rationale:-")
-    if state.tags != (above.tags if above else ()):
-        parts += lists.names_text("#", state.tags) or (f"#{NONE}",)
-    if state.scopes != (above.scopes if above else ()):
-        parts += lists.names_text("scopes:", state.scopes) or (f"scopes:{NONE}",)
-    if state.paths != (above.paths if above else ()):
-        parts += lists.names_text("paths:", state.paths) or (f"paths:{NONE}",)
+    for mark, name in (("#", "tags"), ("scopes:", "scopes"), ("paths:", "paths")):
+        if (names := getattr(state, name)) != (getattr(above, name) if above else ()):
+            parts += lists.names_text(mark, names) or (f"{mark}{NONE}",)
     if state.metadata != (above.metadata if above else {}):
         parts += lists.metadata_text(state.metadata) or (f"metadata:{NONE}",)
     if state.rationale is None or (above is not None and state.rationale == above.rationale):

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from satchel.base.vocabulary import MAIN_RUN
 from satchel.find.kind import Kind
-from satchel.interfaces.text.lists import NO_AGENT, Line, agent_cell, list_text, note_lines
+from satchel.interfaces.text.lists import NO_AGENT, Line, agent_cell, list_text, note_lines, show_lines
 from satchel.interfaces.text.parts import citation_marks, content_lines, ended_text, place_text, value_text
 from satchel.keep.corrections.log import ending_of
-from satchel.keep.entries import Entry, EntryPage
+from satchel.keep.entries.records import Entry, EntryPage
 from satchel.store.transaction import grouped
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ def entries_text(page: EntryPage) -> str:
 
 
 def show_entries(page: EntryPage) -> None:
-    from satchel.interfaces.text.lists import show_lines
-
     run = "" if page.run_id is None else f" of run {page.run_id}"
     show_lines(page, f"entries{run}", [entry_line(entry, page.run_id, readable(entry)) for entry in page.entries])
 

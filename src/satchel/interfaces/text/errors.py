@@ -60,11 +60,9 @@ def people_reported_text(reported: Reported) -> str:
 def show_errors(page: ErrorPatternPage) -> None:
     import click
 
-    from satchel.interfaces.text.lists import local_time, rest_text
-
     for pattern in page.patterns:
-        click.echo("\n".join(pattern_lines(pattern, local_time)))
-    click.echo(rest_text(len(page), page.total, "errors", page.next_offset), err=True)
+        click.echo("\n".join(pattern_lines(pattern, lists.local_time)))
+    click.echo(lists.rest_text(len(page), page.total, "errors", page.next_offset), err=True)
 
 
 def tried_line(fix: Solution) -> str:

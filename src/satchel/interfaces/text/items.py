@@ -13,7 +13,7 @@ from satchel.interfaces.text.entries import entry_line, readable
 from satchel.interfaces.text.errors import pattern_lines, solution_line
 from satchel.interfaces.text.files import change_line, checked_text
 from satchel.interfaces.text.json import fields_of
-from satchel.interfaces.text.lists import When, note_lines, single_lines, utc
+from satchel.interfaces.text.lists import When, local_time, note_lines, single_lines, utc
 from satchel.interfaces.text.messages import message_line
 from satchel.interfaces.text.packages import content_fields, content_notes, package_line
 from satchel.interfaces.text.parts import MAX_CHARS, counted, json_line, quoted, times_text, value_text
@@ -21,8 +21,7 @@ from satchel.interfaces.text.rules import binding_text, constraint_line
 from satchel.interfaces.text.strategies import strategy_line
 from satchel.keep.binding import FileBinding
 from satchel.keep.corrections.log import Confirmed, Retracted, Undone, ending_of
-from satchel.keep.file_views import FileView
-from satchel.keep.items import Item, OpenedItems
+from satchel.keep.items import FileView, Item, OpenedItems
 from satchel.keep.kind import called
 from satchel.keep.moving.states import SHARED, KeptState
 from satchel.keep.packages.records import PackageContent
@@ -95,8 +94,6 @@ def items_text(opened: OpenedItems) -> str:
 
 
 def whole_text(opened: OpenedItems) -> str:
-    from satchel.interfaces.text.lists import local_time
-
     return "\n".join(_blocks(opened, _top_level(opened), local_time)) or counted(0, "item")
 
 

@@ -47,17 +47,8 @@ _ADDED = {
     "SharedList": ("waiting",),
 }
 _LEAN = frozenset(
-    {
-        "DecisionState",
-        "StrategyProposal",
-        "Found",
-        "Briefed",
-        "Briefing",
-        "FileCheck",
-        "RecentActivity",
-        "PackageContent",
-    }
-    | {"Citation", "Consultation", "ListedFile", "ProviderState"}
+    {"DecisionState", "StrategyProposal", "Found", "Briefed", "Briefing", "FileCheck", "RecentActivity"}
+    | {"PackageContent", "Citation", "Consultation", "ListedFile", "ProviderState"}
 )
 """Records without a uid that leave out what is not set."""
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +33,9 @@ from satchel.interfaces.text.parts import (
     times_text,
     total_text,
     value_text,
+    width_of,
 )
+from satchel.store.transaction import grouped
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -101,7 +103,7 @@ def list_text(
 ) -> str:
     """Render a list."""
     year = year_of(lines[0].moment) if lines else ""
-    first = head_text(noun, page, len(lines), year, more, order)
+    first = head_text(noun, page, len(page), year, more, order)
     rest: list[str] = []
     if lines:
         regroup = isinstance(page, KeptPage) and page.order in _SORTED
@@ -218,10 +220,7 @@ def _group(
 def _split(lines: Sequence[Line], column: int, regroup: bool) -> Iterable[tuple[str | None, Sequence[Line]]]:
     if not regroup:
         return [(value, list(members)) for value, members in groupby(lines, lambda line: line.cells[column])]
-    groups: dict[str | None, list[Line]] = {}
-    for line in lines:
-        groups.setdefault(line.cells[column], []).append(line)
-    return groups.items()
+    return grouped((line.cells[column], line) for line in lines).items()
 
 
 def _shared(lines: Sequence[Line]) -> _Cells:
@@ -282,7 +281,7 @@ def show_table(
     texts = [["" if cell is None else revealed(str(cell)) for cell in row] for row in rows]
     silent = {heading: {"", word} for heading, word in (usual or {}).items()}
     columns = [
-        _Column(place, heading, max(_width(line) for cell in (heading, *cells) for line in cell.split("\n")))
+        _Column(place, heading, max(width_of(line) for cell in (heading, *cells) for line in cell.split("\n")))
         for place, heading in enumerate(headings)
         if not silent.get(heading, {""}).issuperset(cells := [row[place] for row in texts])
     ]
@@ -306,8 +305,10 @@ def show_list(page: Page[Any], what: str, table: Table) -> None:
     import click
 
     if len(page):
-        rows = [[_cell_of(one, of) for of in table.columns.values()] for one in page]
-        show_table(list(table.columns), rows, usual=table.usual)
+        columns = [column.partition("=") for column in table.columns.split(", ")]
+        makers = [table.cells.get(heading) or partial(_cell_of, field or heading) for heading, _, field in columns]
+        rows = [[make(one) for make in makers] for one in page]
+        show_table([heading for heading, _, _ in columns], rows, usual=table.usual)
     click.echo(rest_text(len(page), page.total, table.noun or what, page.next_offset), err=True)
 
 
@@ -321,13 +322,11 @@ def show_lines(page: Any, what: str, lines: Sequence[Line]) -> None:
         click.echo("\n".join([click.style(head, dim=True), *below]))
 
 
-def _cell_of(item: object, what: str | Callable[[Any], object]) -> object:
-    if callable(what):
-        return what(item)
-    value = getattr(item, what)
+def _cell_of(field: str, item: object) -> object:
+    value = getattr(item, field)
     if isinstance(value, tuple):
         return ", ".join(value)
-    return local_time(value) if isinstance(value, int) and what.endswith(("_at", "last_seen")) else value
+    return local_time(value) if isinstance(value, int) and field.endswith(("_at", "last_seen")) else value
 
 
 class _Column(NamedTuple):
@@ -353,23 +352,15 @@ def _print_plain(columns: Sequence[_Column], rows: Sequence[Sequence[str]]) -> N
 
     lines = [[" ".join(row[column.place].split("\n")) for column in columns] for row in rows]
     lines.insert(0, [column.heading for column in columns])
-    widths = [max(map(_width, cells)) for cells in zip(*lines, strict=True)]
+    widths = [max(map(width_of, cells)) for cells in zip(*lines, strict=True)]
     drawn = [
         (" " * _GAP)
-        .join(cell + " " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True))
+        .join(cell + " " * (width - width_of(cell)) for cell, width in zip(line, widths, strict=True))
         .rstrip()
         for line in lines
     ]
     drawn.insert(1, "─" * (sum(widths) + _GAP * (len(widths) - 1)))
     click.echo("\n".join(drawn))
-
-
-def _width(text: str) -> int:
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len
-
-    return cell_len(text)
 
 
 def _blocks(columns: Sequence[_Column], rows: Sequence[Sequence[str]]) -> RenderableType:

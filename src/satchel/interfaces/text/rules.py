@@ -57,13 +57,11 @@ def binding_text(answer: FileBinding) -> str:
 def show_binding(answer: FileBinding) -> None:
     import click
 
-    from satchel.interfaces.text.lists import rest_text, show_table
-
     page = answer.bindings
     rows = [(one.ref, one.kind, one.priority, one.key, one.text, one.reason, one.by) for one in page]
     if rows:
-        show_table(("id", "kind", "priority", "key", "text", "why", "by"), rows)
-    click.echo(rest_text(len(page), page.total, f"items that bind {answer.file}", page.next_offset), err=True)
+        lists.show_table(("id", "kind", "priority", "key", "text", "why", "by"), rows)
+    click.echo(lists.rest_text(len(page), page.total, f"items that bind {answer.file}", page.next_offset), err=True)
 
 
 def added_text(constraint: Constraint) -> str:

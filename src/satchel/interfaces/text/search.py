@@ -57,9 +57,7 @@ def results_text(page: FoundPage) -> str:
 
 def show_results(page: FoundPage) -> None:
     """Print results, with the matches marked."""
-    from satchel.interfaces.text.lists import show_lines
-
-    show_lines(page, "results", [result_line(result, _marked(result.snippet)) for result in page.results])
+    lists.show_lines(page, "results", [result_line(result, _marked(result.snippet)) for result in page.results])
 
 
 def result_line(result: Found, text: str) -> lists.Line:

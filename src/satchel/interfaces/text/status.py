@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -10,8 +9,8 @@ from functools import partial
 from satchel.base.clock import span_in_words
 from satchel.base.invisible import revealed
 from satchel.base.records import NamedTuple
-from satchel.brief.room.records import Changed, FileConflict, Need, Party, Status
-from satchel.interfaces.text.parts import counted
+from satchel.brief.room.records import Changed, FileConflict, Need, Party, Since, Status
+from satchel.interfaces.text.parts import counted, width_of
 from satchel.keep.names import shown_name
 from satchel.keep.sessions.team import TeamSession
 
@@ -83,7 +82,7 @@ def _sections(status: Status) -> tuple[_Section, ...]:
     now, since = status.team.asked_at, status.since
     changes = sum(count for _, count in since.totals)
     team = status.team
-    own, nothing_new = _own(since.own, now), "No changes since your last visit."
+    own, nothing_new = _own(since, now), "No changes since your last visit."
     first = "No agents yet. Start a client here, once `satchel setup` has connected it"
     nobody = "No agents at work" if team.earlier else first
     parts = (
@@ -100,12 +99,14 @@ def _sections(status: Status) -> tuple[_Section, ...]:
     return tuple(_Section(title, tuple(rows), empty, max(0, total - len(rows))) for title, rows, empty, total in parts)
 
 
-def _own(actions: Sequence[Changed], now: int) -> list[_Row]:
-    if not actions:
+def _own(since: Since, now: int) -> list[_Row]:
+    if not since.own:
         return []
-    counts = Counter(line_of(_OWN_WORDS.get(one.action, "{}").format(one.text)) for one in actions)
+    counts = Counter(line_of(_OWN_WORDS.get(one.action, "{}").format(one.text)) for one in since.own)
     text = ", ".join(f"{what} ({count} times)" if count > 1 else what for what, count in counts.items())
-    return [_Row("action", "quiet", f"in your name: {text}", _span(now - actions[0].changed_at))]
+    more = since.own_total - len(since.own)
+    text += f", and {more} earlier" if more > 0 else ""
+    return [_Row("action", "quiet", f"in your name: {text}", _span(now - since.own[0].changed_at))]
 
 
 def _need(one: Need, now: int) -> _Row:
@@ -187,24 +188,12 @@ def _lines(section: _Section, room: int, width: int, style: Style) -> Iterator[s
         yield style(f"  {rest} more", "quiet")
 
 
-def _columns(text: str) -> int:
-    if text.isascii():
-        return len(text)
-    return sum(_columns_of(one) for one in text)
-
-
-def _columns_of(character: str) -> int:
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
 def _cut(text: str, columns: int) -> str:
-    if _columns(text) <= columns:
+    if width_of(text) <= columns:
         return text
     used, end = 1, 0
     for character in text:
-        used += _columns_of(character)
+        used += width_of(character)
         if used > columns:
             break
         end += 1
@@ -212,4 +201,4 @@ def _cut(text: str, columns: int) -> str:
 
 
 def _padded(text: str, columns: int) -> str:
-    return text + " " * (columns - _columns(text))
+    return text + " " * (columns - width_of(text))

@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 from satchel.base.clock import span_in_words
 from satchel.base.text import shortened
-from satchel.interfaces.text.lists import note_lines
+from satchel.interfaces.text.lists import local_time, note_lines, show_table
 from satchel.interfaces.text.parts import quoted, value_text
 from satchel.keep.sessions.team import LastScratchpad, Team, TeamClaim, TeamSession
 from satchel.store.transaction import grouped
@@ -44,8 +44,6 @@ def show_team(team: Team) -> None:
     """Print the sessions of a project as a table, and to stderr how many there are."""
     import click
 
-    from satchel.interfaces.text.lists import local_time, show_table
-
     def until(claim: TeamClaim) -> str:
         day, time = local_time(claim.expires_at).split()
         return f"{claim.path} until {time if local_time(team.asked_at).startswith(day) else f'{day} {time}'}"
@@ -71,19 +69,8 @@ def show_team(team: Team) -> None:
         reason = f"\n{shortened(one.state.reason, _REASON_CHARS)}" if one.state.reason else ""
         return f"{one.state.name} {span_in_words(team.asked_at - one.state.since_at)}{reason}"
 
-    headings = (
-        "agents",
-        "client",
-        "worktree",
-        "branch",
-        "run",
-        "task",
-        "about to",
-        "state",
-        "seen",
-        "claims",
-        "left off",
-        "continues",
+    headings = "agents, client, worktree, branch, run, task, about to, state, seen, claims, left off, continues".split(
+        ", "
     )
     if team.sessions:
         show_table(headings, [cells(one) for one in team.sessions])

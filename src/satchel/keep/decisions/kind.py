@@ -20,18 +20,15 @@ from satchel.keep.decisions.records import (
     DEFAULT_VERSION,
     SOURCE,
     STATUSES,
-    Decision,
     NewDecision,
-    currents,
     status_number,
     value_of,
 )
-from satchel.keep.decisions.updates import decision, prepare
+from satchel.keep.decisions.updates import prepare
 from satchel.keep.fields import Codec, Field
 from satchel.keep.kind import ItemKind, Line, Part, Rows, names_part
 from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.projects import Workplace
-from satchel.store.transaction import Row, Transaction, set_of
 
 if TYPE_CHECKING:
     from satchel.keep.moving.reading import Reading
@@ -170,11 +167,6 @@ def _decision_names(names: str, codec: Codec) -> Part:
     return replace(part, add=add)
 
 
-def _open(transaction: Transaction, reader: Any, number: int) -> object:
-    current = records.load_number(transaction, reader.project_id, number)
-    return None if current is None else decision(current)
-
-
 DECISION: ItemKind[Any] = ItemKind(
     "a decision under a key, with its history",
     (
@@ -203,7 +195,7 @@ DECISION: ItemKind[Any] = ItemKind(
     statuses=STATUSES,
     source=tables.DOCUMENTS,
     delete=tables.delete,
-    open=_open,
+    open=lambda transaction, reader, number: records.load_number(transaction, reader.project_id, number),
 )
 
 
@@ -247,11 +239,6 @@ def _up_to(view: View, maximum: float) -> None:
     if minimum > maximum:
         raise InvalidInput(f"minimum {minimum:g} is above maximum {maximum:g}", "Exchange them")
     view.where("c.value_number <= {}", maximum)
-
-
-def _make(view: View, rows: Sequence[Row]) -> tuple[Decision, ...]:
-    decisions_by_number = currents(view.transaction, rows)
-    return tuple(decision(decisions_by_number[row[0]], view.scores.get(row[0])) for row in rows)
 
 
 def _range(view: View) -> tuple[Sequence[int], int] | None:
@@ -305,22 +292,14 @@ def _range(view: View) -> tuple[Sequence[int], int] | None:
 
 def _with_tags(view: View, numbers: set[int], status: int | None, *, is_any: bool) -> tuple[Sequence[int], int]:
     query = view.request
-    counts: dict[int, int] = dict(
-        view.transaction.all(
-            f"""
-            SELECT name_id, sum(decisions) FROM decision_counts
-            WHERE project_id = :project AND dimension = 2 AND name_id IN {set_of(numbers)} GROUP BY name_id
-            """,
-            view.values,
-        )
-    )
-    tags = sorted(numbers, key=lambda tag: (counts.get(tag, 0), tag))
-    by_merging = is_any or sum(counts.values()) < _MERGED * counts.get(tags[0], 0)
     way = "ASC" if query.order == "asc" else "DESC"
     total, arms = 0, []
     for one in (1, 2, 3) if status is None else (status,):
+        some = (f" {'UNION' if is_any else 'INTERSECT'} ").join(
+            f"SELECT created_at, decision_id AS id FROM decision_tags WHERE tag_id = {tag} AND status = {one}"
+            for tag in sorted(numbers)
+        )
         # ordered, so that SQLite merges the index ranges without a temporary table
-        some = _merged(tags, one, "UNION" if is_any else "INTERSECT") if by_merging else _probed(tags, one)
         matching = f"{some} ORDER BY created_at {way}, id {way}"
         row = view.transaction.one(f"SELECT count(*) FROM ({matching}) AS every")
         total += int(row[0]) if row else 0
@@ -335,35 +314,12 @@ def _with_tags(view: View, numbers: set[int], status: int | None, *, is_any: boo
     return [number for (number,) in rows], total
 
 
-_MERGED = 5  # ranges are merged if all together are at most this many times the rarest tag's range, otherwise probed
-
-
-def _merged(tags: Sequence[int], status: int, how: str) -> str:
-    return f" {how} ".join(
-        f"SELECT created_at, decision_id AS id FROM decision_tags WHERE tag_id = {tag} AND status = {status}"
-        for tag in tags
-    )
-
-
-def _probed(tags: Sequence[int], status: int) -> str:
-    rarest, *others = tags
-    probes = " AND ".join(
-        f"""EXISTS (SELECT 1 FROM decision_tags o WHERE o.tag_id = {tag} AND o.status = t.status
-            AND o.created_at = t.created_at AND o.decision_id = t.decision_id)"""
-        for tag in others
-    )
-    return (
-        "SELECT t.created_at AS created_at, t.decision_id AS id FROM decision_tags t "
-        f"WHERE t.tag_id = {rarest} AND t.status = {status} AND {probes}"
-    )
-
-
 LISTING = Listing(
     kind=Kind.DECISION,
     table="decisions c",
     columns=COLUMNS,
     source=SOURCE,
-    make=_make,
+    make=lambda view, rows: records.from_rows(view.transaction, rows, view.scores),
     filters=(
         filters.compared("status", "c.status = {}", lambda value, _: status_number(value)),
         filters.layer("c.layer_id"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Final
 
@@ -194,78 +194,41 @@ class ChangedDecision:
     human_key: str | None = None
 
 
-ACTIVE, DEPRECATED, DRAFT = 1, 2, 3
+DEPRECATED = 2  # the stored number of that status
 
 LARGEST_WHOLE = 2**53  # whole numbers up to this one are stored exactly
 
-NumberedName = tuple[int, str]  # the id of a name, and the name
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """A state of a decision with resolved names.
-
-    Attributes:
-        tags: sorted by name, as are ``scopes``.
-    """
-
-    value: Value
-    status: int = ACTIVE
-    version: str = DEFAULT_VERSION
-    layer: NumberedName | None = None
-    tags: tuple[NumberedName, ...] = ()
-    scopes: tuple[NumberedName, ...] = ()
-    paths: tuple[str, ...] = ()
-    rationale: str | None = None
-    metadata: str = "{}"
-
-
-@dataclass(frozen=True, slots=True)
-class Current:
-    """A decision's current state in the tables."""
-
-    id: int
-    uid: bytes
-    seq: int
-    key: str
-    revision: int
-    state: State
-    agent: NumberedName | None
-    created_at: int
-    updated_at: int
-    session: int | None = None
-
-
-# columns for currents
+# columns for decisions
 COLUMNS = """
-    c.id, c.uid, c.seq, c.key, c.revision, c.value_text, c.value_number, c.status, c.version, c.rationale, c.paths,
-    c.metadata,
-    c.layer_id, l.name, c.agent_id, a.name, c.created_at, c.updated_at,
-    c.session_id
+    c.id, c.uid, c.seq, c.key, c.value_text, c.value_number, c.status, c.version, c.revision, l.name, a.name,
+    c.rationale, c.created_at, c.updated_at, c.paths, c.metadata
 """
 
 SOURCE = "decisions c LEFT JOIN agents a ON a.id = c.agent_id LEFT JOIN layers l ON l.id = c.layer_id"
 
 
-def currents(transaction: Transaction, rows: Sequence[Row]) -> dict[int, Current]:
-    """Build decisions from rows of :data:`COLUMNS`, by number, with their tags and scopes."""
+def from_rows(
+    transaction: Transaction, rows: Sequence[Row], scores: Mapping[int, float] | None = None
+) -> tuple[Decision, ...]:
+    """Build decisions from rows of :data:`COLUMNS`, with their tags and scopes; ``scores`` are those of a search."""
+    from satchel.keep.fields import metadata_in  # imported here: who shows decisions loads none
+
     tags, scopes = (names_of(transaction, name, [row[0] for row in rows]) for name in ("tag", "scope"))
-    decisions = {}
-    for number, uid, seq, key, revision, *state, layer, layer_name, agent, agent_name, created, updated, by in rows:
-        text, amount, status, version, rationale, paths, metadata = state
-        names = (
-            None if layer is None else (layer, layer_name),
-            tags.get(number, ()),
-            scopes.get(number, ()),
-            globs_in(paths),
+    decisions = []
+    for number, uid, seq, key, text, amount, status, version, revision, *names, paths, metadata in rows:
+        layer, agent, rationale, created, updated = names
+        lists = tags.get(number, ()), scopes.get(number, ())
+        decisions.append(
+            Decision(
+                *(number, uid.hex(), seq, key, value_of(text, amount), STATUSES[status - 1], version, revision, layer),
+                *(*lists, agent, rationale, created, updated, globs_in(paths), metadata_in(metadata)),
+                score=None if scores is None else scores.get(number),
+            )
         )
-        current = State(value_of(text, amount), status, version, *names, rationale, metadata)
-        author = None if agent is None else (agent, agent_name)
-        decisions[number] = Current(number, uid, seq, key, revision, current, author, created, updated, by)
-    return decisions
+    return tuple(decisions)
 
 
-def load(transaction: Transaction, project_id: int, key: str) -> Current | None:
+def load(transaction: Transaction, project_id: int, key: str) -> Decision | None:
     """Return the decision with a key, or None."""
     row = transaction.one(
         "SELECT id FROM decisions WHERE project_id = :project AND key = :key", {"project": project_id, "key": key}
@@ -273,12 +236,12 @@ def load(transaction: Transaction, project_id: int, key: str) -> Current | None:
     return None if row is None else load_number(transaction, project_id, row[0])
 
 
-def load_number(transaction: Transaction, project_id: int, number: int) -> Current | None:
+def load_number(transaction: Transaction, project_id: int, number: int) -> Decision | None:
     rows = transaction.all(
         f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.project_id = :project AND c.id = :id",
         {"project": project_id, "id": number},
     )
-    return currents(transaction, rows)[number] if rows else None
+    return from_rows(transaction, rows)[0] if rows else None
 
 
 def value_of(text: str | None, number: float | None) -> Value:
@@ -288,19 +251,15 @@ def value_of(text: str | None, number: float | None) -> Value:
     return int(number) if number.is_integer() and abs(number) <= LARGEST_WHOLE else number
 
 
-def sorted_names(names: Iterable[NumberedName]) -> tuple[NumberedName, ...]:
-    return tuple(sorted(names, key=lambda name: (name[1].casefold(), name[0])))
-
-
-def names_of(transaction: Transaction, name: str, numbers: Sequence[int]) -> dict[int, tuple[NumberedName, ...]]:
+def names_of(transaction: Transaction, name: str, numbers: Sequence[int]) -> dict[int, tuple[str, ...]]:
     if not numbers:
         return {}
     rows = transaction.all(
-        f"SELECT j.decision_id, n.id, n.name FROM decision_{name}s j JOIN {name}s n ON n.id = j.{name}_id "
+        f"SELECT j.decision_id, n.name FROM decision_{name}s j JOIN {name}s n ON n.id = j.{name}_id "
         f"WHERE j.decision_id IN {set_of(numbers)}"
     )
-    by_decision = grouped((decision, (number, text)) for decision, number, text in rows)
-    return {decision: sorted_names(names) for decision, names in by_decision.items()}
+    by_decision: dict[int, list[str]] = grouped(rows)
+    return {decision: tuple(sorted(names, key=str.casefold)) for decision, names in by_decision.items()}
 
 
 def status_number(name: object) -> int:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Unpack
 
-from satchel.base.errors import Conflict, InvalidInput, NotFound, TooLarge
+from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
 from satchel.base.text import check_name
 from satchel.find.kind import Kind
@@ -15,8 +14,8 @@ from satchel.keep import projects
 from satchel.keep.decisions import updates
 from satchel.keep.decisions.records import (
     KEEP,
+    STATUSES,
     ChangedDecision,
-    Current,
     Decision,
     DecisionHistory,
     DecisionPage,
@@ -24,7 +23,6 @@ from satchel.keep.decisions.records import (
     Keep,
     Metadata,
     NewDecision,
-    State,
     Value,
     load,
     load_number,
@@ -34,6 +32,7 @@ from satchel.keep.names import check_agent
 from satchel.keep.paths import globs_in
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import acting, persons_gate
+from satchel.keep.texts import placed
 from satchel.store.transaction import Row, Transaction
 
 MAX_BATCH = 200
@@ -94,10 +93,9 @@ class Decisions:
         work = self._workplace
         if not 1 <= len(decisions) <= MAX_BATCH:
             raise InvalidInput(f"{len(decisions)} decisions were given", f"Set 1 to {MAX_BATCH} at once")
-        several = len(decisions) > 1
         prepared = []
         for place, new in enumerate(decisions):
-            with _placed(place, several):
+            with placed("decisions", place, len(decisions)):
                 prepared.append(updates.prepare(new, work))
         keys = [decision.key for decision in prepared]
         twice = next((key for key in keys if keys.count(key) > 1), None)
@@ -106,7 +104,7 @@ class Decisions:
         agent = check_agent(work, agent)
         done: list[Decision] = []
         similar: tuple[int, ...] = ()
-        if not several:
+        if len(decisions) == 1:
             # a batch is compared by its bands only: a search costs as much as setting five decisions
             similar = projects.looked_up(
                 work, lambda transaction, project: updates.similar_values(transaction, project, prepared[0])
@@ -117,7 +115,7 @@ class Decisions:
             author = None if actor.number is None or actor.name is None else (actor.number, actor.name)
             by = updates.Setter(work, project.id, author, now, passes, actor.session)
             for place, decision in enumerate(prepared):
-                with _placed(place, several):
+                with placed("decisions", place, len(decisions)):
                     one = updates.upsert(transaction, by, decision, similar)
                 if one.overtaken is not None and self._on_overtaken is not None:
                     self._on_overtaken(transaction, one.overtaken)
@@ -160,8 +158,8 @@ class Decisions:
                 raise NotFound(f"there is no decision {key!r}", hint)
             rows = transaction.all(
                 """
-                SELECT h.revision, h.value_text, h.value_number, h.status, h.version, h.layer_id, l.name, h.agent_id,
-                    a.name, h.rationale, h.tags, h.scopes, h.paths, h.metadata, h.set_at, h.created_at
+                SELECT h.revision, h.value_text, h.value_number, h.status, h.version, l.name, h.tags, h.scopes, a.name,
+                    h.rationale, h.set_at, h.created_at, h.paths, h.metadata
                 FROM decision_history h LEFT JOIN layers l ON l.id = h.layer_id LEFT JOIN agents a ON a.id = h.agent_id
                 WHERE h.decision_id = :id ORDER BY h.revision DESC LIMIT :limit OFFSET :offset
                 """,
@@ -169,7 +167,7 @@ class Decisions:
             )
             count = transaction.one("SELECT count(*) FROM decision_history WHERE decision_id = :id", {"id": current.id})
         total = int(count[0]) if count else 0
-        return DecisionHistory(updates.decision(current), Page(tuple(map(_past, rows)), total, offset, limit))
+        return DecisionHistory(current, Page(tuple(map(_past, rows)), total, offset, limit))
 
     def find(self, **filters: Unpack[DecisionFilters]) -> DecisionPage:
         """List decisions, newest first."""
@@ -180,17 +178,7 @@ class Decisions:
         return lists.find(self._workplace, LISTING, DecisionPage, filters)
 
 
-@contextmanager
-def _placed(place: int, several: bool) -> Iterator[None]:
-    try:
-        yield
-    except (InvalidInput, TooLarge, Conflict) as error:
-        if not several:
-            raise
-        raise type(error)(f"decisions[{place}]: {error.problem}", error.remedy) from None
-
-
-def _find(transaction: Transaction, project_id: int, key: str) -> Current | None:
+def _find(transaction: Transaction, project_id: int, key: str) -> Decision | None:
     current = load(transaction, project_id, key)
     letter = Kind.DECISION.letter
     digits = key.removeprefix(letter)
@@ -200,24 +188,17 @@ def _find(transaction: Transaction, project_id: int, key: str) -> Current | None
 
 
 def _past(row: Row) -> DecisionState:
-    revision, text, number, status, version, layer_id, layer, agent_id, agent, rationale, *names, set_at, at = row
-    tags, scopes, paths, metadata = names
-    state = State(
-        value=value_of(text, number),
-        status=status,
-        version=version,
-        layer=None if layer_id is None else (layer_id, layer),
-        tags=_names(tags),
-        scopes=_names(scopes),
-        paths=globs_in(paths),
-        rationale=rationale,
-        metadata=metadata,
+    from satchel.keep.fields import metadata_in
+
+    revision, text, number, status, version, layer, tags, scopes, agent, rationale, set_at, at, paths, metadata = row
+    return DecisionState(
+        *(revision, value_of(text, number), STATUSES[status - 1], version, layer, _names(tags), _names(scopes)),
+        *(agent, rationale, set_at, at, globs_in(paths), metadata_in(metadata)),
     )
-    return updates.decision_state(state, revision, None if agent_id is None else (agent_id, agent), set_at, at)
 
 
-def _names(text: str) -> tuple[tuple[int, str], ...]:
+def _names(text: str) -> tuple[str, ...]:
     try:
-        return tuple((0, name) for name in json.loads(text))
+        return tuple(json.loads(text))
     except ValueError:  # damaged
-        return ((0, text),)
+        return (text,)

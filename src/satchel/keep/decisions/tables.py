@@ -6,36 +6,28 @@ import json
 import os
 from collections.abc import Sequence
 
+from satchel.base.records import replace
+from satchel.base.text import fold
 from satchel.find import documents, likeness
 from satchel.find.documents import Document
 from satchel.find.kind import Kind
-from satchel.keep.decisions.records import (
-    COLUMNS,
-    SOURCE,
-    Current,
-    NumberedName,
-    State,
-    Value,
-    currents,
-    names_of,
-    value_of,
-)
+from satchel.keep.decisions.records import STATUSES, Decision, Value, names_of, value_of
+from satchel.keep.fields import EMPTY
+from satchel.keep.names import ensure_name
 from satchel.keep.paths import globs_in, text_of
+from satchel.keep.texts import to_json
 from satchel.store.transaction import Transaction, set_of, update_row
-
-_PROJECT, _LAYER, _TAG, _SCOPE = 0, 1, 2, 3  # the dimensions of `decision_counts`
 
 
 def create(
     transaction: Transaction,
     project_id: int,
-    key: str,
-    state: State,
-    agent: NumberedName | None,
-    at: int,
+    new: Decision,
+    agent: int | None,
     bands: likeness.Bands,
     session: int | None = None,
-) -> Current:
+) -> Decision:
+    """Insert a decision, and return it with its number."""
     uid = os.urandom(16)
     seq = transaction.next_seq(project_id, documents=1)
     number = transaction.add(
@@ -44,66 +36,70 @@ def create(
             "uid": uid,
             "seq": seq,
             "project_id": project_id,
-            "key": key,
-            "revision": 1,
-            "agent_id": _number(agent),
-            "created_at": at,
-            "updated_at": at,
+            "key": new.key,
+            "revision": new.revision,
+            "agent_id": agent,
+            "created_at": new.created_at,
+            "updated_at": new.updated_at,
             "session_id": session,
-            **_values(state),
+            "layer_id": _layer_number(transaction, project_id, new),
+            **_columns(new),
         },
     )
-    made = Current(number, uid, seq, key, 1, state, agent, at, at, session)
-    _link(transaction, number, at, state)
-    _count(transaction, project_id, [(state, 1)])
+    made = replace(new, id=number, uid=uid.hex(), seq=seq)
+    _link(transaction, project_id, made)
+    _count(transaction, [number], 1)
     likeness.remember(transaction, project_id, Kind.DECISION, number, bands.recorded)
-    documents.add(transaction, _document(project_id, made))
+    documents.add(transaction, _document(project_id, made, agent))
     return made
+
+
+_KEEP_STATE = """
+    INSERT INTO decision_history (
+        uid, seq, project_id, decision_id, tags, scopes, created_at, revision, set_at, agent_id, session_id, layer_id,
+        value_text, value_number, version, status, rationale, paths, metadata
+    )
+    SELECT :uid, :seq, project_id, id, :tags, :scopes, :now, revision, updated_at, agent_id, session_id, layer_id,
+        :value_text, :value_number, :version, :status, :rationale, :paths, :metadata
+    FROM decisions WHERE id = :id
+"""
 
 
 def change(
     transaction: Transaction,
     project_id: int,
-    before: Current,
-    state: State,
-    agent: NumberedName | None,
-    at: int,
+    before: Decision,
+    wanted: Decision,
+    agent: int | None,
     session: int | None = None,
-) -> Current:
+) -> Decision:
     """Change a decision's state; the previous one is added to the history."""
     seq = transaction.next_seq(project_id, 2) + 1
-    old = before.state
-    transaction.add(
-        "decision_history",
-        {
-            "uid": os.urandom(16),
-            "seq": seq - 1,
-            "project_id": project_id,
-            "decision_id": before.id,
-            "revision": before.revision,
-            "agent_id": _number(before.agent),
-            "tags": _json(old.tags),
-            "scopes": _json(old.scopes),
-            "set_at": before.updated_at,
-            "created_at": at,
-            "session_id": before.session,
-            **_values(old),
-        },
-    )
-    revision = before.revision + 1
-    after = Current(before.id, before.uid, seq, before.key, revision, state, agent, before.created_at, at, session)
-    columns = {"seq": seq, "revision": revision, "agent_id": _number(agent), "updated_at": at, "session_id": session}
-    update_row(transaction, "decisions", before.id, **columns, **_values(state))
-    if (old.status, old.tags, old.scopes) != (state.status, state.tags, state.scopes):
-        _unlink(transaction, before.id)
-        _link(transaction, before.id, before.created_at, state)
-    _count(transaction, project_id, [(old, -1), (state, 1)])
-    if old.value != state.value:
-        removed, added = (set(value_bands(project_id, value).recorded) for value in (old.value, state.value))
+    tags, scopes = (json.dumps(names, ensure_ascii=False) for names in (before.tags, before.scopes))
+    values = {"uid": os.urandom(16), "seq": seq - 1, "now": wanted.updated_at, "id": before.id}
+    # not copied from the row, since a damaged text must be refused
+    transaction.run(_KEEP_STATE, {**values, "tags": tags, "scopes": scopes, **_columns(before)})
+    after = replace(wanted, seq=seq, revision=before.revision + 1)
+    columns = {"seq": seq, "revision": after.revision, "agent_id": agent, "updated_at": after.updated_at}
+    if after.layer != before.layer:
+        columns["layer_id"] = _layer_number(transaction, project_id, after)
+    has_other_names = (after.status, after.tags, after.scopes) != (before.status, before.tags, before.scopes)
+    is_counted_elsewhere = has_other_names or after.layer != before.layer
+    if is_counted_elsewhere:
+        _count(transaction, [before.id], -1)
+    update_row(transaction, "decisions", before.id, **columns, **_columns(after), session_id=session)
+    if has_other_names:
+        for table in ("decision_tags", "decision_scopes"):
+            transaction.run(f"DELETE FROM {table} WHERE decision_id = :id", {"id": before.id})
+        _link(transaction, project_id, after)
+    if is_counted_elsewhere:
+        _count(transaction, [before.id], 1)
+    if before.value != after.value:
+        removed, added = (set(value_bands(project_id, value).recorded) for value in (before.value, after.value))
         likeness.forget(transaction, project_id, Kind.DECISION, before.id, removed - added)
         likeness.remember(transaction, project_id, Kind.DECISION, before.id, added - removed)
     documents.remove(transaction, Kind.DECISION, [before.id])
-    documents.add(transaction, _document(project_id, after), counts=True)
+    documents.add(transaction, _document(project_id, after, agent), counts=True)
     return after
 
 
@@ -115,45 +111,43 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
 
 def enter(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> None:
     """Count decisions after their rows and names were written, and record their bands."""
-    decisions = _load(transaction, project_id, numbers)
-    _count(transaction, project_id, [(current.state, 1) for current in decisions.values()])
-    for number, current in decisions.items():
-        bands = bands_of(project_id, current.key, current.state.value)
-        likeness.remember(transaction, project_id, Kind.DECISION, number, bands.recorded)
+    bands = _bands(transaction, project_id, numbers)
+    _count(transaction, list(bands), 1)
+    for number, of_decision in bands.items():
+        likeness.remember(transaction, project_id, Kind.DECISION, number, of_decision.recorded)
 
 
 def withdraw(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> list[int]:
     """Remove decisions from counts and bands before their rows change, and return the existing ones."""
-    decisions = _load(transaction, project_id, numbers)
-    _count(transaction, project_id, [(current.state, -1) for current in decisions.values()])
-    for number, current in decisions.items():
-        bands = bands_of(project_id, current.key, current.state.value)
-        likeness.forget(transaction, project_id, Kind.DECISION, number, bands.recorded)
-    return list(decisions)
+    bands = _bands(transaction, project_id, numbers)
+    _count(transaction, list(bands), -1)
+    for number, of_decision in bands.items():
+        likeness.forget(transaction, project_id, Kind.DECISION, number, of_decision.recorded)
+    return list(bands)
 
 
-def _load(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> dict[int, Current]:
+def _bands(transaction: Transaction, project_id: int, numbers: Sequence[int]) -> dict[int, likeness.Bands]:
     rows = transaction.all(
-        f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.project_id = :project AND c.id IN {set_of(numbers)}",
+        "SELECT id, key, value_text, value_number FROM decisions "
+        f"WHERE project_id = :project AND id IN {set_of(numbers)}",
         {"project": project_id},
     )
-    return currents(transaction, rows)
+    return {number: bands_of(project_id, key, value_of(text, amount)) for number, key, text, amount in rows}
 
 
-def _document(project_id: int, current: Current) -> Document:
-    state = current.state
-    names = [name for _, name in (*state.tags, *state.scopes)]
-    layer = None if state.layer is None else state.layer[1]
+def _document(project_id: int, decision: Decision, agent: int | None) -> Document:
+    text, number = _text_and_number(decision.value)
+    paths, names = text_of(decision.paths), (*decision.tags, *decision.scopes)
     return Document(
         Kind.DECISION,
-        current.id,
-        current.seq,
+        decision.id,
+        decision.seq,
         project_id,
         None,
-        _searchable(current.key, *_columns_of(state.value), state.rationale, layer, text_of(state.paths), names),
-        current.updated_at,
-        agent_id=_number(current.agent),
-        status=state.status,
+        _searchable(decision.key, text, number, decision.rationale, decision.layer, paths, names),
+        decision.updated_at,
+        agent_id=agent,
+        status=STATUSES.index(decision.status) + 1,
     )
 
 
@@ -174,7 +168,7 @@ def _names(transaction: Transaction, numbers: Sequence[int]) -> dict[int, list[s
     names: dict[int, list[str]] = {}
     for table in ("tag", "scope"):
         for number, of_decision in names_of(transaction, table, numbers).items():
-            names.setdefault(number, []).extend(name for _, name in of_decision)
+            names.setdefault(number, []).extend(of_decision)
     return names
 
 
@@ -189,79 +183,67 @@ DOCUMENTS = documents.Source(
 )
 
 
-def _columns_of(value: Value) -> tuple[str | None, float | None]:
+def _text_and_number(value: Value) -> tuple[str | None, float | None]:
     return (value, None) if isinstance(value, str) else (None, float(value))
 
 
-def _values(state: State) -> dict[str, object]:
-    text, number = _columns_of(state.value)
+def metadata_text(decision: Decision) -> str:
+    return to_json(dict(sorted(decision.metadata.items()))) if decision.metadata else EMPTY
+
+
+def _columns(decision: Decision) -> dict[str, object]:
+    text, number = _text_and_number(decision.value)
     return {
         "value_text": text,
         "value_number": number,
-        "layer_id": _number(state.layer),
-        "version": state.version,
-        "status": state.status,
-        "rationale": state.rationale,
-        "paths": text_of(state.paths),
-        "metadata": state.metadata,
+        "version": decision.version,
+        "status": STATUSES.index(decision.status) + 1,
+        "rationale": decision.rationale,
+        "paths": text_of(decision.paths),
+        "metadata": metadata_text(decision),
     }
 
 
-def _number(pair: NumberedName | None) -> int | None:
-    return None if pair is None else pair[0]
+def _layer_number(transaction: Transaction, project_id: int, decision: Decision) -> int | None:
+    # the layer was checked or registered before
+    layer, now = decision.layer, decision.updated_at
+    return None if layer is None else ensure_name(transaction, "layers", project_id, layer, now)[0]
 
 
-def _json(names: Sequence[NumberedName]) -> str:
-    return json.dumps([name for _, name in names], ensure_ascii=False)
-
-
-def _link(transaction: Transaction, number: int, created_at: int, state: State) -> None:
-    for table, column, names in (
-        ("decision_tags", "tag_id", state.tags),
-        ("decision_scopes", "scope_id", state.scopes),
-    ):
+def _link(transaction: Transaction, project_id: int, decision: Decision) -> None:
+    values = {
+        "project": project_id,
+        "status": STATUSES.index(decision.status) + 1,
+        "created": decision.created_at,
+        "decision": decision.id,
+    }
+    for name, names in (("tag", decision.tags), ("scope", decision.scopes)):
         if names:
             transaction.many(
-                f"INSERT INTO {table} ({column}, status, created_at, decision_id) "
-                "VALUES (:name, :status, :created, :decision)",
-                [
-                    {"name": name, "status": state.status, "created": created_at, "decision": number}
-                    for name, _ in names
-                ],
+                f"INSERT INTO decision_{name}s ({name}_id, status, created_at, decision_id) "
+                f"SELECT id, :status, :created, :decision FROM {name}s WHERE project_id = :project AND folded = :name",
+                [{**values, "name": fold(one)} for one in names],
             )
 
 
-def _unlink(transaction: Transaction, number: int) -> None:
-    transaction.run("DELETE FROM decision_tags WHERE decision_id = :id", {"id": number})
-    transaction.run("DELETE FROM decision_scopes WHERE decision_id = :id", {"id": number})
+# in the dimensions of the whole project (0), a layer (1), a tag (2) and a scope (3)
+_COUNT = """
+    INSERT INTO decision_counts (project_id, dimension, name_id, status, decisions)
+    SELECT d.project_id, n.dimension, n.name_id, d.status, :amount
+    FROM decisions d CROSS JOIN (
+        SELECT 0 AS dimension, 0 AS name_id
+        UNION ALL SELECT 1, COALESCE(layer_id, 0) FROM decisions WHERE id = :id
+        UNION ALL SELECT 2, tag_id FROM decision_tags WHERE decision_id = :id
+        UNION ALL SELECT 3, scope_id FROM decision_scopes WHERE decision_id = :id
+    ) AS n
+    WHERE d.id = :id
+    ON CONFLICT (project_id, dimension, name_id, status)
+    DO UPDATE SET decisions = decision_counts.decisions + excluded.decisions
+"""
 
 
-def counted(state: State) -> list[tuple[int, int, int]]:
-    """Return the entries of a state in ``decision_counts``: dimension, name and status."""
-    names = [(_PROJECT, 0), (_LAYER, _number(state.layer) or 0)]
-    names += [(_TAG, number) for number, _ in state.tags]
-    names += [(_SCOPE, number) for number, _ in state.scopes]
-    return [(dimension, number, state.status) for dimension, number in names]
-
-
-def _count(transaction: Transaction, project_id: int, changes: Sequence[tuple[State, int]]) -> None:
-    totals: dict[tuple[int, int, int], int] = {}
-    for state, amount in changes:
-        for place in counted(state):
-            totals[place] = totals.get(place, 0) + amount
-    transaction.many(
-        """
-        INSERT INTO decision_counts (project_id, dimension, name_id, status, decisions)
-        VALUES (:project, :dimension, :name, :status, :amount)
-        ON CONFLICT (project_id, dimension, name_id, status)
-        DO UPDATE SET decisions = decision_counts.decisions + excluded.decisions
-        """,
-        [
-            {"project": project_id, "dimension": dimension, "name": name, "status": status, "amount": amount}
-            for (dimension, name, status), amount in totals.items()
-            if amount
-        ],
-    )
+def _count(transaction: Transaction, numbers: Sequence[int], amount: int) -> None:
+    transaction.many(_COUNT, [{"id": number, "amount": amount} for number in numbers])
 
 
 def bands_of(project_id: int, key: str, value: Value) -> likeness.Bands:

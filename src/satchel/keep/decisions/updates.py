@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from satchel.base.clock import moment_text, year_of
 from satchel.base.errors import Conflict, InvalidInput, nearest
 from satchel.base.paging import check_whole
-from satchel.base.records import NamedTuple, dataclass, replace
+from satchel.base.records import NamedTuple, dataclass, field_names, replace
 from satchel.base.text import shortened
 from satchel.find import likeness, near
 from satchel.find.kind import Kind
 from satchel.keep.decisions import records, tables
-from satchel.keep.decisions.records import ACTIVE, DEPRECATED, DRAFT, Current, NumberedName, State
-from satchel.keep.fields import metadata_in, with_until
-from satchel.keep.names import PERSONS, alike_form, check_identifier, check_names, ensure_layer, ensure_name, is_persons
+from satchel.keep.decisions.records import DEPRECATED, Decision
+from satchel.keep.fields import metadata_in
+from satchel.keep.names import (
+    PERSONS,
+    alike_form,
+    check_identifier,
+    check_names,
+    ensure_layer,
+    ensure_name,
+    find_agent,
+    is_persons,
+)
 from satchel.keep.paths import check_globs
 from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content, named_secret
@@ -39,11 +48,11 @@ class Prepared:
     paths: tuple[str, ...] | records.Keep
     layer: str | records.Keep | None
     version: str | records.Keep
-    status: int | records.Keep
+    status: str | records.Keep
     rationale: str | records.Keep | None
     expected_revision: int | None
     notes: tuple[str, ...]
-    metadata: str | records.Keep = records.KEEP
+    metadata: records.Metadata | records.Keep = records.KEEP
     until: str | records.Keep | None = records.KEEP
 
 
@@ -79,11 +88,12 @@ def prepare(new: records.NewDecision, workplace: Workplace) -> Prepared:
             for scope in scopes
             if "/" in scope
         ]
-    metadata: str | records.Keep = records.KEEP
-    if not isinstance(new.metadata, records.Keep):
+    metadata = new.metadata or {}
+    if not isinstance(metadata, records.Keep):
         from satchel.keep.texts import check_metadata  # imported here: few decisions have metadata
 
-        metadata, metadata_notes = check_metadata(new.metadata or {})
+        text, metadata_notes = check_metadata(metadata)
+        metadata = metadata_in(text)
         notes += metadata_notes
     if new.expected_revision is not None:
         check_whole("expected_revision", new.expected_revision, 2**31 - 1)
@@ -95,7 +105,7 @@ def prepare(new: records.NewDecision, workplace: Workplace) -> Prepared:
         paths=new.paths if isinstance(new.paths, records.Keep) else check_globs(new.paths or (), workplace),
         layer=_check_label(new.layer, "layer"),
         version=_check_label(new.version, "version") or records.DEFAULT_VERSION,
-        status=new.status if isinstance(new.status, records.Keep) else records.status_number(new.status),
+        status=_check_status(new.status),
         rationale=rationale,
         expected_revision=new.expected_revision,
         notes=tuple(dict.fromkeys(notes)),
@@ -119,6 +129,10 @@ def _check_number(value: object) -> records.Value:
     return records.value_of(None, float(value))
 
 
+def _check_status(status: str | records.Keep) -> str | records.Keep:
+    return status if isinstance(status, records.Keep) else records.STATUSES[records.status_number(status) - 1]
+
+
 def _check_list(values: Sequence[str] | records.Keep | None, field: str) -> tuple[str, ...] | records.Keep:
     if isinstance(values, records.Keep):
         return values
@@ -135,20 +149,25 @@ class Setter(NamedTuple):
     """The author of decisions, where and when.
 
     Attributes:
+        agent: its number and name, or None.
         passes: tells whether it may change what a person wrote.
         session: its session's number, or None.
     """
 
     workplace: Workplace
     project_id: int
-    agent: NumberedName | None
+    agent: tuple[int, str] | None
     now: int
     passes: Callable[[str], bool]
     session: int | None = None
 
     @property
-    def is_person(self) -> bool:
-        return self.agent is not None and is_persons(self.agent[1])
+    def number(self) -> int | None:
+        return None if self.agent is None else self.agent[0]
+
+    @property
+    def name(self) -> str | None:
+        return None if self.agent is None else self.agent[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,38 +182,40 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
     """Set a decision; one of a person only if the caller passes, else as a separate draft."""
     before = records.load(transaction, by.project_id, new.key)
     _check_revision(new, before, by.now)
-    if before is None and not by.is_person:
+    if before is None and not is_persons(by.name):
         before = _persons_alike(transaction, by.project_id, new.key)
         new = new if before is None else replace(new, key=before.key)
     if before is None:
         return _create(transaction, by, new, similar)
-    if before.state.status == ACTIVE and new.status == DRAFT:
+    if before.status == "active" and new.status == "draft":
         raise Conflict(
             f"{new.key} is active: a draft would hide the active value",
             f"Draft it under another key, such as {new.key}_draft: the deciding agent sets {new.key} then",
         )
-    wanted = _resolve(transaction, by, new, before.state)
-    if wanted == before.state:
-        return SetResult(decision(before, notes=(*new.notes, records.UNCHANGED)), None)
-    if before.agent is not None and is_persons(before.agent[1]) and not by.passes(Kind.DECISION.ref(before.id)):
+    wanted = _resolve(transaction, by, new, before)
+    # in Python 1, 1.0 and True are the same, in metadata they are not
+    if wanted == before and tables.metadata_text(wanted) == tables.metadata_text(before):
+        return SetResult(replace(before, notes=(*new.notes, records.UNCHANGED)), None)
+    if before.agent is not None and is_persons(before.agent) and not by.passes(before.ref):
         return _propose(transaction, by, new, before, before.agent, wanted)
-    after = tables.change(transaction, by.project_id, before, wanted, by.agent, by.now, by.session)
-    value_is_new = wanted.value != before.state.value
+    wanted = replace(wanted, agent=by.name, updated_at=by.now)
+    after = tables.change(transaction, by.project_id, before, wanted, by.number, by.session)
+    value_is_new = wanted.value != before.value
     bands = tables.value_bands(by.project_id, wanted.value)
     alike = _similar(transaction, by.project_id, None, wanted.value, bands, similar, before.id) if value_is_new else ()
     replaced = _replaced(before, by.now)
     notes = new.notes
-    if isinstance(new.rationale, records.Keep) and before.state.rationale is not None and wanted.rationale is None:
-        dropped = shortened(before.state.rationale)
+    if isinstance(new.rationale, records.Keep) and before.rationale is not None and wanted.rationale is None:
+        dropped = shortened(before.rationale)
         notes = (*notes, f'the reason went with the old value: "{dropped}"; rationale=TEXT gives the new one')
-    result = decision(after, notes=notes, replaced=replaced, similar=alike)
-    previous, agent = before.agent, None if by.agent is None else by.agent[0]
-    if previous is None or previous[0] == agent:
+    result = replace(after, notes=notes, replaced=replaced, similar=alike)
+    previous = None if before.agent == by.name else find_agent(transaction, by.project_id, before.agent)
+    if previous is None or previous == by.number:
         return SetResult(result, None)
-    return SetResult(result, records.ChangedDecision(by.project_id, previous[0], agent, replaced, result))
+    return SetResult(result, records.ChangedDecision(by.project_id, previous, by.number, replaced, result))
 
 
-def _persons_alike(transaction: Transaction, project_id: int, key: str) -> Current | None:
+def _persons_alike(transaction: Transaction, project_id: int, key: str) -> Decision | None:
     rows = transaction.all(
         f"SELECT id, key FROM decisions WHERE project_id = :project AND agent_id IN {PERSONS} ORDER BY id",
         {"project": project_id},
@@ -205,33 +226,29 @@ def _persons_alike(transaction: Transaction, project_id: int, key: str) -> Curre
 
 
 def _propose(
-    transaction: Transaction, by: Setter, new: Prepared, before: Current, owner: NumberedName, wanted: State
+    transaction: Transaction, by: Setter, new: Prepared, before: Decision, person: str, wanted: Decision
 ) -> SetResult:
-    number, person = owner
     key = check_identifier(f"{new.key}_draft", "key")
-    what = "to end it" if wanted.status == DEPRECATED else "a change"
+    what = "to end it" if wanted.status == "deprecated" else "a change"
     note = f"{new.key} was decided by {person} and stays: this draft proposes {what}, and {person} got a message"
     draft = replace(
         new,
         key=key,
         value=wanted.value,
-        tags=tuple(name for _, name in wanted.tags),
-        scopes=tuple(name for _, name in wanted.scopes),
+        tags=wanted.tags,
+        scopes=wanted.scopes,
         paths=wanted.paths,
         metadata=wanted.metadata,
-        status=DRAFT,
+        status="draft",
         expected_revision=None,
         notes=(*new.notes, note),
     )
     made = upsert(transaction, by._replace(passes=lambda _: False), draft).decision
-    agent = None if by.agent is None else by.agent[0]
-    is_new = records.UNCHANGED not in made.notes
-    proposal = (
-        records.ChangedDecision(by.project_id, number, agent, _replaced(before, by.now), made, new.key)
-        if is_new
-        else None
-    )
-    return SetResult(made, proposal)
+    number = find_agent(transaction, by.project_id, person)
+    if number is None or records.UNCHANGED in made.notes:
+        return SetResult(made, None)
+    replaced = _replaced(before, by.now)
+    return SetResult(made, records.ChangedDecision(by.project_id, number, by.number, replaced, made, new.key))
 
 
 def _create(transaction: Transaction, by: Setter, new: Prepared, similar: Sequence[int]) -> SetResult:
@@ -241,16 +258,22 @@ def _create(transaction: Transaction, by: Setter, new: Prepared, similar: Sequen
             f"there is no decision {new.key!r} yet, so it needs a value",
             _suggestion(nearest_key(transaction, project_id, new.key)) + "Give value, or check the key",
         )
-    wanted = _resolve(transaction, by, new, State(new.value))
+    blank = Decision(
+        *(0, "", 0, new.key, new.value, records.STATUSES[0], records.DEFAULT_VERSION, 1, None, (), (), by.name, None),
+        created_at=by.now,
+        updated_at=by.now,
+    )
+    wanted = _resolve(transaction, by, new, blank)
     bands = tables.bands_of(project_id, new.key, wanted.value)
     # a draft over an active key was refused
-    alike = () if wanted.status == DRAFT else _similar(transaction, project_id, new.key, wanted.value, bands, similar)
+    is_draft = wanted.status == "draft"
+    alike = () if is_draft else _similar(transaction, project_id, new.key, wanted.value, bands, similar)
     notes = new.notes
     spelt = _spelt_otherwise(transaction, project_id, new.key)
     if spelt is not None and spelt not in {one.key for one in alike}:
         notes = (*notes, f"{new.key} is new; did you mean {spelt}, which exists?")
-    made = tables.create(transaction, project_id, new.key, wanted, by.agent, by.now, bands, by.session)
-    return SetResult(decision(made, notes=notes, similar=alike), None)
+    made = tables.create(transaction, project_id, wanted, by.number, bands, by.session)
+    return SetResult(replace(made, notes=notes, similar=alike), None)
 
 
 def _suggestion(key: str | None) -> str:
@@ -272,12 +295,10 @@ def _spelt_otherwise(transaction: Transaction, project_id: int, key: str) -> str
 def nearest_key(transaction: Transaction, project_id: int, key: str) -> str | None:
     """Return the existing key most similar to a missing one, by words, else by letters among the newest."""
     words = likeness.words_of(key)
-    candidates: list[tuple[int, str]] = []
-    for number in likeness.candidates(transaction, project_id, Kind.DECISION, likeness.key_bands(project_id, words)):
-        row = transaction.one("SELECT key FROM decisions WHERE id = :id", {"id": number})
-        if row is not None:
-            candidates.append((likeness.key_likeness(words, likeness.words_of(row[0])), row[0]))
-    percent, close = max(candidates, default=(0, ""))
+    alike = likeness.candidates(transaction, project_id, Kind.DECISION, likeness.key_bands(project_id, words))
+    rows = transaction.all(f"SELECT key FROM decisions WHERE id IN {set_of(alike)}") if alike else []
+    scored = [(likeness.key_likeness(words, likeness.words_of(other)), other) for (other,) in rows]
+    percent, close = max(scored, default=(0, ""))
     if percent >= likeness.THRESHOLD:
         return close
     rows = transaction.all(
@@ -287,58 +308,54 @@ def nearest_key(transaction: Transaction, project_id: int, key: str) -> str | No
     return nearest(key, (row[0] for row in rows))
 
 
-def _check_revision(new: Prepared, before: Current | None, now: int) -> None:
+def _check_revision(new: Prepared, before: Decision | None, now: int) -> None:
     expected, actual = new.expected_revision, 0 if before is None else before.revision
     if expected is None or expected == actual:
         return
     if before is None:
         raise Conflict(f"{new.key} does not exist, revision {expected} was expected", "Leave expected_revision out")
-    who = before.agent[1] if before.agent else "somebody unnamed"
+    who = before.agent or "somebody unnamed"
     raise Conflict(
-        f"{new.key} has revision {actual}, not {expected}: {who} set it to {_quoted(before.state.value)} "
+        f"{new.key} has revision {actual}, not {expected}: {who} set it to {_quoted(before.value)} "
         f"at {moment_text(before.updated_at, year_of(now))} UTC",
         f"Read it again, then set it with expected_revision={actual} if your change still applies",
     )
 
 
-def _resolve(transaction: Transaction, by: Setter, new: Prepared, before: State) -> State:
+def _resolve(transaction: Transaction, by: Setter, new: Prepared, before: Decision) -> Decision:
     project_id, now = by.project_id, by.now
 
-    def resolve_names(
-        table: str, names: tuple[str, ...] | records.Keep, before: tuple[NumberedName, ...]
-    ) -> tuple[NumberedName, ...]:
+    def registered(table: str, names: tuple[str, ...] | records.Keep, before: tuple[str, ...]) -> tuple[str, ...]:
         if isinstance(names, records.Keep):
             return before
-        cached: tuple[NumberedName, ...] | None = transaction.memo.get((table, project_id, names))
-        if cached is None:
-            cached = records.sorted_names({ensure_name(transaction, table, project_id, name, now) for name in names})
-            transaction.memo[table, project_id, names] = cached
-        return cached
+        spelled = {ensure_name(transaction, table, project_id, name, now)[1] for name in names}
+        return tuple(sorted(spelled, key=str.casefold))
 
     layer = before.layer
     if not isinstance(new.layer, records.Keep):
-        layer = None if new.layer is None else ensure_layer(transaction, by.workplace, project_id, new.layer, now)
-    value = _keep_or(new.value, before.value)
+        layer = None if new.layer is None else ensure_layer(transaction, by.workplace, project_id, new.layer, now)[1]
+    is_other = not isinstance(new.value, records.Keep) and new.value != before.value
     metadata = _keep_or(new.metadata, before.metadata)
+    if not isinstance(new.until, records.Keep):
+        metadata = {key: value for key, value in metadata.items() if key != "until"}
+        metadata |= {} if new.until is None else {"until": new.until}
     # a version and a rationale belong to their value
-    return State(
-        value=value,
+    return replace(
+        before,
+        value=_keep_or(new.value, before.value),
         status=_keep_or(new.status, before.status),
-        version=_keep_or(new.version, before.version if value == before.value else records.DEFAULT_VERSION),
+        version=_keep_or(new.version, records.DEFAULT_VERSION if is_other else before.version),
         layer=layer,
-        tags=resolve_names("tags", new.tags, before.tags),
-        scopes=resolve_names("scopes", new.scopes, before.scopes),
+        tags=registered("tags", new.tags, before.tags),
+        scopes=registered("scopes", new.scopes, before.scopes),
         paths=_keep_or(new.paths, before.paths),
-        metadata=metadata if isinstance(new.until, records.Keep) else with_until(metadata, new.until),
-        rationale=_keep_or(new.rationale, before.rationale if value == before.value else None),
+        metadata=metadata,
+        rationale=_keep_or(new.rationale, None if is_other else before.rationale),
     )
 
 
 def _keep_or(value: FieldValue | records.Keep, before: FieldValue) -> FieldValue:
     return before if isinstance(value, records.Keep) else value
-
-
-_CANDIDATE = f"SELECT id, key, value_text, value_number FROM decisions WHERE id = :id AND status <> {DEPRECATED}"
 
 
 def _similar(
@@ -357,9 +374,12 @@ def _similar(
         return ()
     key_words = () if key is None else likeness.words_of(key)
     value_words = likeness.words_of(value) if isinstance(value, str) else ()
-    rows = (transaction.one(_CANDIDATE, {"id": number}) for number in numbers)
+    rows = transaction.all(
+        "SELECT id, key, value_text, value_number FROM decisions "
+        f"WHERE id IN {set_of(numbers)} AND status <> {DEPRECATED}"
+    )
     similar: list[records.Similar] = []
-    for number, other_key, text, amount in filter(None, rows):
+    for number, other_key, text, amount in rows:
         alike = likeness.key_likeness(key_words, likeness.words_of(other_key)) if key_words else 0
         scores = [("key", alike)] if alike >= likeness.THRESHOLD else []
         alike = 0 if text is None else near.share_of_shorter(value_words, likeness.words_of(text))
@@ -389,52 +409,10 @@ def _values_of(transaction: Transaction, numbers: Sequence[int]) -> dict[int, st
     )
 
 
-def _replaced(before: Current, now: int) -> records.DecisionState:
-    return decision_state(before.state, before.revision, before.agent, before.updated_at, now)
-
-
-def decision_state(
-    state: State, revision: int, agent: NumberedName | None, set_at: int, replaced_at: int
-) -> records.DecisionState:
-    return records.DecisionState(revision=revision, set_at=set_at, replaced_at=replaced_at, **_fields(state, agent))
-
-
-def decision(
-    current: Current,
-    score: float | None = None,
-    notes: tuple[str, ...] = (),
-    replaced: records.DecisionState | None = None,
-    similar: tuple[records.Similar, ...] = (),
-) -> records.Decision:
-    return records.Decision(
-        id=current.id,
-        uid=current.uid.hex(),
-        seq=current.seq,
-        key=current.key,
-        revision=current.revision,
-        created_at=current.created_at,
-        updated_at=current.updated_at,
-        score=score,
-        notes=notes,
-        replaced=replaced,
-        similar=similar,
-        **_fields(current.state, current.agent),
-    )
-
-
-def _fields(state: State, agent: NumberedName | None) -> dict[str, Any]:
-    return {
-        "value": state.value,
-        "status": records.STATUSES[state.status - 1],
-        "version": state.version,
-        "layer": state.layer[1] if state.layer else None,
-        "tags": tuple(name for _, name in state.tags),
-        "scopes": tuple(name for _, name in state.scopes),
-        "paths": state.paths,
-        "metadata": metadata_in(state.metadata),
-        "agent": agent[1] if agent else None,
-        "rationale": state.rationale,
-    }
+def _replaced(before: Decision, now: int) -> records.DecisionState:
+    names = (name for name in field_names(records.DecisionState) or () if not name.endswith("_at"))
+    state = {name: getattr(before, name) for name in names}
+    return records.DecisionState(**state, set_at=before.updated_at, replaced_at=now)
 
 
 def _quoted(value: records.Value) -> str:

@@ -11,7 +11,7 @@ from satchel.base.text import check_encodable
 from satchel.find.index import index_of
 from satchel.keep import expiry, projects
 from satchel.keep.housekeeping import checks, clearing, statistics, usage
-from satchel.keep.housekeeping.checks import BeyondRepair, Check, Examination
+from satchel.keep.housekeeping.checks import BeyondRepair, Examination
 from satchel.keep.housekeeping.clearing import Cleared, Forgotten
 from satchel.keep.housekeeping.statistics import LayerSummary, Statistics
 from satchel.keep.housekeeping.usage import Activity, MemoryUse, NamesInUse
@@ -19,7 +19,7 @@ from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import record_action, require_person
 from satchel.store.accepting import Accepted
 from satchel.store.backups import Backup, Progress
-from satchel.store.upkeep import Restored, Shrunk
+from satchel.store.upkeep import Check, Restored, Shrunk
 
 
 class Housekeeping:
@@ -49,10 +49,10 @@ class Housekeeping:
         with projects.reading(self._workplace) as (transaction, project):
             return usage.count_uses(transaction, project.id, self._workplace.clock())
 
-    def names_in_use(self) -> NamesInUse:
-        """Count the decisions and rules of each tag, scope, layer and category."""
+    def names_in_use(self, kind: str | None = None) -> NamesInUse:
+        """Count the decisions and rules of each tag, scope, layer and category, or of the names of one kind."""
         with projects.reading(self._workplace) as (transaction, project):
-            return usage.count_names(transaction, project)
+            return usage.count_names(transaction, project, kind)
 
     def activity(self) -> Activity:
         """Count what each agent did in the last 7 days, by day: writes, file changes, messages, claims, solutions."""

@@ -154,11 +154,13 @@ MOST = 3  # maximum number of similar errors
 
 LEAST = 60  # minimum percentage of common telling words
 
-_MOST_OWN = 15  # maximum percentage of the words of the shorter message that the longer does not have
-
 _LOOKED_AT = 20  # number of search results compared word by word
 
 _MOST_WORDS = 24
+
+_MOST_PIECES = 200  # number of words of a message that are compared in their order
+
+_MOST_MASKED = 3  # so many words may stand where the other message has a masked part
 
 
 class Neighbour(NamedTuple):
@@ -217,12 +219,9 @@ def similar_to(
             continue
         theirs, their_names = _words(one.message), set(names_of(one.message))
         shared = tuple(word for word in words if word in theirs)
-        fewer = min(len(words), len(theirs))
-        # errors of which each says what the other does not are others, however much of their wording is the same
-        is_one_sided = 100 * (fewer - len(shared)) <= _MOST_OWN * fewer
         is_about = not (names and their_names) or names <= their_names or their_names <= names
         likeness = text_likeness(words, theirs)
-        if likeness >= LEAST and is_one_sided and is_about:
+        if likeness >= LEAST and is_about and _is_same_within(pattern.message, one.message):
             alike.append((likeness, one, shared))
     best = sorted(alike, key=lambda one: (-one[0], -one[1].number))[:MOST]
     fixes = solutions_of(transaction, project_id, [one.number for _, one, _ in best], TENTATIVE) if best else {}
@@ -239,5 +238,37 @@ def similar_to(
     )
 
 
+def _is_same_within(one: str, other: str) -> bool:
+    """Return whether two messages differ only before and after what they share, in vague words and in masked parts.
+
+    What tells errors of nearly the same words apart stands between these words, or as a reason in brackets.
+    """
+    from difflib import SequenceMatcher  # imported here because few messages are so alike
+
+    mine, theirs = ([word.lower() for word in _piece().findall(text)[:_MOST_PIECES]] for text in (one, other))
+    parts = SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes()
+    for place, (what, start, end, their_start, their_end) in enumerate(parts):
+        less, more = sorted((mine[start:end], theirs[their_start:their_end]), key=lambda part: bool(_told(part)))
+        if what == "equal" or not _told(more):
+            continue
+        if _told(less):
+            if place or not all(_file().fullmatch(word) for word in (*_told(less), *_told(more))):
+                return False
+        elif not (place == 0 or ("#" in less and len(more) <= _MOST_MASKED)):
+            is_last = place == len(parts) - 1 and more[0] != ","
+            if not is_last or any(_told([inside]) for inside in _bracketed().findall(" ".join(more))):
+                return False
+    return True
+
+
+def _told(words: Sequence[str]) -> tuple[str, ...]:
+    telling, _, numbers = _telling(" ".join(words))
+    return telling + numbers
+
+
 def _words(message: str) -> dict[str, None]:
     return dict.fromkeys(word for word in words_of(message) if word not in VAGUE)
+
+
+_piece = lazy_regex(r"[^\W_]\w*(?:[.\-/@+]+\w+)*|[#\[\](),]")
+_bracketed = lazy_regex(r"[(\[]([^)\]]*)")

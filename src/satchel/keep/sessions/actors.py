@@ -224,8 +224,8 @@ def require_person(workplace: Workplace, action: str, remedy: str = _ASK, *, age
 
 
 def record_passage(transaction: Transaction, workplace: Workplace, project_id: int, what: str, now: int) -> None:
-    """Record what a command or a program did as a person; a token or a login needs no such record."""
-    if workplace.caller is not None and not workplace.caller.is_remote:
+    """Record what a person did at a terminal, with a token or on a page."""
+    if workplace.caller is not None:
         record_action(transaction, workplace, project_id, what, now)
 
 

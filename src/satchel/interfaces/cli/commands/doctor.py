@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 
 import click
@@ -12,8 +12,8 @@ from satchel.base.errors import ERROR_KINDS
 from satchel.base.folders import current_folder
 from satchel.base.installation import command_adding
 from satchel.base.tokens import token_counter
-from satchel.client import open_satchel
-from satchel.interfaces.cli.common import json_option, progress, show_json, store_options
+from satchel.client import Satchel, open_satchel
+from satchel.interfaces.cli.common import json_option, progress, show, show_json, store_options
 from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.hooks.state import check_hooks
 from satchel.interfaces.text.housekeeping import server_fields, server_line
@@ -44,35 +44,37 @@ def doctor_command(rebuild: bool, db: str | None, project: str | None, as_json: 
         return 0
     checks: list[Check] = []
     with open_satchel(db, project, read_only=True) as satchel, progress("examining", quiet=as_json):
-        for check in satchel.housekeeping.doctor(satchel.config.warnings):
+        for check in _checks(satchel):
             checks.append(check)
             if not as_json:
-                _show(check)
-        counter = token_counter(satchel.config.tokens_encoding)
-        detail = f"exact, {counter.name}" if counter.exact else f"estimated: {counter.reason}"
-        if find_spec("splintr") is None:
-            detail += f"; for exact counts run `{command_adding('tokens')}`"
-        hooks = check_hooks()
-        server = server_fields(os.environ, current_folder())
-        of_server = [] if server is None else [_of_server(server)]
-        # a store that failed a check may be unreadable, and a missing one has no sessions
-        is_readable = satchel.place.exists and all(check.status != "failed" for check in checks)
-        unmet = satchel.sessions.unmet() if is_readable else ()
-        for check in (
-            Check("tokens", "ok", detail),
-            hooks,
-            *(_unmet(*names) for names in unmet),
-            *of_server,
-            *([check_publishing(satchel.place.file.parent)] if satchel.place.owns_folder else []),
-            satchel.housekeeping.whereabouts(satchel.place.origin),
-        ):
-            checks.append(check)
-            if not as_json:
-                _show(check)
+                click.echo(
+                    f"{click.style(f'{check.status:<8}', fg=_COLOURS[check.status])}{check.name}: {check.detail}"
+                )
     if as_json:
         show_json(checks)
     failed = any(check.status == "failed" for check in checks)
     return ERROR_KINDS["store_damaged"].exit_status if failed else 0
+
+
+def _checks(satchel: Satchel) -> Iterator[Check]:
+    is_readable = satchel.place.exists
+    for check in satchel.housekeeping.doctor(satchel.config.warnings):
+        is_readable &= check.status != "failed"
+        yield check
+    counter = token_counter(satchel.config.tokens_encoding)
+    detail = f"exact, {counter.name}" if counter.exact else f"estimated: {counter.reason}"
+    if find_spec("splintr") is None:
+        detail += f"; for exact counts run `{command_adding('tokens')}`"
+    yield Check("tokens", "ok", detail)
+    yield check_hooks()
+    # a store that failed a check may be unreadable, and a missing one has no sessions
+    yield from (_unmet(*names) for names in (satchel.sessions.unmet() if is_readable else ()))
+    server = server_fields(os.environ, current_folder())
+    if server is not None:
+        yield _of_server(server)
+    if satchel.place.owns_folder:
+        yield check_publishing(satchel.place.file.parent)
+    yield satchel.housekeeping.whereabouts(satchel.place.origin)
 
 
 def _rebuild(db: str | None, project: str | None, *, as_json: bool) -> None:
@@ -81,10 +83,7 @@ def _rebuild(db: str | None, project: str | None, *, as_json: bool) -> None:
         housekeeping, finding = satchel.housekeeping, satchel.finding
         count = finding.rebuild(report)
         housekeeping.recount()
-    if as_json:
-        show_json({"indexed": count})
-    else:
-        click.echo(f"{count:,} items indexed")
+    show({"indexed": count}, f"{count:,} items indexed", as_json=as_json)
 
 
 def _unmet(server: str, hooks: str) -> Check:
@@ -99,7 +98,3 @@ def _unmet(server: str, hooks: str) -> Check:
 def _of_server(fields: Mapping[str, str]) -> Check:
     where = "" if "fault" in fields else "; what was examined is the store on this machine"
     return Check("server", "warning" if "fault" in fields else "ok", server_line(fields) + where)
-
-
-def _show(check: Check) -> None:
-    click.echo(f"{click.style(f'{check.status:<8}', fg=_COLOURS[check.status])}{check.name}: {check.detail}")

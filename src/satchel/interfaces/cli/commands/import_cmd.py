@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from satchel.base.errors import ERROR_KINDS, InvalidInput
+from satchel.base.errors import ERROR_KINDS, Incomplete, InvalidInput
 from satchel.base.invisible import revealed
 from satchel.base.records import replace
 from satchel.interfaces.cli.commands.edit import edit_text
 from satchel.interfaces.cli.common import is_terminal, json_option, progress, show_json, store_options, warn_notes
 from satchel.interfaces.cli.opening import opened
-from satchel.interfaces.text.parts import counted
+from satchel.interfaces.text.parts import counted, plural
 
 if TYPE_CHECKING:
     from satchel.keep.documents.proposals import Proposal
@@ -100,7 +100,6 @@ def import_command(
       satchel import --from claude ~/.claude/projects/-home-me-shop/memory
       satchel import --from claude-mem ~/.claude-mem --source-project shop
     """
-    from satchel.base.errors import ERROR_KINDS, Incomplete, InvalidInput
     from satchel.keep.moving.service import STANDARD_INPUT
 
     if tool is None and source_project is not None:
@@ -136,7 +135,7 @@ def _show(result: Imported) -> None:
     whose = f", project {result.source_project}" if result.source_project is not None else ""
     click.echo(f"{'imported from' if result.done else 'would import from'} {result.source} ({result.format}{whose})")
     for kind in result.kinds:
-        click.echo(f"  {_plural(kind.kind)}: {_counts(kind)}")
+        click.echo(f"  {plural(kind.kind.replace('_', ' '), 2)}: {_counts(kind)}")
     for note in result.notes:
         click.echo(f"note: {note}")
     for conflict in result.conflicts[:_MAX_SHOWN]:
@@ -171,11 +170,6 @@ def _show_troubles(result: Imported | ImportedAsWritten) -> None:
         word = "left out" if trouble.left_out else "changed"
         click.echo(f"{word}: {trouble.table} {trouble.row}: {trouble.reason}")
     _more(len(result.troubles) + result.more_troubles)
-
-
-def _plural(kind: str) -> str:
-    name = kind.replace("_", " ")
-    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
 
 
 def _counts(kind: KindImported) -> str:

@@ -9,7 +9,6 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING
 
 import click
 
@@ -17,7 +16,7 @@ from satchel.base.clock import system_clock
 from satchel.base.errors import InvalidInput, Refused, SatchelError
 from satchel.base.folders import state_folder
 from satchel.client import open_satchel
-from satchel.interfaces.cli.common import json_option, leave_trace, require_person_here, show_json
+from satchel.interfaces.cli.common import json_option, leave_trace, require_person_here, show, show_json
 from satchel.interfaces.http.databases import Databases, configuration_file
 from satchel.interfaces.http.running import Servers
 from satchel.interfaces.http.tokens import ACTIVE, Tokens
@@ -26,9 +25,6 @@ from satchel.interfaces.text.lists import local_time, show_table
 from satchel.interfaces.web import opening
 from satchel.interfaces.web.logins import LINK_MS, Logins
 from satchel.keep.names import local_person, shown_name
-
-if TYPE_CHECKING:
-    from satchel.interfaces.web.logins import Logins
 
 DEFAULT_PORT = 7347
 _WILDCARDS = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 -- compared with, not bound
@@ -98,13 +94,9 @@ def serve_command(
         require_person_here("open the pages")
     try:
         from satchel.interfaces.http import server as http
-        from satchel.interfaces.http.running import Servers
-        from satchel.interfaces.http.server import preload, warm
         from satchel.interfaces.http.serving import Serving
         from satchel.interfaces.http.settings import Settings
         from satchel.interfaces.http.stores import Stores
-        from satchel.interfaces.web.logins import Logins
-        from satchel.interfaces.web.opening import room_host
     except ImportError as error:
         from satchel.base.installation import missing_extra
 
@@ -122,7 +114,7 @@ def serve_command(
     port = listener.getsockname()[1]
     url_here = {"::": f"http://[::1]:{port}"}.get(host, f"http://127.0.0.1:{port}") if host in _WILDCARDS else url
     with suppress(SatchelError):  # without it the pages are at the address alone
-        host_names = (*host_names, room_host(folder))
+        host_names = (*host_names, opening.room_host(folder))
     settings = Settings(host_names=host_names, behind_tls=behind_tls, connections=connections)
 
     def say_ready() -> None:
@@ -140,8 +132,8 @@ def serve_command(
             Thread(target=_open, args=(logins, url_here, port), daemon=True).start()
 
     stores = Stores(os.environ, databases)
-    preload()
-    warm(stores, [(token.store, token.project) for token in active])
+    http.preload()
+    http.warm(stores, [(token.store, token.project) for token in active])
     is_done = http.run(Serving(tokens, stores, settings, logins, _own_stores()), listener, say_ready)
     with suppress(SatchelError):
         servers.leave()
@@ -154,14 +146,12 @@ def serve_command(
 
 def _open(logins: Logins, url: str, port: int) -> None:
 
-    from satchel.interfaces.web.opening import links_of
-
     try:
         secret = logins.new_link(name_here(), port)
-        link, direct = links_of(state_folder(), url, secret)
+        link, direct = opening.links_of(state_folder(), url, secret)
         click.echo(link, err=True)
         show_fallback(direct)
-        show(logins, link, secret)
+        open_in_browser(logins, link, secret)
     except SatchelError as error:
         click.echo(f"no browser was opened: {error.problem}; {error.remedy}", err=True)
 
@@ -239,10 +229,8 @@ def open_command(
     if revoke is not None:
         require_person_here("log a browser out")
         ended = logins.revoke(None if revoke == "all" else revoke)
-        if as_json:
-            show_json({"revoked": fields_of(ended)})
-        else:
-            click.echo(f"{len(ended)} logged out" if len(ended) != 1 else f"login {ended[0].id} is logged out")
+        text = f"{len(ended)} logged out" if len(ended) != 1 else f"login {ended[0].id} is logged out"
+        show({"revoked": ended}, text, as_json=as_json)
         return
     require_person_here("open the pages")
     server = Servers(folder).find(port)
@@ -257,7 +245,7 @@ def open_command(
     leave_trace("opened the pages")
     if only_prints:
         return
-    show(logins, link, secret)
+    open_in_browser(logins, link, secret)
 
 
 def show_fallback(direct: str | None) -> None:
@@ -271,7 +259,7 @@ def name_here() -> str:
     return shown_name(local_person(os.environ))
 
 
-def show(logins: Logins, link: str, secret: str) -> None:
+def open_in_browser(logins: Logins, link: str, secret: str) -> None:
     """Open the browser at a link, and wait until the link is used."""
     if not opening.has_display(os.environ):
         click.echo("there is no display here: open the link yourself", err=True)

@@ -66,10 +66,15 @@ def activity(request: PageRequest) -> Page:
         "agent": agent,
         "kind": kind,
         "by_time": by_time,
-        "hidden": sum(totals.values()) - len(since.items) + len(items) - sum(len(some) for _, (_, some) in shown),
+        "hidden": sum(totals.values())
+        + since.own_total
+        - len(since.items)
+        - len(since.own)
+        + len(items)
+        - sum(len(some) for _, (_, some) in shown),
         "now": since.asked_at,
     }
-    return Page(f"Activity in {request.project.name}", "activity.html", context, since, request.project, "/activity")
+    return Page(f"Activity in {request.project.name}", "activity.html", context, since, "/activity")
 
 
 def _group(agent: str, items: list[Changed], session: TeamSession | None, *, by_time: bool) -> Group:

@@ -1,1 +1,0 @@
-"""The guard: a pre-commit hook of git that knows what other sessions have claimed."""
