@@ -20,9 +20,10 @@ from satchel.consult.records import (
     Turn,
     TurnResult,
 )
-from satchel.keep.housekeeping.checks import Check, Examination
+from satchel.keep.housekeeping.checks import Examination
 from satchel.store.engine import Engine
 from satchel.store.transaction import Row, Transaction
+from satchel.store.upkeep import Check
 
 _FILES = """
     SELECT d.path || f.name, f.size, f.mtime_ns, f.digest, f.tokens, f.first_turn, f.overflow
@@ -186,9 +187,13 @@ def live_lease(columns: Sequence[Any], now: int) -> Lease | None:
     return Lease(token, holder, since, until)
 
 
+def _machine() -> str | None:
+    return os.uname().nodename
+
+
 def _is_gone(process: str | None) -> bool:
     machine, _, number = (process or "").rpartition(" ")
-    if not number.isdigit() or machine != os.uname().nodename:
+    if not number.isdigit() or machine != _machine():
         return False
     try:
         os.kill(int(number), 0)
@@ -214,7 +219,7 @@ def grant_lease(transaction: Transaction, conversation_id: int, holder: str, now
             "holder": lease.holder,
             "since": lease.since,
             "until": lease.until,
-            "process": f"{os.uname().nodename} {os.getpid()}",
+            "process": f"{_machine()} {os.getpid()}",
             "id": conversation_id,
         },
     )

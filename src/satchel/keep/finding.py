@@ -227,6 +227,8 @@ class Finding(Service):
                 values=values,
             )
             sinking = citations.Sinking(transaction, work.files_root)
+            # as in lists, before the time of the search begins
+            by_meaning = None if query is None else meaning_for(work, query)
             time = SearchTime(transaction)
             if query is None:
                 ranking, total = search.newest(transaction, scope, offset, limit)
@@ -241,12 +243,13 @@ class Finding(Service):
                     sink=sinking,
                     texts=texts_of,
                     reach=reach,
-                    meaning=meaning_for(work, query),
+                    meaning=by_meaning,
                 )
                 hits = tuple(hit for hit in ranking.hits if hit.document != itself)
                 page, total = hits[offset : offset + limit], ranking.total - len(ranking.hits) + len(hits)
             results = _results(transaction, ranking, page, sinking.citations, time, explain=explain)
-            notes_of_search = ranking.notes + meaning.problems() + (SHORTENED,) * (bool(results) and time.is_over())
+            shortened = (SHORTENED,) * (bool(results) and time.is_over())
+            notes_of_search = ranking.notes + meaning.problems(work.meaning) + shortened
             results_page = FoundPage(results, total, offset, limit, notes_of_search)
             filters = {
                 "run_id": run_id if chosen_run is not None else None,
