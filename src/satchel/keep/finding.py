@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -247,6 +248,9 @@ class Finding(Service):
                 )
                 hits = tuple(hit for hit in ranking.hits if hit.document != itself)
                 page, total = hits[offset : offset + limit], ranking.total - len(ranking.hits) + len(hits)
+                if not total and text is not None and " " not in (name := text.strip().lower()):
+                    in_stacks, total = search.newest(transaction, _in_stacks(scope, name), offset, limit)
+                    ranking, page = (in_stacks, in_stacks.hits) if total else (ranking, page)
             results = _results(transaction, ranking, page, sinking.citations, time, explain=explain)
             shortened = (SHORTENED,) * (bool(results) and time.is_over())
             notes_of_search = ranking.notes + meaning.problems(work.meaning) + shortened
@@ -283,6 +287,18 @@ class Finding(Service):
         """
         loaders = [(kind, partial(kept.load_documents, thing)) for kind, thing in KINDS.items()]
         return documents.rebuild(self._workplace.engine, loaders, progress)
+
+
+def _in_stacks(scope: Scope, name: str) -> Scope:
+    # the errors with a name in their stacks, which are not indexed
+    stacks = (
+        f"d.kind = {Kind.ERROR_PATTERN.number} AND d.item_id IN (SELECT id FROM error_patterns "
+        "WHERE project_id = :project AND lower(example) LIKE :stack_name ESCAPE '!')"
+    )
+    pattern = re.sub(r"([!%_])", r"!\1", name)
+    condition = " AND ".join(filter(None, (scope.condition, stacks)))
+    values = {**scope.values, "stack_name": f"%{pattern}%", "project": scope.project_id}
+    return replace(scope, condition=condition, values=values)
 
 
 def _items(numbers: Mapping[Kind, Sequence[int]]) -> list[str]:
