@@ -404,11 +404,11 @@ def local_person(environ: Mapping[str, str]) -> str:
 
 
 def _login() -> str | None:
-    try:
-        import pwd
+    import pwd  # most persons are named by git
 
+    try:
         return pwd.getpwuid(os.getuid()).pw_name
-    except (ImportError, KeyError):
+    except KeyError:
         return None
 
 

@@ -176,8 +176,7 @@ class Room(Reading):
                 rationale=KEEP if rationale is None else rationale,
                 expected_revision=expected_revision,
             )
-            author = None if actor.number is None or actor.name is None else (actor.number, actor.name)
-            setter = decisions.Setter(work, project.id, author, now, by.passes, actor.session)
+            setter = decisions.Setter(work, project.id, actor, now, by.passes)
             done = decisions.upsert(transaction, setter, decisions.prepare(new, work))
             if done.overtaken is not None:
                 announcer(work)(transaction, done.overtaken)

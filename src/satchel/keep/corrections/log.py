@@ -21,7 +21,7 @@ SUPERSEDED, RETRACTED, CONFIRMED = 1, 2, 3
 class Corrector(NamedTuple):
     """The author of a correction; ``passes`` tells whether it may change what a person wrote.
 
-    ``name`` is needed where it is told to others.
+    ``name`` is for messages to others.
     """
 
     agent: int | None

@@ -112,8 +112,7 @@ class Decisions:
         with projects.writing(work) as (transaction, project, now):
             actor = acting(transaction, work, project.id, agent, now)
             passes = persons_gate(transaction, work, project.id, agent, now)
-            author = None if actor.number is None or actor.name is None else (actor.number, actor.name)
-            by = updates.Setter(work, project.id, author, now, passes, actor.session)
+            by = updates.Setter(work, project.id, actor, now, passes)
             for place, decision in enumerate(prepared):
                 with placed("decisions", place, len(decisions)):
                     one = updates.upsert(transaction, by, decision, similar)

@@ -28,6 +28,7 @@ from satchel.keep.names import (
 )
 from satchel.keep.paths import check_globs
 from satchel.keep.projects import Workplace
+from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import check_content, named_secret
 from satchel.store.transaction import Transaction, set_of
 
@@ -149,25 +150,14 @@ class Setter(NamedTuple):
     """The author of decisions, where and when.
 
     Attributes:
-        agent: its number and name, or None.
         passes: tells whether it may change what a person wrote.
-        session: its session's number, or None.
     """
 
     workplace: Workplace
     project_id: int
-    agent: tuple[int, str] | None
+    actor: Actor
     now: int
     passes: Callable[[str], bool]
-    session: int | None = None
-
-    @property
-    def number(self) -> int | None:
-        return None if self.agent is None else self.agent[0]
-
-    @property
-    def name(self) -> str | None:
-        return None if self.agent is None else self.agent[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +172,7 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
     """Set a decision; one of a person only if the caller passes, else as a separate draft."""
     before = records.load(transaction, by.project_id, new.key)
     _check_revision(new, before, by.now)
-    if before is None and not is_persons(by.name):
+    if before is None and not is_persons(by.actor.name):
         before = _persons_alike(transaction, by.project_id, new.key)
         new = new if before is None else replace(new, key=before.key)
     if before is None:
@@ -198,8 +188,8 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
         return SetResult(replace(before, notes=(*new.notes, records.UNCHANGED)), None)
     if before.agent is not None and is_persons(before.agent) and not by.passes(before.ref):
         return _propose(transaction, by, new, before, before.agent, wanted)
-    wanted = replace(wanted, agent=by.name, updated_at=by.now)
-    after = tables.change(transaction, by.project_id, before, wanted, by.number, by.session)
+    wanted = replace(wanted, agent=by.actor.name, updated_at=by.now)
+    after = tables.change(transaction, by.project_id, before, wanted, by.actor.number, by.actor.session)
     value_is_new = wanted.value != before.value
     bands = tables.value_bands(by.project_id, wanted.value)
     alike = _similar(transaction, by.project_id, None, wanted.value, bands, similar, before.id) if value_is_new else ()
@@ -209,10 +199,10 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
         dropped = shortened(before.rationale)
         notes = (*notes, f'the reason went with the old value: "{dropped}"; rationale=TEXT gives the new one')
     result = replace(after, notes=notes, replaced=replaced, similar=alike)
-    previous = None if before.agent == by.name else find_agent(transaction, by.project_id, before.agent)
-    if previous is None or previous == by.number:
+    previous = None if before.agent == by.actor.name else find_agent(transaction, by.project_id, before.agent)
+    if previous is None or previous == by.actor.number:
         return SetResult(result, None)
-    return SetResult(result, records.ChangedDecision(by.project_id, previous, by.number, replaced, result))
+    return SetResult(result, records.ChangedDecision(by.project_id, previous, by.actor.number, replaced, result))
 
 
 def _persons_alike(transaction: Transaction, project_id: int, key: str) -> Decision | None:
@@ -248,7 +238,7 @@ def _propose(
     if number is None or records.UNCHANGED in made.notes:
         return SetResult(made, None)
     replaced = _replaced(before, by.now)
-    return SetResult(made, records.ChangedDecision(by.project_id, number, by.number, replaced, made, new.key))
+    return SetResult(made, records.ChangedDecision(by.project_id, number, by.actor.number, replaced, made, new.key))
 
 
 def _create(transaction: Transaction, by: Setter, new: Prepared, similar: Sequence[int]) -> SetResult:
@@ -259,9 +249,8 @@ def _create(transaction: Transaction, by: Setter, new: Prepared, similar: Sequen
             _suggestion(nearest_key(transaction, project_id, new.key)) + "Give value, or check the key",
         )
     blank = Decision(
-        *(0, "", 0, new.key, new.value, records.STATUSES[0], records.DEFAULT_VERSION, 1, None, (), (), by.name, None),
-        created_at=by.now,
-        updated_at=by.now,
+        *(0, "", 0, new.key, new.value, records.STATUSES[0], records.DEFAULT_VERSION, 1, None, (), ()),
+        *(by.actor.name, None, by.now, by.now),
     )
     wanted = _resolve(transaction, by, new, blank)
     bands = tables.bands_of(project_id, new.key, wanted.value)
@@ -272,7 +261,7 @@ def _create(transaction: Transaction, by: Setter, new: Prepared, similar: Sequen
     spelt = _spelt_otherwise(transaction, project_id, new.key)
     if spelt is not None and spelt not in {one.key for one in alike}:
         notes = (*notes, f"{new.key} is new; did you mean {spelt}, which exists?")
-    made = tables.create(transaction, project_id, wanted, by.number, bands, by.session)
+    made = tables.create(transaction, project_id, wanted, by.actor.number, bands, by.actor.session)
     return SetResult(replace(made, notes=notes, similar=alike), None)
 
 
