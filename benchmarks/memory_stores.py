@@ -16,7 +16,7 @@ from benchmarks.content import sqlite_of
 from benchmarks.harness import ROOT
 from satchel import Satchel, open_satchel
 from satchel.base.clock import DAY_MS, system_clock
-from satchel.keep.entries import NewEntry
+from satchel.keep.entries.records import NewEntry
 from satchel.keep.sessions.caller import COMMAND, Caller
 from satchel.keep.sessions.standing import PERSON_VARIABLE
 

@@ -8,7 +8,6 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
@@ -129,10 +128,7 @@ def _output(
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     try:
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
+        os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         return
 

@@ -266,8 +266,6 @@ class Client:
 def _vscode_folder(place: Place) -> Path:
     if sys.platform == "darwin":
         return place.home / "Library/Application Support/Code/User"
-    if sys.platform == "win32":
-        return place.named("APPDATA", place.home / "AppData/Roaming") / "Code/User"
     return place.named("XDG_CONFIG_HOME", place.home / ".config") / "Code/User"
 
 

@@ -274,7 +274,7 @@ def _meaning_note(plan: Plan) -> str | None:
     from satchel.base.installation import command_adding
     from satchel.find.meaning import is_installed
 
-    if not plan.edits or is_installed():
+    if not plan.edits or is_installed("wordllama"):
         return None
     command = command_adding("meaning")
     return f"searches can rank by meaning too, offline: `{command}`"
