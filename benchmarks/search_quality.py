@@ -22,7 +22,7 @@ from benchmarks.content import open_store, sqlite_of
 from benchmarks.harness import Bench, Figure, NotMeasuredError, Section
 from satchel.client import Satchel
 from satchel.find.query import words
-from satchel.keep.entries import NewEntry
+from satchel.keep.entries.records import NewEntry
 
 _DEPTHS = (5, 10, 20)
 ANSWERABLE = (1, 2, 3, 4)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from satchel import Satchel
-from satchel.keep.sessions.caller import Caller
+from satchel.keep.sessions.caller import SERVER, Caller
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -83,6 +83,35 @@ def test_what_others_do_to_a_file_that_was_read_is_told_once(
     told = reader.notices.line(shown_by=None)
     assert told == 'notice: src/a.py, which you read, was modified by ben (f1): "typed"'
     assert reader.notices.line(shown_by=None) is None
+
+
+def test_what_binds_and_is_new_since_a_session_began_is_told_once(
+    open_in: Callable[..., Satchel], project: Path, clock: ManualClock
+) -> None:
+    before = open_in(project)
+    before.constraints.add("keys rotate", agent="ben")
+    server = open_in(project, environ={}, caller=Caller(SERVER, {}))
+    server.entries.write("discovery", "x")
+    clock.advance(MINUTE)
+    before.constraints.add("no new dependencies", agent="human:ann")
+    before.decisions.set("vat", 19, rationale="law", agent="human:ann")
+    server.constraints.add("every function is typed")
+    told = server.notices.line(shown_by=None) or ""
+    assert told.splitlines() == [
+        'notice: new rule c2 by human:ann: "no new dependencies"',
+        'notice: new decision d1 vat: 19, set by human:ann because "law"',
+    ]
+    assert server.notices.line(shown_by=None) is None
+
+
+def test_the_confirmation_of_a_rule_and_its_undo_are_told_as_what_they_are(shown: Satchel, clock: ManualClock) -> None:
+    with shown.workplace.engine.write() as transaction:
+        transaction.run("UPDATE constraints SET stated_by = created_by, unconfirmed = 1")
+    shown.corrections.confirm("c1", agent="human:cat")
+    assert "c1 is confirmed: " in (shown.notices.line(agent="ben", shown_by=None) or "")
+    clock.advance(MINUTE)
+    shown.corrections.undo(agent="human:cat")
+    assert "c1 is no longer confirmed: " in (shown.notices.line(agent="ben", shown_by=None) or "")
 
 
 def test_no_value_name_or_path_can_pass_for_another_piece_of_news(shown: Satchel) -> None:

@@ -244,6 +244,15 @@ def why_unreadable(error: OSError) -> str:
     return f"cannot be read ({error.strerror or error})"
 
 
+def sync(path: Path) -> None:
+    """Sync a file, or a folder with the new names in it, so that it survives a power failure."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 _TOML_BYTES = 1_048_576
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar, get_args, get_type_hints
 
 from satchel.base.errors import Busy, Refused, system_error
-from satchel.base.file_checks import kind_of, my_users, owner_name
+from satchel.base.file_checks import kind_of, my_users, owner_name, sync
 from satchel.base.records import field_names
 
 Content = TypeVar("Content")
@@ -97,11 +97,7 @@ class PrivateFile(Generic[Content]):
             draft.replace(self.path)
         finally:
             draft.unlink(missing_ok=True)
-        folder = os.open(self.path.parent, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync(self.path.parent)
 
     def _read(self) -> tuple[_State, Content] | None:
         with naming(self.path, "read"):

@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 
 from satchel.base.errors import InvalidInput, Refused, StoreDamaged, StoreForeign, Untrusted
-from satchel.base.file_checks import IGNORED_BY_GIT
+from satchel.base.file_checks import IGNORED_BY_GIT, sync
 from satchel.base.paths import FOLDER_NAME, refuse_network_filesystem
 from satchel.base.records import dataclass
 
@@ -53,7 +53,7 @@ def _prepare(file: Path) -> None:
         refuse_network_filesystem(folder if folder.is_dir() else folder.parent)
         if not folder.is_dir():
             folder.mkdir(mode=0o700, exist_ok=True)
-            sync_folder(folder.parent)
+            sync(folder.parent)
         with suppress(FileExistsError), (folder / ".gitignore").open("x", encoding="utf-8") as ignore:
             ignore.write(IGNORED_BY_GIT)
     elif not folder.is_dir():
@@ -61,16 +61,7 @@ def _prepare(file: Path) -> None:
     else:
         refuse_network_filesystem(folder)
     os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
-    sync_folder(folder)
-
-
-def sync_folder(folder: Path) -> None:
-    """Sync a folder, so that a new name in it survives a power failure."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync(folder)
 
 
 def identity_of(file: Path) -> tuple[int, int]:

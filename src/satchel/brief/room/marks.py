@@ -9,12 +9,12 @@ from satchel.base.records import NamedTuple
 from satchel.brief.room.looking import Look
 from satchel.brief.room.records import CHANGES
 from satchel.find.kind import Kind, read_number
-from satchel.keep.agent_rows import find_agent_row
 from satchel.keep.files.claiming import UNDO_MS
 from satchel.keep.kinds import read_ref
 from satchel.keep.moving.marks import ACTION, CORRECTION, EVERYTHING, FILES, HOOK, NOBODY, SOLUTION
 from satchel.keep.names import ensure_agent
 from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
+from satchel.keep.presence import find_agent_row
 
 OF_CHANGES = {
     "action": ACTION,

@@ -9,6 +9,7 @@ from satchel.base.paging import DEFAULT_LIMIT, check_whole
 from satchel.base.text import check_name
 from satchel.brief.room import histories, memory, threads, worktrees
 from satchel.brief.room.histories import ErrorHistory, ItemHistory, PastBriefings
+from satchel.brief.room.looking import of_nobody
 from satchel.brief.room.memory import Facets, Flagged, Spending
 from satchel.brief.room.threads import Thread, Threads
 from satchel.brief.room.worktrees import Worktrees
@@ -159,7 +160,7 @@ class Reading(Service):
         """Return the worktrees of the last day, with their commits and what is not committed there."""
         work = self._workplace
         with projects.reading(work) as (transaction, project):
-            return worktrees.find(transaction, project.id, work, work.clock())
+            return worktrees.find(of_nobody(transaction, project.id, work.clock()), work)
 
 
 _MOST_BRIEFINGS = 100

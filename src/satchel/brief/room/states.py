@@ -11,7 +11,7 @@ from satchel.base.text import shortened
 from satchel.base.vocabulary import PRIORITIES
 from satchel.brief import at_work
 from satchel.brief.room import conflicts
-from satchel.brief.room.looking import LINE_CHARS, OPEN_RUN, Look, newest, once, once_a_minute, possible
+from satchel.brief.room.looking import LINE_CHARS, OPEN_RUN, Look, newest, of_nobody, once, once_a_minute, possible
 from satchel.brief.room.records import Need
 from satchel.find.kind import Kind
 from satchel.keep import events
@@ -20,10 +20,10 @@ from satchel.keep.entries.records import SCRATCHPAD
 from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.messages.visibility import UNANSWERED
 from satchel.keep.names import PERSONS
+from satchel.keep.presence import LISTED_DAYS, MAX_CHECKED
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.caller import SEEN_MS
 from satchel.keep.sessions.joining import SessionRow
-from satchel.keep.sessions.presence import LISTED_DAYS, MAX_CHECKED
 from satchel.keep.sessions.team import AgentState
 from satchel.store.transaction import Transaction, grouped, set_of
 
@@ -83,7 +83,7 @@ def find(
     transaction: Transaction, project_id: int, sessions: Sequence[SessionRow], own_session: int | None, now: int
 ) -> dict[int, AgentState]:
     """Return the states of sessions by id; only the first 100 are checked for being stuck or waiting."""
-    look = Look(transaction, project_id, "", -1, -1, now)
+    look = of_nobody(transaction, project_id, now)
     return {number: state_of(one, now) for number, one in _find_facts(look, tuple(sessions), own_session).items()}
 
 
@@ -304,7 +304,7 @@ def find_needs(look: Look) -> list[Need]:
 def _with_session(look: Look) -> Iterator[Need]:
     values: dict[str, object] = {"project": look.project_id, "since": look.now - LISTED_DAYS * DAY_MS}
     sessions = joining.load(look.transaction, "s.project_id = :project AND s.seen_at > :since", values, MAX_CHECKED)
-    facts = _find_facts(Look(look.transaction, look.project_id, "", -1, -1, look.now), tuple(sessions), None)
+    facts = _find_facts(of_nobody(look.transaction, look.project_id, look.now), tuple(sessions), None)
     for session in sessions:
         fact, uid = facts[session.state.id], session.state.uid.hex()
         state, last = state_of(fact, look.now), fact.pad

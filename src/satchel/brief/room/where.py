@@ -10,7 +10,7 @@ from satchel.base.clock import DAY_MS
 from satchel.base.records import NamedTuple, replace
 from satchel.base.text import shortened
 from satchel.brief.room import states
-from satchel.brief.room.looking import LINE_CHARS, Look, newest, once_a_minute, value_text
+from satchel.brief.room.looking import LINE_CHARS, Look, newest, of_nobody, once_a_minute, value_text
 from satchel.brief.room.records import ClaimBar, Mark, SessionDay, Span, Where
 from satchel.find.kind import Kind
 from satchel.keep import events
@@ -34,7 +34,7 @@ def find(transaction: Transaction, project_id: int, own_session: int | None, now
     ended = (now // QUARTER_MS + 1) * QUARTER_MS
     began = ended - DAY_MS
     team = find_team(transaction, project_id, own_session, now, states.find, is_all=False)
-    return Where(team, _timeline(Look(transaction, project_id, "", -1, -1, now), began), began, ended)
+    return Where(team, _timeline(of_nobody(transaction, project_id, now), began), began, ended)
 
 
 @once_a_minute

@@ -11,6 +11,7 @@ import click
 
 from satchel.base.errors import InvalidInput, SatchelError
 from satchel.client import Satchel, open_satchel
+from satchel.interfaces.cli import opening
 from satchel.interfaces.cli.opening import done
 from satchel.interfaces.cli.options import AGENT, DB, PROJECT, Option
 from satchel.keep.sessions.caller import COMMAND
@@ -77,6 +78,22 @@ def leave_trace(what: str) -> None:
     """Record in this folder's project, if any, an action that only persons may do or that ends a protection."""
     with suppress(SatchelError), open_satchel(caller=COMMAND) as satchel:
         satchel.housekeeping.record_action(what)
+
+
+def mark_shown(answer: Any, db: str | None, project: str | None) -> None:
+    """Mark the messages that an answer has shown to the person they are to as read; questions wait for their answer."""
+    from satchel.keep.messages.records import Message
+    from satchel.keep.names import is_persons
+
+    reader = getattr(answer, "agent", None) or getattr(answer, "reader", None)
+    if not is_persons(reader):
+        return
+    messages = [one for one in (getattr(item, "record", item) for item in answer.items) if isinstance(one, Message)]
+    unread = [one.ref for one in messages if one.read_at is None and one.sender != reader and not one.awaits_answer]
+    if unread:
+        # opened again for writing, since reading works in a store that cannot be written
+        with suppress(SatchelError), opening.open_anywhere(db, project, None, None, caller=COMMAND) as satchel:
+            satchel.messages.mark_read(unread)
 
 
 def shown_by(*, lists_messages: bool) -> str | None:

@@ -165,6 +165,8 @@ def _run(
             )
         else:
             _show(operation, detail, answer)
+            if agent is None and operation.shows_messages:
+                common.mark_shown(answer, db, project)
             if cost is not None:
                 common.warn_notes([f"{cost.tokens} tokens ({cost.counter}{'' if cost.exact else ', not exact'})"])
         common.tell(satchel, operation.files(answer), lists_messages=operation.lists_messages)

@@ -154,13 +154,14 @@ OPERATIONS = (
     Operation(
         command=("message", "list"),
         help="List the messages for an agent and for everyone, the newest first; `satchel message sent` lists yours. "
-        "Listing marks nothing as read.",
+        "What is shown to you counts as read, except questions, which wait for your answer.",
         examples=("message list --agent builder --unread",),
         parameters=_INBOX,
         run=services.messages.inbox,
         items="messages",
         shown=text.messages.show_inbox,
         lists_messages=True,
+        shows_messages=True,
     ),
     Operation(
         command=("message", "sent"),

@@ -16,7 +16,7 @@ from satchel.base.vocabulary import MAIN_RUN
 from satchel.find.kind import Kind
 from satchel.interfaces.text import lists
 from satchel.interfaces.text.parts import content_lines, place_text, value_text
-from satchel.keep.packages import Consumption, Package, PackageContent, PackagePage
+from satchel.keep.packages.records import Consumption, Package, PackageContent, PackagePage
 
 _BLANKS = (f"run:{MAIN_RUN}", None, None, "task:-", lists.NO_AGENT)
 

@@ -14,6 +14,7 @@ from satchel.client import Satchel
 from satchel.interfaces.web.logins import Login
 from satchel.interfaces.web.projects import Project, Projects
 from satchel.keep.housekeeping.usage import NameUse
+from satchel.keep.messages.records import Message
 from satchel.store.engine import Engine
 from satchel.store.transaction import Transaction
 
@@ -145,6 +146,7 @@ class Page:
         context: the variables of the template.
         data: the JSON of the page, at its address with ``.json``, or a function that returns it.
         place: the path of its entry in the navigation.
+        messages: the messages that it shows in full, which then count as read.
     """
 
     title: str
@@ -152,6 +154,7 @@ class Page:
     context: dict[str, Any]
     data: object
     place: str = ""
+    messages: Sequence[Message] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -200,9 +200,21 @@ def _show(
                 return JSONResponse(fields_of(data), headers=PAGE_HEADERS)
             # the stream brings what changes after the state that the page shows
             cursor = None if page_request.selected is None else page_request.satchel.room.reached().cursor
-            return _as_html(page_request, page, request, visitor, cursor)
+            response = _as_html(page_request, page, request, visitor, cursor)
+        _mark_shown(page, _page_request(projects, request, visitor, values))
+        return response
     except Exception as error:  # noqa: BLE001 -- every error becomes a page
         return _fail(request, visitor, error, as_json=as_json)
+
+
+def _mark_shown(page: Page, page_request: PageRequest) -> None:
+    """Mark the messages that a page has shown to the person they are to as read; questions wait for their answer."""
+    shown = {one.ref for one in page.messages if not one.awaits_answer}
+    if shown:
+        room = page_request.satchel.room
+        unread = [one.ref for one in room.needs().items if one.kind == "message" and one.ref in shown]
+        if unread:
+            page_request.satchel.messages.mark_read(unread)
 
 
 def _act(projects: Projects, action: Action, request: Request, visitor: Visitor, values: Mapping[str, str]) -> Response:

@@ -63,7 +63,8 @@ def thread(request: PageRequest) -> Page:
         "ref": ref,
         "answered_by": "" if answered_by is None else Kind.MESSAGE.ref(answered_by),
     }
-    return Page(f"Thread {content.thread}", "messages.html", context, content, "/activity")
+    shown = [one.message for one in content.messages]
+    return Page(f"Thread {content.thread}", "messages.html", context, content, "/activity", shown)
 
 
 def send(request: PageRequest) -> ActionResult:
