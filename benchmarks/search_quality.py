@@ -53,7 +53,8 @@ def run(bench: Bench) -> Section:
             "an entry of one run, without a loop. The baselines are FTS5 tables with porter and bm25() over the same "
             "texts, in LoCoMo with the speaker's name: the words without stop words joined by OR and by AND, and the "
             "question as it was typed, given to MATCH. Every question is searched for with `entries.read` in its run "
-            "and once more with `finding.search` over the project; any exception is an error.",
+            "and once more with `finding.search` over the project; any exception is an error. Where the extra "
+            "`meaning` is installed, it reranks what is found.",
             *(f"Error: {error}" for error in searches.errors[:5]),
         ),
     )

@@ -46,12 +46,6 @@ def _folder(package: str) -> Path:
     return Path(spec.origin).parent
 
 
-@dataclass(slots=True)
-class _Rarity:
-    documents: int
-    weights: Any
-
-
 class WordVectors:
     """A vector for each token: a text's is their sum, each weighted by how rare the token is in the project."""
 
@@ -66,7 +60,8 @@ class WordVectors:
         self._tokenizer: Any = tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
         self._vectors: Any = self._read(folder / "weights" / "l2_supercat_256.safetensors")
         self._tokens: dict[str, tuple[int, ...]] = {}
-        self._rarities: dict[tuple[str, int], _Rarity] = {}
+        # by store and project, with the number of documents then
+        self._rarities: dict[tuple[str, int], tuple[int, Any]] = {}
 
     def _read(self, file: Path) -> Any:
         with file.open("rb") as opened:
@@ -103,9 +98,9 @@ class WordVectors:
         """Return the weights of tokens in a project; compute them again once it has doubled."""
         row = transaction.one("SELECT documents FROM projects WHERE id = :project", {"project": project_id})
         documents = row[0] if row else 0
-        cached = self._rarities.get((store, project_id))
-        if cached is not None and cached.documents <= documents <= 2 * cached.documents:
-            return cached.weights
+        counted, weights = self._rarities.get((store, project_id), (0, None))
+        if weights is not None and counted <= documents <= 2 * counted:
+            return weights
         # spread over the whole store, since the newest are often about one thing
         row = transaction.one("SELECT min(id), max(id) FROM documents")
         first, last = (row[0] or 0, row[1] or 0) if row else (0, 0)
@@ -121,7 +116,7 @@ class WordVectors:
         for text in sample:
             counts[self.tokens(text)[0]] += 1
         weights = numpy.log1p((len(sample) - counts + 0.5) / (counts + 0.5))
-        self._rarities[store, project_id] = _Rarity(documents, weights)
+        self._rarities[store, project_id] = documents, weights
         return weights
 
 
@@ -157,16 +152,16 @@ class SentenceVectors:
 
     def vector(self, tokens: tuple[int, ...], _: None) -> Any:
         """Return the mean of the vectors of tokens, of length 1; those of recent texts are cached."""
-        vector = self._vectors.pop(tokens, None)
+        vector = self._vectors.get(tokens)
         if vector is None:
             numbers = self._numpy.asarray([tokens], self._numpy.int64)
             ones = self._numpy.ones_like(numbers)
             inputs = {"input_ids": numbers, "attention_mask": ones, "token_type_ids": 0 * ones}
             mean = self._session.run(None, inputs)[0][0].mean(0)
             vector = mean / self._numpy.linalg.norm(mean)
-        if len(self._vectors) >= _MAX_VECTORS:
-            del self._vectors[next(iter(self._vectors))]
-        self._vectors[tokens] = vector
+            if len(self._vectors) >= _MAX_VECTORS:
+                self._vectors.clear()
+            self._vectors[tokens] = vector
         return vector
 
 

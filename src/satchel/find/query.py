@@ -37,7 +37,7 @@ _LANGUAGES = frozenset(
     "csharp golang haskell java javascript kotlin perl php python ruby rust scala typescript".split()
 )
 _LANGUAGE_WEIGHT = 0.3
-"""Weight of a language's name beside words that say more: code seldom names its language, where it does by chance."""
+"""Weight of a language's name beside three other words: code that is written in it seldom says so."""
 
 _MAX_OPERATOR_TERMS = 24
 _PART_WEIGHT = 0.5
