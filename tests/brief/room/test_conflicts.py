@@ -158,8 +158,8 @@ def test_pages_of_one_state_of_the_store_compare_its_claims_once(
     monkeypatch.setattr(module, "_overlaps", count)
     clock = satchel.workplace.clock
     for _ in range(2):
-        satchel.workplace = replace(satchel.workplace, clock=partial(clock))
-        satchel.room.conflicts()
+        workplace = replace(satchel.workplace, clock=partial(clock))
+        Satchel(workplace, satchel.place, satchel.config, satchel.environ).room.conflicts()
     assert compared == [1]
     satchel.files.claim(["src/b.py"], agent="a")
     satchel.room.conflicts()
