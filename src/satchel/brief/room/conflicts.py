@@ -69,7 +69,7 @@ def find(look: Look, work: Workplace) -> Conflicts:
 
     One party is at work. Others may have ended where their edit is not committed, unless the session continues theirs.
     """
-    same_tree, of_files = _find_parties(look, work)
+    same_tree, of_files = _find_parties(look, work.root)
     live = {path: [one for one in some if (one.expires_at or look.now + 1) > look.now] for path, some in of_files}
     by_path = {path: some for path, some in live.items() if len(some) > 1}
     for need in find_wanted(look, MOST, of_persons=True):
@@ -86,7 +86,7 @@ def find(look: Look, work: Workplace) -> Conflicts:
 
 
 @once_a_minute
-def _find_parties(look: Look, work: Workplace) -> tuple[frozenset[str], tuple[tuple[str, list[Party]], ...]]:
+def _find_parties(look: Look, root: str | None) -> tuple[frozenset[str], tuple[tuple[str, list[Party]], ...]]:
     transaction, now = look.transaction, look.now
     values = {"project": look.project_id, "now": now, "since": now - RECENT_MS}
     holds = [_hold(row) for row in transaction.all(_CLAIMS, values)]
@@ -103,7 +103,7 @@ def _find_parties(look: Look, work: Workplace) -> tuple[frozenset[str], tuple[tu
     for pair in _overlaps(holds):
         path = pair[0].place.path
         over = [one for one in pair if one.session is not None and sessions[one.session].is_over]
-        if len(over) == 2 or any(one.expires_at is None and _is_committed(one.place, work) for one in over):
+        if len(over) == 2 or any(one.expires_at is None and _is_committed(one.place, root) for one in over):
             continue
         if over and _are_of_chain(transaction, pair[0].session, pair[1].session):
             continue
@@ -201,10 +201,10 @@ def _covering(place: Place) -> tuple[str, ...]:
     return tuple(dict.fromkeys([place.path, *reversed(folders), "**"]))
 
 
-def _is_committed(place: Place, work: Workplace) -> bool:
+def _is_committed(place: Place, root: str | None) -> bool:
     from satchel.brief.room.worktrees import uncommitted_of  # imported here: few projects have such edits
 
-    uncommitted = uncommitted_of(work, place.worktree)
+    uncommitted = uncommitted_of(root, place.worktree)
     return uncommitted is not None and place.path not in uncommitted
 
 

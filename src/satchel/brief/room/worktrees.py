@@ -115,16 +115,16 @@ def _progress(look: Look) -> list[Row]:
     )
 
 
-def uncommitted_of(work: Workplace, worktree: str | None) -> tuple[str, ...] | None:
+def uncommitted_of(root: str | None, worktree: str | None) -> tuple[str, ...] | None:
     """Return the uncommitted files of a worktree of the project; None if git cannot be asked."""
-    top = _top(work, worktree)
+    top = _top(root, worktree)
     return None if top is None else _uncommitted(top, int(time.monotonic() / _FRESH_SECONDS))
 
 
 def _worktree(look: Look, work: Workplace, tree: str, sessions: Sequence[_Session], made: Sequence[Row]) -> Worktree:
     worktree = tree or None
-    files = uncommitted_of(work, worktree)
-    top = _top(work, worktree)
+    files = uncommitted_of(work.root, worktree)
+    top = _top(work.root, worktree)
     if files is not None and top is not None:
         branch, commit = read_head(top)
         commits = () if commit is None else tuple(
@@ -148,9 +148,9 @@ def _worktree(look: Look, work: Workplace, tree: str, sessions: Sequence[_Sessio
     return Worktree(worktree, last.branch, last.commit, edited[:MOST_FILES], len(edited), (), False, last.seen_at)
 
 
-def _top(work: Workplace, worktree: str | None) -> str | None:
-    if work.root is None or worktree is None:
-        return work.root
+def _top(root: str | None, worktree: str | None) -> str | None:
+    if root is None or worktree is None:
+        return root
     if not os.path.isabs(worktree) or not os.path.isdir(worktree):  # noqa: PTH112, PTH117 -- a text of the store
         return None
     from satchel.base.paths import worktree_of
@@ -159,7 +159,7 @@ def _top(work: Workplace, worktree: str | None) -> str | None:
         repository = worktree_of(worktree)
     except Refused:
         return None
-    return worktree if repository is not None and str(repository.root) == work.root else None
+    return worktree if repository is not None and str(repository.root) == root else None
 
 
 @lru_cache(maxsize=64)
