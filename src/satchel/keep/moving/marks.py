@@ -15,7 +15,7 @@ from satchel.keep.fields import Codec, Field, read_uid
 from satchel.keep.kind import Line, LineKind, Part, Rows
 from satchel.keep.moving.reading import Reading
 from satchel.store.damage import is_damaged
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, first_number
 
 EVERYTHING = 0
 # what the table `seen` holds besides each Kind: a solution, the edits of an agent, a correction, a failure of a hook,
@@ -312,7 +312,8 @@ def take_window(reading: Reading, line: Line) -> bool:
             missing += 1
         elif number not in delivered.get(kind, {}):
             at = fields.TIME.read(item.get("delivered_at"), reading, "delivered_at")
-            seq = 0 if item.get("is_stale") else _seq(reading, kind, number)
+            changed = f"SELECT seq FROM {_ITEM_TABLES[kind]} WHERE id = :id"
+            seq = 0 if item.get("is_stale") else first_number(reading.transaction, changed, {"id": number})
             deliveries.record(reading.transaction, window, [(kind, number, seq)], at)
             is_news = True
     if missing and missing == len(items):
@@ -320,8 +321,3 @@ def take_window(reading: Reading, line: Line) -> bool:
     if missing:
         reading.notes.append(f"{missing} delivered items do not exist here")
     return is_news
-
-
-def _seq(reading: Reading, kind: int, number: int) -> int:
-    row = reading.transaction.one(f"SELECT seq FROM {_ITEM_TABLES[kind]} WHERE id = :id", {"id": number})
-    return 0 if row is None else int(row[0])

@@ -18,7 +18,7 @@ from satchel.base.git_files import Branches
 from satchel.base.paths import FOLDER_NAME
 from satchel.keep import projects
 from satchel.keep.projects import Workplace
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, put_rows
 
 BELOW = f"{FOLDER_NAME}/{SHARED_FOLDER}"
 
@@ -226,7 +226,7 @@ def _stat(path: str) -> tuple[int, ...]:
 
 
 class Reading(NamedTuple):
-    commit: str | None
+    commit_id: str | None
     look: bytes
     stamp: bytes
     seq: int
@@ -240,15 +240,7 @@ def last_reading(transaction: Transaction, project_id: int) -> Reading | None:
 
 
 def record_reading(transaction: Transaction, project_id: int, reading: Reading) -> None:
-    transaction.run(
-        """
-        INSERT INTO shared_readings (project_id, commit_id, look, stamp, seq)
-        VALUES (:project, :commit, :look, :stamp, :seq)
-        ON CONFLICT (project_id) DO UPDATE SET
-            commit_id = excluded.commit_id, look = excluded.look, stamp = excluded.stamp, seq = excluded.seq
-        """,
-        {"project": project_id, **reading._asdict()},
-    )
+    put_rows(transaction, "shared_readings", ("project_id",), [{"project_id": project_id, **reading._asdict()}])
 
 
 def may_be_news(workplace: Workplace, branch: str | None) -> bool:
