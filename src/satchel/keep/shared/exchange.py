@@ -165,9 +165,7 @@ class Exchange:
             _check_unchanged(survey, uids, digests)
             authors = _authors(survey, uids) if is_accepted else {}
             for uid in uids:
-                item = replace(
-                    views.waiting_item(survey, uid), state="accepted" if is_accepted else "rejected", why=None
-                )
+                item = replace(views.waiting_item(survey, uid), state=decision, why=None)
                 if not is_accepted:
                     survey.reject(uid)
                     items.append(item)
@@ -265,7 +263,7 @@ class Exchange:
         survey.record(text, name)
 
     def _git_notes(self, written: Sequence[SharedItem], *, dry_run: bool) -> tuple[str, ...]:
-        note = self._folder.let_git_see() if written and not dry_run else None
+        note = self._folder.git_note() if written and not dry_run else None
         return () if note is None else (note,)
 
     def _record_events(self, survey: Survey, items: Sequence[SharedItem]) -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from satchel.base import git_files
 from satchel.base.errors import Refused
-from satchel.base.file_checks import IGNORED_BY_GIT, SHARED_FOLDER, kind_of
+from satchel.base.file_checks import SHARED_FOLDER, kind_of
 from satchel.base.git_files import Branches
 from satchel.base.paths import FOLDER_NAME
 from satchel.keep import projects
@@ -31,7 +31,6 @@ _MAX_LISTED = 200_000
 IS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}\.md").fullmatch
 IGNORED = frozenset(("README.md", ".gitattributes", ".gitkeep"))  # other files that people keep in the folder
 
-OLD_IGNORE = b"# what agents keep here is theirs, not the repository's\n*\n"
 _LINES_FOR_GIT = (b"!/shared/", b"!/shared/**")
 
 
@@ -138,18 +137,14 @@ class Folder:
             if not stat.S_ISDIR(mode):
                 raise Refused(f"{path} is {kind_of(mode)}, not a folder", "See where it comes from and remove it")
 
-    def let_git_see(self) -> str | None:
-        """Change the ``.gitignore`` created by Satchel so that git sees the folder."""
+    def git_note(self) -> str | None:
+        """Return a note if the ``.gitignore`` beside the folder may hide it from git, as that of before 0.2.0 does."""
         path = Path(self.root) / FOLDER_NAME / ".gitignore"
         try:
             if not stat.S_ISREG(os.lstat(path).st_mode):
                 return None
             content = path.read_bytes()
         except OSError:
-            return None
-        if content.replace(b"\r\n", b"\n") == OLD_IGNORE:
-            with suppress(OSError):
-                path.write_text(IGNORED_BY_GIT, encoding="utf-8")
             return None
         if all(line in content for line in _LINES_FOR_GIT) or b"*\n" not in content:
             return None
