@@ -32,6 +32,7 @@ from satchel.keep.shared.records import (
 from satchel.keep.shared.repository import Repository, read_repository
 from satchel.keep.shared.states import BOTH, CHANGED, NEW, WHYS, resolve
 from satchel.keep.shared.survey import Survey
+from satchel.store.transaction import first_number
 
 if TYPE_CHECKING:
     from satchel.keep.common_filters import CheckedFilters
@@ -164,9 +165,7 @@ class Exchange:
             _check_unchanged(survey, uids, digests)
             authors = _authors(survey, uids) if is_accepted else {}
             for uid in uids:
-                item = replace(
-                    views.waiting_item(survey, uid), state="accepted" if is_accepted else "rejected", why=None
-                )
+                item = replace(views.waiting_item(survey, uid), state=decision, why=None)
                 if not is_accepted:
                     survey.reject(uid)
                     items.append(item)
@@ -203,7 +202,7 @@ class Exchange:
             return None
         with projects.reading(work) as (transaction, project):
             last = last_reading(transaction, project.id)
-        return None if last is None else last.commit
+        return None if last is None else last.commit_id
 
     @contextmanager
     def _survey(self, read: tuple[Place, Repository] | None = None, *, write: bool) -> Iterator[Survey]:
@@ -264,7 +263,7 @@ class Exchange:
         survey.record(text, name)
 
     def _git_notes(self, written: Sequence[SharedItem], *, dry_run: bool) -> tuple[str, ...]:
-        note = self._folder.let_git_see() if written and not dry_run else None
+        note = self._folder.git_note() if written and not dry_run else None
         return () if note is None else (note,)
 
     def _record_events(self, survey: Survey, items: Sequence[SharedItem]) -> None:
@@ -331,13 +330,12 @@ def _save(survey: Survey, *, changed: bool, is_whole: bool = True) -> None:
     last = last_reading(survey.transaction, survey.project)
     commit = repository.commit
     if last is not None and (repository.is_behind or commit is None):
-        commit = last.commit
-    row = survey.transaction.one("SELECT seq FROM projects WHERE id = :id", {"id": survey.project})
+        commit = last.commit_id
     reading = Reading(
-        commit=commit,
+        commit_id=commit,
         look=b"" if changed else survey.place.look,
         stamp=b"" if changed or survey.problems or not is_whole else repository.listing.stamp,
-        seq=int(row[0]) if row else 0,
+        seq=first_number(survey.transaction, "SELECT seq FROM projects WHERE id = :id", {"id": survey.project}),
     )
     if reading != last:
         record_reading(survey.transaction, survey.project, reading)

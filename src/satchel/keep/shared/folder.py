@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from satchel.base import git_files
 from satchel.base.errors import Refused
-from satchel.base.file_checks import IGNORED_BY_GIT, SHARED_FOLDER, kind_of
+from satchel.base.file_checks import SHARED_FOLDER, kind_of
 from satchel.base.git_files import Branches
 from satchel.base.paths import FOLDER_NAME
 from satchel.keep import projects
 from satchel.keep.projects import Workplace
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, put_rows
 
 BELOW = f"{FOLDER_NAME}/{SHARED_FOLDER}"
 
@@ -31,7 +31,6 @@ _MAX_LISTED = 200_000
 IS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}\.md").fullmatch
 IGNORED = frozenset(("README.md", ".gitattributes", ".gitkeep"))  # other files that people keep in the folder
 
-OLD_IGNORE = b"# what agents keep here is theirs, not the repository's\n*\n"
 _LINES_FOR_GIT = (b"!/shared/", b"!/shared/**")
 
 
@@ -138,18 +137,14 @@ class Folder:
             if not stat.S_ISDIR(mode):
                 raise Refused(f"{path} is {kind_of(mode)}, not a folder", "See where it comes from and remove it")
 
-    def let_git_see(self) -> str | None:
-        """Change the ``.gitignore`` created by Satchel so that git sees the folder."""
+    def git_note(self) -> str | None:
+        """Return a note if the ``.gitignore`` beside the folder may hide it from git, as that of before 0.2.0 does."""
         path = Path(self.root) / FOLDER_NAME / ".gitignore"
         try:
             if not stat.S_ISREG(os.lstat(path).st_mode):
                 return None
             content = path.read_bytes()
         except OSError:
-            return None
-        if content.replace(b"\r\n", b"\n") == OLD_IGNORE:
-            with suppress(OSError):
-                path.write_text(IGNORED_BY_GIT, encoding="utf-8")
             return None
         if all(line in content for line in _LINES_FOR_GIT) or b"*\n" not in content:
             return None
@@ -226,7 +221,7 @@ def _stat(path: str) -> tuple[int, ...]:
 
 
 class Reading(NamedTuple):
-    commit: str | None
+    commit_id: str | None
     look: bytes
     stamp: bytes
     seq: int
@@ -240,15 +235,7 @@ def last_reading(transaction: Transaction, project_id: int) -> Reading | None:
 
 
 def record_reading(transaction: Transaction, project_id: int, reading: Reading) -> None:
-    transaction.run(
-        """
-        INSERT INTO shared_readings (project_id, commit_id, look, stamp, seq)
-        VALUES (:project, :commit, :look, :stamp, :seq)
-        ON CONFLICT (project_id) DO UPDATE SET
-            commit_id = excluded.commit_id, look = excluded.look, stamp = excluded.stamp, seq = excluded.seq
-        """,
-        {"project": project_id, **reading._asdict()},
-    )
+    put_rows(transaction, "shared_readings", ("project_id",), [{"project_id": project_id, **reading._asdict()}])
 
 
 def may_be_news(workplace: Workplace, branch: str | None) -> bool:

@@ -13,18 +13,13 @@ from satchel.base.vocabulary import HUMAN, OURS, THEIRS
 from satchel.keep.shared.folder import Folder
 from satchel.keep.shared.front_matter import BrokenText
 from satchel.keep.shared.markdown import SharedText, parse, render, sides
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, put_rows
 
 NEW, CHANGED, BOTH, SAME_KEY = 1, 2, 3, 4
 # reasons to wait: a new item, a changed one, one changed on both sides, or one whose key another item has
 WHYS = (NEW, CHANGED, BOTH, SAME_KEY)
 
 _COLUMNS = ("uid", "kind", "file", "in_step", "taken", "tip", "waiting", "why", "ours", "seq", "stood", "merged")
-_UPSERT = f"""
-    INSERT INTO shared_texts (project_id, {", ".join(_COLUMNS)})
-    VALUES (:project, {", ".join(f":{name}" for name in _COLUMNS)})
-    ON CONFLICT (project_id, uid) DO UPDATE SET {", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[1:])}
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +63,12 @@ def load_states(transaction: Transaction, project_id: int) -> dict[str, TextStat
 
 
 def save_states(transaction: Transaction, project_id: int, states: Iterable[TextState]) -> None:
-    transaction.many(
-        _UPSERT,
+    put_rows(
+        transaction,
+        "shared_texts",
+        ("project_id", "uid"),
         [
-            {"project": project_id}
+            {"project_id": project_id}
             | {name: getattr(state, name) for name in _COLUMNS}
             | {"uid": bytes.fromhex(state.uid), "merged": int(state.merged)}
             for state in states
