@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -122,9 +123,11 @@ def is_notice(text: str) -> bool:
 
 def _proposal_text(proposed: ChangedDecision) -> str:
     draft = proposed.decision
+    key = shlex.quote(draft.key)
     return (
         f"{_BEGIN}{proposed.human_key}{_MIDDLE}stays as it is; an agent proposes a change: see the draft "
-        f"{draft.ref} {draft.key}. Set {proposed.human_key} to accept it"
+        f"{draft.ref}. Accept it with `satchel decide {key} --status active`, or reject it with "
+        f"`satchel decide {key} --status deprecated`"
     )
 
 
