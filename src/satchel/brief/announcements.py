@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -140,9 +141,11 @@ def is_proposal(notice: str) -> bool:
 
 def _proposal_text(proposed: ChangedDecision) -> str:
     draft = proposed.decision
+    key = shlex.quote(draft.key)
     return (
         f"{_BEGIN}{proposed.human_key}{_MIDDLE}{_PROPOSAL} "
-        f"{draft.ref} {draft.key}. Set {proposed.human_key} to accept it"
+        f"{draft.ref}. Accept it with `satchel decide {key} --status active`, or reject it with "
+        f"`satchel decide {key} --status deprecated`"
     )
 
 

@@ -24,7 +24,15 @@ from satchel.interfaces.text.parts import (
     times_text,
     value_text,
 )
-from satchel.keep.decisions.records import UNCHANGED, Decision, DecisionHistory, DecisionPage, DecisionState, Value
+from satchel.keep.decisions.records import (
+    PROPOSES,
+    UNCHANGED,
+    Decision,
+    DecisionHistory,
+    DecisionPage,
+    DecisionState,
+    Value,
+)
 
 _USUAL_VERSION, _USUAL_STATUS = "1.0.0", "active"
 _BLANKS = (lists.NO_LAYER, lists.NO_AGENT, f"v{_USUAL_VERSION}", _USUAL_STATUS)
@@ -82,11 +90,10 @@ def set_text(decisions: Sequence[Decision], when: lists.When | None = None) -> s
         line += f", revision {decision.revision}" if decision.revision > 1 or is_unchanged else " (new)"
         if not is_unchanged and decision.status == "active":
             line += f"; binds {', '.join(decision.paths)}" if decision.paths else "; binds everywhere"
-        line += (
-            ", a draft: briefed as proposed; it binds once you or another sets it with status=active"
-            if decision.status == "draft"
-            else ""
-        )
+        if decision.status == "draft":
+            is_proposal = any(PROPOSES in note for note in decision.notes)
+            way = "a person accepts it" if is_proposal else "you or another sets it with status=active"
+            line += f", a draft: briefed as proposed; it binds once {way}"
         below: Sequence[str] = ()
         if decision.replaced is not None:
             before = _state_text(decision.replaced, decision, value=_shortened_value, who=True)

@@ -13,7 +13,7 @@ from satchel.base.records import NamedTuple, dataclass, field_names, replace
 from satchel.base.text import shortened
 from satchel.find import likeness, near
 from satchel.find.kind import Kind
-from satchel.keep.decisions import records, tables
+from satchel.keep.decisions import proposals, records, tables
 from satchel.keep.decisions.records import DEPRECATED, Decision
 from satchel.keep.fields import metadata_in
 from satchel.keep.names import (
@@ -172,6 +172,16 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
     """Set a decision; one of a person only if the caller passes, else as a separate draft."""
     before = records.load(transaction, by.project_id, new.key)
     _check_revision(new, before, by.now)
+    persons = proposals.persons_decision(transaction, by.project_id, new.key)
+    if persons is not None:
+        status = new.status if not isinstance(new.status, records.Keep) else before.status if before else "active"
+        if status == "active" and (before is None or before.status == "draft" or not is_persons(by.actor.name)):
+            if not by.passes(persons.ref):
+                raise proposals.refusal(new.key, persons)
+            accepted = new if before is None else proposals.as_prepared(before, new)
+            return upsert(transaction, by, replace(accepted, key=persons.key, status="active", expected_revision=None))
+        if status == "draft" and not any(records.PROPOSES in note for note in new.notes):
+            new = replace(new, notes=(*new.notes, proposals.note(persons.key, persons.agent, "a change")))
     if before is None and not is_persons(by.actor.name):
         before = _persons_alike(transaction, by.project_id, new.key)
         new = new if before is None else replace(new, key=before.key)
@@ -190,6 +200,8 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
         return _propose(transaction, by, new, before, before.agent, wanted)
     wanted = replace(wanted, agent=by.actor.name, updated_at=by.now)
     after = tables.change(transaction, by.project_id, before, wanted, by.actor.number, by.actor.session)
+    if is_persons(by.actor.name):
+        proposals.end(transaction, by.project_id, after, by.actor.number, by.actor.session)
     value_is_new = wanted.value != before.value
     bands = tables.value_bands(by.project_id, wanted.value)
     alike = _similar(transaction, by.project_id, None, wanted.value, bands, similar, before.id) if value_is_new else ()
@@ -218,9 +230,9 @@ def _persons_alike(transaction: Transaction, project_id: int, key: str) -> Decis
 def _propose(
     transaction: Transaction, by: Setter, new: Prepared, before: Decision, person: str, wanted: Decision
 ) -> SetResult:
-    key = check_identifier(f"{new.key}_draft", "key")
+    key = check_identifier(f"{new.key}{records.DRAFT_SUFFIX}", "key")
     what = "to end it" if wanted.status == "deprecated" else "a change"
-    note = f"{new.key} was decided by {person} and stays: this draft proposes {what}, and {person} got a message"
+    note = f"{proposals.note(new.key, person, what)}, and {person} got a message"
     draft = replace(
         new,
         key=key,
