@@ -104,8 +104,8 @@ def stuck_text(status: LoopStatus) -> str:
     others = f" (with {', '.join(status.others)})" if status.others else ""
     count = f"{status.iterations} iterations" if status.iterations >= ATTEMPTS else f"{ATTEMPTS} attempts"
     return (
-        f"STUCK: {count}{others} without progress, each another approach. Write the blocker into a scratchpad with "
-        "done=false and stop"
+        f"STUCK: {count}{others} without progress, each another approach. Write a scratchpad whose content has "
+        "done=false and the blockers, and stop"
     )
 
 

@@ -251,7 +251,7 @@ class Finding(Service):
                 )
                 hits = tuple(hit for hit in ranking.hits if hit.document != itself)
                 page, total = hits[offset : offset + limit], ranking.total - len(ranking.hits) + len(hits)
-                if not total and text is not None and " " not in (name := text.strip().lower()):
+                if not total and text is not None and (name := text.strip().lower()).isprintable() and " " not in name:
                     in_stacks, total = search.newest(transaction, _in_stacks(scope, name), offset, limit)
                     ranking, page = (in_stacks, in_stacks.hits) if total else (ranking, page)
             results = _results(transaction, ranking, page, sinking.citations, time, explain=explain)

@@ -252,3 +252,55 @@ class TestKnownErrors:
         for agent in ("bob", "cid", "dan"):
             satchel.patterns.outcome(ref, helped=False, agent=agent)
         assert f"Tried 3 times, did not help: {FIX}" in fail(work)
+
+
+class TestAskingForTheFix:
+    def test_who_edited_files_between_a_failure_and_its_success_is_asked_once_what_fixed_it(
+        self, work: Working, project: Path
+    ) -> None:
+        fail(work, "make test")
+        work.after_edit(str(project), [("a.py", "")])
+        asked = work.command_succeeded(HERE, "make test").text
+        assert "failed with x1" in asked
+        assert "satchel's report_outcome id=x1 solution=" in asked
+        assert work.command_succeeded(HERE, "make test").text == ""
+
+    def test_nobody_is_asked_without_an_edit_or_where_a_fix_is_known(
+        self, work: Working, project: Path, satchel: Satchel
+    ) -> None:
+        fail(work, "make test")
+        assert work.command_succeeded(HERE, "make test").text == ""
+        fail(work, "make test")
+        work.after_edit(str(project), [("a.py", "")])
+        satchel.patterns.solve("x1", FIX, agent="ann")
+        assert work.command_succeeded(HERE, "make test").text == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "output"),
+    [
+        (
+            "python3 -m invoicer data/missing.csv",
+            "Traceback (most recent call last):\n  File \"a.py\", line 1, in main\n    open(path)\n"
+            "FileNotFoundError: [Errno 2] No such file or directory: 'data/missing.csv'",
+        ),
+        ("python tool.py", "python: can't open file '/work/tool.py': [Errno 2] No such file or directory"),
+        ("pytest tests/test_nothing.py", "ERROR: file or directory not found: tests/test_nothing.py"),
+        ("cp ./a.txt b.txt", "cp: cannot stat './a.txt': No such file or directory"),
+        ("python report.py --yeer 3", "usage: report.py [-h]\nreport.py: error: unrecognized arguments: --yeer 3"),
+        ("tool --cros", "Usage: tool [OPTIONS]\nTry 'tool --help' for help.\n\nError: No such option: --cros"),
+    ],
+)  # fmt: skip
+def test_a_slip_in_the_command_itself_is_no_error_to_remember(
+    work: Working, satchel: Satchel, command: str, output: str
+) -> None:
+    fail(work, command, output)
+    assert satchel.patterns.find().total == 0
+
+
+def test_a_missing_file_that_the_command_does_not_name_is_an_error_to_remember(work: Working, satchel: Satchel) -> None:
+    missing = "FileNotFoundError: [Errno 2] No such file or directory: 'data/rates.csv'"
+    fail(work, "make report", missing)
+    assert satchel.patterns.find().total == 1
+    fail(work, "python report.py data/rates.csv", missing)
+    assert satchel.patterns.get("x1").occurrences == 2

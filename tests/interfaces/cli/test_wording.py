@@ -21,6 +21,7 @@ CASES = [
     ("retract", 'set_decision key="max age" status=draft', '`satchel decide "max age" --status draft`'),
     ("retract", "get_items ids=decision:ttl shows both", "`satchel show decision:ttl` shows both"),
     ("retract", "Ask with send_message to=human.", "Ask with `satchel message send --to human`."),
+    ("retract", "Ask with satchel's send_message to=human", "Ask with `satchel message send --to human`"),
     (
         "write_context",
         "src/run_id.py holds 'task_id=1' and \"loop_id\"",

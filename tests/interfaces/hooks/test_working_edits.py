@@ -85,7 +85,7 @@ class TestEdits:
     ) -> None:
         store.files.claim(["src/"], agent="ben")
         said = denial(at_work("s1", "PreToolUse", "Edit", **edit(project / "src/a.py")))
-        assert 'ask ben (send_message), or wait for it: claim_files(["src/a.py"], wait_seconds=45)' in said
+        assert 'ask ben (satchel\'s send_message), or wait for it: claim_files(["src/a.py"], wait_seconds=45)' in said
 
     def test_it_is_stopped_while_another_writes_to_the_store_too(
         self, at_work: AtWork, store: Satchel, project: Path

@@ -6,6 +6,7 @@ import pytest
 
 from satchel.base.errors import InvalidInput
 from satchel.interfaces.mcp.schema import Schema, check_arguments
+from satchel.interfaces.operations.as_tool import ALL_TOOLS
 
 NAN, INFINITE = float("nan"), float("inf")
 TEXT: Schema = {"type": "string"}
@@ -203,3 +204,11 @@ def test_a_word_of_the_field_is_answered_with_the_choice_it_means(choices: list[
 
 def test_a_list_written_with_commas_is_shown_as_a_list() -> None:
     assert problem(parameters(p=LIST), {"p": "e1, d1"}).endswith('Give "p": ["e1", "d1"]')
+
+
+def test_a_field_of_a_notes_content_beside_it_is_refused_with_where_it_belongs() -> None:
+    schema = next(tool.parameters for tool in ALL_TOOLS if tool.name == "write_context")
+    given = {"type": "scratchpad", "content": "x", "done": False}
+    with pytest.raises(InvalidInput) as caught:
+        check_arguments(schema, given, "write_context")
+    assert caught.value.remedy == 'done belongs inside content: content={"done": false, ...}'

@@ -311,7 +311,7 @@ class Room(Reading):
             NotFound: the project has no such message.
             Refused: the caller is not a person.
         """
-        require_person(self._workplace, "answer for a person", "Answer with send_message")
+        require_person(self._workplace, "answer for a person", "Answer with satchel's send_message")
         return Messages(self._workplace).send(
             message, reply_to=ref, answered_by=answered_by or "", agent=self._person(person)
         )
@@ -331,7 +331,7 @@ class Room(Reading):
         """
         work, by = self._workplace, self._person(person)
         check_whole("expires_at", expires_at, _MAX_SEQ)
-        require_person(work, "end the claim of another", "Ask for the file with send_message")
+        require_person(work, "end the claim of another", "Ask for the file with satchel's send_message")
         with projects.writing(work) as (transaction, project, now):
             number, name = ensure_agent(transaction, project.id, by, now)
             ended = claiming.release_by_person(transaction, project.id, session, path, expires_at, now, name)

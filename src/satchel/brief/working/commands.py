@@ -39,6 +39,11 @@ _ASKING = re.compile(
     r"|git (?:grep|diff|show-ref))(?![\w-])"
 )
 
+# A path that does not exist, and options that a program does not take.
+_MISSING = re.compile(r"(?i)no such file or directory|FileNotFoundError|ENOENT|(?:file|directory|path) not found")
+_USAGE = re.compile(r"(?i)usage: |(?:.{1,60}: )?(?:error: )?(?:unrecognized arguments|no such option|unknown option)\b")
+_TOKEN = re.compile(r"[^\s'\"`:,;()=\[\]]+")
+
 # Programs that show texts of others.
 _READING = frozenset("cat head tail less more sed awk echo printf journalctl git".split())
 
@@ -106,6 +111,17 @@ def is_error(command: str, status: int | None, output: str) -> bool:
     return not (_ASKING.match(_program_of(command)) and (status or 1) <= 2)
 
 
+def is_slip(command: str, output: str) -> bool:
+    """Return whether the error is of the command itself: a path in it that does not exist, or its options."""
+    lines = output.strip().splitlines()
+    if any(_USAGE.match(line) for line in lines):
+        return True
+    missing = [line for line in lines if _MISSING.search(line)]
+    paths = {os.path.normpath(one) for line in missing[-1:] for one in _TOKEN.findall(line)}
+    names = {os.path.normpath(one) for one in _TOKEN.findall(_program_of(command))[1:]}
+    return any(path == name or path.endswith(f"/{name}") for path in paths for name in names)
+
+
 def fail(
     context: HookContext, cwd: str, command: str, status: int | None, output: str, budget: int
 ) -> tuple[list[str], list[ItemVersion]]:
@@ -117,6 +133,8 @@ def fail(
     try:
         new = reports.prepare(kind, text, None, None, None, None, None, context.work.max_content_bytes)
     except (InvalidInput, TooLarge):
+        return [], []
+    if is_slip(command, text) and updates.load(transaction, context.project_id, new.hash, context.now) is None:
         return [], []
     recorded = reports.record(
         transaction, context.project_id, new, context.now, agent=context.actor.number, session=context.actor.session
@@ -224,8 +242,10 @@ def last(context: HookContext, budget: int) -> tuple[list[str], list[ItemVersion
     return ([], []) if pattern is None else _render(context, pattern, budget)
 
 
-def succeed(context: HookContext, cwd: str, command: str) -> None:
+def succeed(context: HookContext, cwd: str, command: str) -> list[str]:
     """Learn from a command that failed before: the shown fix helped, else the agent's attempts are the fix.
+
+    Return the question what fixed it, if files were edited since and nothing tells.
 
     A shown fix counts only if something was done since: a file was edited, or a command was run that shares a word with
     it. A command that fails and then succeeds without a change teaches nothing.
@@ -239,24 +259,26 @@ def succeed(context: HookContext, cwd: str, command: str) -> None:
         {"session": session},
     )
     if not rows:
-        return
+        return []
     key = key_of(context, cwd, command)
     _mark_acted(context, [(row[0], row[5]) for row in rows if row[0] != key and row[4] is None and row[5]], command)
     own = next((row for row in rows if row[0] == key), None)
     if own is None or not is_simple(command):
-        return
+        return []
     _, pattern, solution, failed_at, acted_at, _ = own
     values = {"session": session, "command": key}
     transaction.run("DELETE FROM failed_commands WHERE session_id = :session AND command = :command", values)
     if context.now - failed_at > _KEPT_MS:
-        return
+        return []
     details = {"command": first_words(_program_of(command))}
     events.record(transaction, context.project_id, events.RECOVERY, context.now, by=context.actor, details=details)
     if solution is None:
         from satchel.brief import after_write
 
         after_write.learn_from_command(transaction, _loop(context), pattern, failed_at, context.now)
-    elif acted_at is not None:
+        ref = Kind.ERROR_PATTERN.ref(pattern)
+        return [_ASKED.format(ref, ref)] if acted_at is not None and not _has_fix(context, pattern) else []
+    if acted_at is not None:
         with suppress(NotFound):  # it may have expired
             updates.record_outcome(
                 transaction,
@@ -268,6 +290,18 @@ def succeed(context: HookContext, cwd: str, command: str) -> None:
                 helped=True,
             )
             updates.settle(transaction, _loop(context), pattern, solution)
+    return []
+
+
+_ASKED = (
+    "Satchel: this command failed with {}, for which no fix is known, and passes after your edits. What fixed it? "
+    'Record it with satchel\'s report_outcome id={} solution="..."'
+)
+
+
+def _has_fix(context: HookContext, pattern: int) -> bool:
+    sql = "SELECT 1 FROM error_solutions WHERE pattern_id = :pattern LIMIT 1"
+    return context.transaction.one(sql, {"pattern": pattern}) is not None
 
 
 def _mark_acted(context: HookContext, fixes: list[tuple[str, str]], command: str) -> None:

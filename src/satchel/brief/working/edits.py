@@ -150,7 +150,7 @@ def denial(context: HookContext, places: Sequence[Place], leases: Sequence[Lease
     files = json.dumps([place.path for place in places[:_MOST_FILES]], ensure_ascii=False)
     return (
         f"Satchel: not edited: {claims_text}{f'; and {more} more' if more > 0 else ''}. Do not change {them} by other "
-        f"means. Work on something else, ask {leases[0].claim.agent} (send_message), or wait for {them}: "
+        f"means. Work on something else, ask {leases[0].claim.agent} (satchel's send_message), or wait for {them}: "
         f"claim_files({files}, wait_seconds=45){_way_out(context, leases, files)}"
     )
 
@@ -204,9 +204,8 @@ def hints(context: HookContext, conflicts: Conflicts, *, is_made: bool = False) 
 def warning(context: HookContext, leases: Sequence[Lease], *, is_made: bool = False) -> str:
     """Return a line on who claims a file that is or was edited."""
     more = f"; and {len(leases) - 1} more" if len(leases) > 1 else ""
-    what_to_do = (
-        f" Tell {leases[0].claim.agent} what you changed (send_message) before you continue." if is_made else ""
-    )
+    holder = leases[0].claim.agent
+    what_to_do = f" Tell {holder} what you changed (satchel's send_message) before you continue." if is_made else ""
     return f"Satchel: {_claimed(context, leases[0])}{more}.{what_to_do}"
 
 

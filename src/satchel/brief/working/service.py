@@ -332,8 +332,8 @@ class Working:
         from satchel.brief.working import commands
 
         def act(context: HookContext) -> HookAnswer:
-            commands.succeed(context, cwd, command)
-            answer = self._with_known_error(context, command, output, has_succeeded=True)
+            asked = commands.succeed(context, cwd, command)
+            answer = self._with_known_error(context, command, output, has_succeeded=True).plus(context, asked, [])
             answer = self._with_pending_fix(context, answer) if owes_fixes else answer
             return self._with_progress(context, answer, command, output, has_failed=False)
 

@@ -14,7 +14,8 @@ _ALONE = r"(?<![\w/.-]){}(?![\w/-]|\.\w)"
 _PATTERN = re.compile(
     rf"{_QUOTED}"
     rf"|(?P<one>(?<![\w/.-]){_ASSIGNMENT})"
-    rf"|(?P<tool>{_ALONE.format('[a-z]+(?:_[a-z]+)+')})(?P<given>(?: with)?(?:,? (?:and )?{_ASSIGNMENT})+)?"
+    rf"|(?:satchel's )?(?P<tool>{_ALONE.format('[a-z]+(?:_[a-z]+)+')})"
+    rf"(?P<given>(?: with)?(?:,? (?:and )?{_ASSIGNMENT})+)?"
     r"|(?P<verb>\b(?:[Ll]eave(?: out)?|[Gg]ive) )(?P<names>[a-z_]+(?:(?:, | or | and )[a-z_]+)*)"
 )
 

@@ -131,13 +131,13 @@ _REST: _Lines = (
     ),
     (
         {"send_message", "get_messages"},
-        "send_message asks others; get_messages wait_seconds=45 waits; read yours before you stop. A line 'notice:' is "
-        "news.",
+        "satchel's send_message asks others; get_messages wait_seconds=45 waits; read yours before you stop. A line "
+        "'notice:' is news.",
     ),
     (
         {"write_context"},
-        "After progress write_context type=scratchpad; after three failed approaches write one with done=false and "
-        "blockers, then stop.",
+        "After progress write_context type=scratchpad; after three failed approaches one with done=false and blockers "
+        "inside content, then stop.",
     ),
     (
         {"report_error", "report_outcome"},
@@ -193,8 +193,8 @@ When something fails, report_error error_type=... message=... loop_id="{loop}" s
 fixed, report_outcome says what did it: id="y7" if that helped (helped=false if not), else id="x4" with the fix in \
 words as solution.
 
-If three different approaches have failed and the tests still do, you are stuck: write a scratchpad with done=false \
-whose blockers say exactly what stands in the way, and stop.{_examples(values)}"""
+If three different approaches have failed and the tests still do, you are stuck: write a scratchpad whose content has \
+done=false and blockers that say exactly what stands in the way, and stop.{_examples(values)}"""
 
 
 def _analyse(values: Mapping[str, str]) -> str:

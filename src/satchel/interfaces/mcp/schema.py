@@ -120,6 +120,8 @@ def check_arguments(
             if not properties:
                 raise InvalidInput(f"unknown {what} {excerpt(name)}", "It takes none")
             label = f"{prefix}{name}"[:MAX_SHOWN_CHARS]
+            if "content" in properties and not prefix and (example := _inside_content(name, value)):
+                raise InvalidInput(f"unknown {what} {label!r}", f"{label} belongs inside content: {example}")
             near = meant_name(name, properties.keys() - arguments.keys()) or nearest(name[:MAX_SHOWN_CHARS], properties)
             raise unknown_name(what, label, [one for one in properties if one not in unlisted], suggestion=near)
         if value is not None or "null" in _types(inner):
@@ -128,6 +130,12 @@ def check_arguments(
         if name not in checked:
             raise InvalidInput(f"{what} {prefix + name!r} is missing", f"Give {_example(name, properties[name])}")
     return checked
+
+
+def _inside_content(name: str, value: object) -> str | None:
+    from satchel.keep.entries.structured import is_field  # imported here: only a mistake needs it
+
+    return f"content={json.dumps({name: value})[:-1]}, ...}}" if is_field(name) else None
 
 
 def _check_value(schema: Schema, value: object, label: str) -> object:

@@ -209,7 +209,7 @@ def check_replaceable(transaction: Transaction, project_id: int, item: tuple[Kin
         why = "is critical" if is_critical else "was written by a person"
         raise Refused(
             f"{ref} {why}: only a person can replace it",
-            f"Leave supersedes out, and ask a person with send_message to={HUMAN}",
+            f"Leave supersedes out, and ask a person with satchel's send_message to={HUMAN}",
         )
 
 

@@ -311,7 +311,7 @@ def _may_end(by: Corrector, record: Any) -> bool:
 
 def _check_may_end(by: Corrector, record: Any) -> None:
     if not _may_end(by, record):
-        raise Refused(f"only a person ends {record.ref}", f"Ask with send_message to={HUMAN}")
+        raise Refused(f"only a person ends {record.ref}", f"Ask with satchel's send_message to={HUMAN}")
 
 
 def _is_live(record: Any) -> bool:

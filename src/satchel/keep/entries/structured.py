@@ -115,6 +115,11 @@ class CodebaseAnalysis:
     patterns: tuple[str, ...] = ()
 
 
+def is_field(name: str) -> bool:
+    """Return whether the content of a structured note has a field of this name."""
+    return any(name == field.name for fields in _FIELDS.values() for field in fields)
+
+
 def parse_object(entry_type: str, content: object) -> dict[str, object]:
     value = _parse_json(entry_type, content) if isinstance(content, str) else content
     if not isinstance(value, Mapping):

@@ -26,7 +26,7 @@ _MAX_SUFFIX_CHARS = 6
 UNKNOWN = -1
 """The number used for an agent that does not exist."""
 
-_ASK = f"Ask a person for it with send_message to={HUMAN}"
+_ASK = f"Ask a person for it with satchel's send_message to={HUMAN}"
 
 ME = "me"
 """The calling agent's name in filters."""
