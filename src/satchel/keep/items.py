@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput, NotFound, SatchelError
@@ -125,6 +125,8 @@ def _open(transaction: Transaction, reader: Reader, wanted: _Wanted) -> object:
 
 _PACKAGE = Kind.PACKAGE.name.lower()
 
+_MARKED: dict[type[Any], Kind] = {Decision: Kind.DECISION, Constraint: Kind.CONSTRAINT, Entry: Kind.ENTRY}
+
 
 class Items(Service):
     """Reading of the project's items."""
@@ -169,10 +171,10 @@ class Items(Service):
                 Messages(self._workplace).mark_read(messages, agent=reader)
 
     def _mark_shown(self, records: Sequence[object], agent: str | None) -> None:
-        # no notice or hook of the session repeats a rule or decision that was read here
-        opened = [one.decision if isinstance(one, DecisionHistory) else one for one in records]
-        bound = [one for one in opened if isinstance(one, (Decision, Constraint))]
-        if not bound or sum(len(f"{one}") for one in bound) > _SHOWN_CHARS:
+        # no notice or hook of the session repeats a rule, decision or note that was read here
+        opened: list[Any] = [one.decision if isinstance(one, DecisionHistory) else one for one in records]
+        shown = [one for one in opened if type(one) in _MARKED]
+        if not shown or sum(len(f"{one}") for one in shown) > _SHOWN_CHARS:
             return
         work = self._workplace
         with suppress(SatchelError), work.engine.write(_WAIT_MS) as transaction:
@@ -180,8 +182,7 @@ class Items(Service):
             actor = reading(transaction, work, project.id, agent)
             if actor.session is not None and actor.number not in {None, UNKNOWN}:
                 window = deliveries.Window(project.id, actor.session, actor.window, actor.number, 0)
-                kinds = [Kind.DECISION if isinstance(one, Decision) else Kind.CONSTRAINT for one in bound]
-                items = [(kind.number, one.id, one.seq) for kind, one in zip(kinds, bound, strict=True)]
+                items = [(_MARKED[type(one)].number, one.id, one.seq) for one in shown]
                 # before its first briefing nothing counts as shown, so that what is new is not reckoned from here
                 if deliveries.delivered(transaction, window):
                     deliveries.record(transaction, window, items, work.clock())

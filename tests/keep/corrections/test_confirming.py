@@ -64,3 +64,14 @@ def test_without_a_name_it_is_confirmed_by_the_agent_of_the_session(
     assert one.corrections.confirm(ref).by == ()
     other.corrections.confirm(ref)
     assert other.corrections.confirm(ref, agent="ben").by == ("ben",)
+
+
+def test_who_reported_an_issue_confirms_that_it_was_fixed_and_who_closed_it_does_not(satchel: Satchel) -> None:
+    satchel.entries.write("review_issue", {"description": "no example"}, agent="ann")
+    satchel.files.record("a.py", "modified", description="fixes e1", agent="ben")
+    assert satchel.corrections.confirm("e1", agent="ben").notes == ("you closed e1: only others can confirm it",)
+    assert satchel.corrections.confirm("e1", "the example runs", agent="ann").by == ("ann",)
+    assert satchel.items.read(["e1"]).items[0].notes == (
+        "closed by ben: fixed by f1",
+        "confirmed by ann (the example runs)",
+    )

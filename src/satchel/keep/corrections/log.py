@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from satchel.base.errors import Conflict, NotFound, Refused
 from satchel.base.records import NamedTuple, dataclass
@@ -143,6 +144,16 @@ def ending_of(record: object) -> str:
 
 
 _CLOSED = frozenset({"bug", "review_issue"})
+
+
+def is_closed(record: Any) -> bool:
+    """Return whether a bug or review issue ended without a replacement."""
+    return ending_of(record) == "closed" and record.superseded_by == record.id
+
+
+def ended_by(transaction: Transaction, kind: Kind, number: int) -> str | None:
+    ends = [one for one in of_item(transaction, kind, number) if one.action != CONFIRMED]
+    return ends[-1].agent if ends else None
 
 
 def history_notes(transaction: Transaction, kind: Kind, number: int, ending: str) -> tuple[str, ...]:

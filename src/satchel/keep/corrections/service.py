@@ -106,9 +106,10 @@ class Corrections(Service):
         with work.engine.write() as transaction:
             project_id, by = self._begin(transaction, agent, doing="confirming")
             record = _load(transaction, project_id, kind, number)
-            if not _is_live(record):
+            is_closed = not _is_live(record) and log.is_closed(record)
+            if not (is_closed or _is_live(record)):
                 ended = log.end_reason(transaction, kind, number, log.ending_of(record))
-                raise Conflict(f"{record.ref} is no longer valid: {ended}", "Read what replaced it")
+                raise Conflict(f"{record.ref} is no longer valid: {ended}", "Read what replaced it, if anything did")
             if getattr(record, "unconfirmed", False):
                 if not by.passes(record.ref):
                     raise Refused(
@@ -119,8 +120,10 @@ class Corrections(Service):
             names = log.confirmers(transaction, kind, number)
             text, notes = (None, ()) if cleaned is None else (cleaned.text, cleaned.notes)
             correction = None
-            if record.agent is not None and fold(record.agent) == fold(str(by.name)):
-                notes = (*notes, f"you wrote {record.ref}: only others can confirm it")
+            # who reported a bug or issue may say that it was fixed; who closed it may not
+            done_by = log.ended_by(transaction, kind, number) if is_closed else record.agent
+            if done_by is not None and fold(done_by) == fold(str(by.name)):
+                notes = (*notes, f"you {'closed' if is_closed else 'wrote'} {record.ref}: only others can confirm it")
             elif by.name in names:
                 notes = (*notes, "you had confirmed it before")
             else:

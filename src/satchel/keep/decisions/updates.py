@@ -318,7 +318,7 @@ def _check_revision(new: Prepared, before: Decision | None, now: int) -> None:
     who = before.agent or "somebody unnamed"
     raise Conflict(
         f"{new.key} has revision {actual}, not {expected}: {who} set it to {_quoted(before.value)} "
-        f"at {moment_text(before.updated_at, year_of(now))} UTC",
+        f"{'as a draft ' * (before.status == 'draft')}at {moment_text(before.updated_at, year_of(now))} UTC",
         f"Read it again, then set it with expected_revision={actual} if your change still applies",
     )
 
@@ -416,6 +416,9 @@ def _replaced(before: Decision, now: int) -> records.DecisionState:
     return records.DecisionState(**state, set_at=before.updated_at, replaced_at=now)
 
 
+_QUOTED_CHARS = 400
+
+
 def _quoted(value: records.Value) -> str:
     text = str(value)
-    return repr(text[:80]) if isinstance(value, str) else text
+    return repr(shortened(text, _QUOTED_CHARS)) if isinstance(value, str) else text
