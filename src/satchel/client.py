@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from satchel.consult.service import Consulting
     from satchel.keep.constraints import Constraints
     from satchel.keep.corrections.service import Corrections
-    from satchel.keep.decisions import Decisions
+    from satchel.keep.decisions.service import Decisions
     from satchel.keep.documents.service import Documents
-    from satchel.keep.entries import Entries
+    from satchel.keep.entries.service import Entries
     from satchel.keep.files.service import Files
     from satchel.keep.finding import Finding
     from satchel.keep.housekeeping import Housekeeping
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from satchel.keep.messages.service import Messages
     from satchel.keep.moving.service import Moving
     from satchel.keep.names import Agents
-    from satchel.keep.packages import Packages
+    from satchel.keep.packages.service import Packages
     from satchel.keep.patterns.service import Patterns
     from satchel.keep.pins import Pins
     from satchel.keep.runs import Runs
@@ -116,7 +116,7 @@ class Satchel:
 
     constraints: Constraints = _service("satchel.keep.constraints:Constraints")
     messages: Messages = _service("satchel.keep.messages.service:Messages")
-    packages: Packages = _service("satchel.keep.packages:Packages")
+    packages: Packages = _service("satchel.keep.packages.service:Packages")
     strategies: Strategies = _service("satchel.keep.strategies:Strategies")
     patterns: Patterns = _service("satchel.keep.patterns.service:Patterns")
     corrections: Corrections = _service("satchel.keep.corrections.service:Corrections")
@@ -146,7 +146,7 @@ class Satchel:
     @cached_property
     def entries(self) -> Entries:
         from satchel.brief.learning import duplicate_finder, follower
-        from satchel.keep.entries import Entries
+        from satchel.keep.entries.service import Entries
 
         return Entries(self.workplace, follower(self.workplace), duplicate_finder())
 
@@ -159,7 +159,7 @@ class Satchel:
     @cached_property
     def decisions(self) -> Decisions:
         from satchel.brief.announcements import announcer
-        from satchel.keep.decisions import Decisions
+        from satchel.keep.decisions.service import Decisions
 
         return Decisions(self.workplace, announcer(self.workplace))
 

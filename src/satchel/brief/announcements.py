@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from satchel.brief.fields import quoted
 from satchel.find.kind import Kind
 from satchel.keep import events
-from satchel.keep.decisions import ChangedDecision
+from satchel.keep.decisions.records import ChangedDecision
 from satchel.keep.entries.records import BUG, Prepared, Writer
 from satchel.store.transaction import Transaction
 
@@ -121,13 +121,20 @@ def is_notice(text: str) -> bool:
     return text.startswith(_BEGIN) and _MIDDLE in text
 
 
+_PROPOSAL = "stays as it is; an agent proposes a change: see the draft"
+
+
+def is_proposal(notice: str) -> bool:
+    """Return whether a notice is of a draft, not of a change."""
+    return f"{_MIDDLE}{_PROPOSAL}" in notice
+
+
 def _proposal_text(proposed: ChangedDecision) -> str:
     draft = proposed.decision
     key = shlex.quote(draft.key)
     return (
-        f"{_BEGIN}{proposed.human_key}{_MIDDLE}stays as it is; an agent proposes a change: see the draft "
-        f"{draft.ref}. Accept it with `satchel decide {key} --status active`, or reject it with "
-        f"`satchel decide {key} --status deprecated`"
+        f"{_BEGIN}{proposed.human_key}{_MIDDLE}{_PROPOSAL} {draft.ref} and accept it with `satchel decide {key} --status "
+        f"active`, or reject it with `satchel decide {key} --status deprecated`"
     )
 
 

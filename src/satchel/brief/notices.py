@@ -13,9 +13,8 @@ from satchel.base.text import fold, quoted_line
 from satchel.brief.fields import by, name_text, quoted
 from satchel.find.kind import Kind
 from satchel.keep import projects
-from satchel.keep.files.presence import CLAIM, REFUSAL
-from satchel.keep.messages.presence import MESSAGE
 from satchel.keep.names import check_agent
+from satchel.keep.presence import CLAIM, MESSAGE, REFUSAL
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import UNKNOWN, reading
 from satchel.keep.sessions.records import Actor

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
+from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput, NotFound, SatchelError
 from satchel.base.paging import check_whole
-from satchel.base.records import NamedTuple, dataclass
+from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.find.kind import KIND_NAMED, Kind
 from satchel.keep import kept, pins, projects
 from satchel.keep.corrections.log import history_notes
 from satchel.keep.decisions.service import Decisions
 from satchel.keep.documents import states as documents
-from satchel.keep.entries import queries as entries
+from satchel.keep.entries import kind as entries
 from satchel.keep.entries.records import Entry
 from satchel.keep.kinds import KINDS, read_ref
 from satchel.keep.messages.records import Message
@@ -21,12 +23,16 @@ from satchel.keep.messages.service import Messages
 from satchel.keep.messages.visibility import NOBODY, Reader, find_reader
 from satchel.keep.moving.states import KeptState, kept_of
 from satchel.keep.packages.service import Packages
-from satchel.keep.paths import FILE_REF
+from satchel.keep.paths import FILE_REF, check_lines
 from satchel.keep.patterns import updates as patterns
 from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
-from satchel.keep.projects import Service
+from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import reader_name
 from satchel.store.transaction import Transaction
+
+if TYPE_CHECKING:
+    from satchel.keep.binding import BoundItem
+    from satchel.keep.files.records import FileChange, FilesChecked
 
 MAX_ITEMS = 20  # maximum number of items opened by one call
 
@@ -34,6 +40,7 @@ _MAX_OFFSET = 2**53
 _SOLUTION, _HISTORY, _FILE = "solution", "decision_history", "file"
 _DECISION_REF = "decision:"
 _MOST_STATES = 500
+_MOST_BOUND, _MOST_NOTES, _MOST_CHANGES = 20, 10, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,7 @@ class Item:
 
     Attributes:
         kind: its kind as in search, solution, decision_history or file.
-        record: its record; of a package its content, of a file a :class:`satchel.keep.file_views.FileView`.
+        record: its record; of a package its content, of a file a :class:`FileView`.
         notes: who replaced, retracted or confirmed it.
         kept_states: other states of it that lost in an import or sync.
     """
@@ -67,6 +74,30 @@ class OpenedItems:
     reader: str | None
     offset: int
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileView:
+    """A file or folder with what the store knows about it.
+
+    Attributes:
+        bindings: the first rules and decisions that bind it, the most urgent first, of ``bound`` in all.
+        entries: the newest live notes on it, of ``noted`` in all.
+        changes: its newest recorded changes, which ``checked`` leaves out.
+    """
+
+    file: str
+    checked: FilesChecked
+    bindings: tuple[BoundItem, ...]
+    entries: tuple[Entry, ...]
+    bound: int
+    noted: int
+    changes: tuple[FileChange, ...]
+
+    @property
+    def created_at(self) -> int:
+        """Return when it was looked at, which the year of its times is taken from."""
+        return self.checked.checked_at
 
 
 class _Wanted(NamedTuple):
@@ -157,9 +188,7 @@ class Items(Service):
             records[one] = None if content.package is None else content
         for one in wanted:
             if one.kind == _FILE:
-                from satchel.keep.file_views import view  # few ask for files
-
-                records[one] = view(work, one.ref, name)
+                records[one] = _file_view(work, one.ref, name)
             elif one.kind == _HISTORY:
                 try:
                     records[one] = Decisions(work).get(one.ref.removeprefix(_DECISION_REF), limit=_MOST_STATES)
@@ -170,6 +199,23 @@ class Items(Service):
         return {
             one: Item(one.ref, one.kind, records[one], history.get(one, ()), states.get(one, ())) for one in existing
         }, name
+
+
+def _file_view(work: Workplace, ref: str, agent: str | None) -> FileView:
+    # what is known of the file of a request such as ``file:src/a.py``; a line after the path is ignored
+    from satchel.keep.binding import binding_of  # few ask for files
+    from satchel.keep.entries.service import Entries
+    from satchel.keep.files.checking import check
+    from satchel.keep.files.places import check_place
+    from satchel.keep.files.service import Files
+
+    path = check_lines(ref.removeprefix(FILE_REF), work.files_root, "file")[0].removesuffix("**")
+    checked = check(work, [check_place(work, path, "files[0]")], DAY_MS, agent)
+    bindings = binding_of(work, path, _MOST_BOUND, 0).bindings
+    page = Entries(work).read(file=path, limit=_MOST_NOTES)
+    checked = replace(checked, files=tuple(replace(file, recent=()) for file in checked.files))
+    changes = Files(work).changes(file=path, limit=_MOST_CHANGES).changes
+    return FileView(path, checked, bindings.items, page.items, bindings.total, page.total, changes)
 
 
 def _is_unread(record: object, reader: str) -> bool:

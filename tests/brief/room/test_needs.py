@@ -126,6 +126,17 @@ def test_a_message_to_all_persons_needs_each_until_it_was_read_or_any_of_them_an
     assert (needs(satchel, "human:bob"), needs(satchel)) == ([], [])
 
 
+def test_the_notice_of_a_draft_needs_its_person_once_the_draft_does_not(satchel: Satchel) -> None:
+    satchel.decisions.set("port", 80, agent="human:ann")
+    draft = satchel.decisions.set("port", 81, agent="dev")
+    (notice,) = satchel.messages.inbox(agent="human:ann")
+    assert needs(satchel, "human:ann") == [("draft", draft.ref)]
+    satchel.decisions.set(draft.key, status="deprecated", agent="dev")
+    assert needs(satchel, "human:ann") == [("message", notice.ref)]
+    satchel.messages.mark_read([notice.ref], agent="human:ann")
+    assert needs(satchel, "human:ann") == []
+
+
 def test_a_refused_claim_needs_a_person_as_long_as_it_is_held(satchel: Satchel) -> None:
     satchel.files.claim(["src/"], agent="ann")
     with pytest.raises(Conflict):

@@ -58,3 +58,18 @@ def test_a_state_that_an_import_replaced_is_named_and_whole_in_json(cli: Cli, tm
     (item,) = json.loads(cli("show", "c1", "--json")[1])["items"]
     (kept,) = item["kept_states"]
     assert {item["text"], kept["state"]["text"]} == {"never log a token", "never log a token, nor a cookie"}
+
+
+def test_a_message_shown_to_its_person_counts_as_read_but_a_question_waits(cli: Cli) -> None:
+    with open_satchel(environ={}) as satchel:
+        satchel.messages.send("the schema has changed", to="human", agent="ann")
+        satchel.messages.send("the tests pass", to="human", agent="ann")
+        satchel.messages.send("which port?", to="human", agent="ann")
+    assert "3 unread messages for human from ann" in cli("rule", "list")[2]
+    assert "2 unread messages" in cli("show", "m2")[2]
+    out, err = cli("message", "list", "--unread")[1:]
+    assert ("the tests pass" in out, "m2 " in out, err) == (True, False, "")
+    assert "m4 stays unread until you answer it" in out
+    assert ("m4 " in (out := cli("message", "list", "--unread")[1]), "m3 " in out) == (True, False)
+    assert cli("message", "send", "8080", "--reply-to", "m4")[0] == 0
+    assert "unread" not in cli("rule", "list")[2]

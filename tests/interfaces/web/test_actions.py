@@ -452,3 +452,10 @@ def test_shared_text_is_accepted_as_it_was_read(ann: Browser, satchel: Satchel, 
     with open_satchel(satchel.place.file, project="project", caller=Caller.of_request("t", None), environ={}) as now:
         assert [one.text for one in now.constraints.find(query="learn")] == ["Share none that you learn"]
     assert ("acceptance", rule.ref, "human:ann") in _events(satchel)
+
+
+def test_a_message_shown_to_its_person_counts_as_read_but_a_question_waits(ann: Browser, satchel: Satchel) -> None:
+    told = [satchel.messages.send(text, to="human:ann", agent="dev").ref for text in ("done", "tests pass", "why?")]
+    for page in (f"/items/{told[0]}", f"/messages/{told[1]}", f"/messages/{told[2]}", "/messages"):
+        ann.get(f"{HERE}{page}")
+    assert [one.ref for one in satchel.messages.inbox(unread=True, agent="human:ann")] == [told[2]]

@@ -412,3 +412,25 @@ def test_a_fix_that_has_failed_is_called_so(satchel: Satchel) -> None:
     with satchel.workplace.engine.read() as transaction:
         (text,) = updates.display_texts(transaction, [1]).values()
     assert text.splitlines()[1:] == ["a fix that has failed: feed it", "fix: brush it"]
+
+
+STACK = """Traceback (most recent call last):
+  File "invoicer/__main__.py", line 12, in main
+    total = with_tax(rows, rate)
+  File "invoicer/load.py", line 5, in read_rows
+    return handle.read()
+UnicodeDecodeError: 'utf-8' codec can't decode byte 0xe9 in position 14: invalid continuation byte"""
+
+
+def test_an_error_is_found_by_what_it_says_and_by_its_stack_only_where_nothing_else_matches(satchel: Satchel) -> None:
+    satchel.patterns.report("UnicodeDecodeError", STACK, solution="open exports with encoding='cp1252'")
+    assert satchel.finding.search("tax rate").total == 0
+    for words in ("codec decode", "UnicodeDecodeError", "cp1252 exports", "with_tax", "load.py"):
+        assert [one.ref for one in satchel.finding.search(words).results] == ["x1"], words
+    (shown,) = satchel.finding.search("codec decode").results
+    assert shown.text == (
+        "UnicodeDecodeError: 'utf-8' codec can't decode byte 0xe9 in position 14: invalid continuation byte\n"
+        "fix: open exports with encoding='cp1252'"
+    )
+    satchel.decisions.set("with_tax", "22 %")
+    assert [one.ref for one in satchel.finding.search("with_tax").results] == ["d1"]

@@ -8,7 +8,7 @@ from functools import lru_cache
 from satchel.base.clock import DAY_MS
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
-from satchel.brief.room.looking import LINE_CHARS, Look, once, once_a_minute, value_text
+from satchel.brief.room.looking import LINE_CHARS, Look, of_nobody, once, once_a_minute, value_text
 from satchel.brief.room.records import Conflicts, FileConflict, ItemConflict, ItemVersion, Need, Party
 from satchel.find.kind import Kind
 from satchel.keep.decisions.records import DRAFT_SUFFIX, STATUSES
@@ -276,7 +276,7 @@ def find_wanted(look: Look, most: int, *, of_persons: bool = False) -> list[Need
 
     ``of_persons`` adds those of persons that were refused to sessions since ended: the agent does not ask again.
     """
-    wanted = _find_wanted(look._replace(person="", number=-1, everybody=-1, former=-1), most)
+    wanted = _find_wanted(of_nobody(look.transaction, look.project_id, look.now), most)
     needs: dict[tuple[str | None, str | None], Need] = {}
     for need, is_over in wanted:
         if not is_over or (of_persons and is_persons(need.holder)):

@@ -14,10 +14,10 @@ from satchel.base.invisible import revealed
 from satchel.base.records import replace
 from satchel.base.text import shortened
 from satchel.base.vocabulary import HUMAN, PRIORITIES
-from satchel.brief.announcements import is_notice
+from satchel.brief.announcements import is_notice, is_proposal
 from satchel.brief.room import conflicts, last_need, looking, needs_proposals, states
 from satchel.brief.room.looking import LINE_CHARS, OPEN_RUN, Look, possible, value_text
-from satchel.brief.room.marks import hook_ref, marks
+from satchel.brief.room.marks import marks, numbered_ref
 from satchel.brief.room.records import NEEDS, Need, Needs
 from satchel.find.kind import Kind
 from satchel.keep import events, following, projects
@@ -65,10 +65,10 @@ def find(look: Look) -> Needs:
 
 @looking.once_a_minute
 def _of_items(look: Look) -> list[Need]:
+    decisions = [*_overtaken(look), *_drafts(look)]
     return [
-        *_messages(look),
-        *_overtaken(look),
-        *_drafts(look),
+        *(one for one in _messages(look) if not _is_shown_by(one, decisions)),
+        *decisions,
         *_rules(look),
         *_verdicts(look),
         *_errors(look),
@@ -105,6 +105,13 @@ _LIMITED = {
 }
 
 
+def _is_shown_by(message: Need, decisions: list[Need]) -> bool:
+    # a changed decision is shown itself, and so is the draft that a notice proposes, as long as it is one
+    if not is_notice(message.text):
+        return False
+    return not is_proposal(message.text) or any(f" {one.ref} " in message.text for one in decisions)
+
+
 def _messages(look: Look) -> list[Need]:
     # each arm is read in the order of an index; in one statement all messages were sorted
     arms = [
@@ -127,8 +134,6 @@ def _messages(look: Look) -> list[Need]:
     )
     needs = []
     for number, kind, priority, text, sender, created in rows:
-        if is_notice(text):  # the decision itself is shown
-            continue
         severity = PRIORITIES[max(priority - 1, PRIORITIES.index(_HIGH) if kind == _REQUEST else 0)]
         ref, actions = Kind.MESSAGE.ref(number), possible(answer=sender, read=True)
         needs.append(Need("message", severity, shortened(text, LINE_CHARS), ref, None, sender, created, actions))
@@ -338,7 +343,7 @@ def _hook_need(hook: str, number: int, fields: dict[str, object], began: int) ->
     text = shortened(f"{hook} fails{often}: {fields.get('problem') or 'unknown reason'}", LINE_CHARS)
     remedy = f"`satchel hook --explain {hook}` or `satchel doctor` shows why"
     key = f"hook-{''.join(one if one.isalnum() else '-' for one in hook)}"
-    return Need("hook", "high", text, hook_ref(number), None, None, began, ("see",), remedy=remedy, key=key)
+    return Need("hook", "high", text, numbered_ref("hook", number), None, None, began, ("see",), remedy=remedy, key=key)
 
 
 NOTIFIED = frozenset({"stuck", "blocked", "message", "waiting", "refusal", "verdict"})

@@ -26,9 +26,9 @@ from satchel.find.kind import Kind
 from satchel.keep import events, following, kept, projects, replacing
 from satchel.keep.corrections import log
 from satchel.keep.corrections.service import Corrections
-from satchel.keep.decisions import Decisions
 from satchel.keep.decisions import updates as decisions
 from satchel.keep.decisions.records import KEEP, NewDecision
+from satchel.keep.decisions.service import Decisions
 from satchel.keep.entries.kind import ENTRY
 from satchel.keep.files import claiming
 from satchel.keep.messages import updates

@@ -186,9 +186,9 @@ _MESSAGE_CHARS = 220
 
 def unread_messages(context: HookContext, budget: int) -> tuple[list[str], list[ItemVersion]]:
     """Return lines on unread messages that the agent did not get, and their items; at most once a minute."""
-    from satchel.keep.messages.presence import is_any_alive
+    from satchel.keep.presence import is_any_message
 
-    if not is_any_alive(context.transaction, context.project_id, context.now):
+    if not is_any_message(context.transaction, context.project_id, context.now):
         return [], []
     last = context.transaction.one("SELECT told_at FROM sessions WHERE id = :id", {"id": context.actor.session})
     if last is not None and last[0] is not None and 0 <= context.now - last[0] < _LEAST_MS:

@@ -122,12 +122,13 @@ def tell(
         )
         name = name_text(shortened(file, _NAME_CHARS))
         frame = tokens_of(f"Satchel on {name} (20 of 20; {_BOTH}):\n")
-        rules, items_shown, cost, rest = _fitting(new, tokens_left - frame)
-        reports, note_items, note_cost, _ = _fitting(note_lines, tokens_left - frame - cost)
-        cost += frame + note_cost
-        above, above_items, above_cost, _ = _fitting(repeated, tokens_left - cost)
+        tokens_left -= frame
+        # the refs of what the window has cost little and say as much as the texts of others
+        above, above_items, above_cost, _ = _fitting(repeated, tokens_left)
+        rules, items_shown, rules_cost, rest = _fitting(new, tokens_left - above_cost)
         rules += above
-        cost += above_cost
+        reports, note_items, note_cost, _ = _fitting(note_lines, tokens_left - above_cost - rules_cost)
+        cost = frame + above_cost + rules_cost + note_cost
         if not rules and not reports:
             continue
         kind = _BOTH if rules and reports else _RULES if rules else _REPORTS

@@ -42,6 +42,10 @@ _TASK_TOKENS, _SURE_TOKENS = 600, 250
 # The strength from which a fix or note without a rare word may be a title at the first task prompt.
 _LEAST_WEAK = 0.3
 
+# Rules and decisions count from this share of the strongest item: at a task without a rare word from this strength, at
+# a short prompt with one from :data:`LEAST`.
+_OF_BEST, _LEAST_BINDING = 0.5, 0.5
+
 # How many items related to the first task are remembered, so that those on a file come first there.
 _MOST_RELATED = 60
 
@@ -62,7 +66,7 @@ _LOG_LINE = re.compile(
 )
 
 _ERROR_CHARS = 100
-# The part of common words from which only the stronger of two items is shown.
+# The part of its words from which an item is left out if a stronger one has them.
 _ALIKE = 0.6
 
 # So many tokens an item may take in any case to be shown whole.
@@ -177,7 +181,7 @@ def find(
 ) -> AboutPrompt:
     """Return the items that a prompt is about, for any agent.
 
-    A rule or decision with a rare word of the prompt is among them. ``is_over`` is called before each cited file; the
+    Of rules and decisions, weaker ones are among them than of others. ``is_over`` is called before each cited file; the
     rest then goes unmarked.
     """
     prompt = _without_log(prompt)
@@ -186,14 +190,23 @@ def find(
     unspaced = sum(map(len, unspaced_runs(prompt)))
     least = _TASK_WORDS - bool(result.items)
     is_task = unspaced >= _TASK_UNSPACED or (result.telling >= least and len(prompt) >= _TASK_CHARS)
+    best = max((one.strength for one in result.items), default=0.0)
     matches = [
         one
         for one in result.items
-        if one.is_sure or (is_task and (one.is_likely or (one.has_rare and one.kind in _BINDING)))
+        if one.is_sure or (is_task and one.is_likely) or _may_bind(one, best, is_task=is_task)
     ]
     items = _load(transaction, work, project_id, matches, LIKELY if is_task else LEAST, is_over)
     related_items = sorted(result.items, key=lambda one: -one.strength) if is_task else []
     return AboutPrompt(_distinct(items), tuple(matches), is_task, related_items)
+
+
+def _may_bind(one: RelatedItem, best: float, *, is_task: bool) -> bool:
+    if one.kind not in _BINDING or one.strength < _OF_BEST * best:
+        return False
+    if is_task:
+        return one.has_rare or one.strength >= _LEAST_BINDING
+    return one.has_rare and one.strength >= LEAST
 
 
 def with_weaker(context: HookContext, about: AboutPrompt, contents: Contents) -> AboutPrompt:
@@ -349,7 +362,7 @@ def _left_out(left: Mapping[Kind, int]) -> list[str]:
 
 def _are_alike(text: str, other: str) -> bool:
     first, second = (set(WORD.findall(fold(one))) for one in (text, other))
-    return len(first & second) >= _ALIKE * max(1, min(len(first), len(second)))
+    return len(first & second) >= _ALIKE * max(1, len(first))
 
 
 def _with(match: RelatedItem, item: Item, factor: float = 1.0) -> Item:

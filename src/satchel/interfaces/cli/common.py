@@ -11,6 +11,7 @@ import click
 
 from satchel.base.errors import InvalidInput, SatchelError
 from satchel.client import Satchel, open_satchel
+from satchel.interfaces.cli import opening
 from satchel.interfaces.cli.opening import done
 from satchel.interfaces.cli.options import AGENT, DB, PROJECT, Option
 from satchel.keep.sessions.caller import COMMAND
@@ -79,6 +80,22 @@ def leave_trace(what: str) -> None:
         satchel.housekeeping.record_action(what)
 
 
+def mark_shown(answer: Any, db: str | None, project: str | None) -> None:
+    """Mark the messages that an answer has shown to the person they are to as read; questions wait for their answer."""
+    from satchel.keep.messages.records import Message
+    from satchel.keep.names import is_persons
+
+    reader = getattr(answer, "agent", None) or getattr(answer, "reader", None)
+    if not is_persons(reader):
+        return
+    messages = [one for one in (getattr(item, "record", item) for item in answer.items) if isinstance(one, Message)]
+    unread = [one.ref for one in messages if one.read_at is None and one.sender != reader and not one.awaits_answer]
+    if unread:
+        # opened again for writing, since reading works in a store that cannot be written
+        with suppress(SatchelError), opening.open_anywhere(db, project, None, None, caller=COMMAND) as satchel:
+            satchel.messages.mark_read(unread)
+
+
 def shown_by(*, lists_messages: bool) -> str | None:
     """Return the command that lists messages; None if the answer does."""
     return None if lists_messages else "satchel message list"
@@ -121,13 +138,20 @@ def show_json(value: object) -> None:
     click.echo(json.dumps(fields_of(value), ensure_ascii=not is_utf8, indent=2))
 
 
+def show(value: object, *lines: str, as_json: bool) -> None:
+    """Print a record or JSON value for programs, or lines for people."""
+    if as_json:
+        show_json(value)
+    elif lines:
+        click.echo("\n".join(lines))
+
+
 def show_command(command: str, note: str, *, as_json: bool) -> None:
     """Print a PostgreSQL command for the caller to run."""
-    if as_json:
-        show_json({"command": command})
-        return
-    click.echo(command)
-    click.echo(f"Run this command. {note} The password comes from ~/.pgpass, PGPASSFILE or a service file.", err=True)
+    show({"command": command}, command, as_json=as_json)
+    if not as_json:
+        rest = "The password comes from ~/.pgpass, PGPASSFILE or a service file."
+        click.echo(f"Run this command. {note} {rest}", err=True)
 
 
 @contextmanager

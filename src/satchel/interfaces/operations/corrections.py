@@ -61,7 +61,7 @@ OPERATIONS = (
         examples=('retract c7 --reason "the gateway does it now"',),
         parameters=(
             _ITEM,
-            Parameter("reason", help="Why it is no longer true.", metavar="TEXT"),
+            Parameter("reason", help="Why it is no longer true."),
             parameters.AGENT_UNLISTED,
         ),
         run=services.corrections.retract,
@@ -74,7 +74,7 @@ OPERATIONS = (
         examples=('confirm e14 --evidence "tests/test_auth.py passes" --agent builder',),
         parameters=(
             _ITEM,
-            Parameter("evidence", help="What shows that it is right.", metavar="TEXT"),
+            Parameter("evidence", help="What shows that it is right."),
             parameters.AGENT_UNLISTED,
         ),
         run=services.corrections.confirm,

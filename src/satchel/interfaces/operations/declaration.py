@@ -166,6 +166,7 @@ class Operation(Declared):
             files if no field ``file`` has them.
         takes: returns the files in its answer that the agent is about to edit.
         lists_messages: its answer shows people the waiting messages, so the notice leaves them out.
+        shows_messages: messages that its answer shows to the person they are to count as read.
         handler: answers agents, given the running call, if ``run`` alone is not enough.
         streams: runs it for people, given the store, ``quiet`` and the arguments, if it prints while it runs.
         shows_notes: its rendering for people includes the notes.
@@ -207,6 +208,7 @@ class Operation(Declared):
     names_files: bool | Callable[[Any], list[str | None]] = True
     takes: Callable[[Any], list[str]] | None = None
     lists_messages: bool = False
+    shows_messages: bool = False
     handler: Callable[..., str] | None = None
     streams: Callable[..., Any] | None = None
     shows_notes: bool = False
@@ -254,10 +256,6 @@ class Operation(Declared):
         """Return arguments by their names in the service."""
         others = {one.name: one.passed_as for one in self.parameters if one.passed_as}
         return {others.get(name, name): value for name, value in arguments.items()}
-
-    def as_json(self, answer: Any) -> Mapping[str, object]:
-        """Return its answer as JSON fields."""
-        return self.json_maker()(answer)
 
     def json_maker(self) -> Callable[[Any], Mapping[str, object]]:
         """Import and return the function that converts its answer to JSON fields."""

@@ -69,7 +69,6 @@ _INBOX = (
         help="Wait so long for an unread one, 0 to 45; then only unread ones are listed.",
         default=0,
         option="--wait",
-        metavar="SECONDS",
     ),
     Parameter("types", list[str], help="May be repeated.", choices=_TYPES, unlisted=True),
     parameters.MIN_PRIORITY.but(unlisted=True),
@@ -155,13 +154,14 @@ OPERATIONS = (
     Operation(
         command=("message", "list"),
         help="List the messages for an agent and for everyone, the newest first; `satchel message sent` lists yours. "
-        "Listing marks nothing as read.",
+        "What is shown to you counts as read, except questions, which wait for your answer.",
         examples=("message list --agent builder --unread",),
         parameters=_INBOX,
         run=services.messages.inbox,
         items="messages",
         shown=text.messages.show_inbox,
         lists_messages=True,
+        shows_messages=True,
     ),
     Operation(
         command=("message", "sent"),

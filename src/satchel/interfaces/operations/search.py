@@ -129,5 +129,6 @@ OPERATIONS = (
         shown=text.items.whole_text,
         fields=text.items.items_fields,
         names_files=_files,
+        shows_messages=True,
     ),
 )

@@ -183,12 +183,9 @@ def _state_text(
         parts.append(lists.NO_AGENT)
     if state.rationale is None and above is not None and above.rationale is not None:
         parts.append("rationale:-")
-    if state.tags != (above.tags if above else ()):
-        parts += lists.names_text("#", state.tags) or (f"#{NONE}",)
-    if state.scopes != (above.scopes if above else ()):
-        parts += lists.names_text("scopes:", state.scopes) or (f"scopes:{NONE}",)
-    if state.paths != (above.paths if above else ()):
-        parts += lists.names_text("paths:", state.paths) or (f"paths:{NONE}",)
+    for mark, name in (("#", "tags"), ("scopes:", "scopes"), ("paths:", "paths")):
+        if (names := getattr(state, name)) != (getattr(above, name) if above else ()):
+            parts += lists.names_text(mark, names) or (f"{mark}{NONE}",)
     if state.metadata != (above.metadata if above else {}):
         parts += lists.metadata_text(state.metadata) or (f"metadata:{NONE}",)
     if state.rationale is None or (above is not None and state.rationale == above.rationale):

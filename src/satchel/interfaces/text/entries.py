@@ -15,7 +15,7 @@ from satchel.base.vocabulary import MAIN_RUN
 from satchel.find.kind import Kind
 from satchel.interfaces.text.lists import NO_AGENT, Line, agent_cell, list_text, note_lines, show_lines
 from satchel.interfaces.text.parts import citation_marks, content_lines, ended_text, place_text, value_text
-from satchel.keep.entries import Entry, EntryPage
+from satchel.keep.entries.records import Entry, EntryPage
 from satchel.store.transaction import grouped
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ from satchel.interfaces.text.rules import binding_text, constraint_line
 from satchel.interfaces.text.strategies import strategy_line
 from satchel.keep.binding import FileBinding
 from satchel.keep.corrections.log import Confirmed, Retracted, Undone
-from satchel.keep.file_views import FileView
-from satchel.keep.items import Item, OpenedItems
+from satchel.keep.items import FileView, Item, OpenedItems
 from satchel.keep.kind import called
 from satchel.keep.moving.states import SHARED, KeptState
 from satchel.keep.packages.records import PackageContent

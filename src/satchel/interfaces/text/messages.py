@@ -14,6 +14,7 @@ from satchel.find.kind import Kind
 from satchel.interfaces.text.lists import Line, list_text, names_text, note_lines, show_lines
 from satchel.interfaces.text.parts import NONE, content_lines, json_line, quoted, value_text
 from satchel.keep.messages.records import MarkedRead, Message, MessagePage
+from satchel.keep.names import is_persons
 
 _TYPE, _PRIORITY = "info", "medium"
 
@@ -37,6 +38,13 @@ def messages_text(page: MessagePage) -> str:
 def show_inbox(page: MessagePage) -> None:
     hint = "" if page.total else "; `satchel message sent` lists yours"
     _show(page, f"messages for {page.agent}, {page.unread} unread in all{hint}")
+    questions = [one.ref for one in page if one.read_at is None and one.sender != page.agent and one.awaits_answer]
+    if questions and is_persons(page.agent):
+        import click
+
+        ref = questions[0]
+        answer = f"`satchel message send TEXT --reply-to {ref}`"
+        click.echo(f"{ref} stays unread until you answer it with {answer}, or run `satchel message read {ref}`")
 
 
 def show_sent(page: MessagePage) -> None:

@@ -200,9 +200,21 @@ def _show(
                 return JSONResponse(fields_of(data), headers=PAGE_HEADERS)
             # the stream brings what changes after the state that the page shows
             cursor = None if page_request.selected is None else page_request.satchel.room.reached().cursor
-            return _as_html(page_request, page, request, visitor, cursor)
+            response = _as_html(page_request, page, request, visitor, cursor)
+        _mark_shown(page, _page_request(projects, request, visitor, values))
+        return response
     except Exception as error:  # noqa: BLE001 -- every error becomes a page
         return _fail(request, visitor, error, as_json=as_json)
+
+
+def _mark_shown(page: Page, page_request: PageRequest) -> None:
+    """Mark the messages that a page has shown to the person they are to as read; questions wait for their answer."""
+    shown = {one.ref for one in page.messages if not one.awaits_answer}
+    if shown:
+        room = page_request.satchel.room
+        unread = [one.ref for one in room.needs().items if one.kind == "message" and one.ref in shown]
+        if unread:
+            page_request.satchel.messages.mark_read(unread)
 
 
 def _act(projects: Projects, action: Action, request: Request, visitor: Visitor, values: Mapping[str, str]) -> Response:
@@ -228,19 +240,18 @@ def _as_html(
 ) -> Response:
     query = {name: value for name, value in request.query_params.items() if name != "done"}
     twin = _json_path(request.url.path) + (f"?{urlencode(query)}" if query else "")
-    counts = 0, 0
+    context: dict[str, Any] = {"page": page, "twin": twin if request.method == "GET" else None}
     if page_request.selected is not None:
         room = page_request.satchel.room
-        counts = count_needs(room.needs()), new_count(room.since())
-    context = {
-        "page": page,
-        "needs_count": counts[0],
-        "new_count": counts[1],
-        **({} if cursor is None else {"cursor": cursor}),
-        "twin": twin if request.method == "GET" else None,
-        "notice": _notice(page_request),
-        "places": pages.PLACES,
-    }
+        context |= {
+            "project": page_request.selected,
+            "root": page_request.here,
+            "needs_count": count_needs(room.needs()),
+            "new_count": new_count(room.since()),
+            "cursor": cursor,
+            "notice": _notice(page_request),
+            "places": pages.PLACES,
+        }
     return html(
         page.template,
         page.context | context,
@@ -261,7 +272,7 @@ def _notice(page_request: PageRequest) -> dict[str, Any] | None:
         "text": notice.text,
         "ref": ref,
         "undo": None if notice.undo is None else notice.undo.replace("{ref}", ref),
-        "fields": {match[1]: unquote(match[2]) for one in rest if (match := _UNDO.fullmatch(one))},
+        "fields": {"ref": ref} | {match[1]: unquote(match[2]) for one in rest if (match := _UNDO.fullmatch(one))},
     }
 
 

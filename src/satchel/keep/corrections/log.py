@@ -19,12 +19,16 @@ SUPERSEDED, RETRACTED, CONFIRMED = 1, 2, 3
 
 
 class Corrector(NamedTuple):
-    """The author of a correction; ``passes`` tells whether it may change what a person wrote."""
+    """The author of a correction; ``passes`` tells whether it may change what a person wrote.
+
+    ``name`` is needed where it is told to others.
+    """
 
     agent: int | None
     session: int | None
     passes: Callable[[str], bool]
     now: int
+    name: str | None = None
 
     def may_end(self, ref: str, author: str | None, *, is_critical: bool = False) -> bool:
         return not (is_critical or is_persons(author)) or self.passes(ref)

@@ -307,12 +307,10 @@ def _spelt_otherwise(transaction: Transaction, project_id: int, key: str) -> str
 def nearest_key(transaction: Transaction, project_id: int, key: str) -> str | None:
     """Return the existing key most similar to a missing one, by words, else by letters among the newest."""
     words = likeness.words_of(key)
-    candidates: list[tuple[int, str]] = []
-    for number in likeness.candidates(transaction, project_id, Kind.DECISION, likeness.key_bands(project_id, words)):
-        row = transaction.one("SELECT key FROM decisions WHERE id = :id", {"id": number})
-        if row is not None:
-            candidates.append((likeness.key_likeness(words, likeness.words_of(row[0])), row[0]))
-    percent, close = max(candidates, default=(0, ""))
+    alike = likeness.candidates(transaction, project_id, Kind.DECISION, likeness.key_bands(project_id, words))
+    rows = transaction.all(f"SELECT key FROM decisions WHERE id IN {set_of(alike)}") if alike else []
+    scored = [(likeness.key_likeness(words, likeness.words_of(other)), other) for (other,) in rows]
+    percent, close = max(scored, default=(0, ""))
     if percent >= likeness.THRESHOLD:
         return close
     rows = transaction.all(
@@ -372,9 +370,6 @@ def _keep_or(value: FieldValue | records.Keep, before: FieldValue) -> FieldValue
     return before if isinstance(value, records.Keep) else value
 
 
-_CANDIDATE = f"SELECT id, key, value_text, value_number FROM decisions WHERE id = :id AND status <> {DEPRECATED}"
-
-
 def _similar(
     transaction: Transaction,
     project_id: int,
@@ -391,9 +386,12 @@ def _similar(
         return ()
     key_words = () if key is None else likeness.words_of(key)
     value_words = likeness.words_of(value) if isinstance(value, str) else ()
-    rows = (transaction.one(_CANDIDATE, {"id": number}) for number in numbers)
+    rows = transaction.all(
+        "SELECT id, key, value_text, value_number FROM decisions "
+        f"WHERE id IN {set_of(numbers)} AND status <> {DEPRECATED}"
+    )
     similar: list[records.Similar] = []
-    for number, other_key, text, amount in filter(None, rows):
+    for number, other_key, text, amount in rows:
         alike = likeness.key_likeness(key_words, likeness.words_of(other_key)) if key_words else 0
         scores = [("key", alike)] if alike >= likeness.THRESHOLD else []
         alike = 0 if text is None else near.share_of_shorter(value_words, likeness.words_of(text))

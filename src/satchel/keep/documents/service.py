@@ -202,7 +202,7 @@ class _Deciding:
     def accept(self, proposals: Sequence[Proposal]) -> Decided:
         notes: list[str] = []
         lines = [self._line(proposal, notes) for proposal in proposals]
-        taking = Taking(self.workplace, source=SOURCE, now=self.now, is_ordered=True, decided=True, is_accepted=True)
+        taking = Taking(self.workplace, source=SOURCE, now=self.now, decided=True, is_accepted=True)
         verdicts = taking.take(self.transaction, self.project, lines)
         items: list[tuple[Proposal, str | None]] = []
         failed: list[tuple[str, str]] = []

@@ -171,6 +171,6 @@ def _restore(
         return None
     # it is no lost state any more, and can become one again
     forget_losing(transaction, project_id, lines[0]["uid"], accepted_at)
-    taking = Taking(workplace, source=SOURCE, is_ordered=True, decided=True, is_accepted=True)
+    taking = Taking(workplace, source=SOURCE, decided=True, is_accepted=True)
     taking.take(transaction, project_id, lines[:1])
     return lines[0]

@@ -19,6 +19,7 @@ from satchel.store.engine import Engine
 from satchel.store.failures import one_line
 from satchel.store.schema import SCHEMA_VERSION
 from satchel.store.transaction import Transaction
+from satchel.store.upkeep import Check
 
 _MAX_NAMED = 5
 _SAMPLE = 50
@@ -27,15 +28,6 @@ _COMPARED_BYTES = 64 << 20
 """Of the items, and of the store, beyond which only a sample of texts is compared: it takes more than 20 seconds."""
 _AT_ONCE = 500
 _KIND_OF_TABLE = {kind.table: kind for kind in Kind}
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """Result of one check: ok, warning or failed; unless ok, ``detail`` has a remedy."""
-
-    name: str
-    status: str
-    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +44,11 @@ def examine(engine: Engine, warnings: tuple[str, ...], further: tuple[Examinatio
         yield Check("configuration", "warning", "; ".join(warnings))
     else:
         yield Check("configuration", "ok", "every value is valid")
-    place = _guarded("place", lambda engine: Check(*engine.upkeep.check_place()), engine)
+    place = _guarded("place", lambda engine: engine.upkeep.check_place(), engine)
     yield place
     if place.status == "failed" or not engine.exists():
         return
-    yield from (Check(*one) for one in engine.upkeep.check_unopened())
+    yield from engine.upkeep.check_unopened()
     for name, examination in (
         ("store", _check_version),
         (engine.upkeep.soundness[0], _check_soundness),
@@ -72,7 +64,7 @@ def examine(engine: Engine, warnings: tuple[str, ...], further: tuple[Examinatio
         yield check
         if check.status == "failed" and examination in {_check_version, _check_soundness, _check_schema}:
             break
-    yield from (Check(*one) for one in engine.upkeep.check_surroundings())
+    yield from engine.upkeep.check_surroundings()
     yield _check_backups(engine)
 
 

@@ -57,6 +57,11 @@ class Message:
     def ref(self) -> str:
         return Kind.MESSAGE.ref(self.id)
 
+    @property
+    def awaits_answer(self) -> bool:
+        """Whether it is a question that nobody has answered with a reply."""
+        return self.answered_by is None and (self.type == "request" or self.message.rstrip().endswith("?"))
+
 
 @dataclass(frozen=True, slots=True)
 class MessagePage(KeptPage[Message]):

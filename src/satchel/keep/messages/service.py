@@ -14,16 +14,15 @@ from satchel.base.records import replace
 from satchel.base.text import fold
 from satchel.base.vocabulary import HUMAN, priority_number
 from satchel.find.kind import Kind
-from satchel.keep import expiry, names, projects, waits
+from satchel.keep import expiry, names, projects
 from satchel.keep.messages import queries, updates, visibility
 from satchel.keep.messages.records import MarkedRead, Message, MessagePage
 from satchel.keep.messages.updates import Draft, Unread
 from satchel.keep.messages.visibility import Reader
-from satchel.keep.projects import Service, Workplace
+from satchel.keep.projects import POLL_SECONDS, Service, Workplace
 from satchel.keep.sessions.actors import acting_named, agents_of_client, is_unnamed, reader_name, silent_sessions
 from satchel.keep.sessions.caller import COMMAND
 from satchel.keep.texts import check_content
-from satchel.keep.waits import POLL_SECONDS
 from satchel.store.transaction import Transaction, set_of
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ class Messages(Service):
 
     def __init__(self, workplace: Workplace) -> None:
         super().__init__(workplace)
-        self._seats = threading.Semaphore(waits.SEATS)
+        self._seats = threading.Semaphore(projects.WAIT_SEATS)
 
     def send(
         self,
@@ -141,7 +140,7 @@ class Messages(Service):
         """
         from satchel.keep import lists
 
-        check_whole("wait_seconds", wait_seconds, waits.MAX_SECONDS)
+        check_whole("wait_seconds", wait_seconds, projects.MAX_WAIT_SECONDS)
         name = self._name_of_session() if is_unnamed(self._workplace, agent) else reader_name(self._workplace, agent)
         if name is None:
             name = self._name_of_session()

@@ -32,6 +32,7 @@ from satchel.keep.patterns.records import (
     solution_of,
     solutions_of,
 )
+from satchel.keep.patterns.stacks import without_stacks
 from satchel.keep.texts import Storable
 from satchel.store.transaction import Transaction, grouped, set_of, update_row
 
@@ -213,12 +214,17 @@ def delete(transaction: Transaction, project_id: int, numbers: Sequence[int]) ->
 
 
 def display_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int, str]:
-    """Return the texts that a search shows of patterns by number: the example and the fixes."""
+    """Return the texts that a search shows of patterns by number: the error without its stack, and the fixes."""
+    from satchel.keep.patterns import saying  # imported here: only a search needs it
+
     rows = transaction.all(f"SELECT id, error_type, example FROM error_patterns WHERE id IN {set_of(numbers)}")
     fixes = _fixes(transaction, numbers)
     return {
         number: "\n".join(
-            (f"{name}: {text}", *(f"{_label(confidence)}: {fix}" for fix, confidence in fixes.get(number, ())))
+            (
+                f"{name}: {saying.read(text).message or text}",
+                *(f"{_label(confidence)}: {fix}" for fix, confidence in fixes.get(number, ())),
+            )
         )
         for number, name, text in rows
     }
@@ -240,7 +246,8 @@ def _fixes(transaction: Transaction, patterns: Sequence[int]) -> dict[int, list[
 
 
 def _searchable(error_type: str, message: str, example: str, fixes: Sequence[tuple[str, int]] = ()) -> str:
-    return "\n".join((error_type, message, example, *(fix for fix, _ in fixes)))
+    # lines of code in a stack match what has nothing to do with the error
+    return "\n".join((error_type, message, without_stacks(example), *(fix for fix, _ in fixes)))
 
 
 DOCUMENTS = documents.Source(

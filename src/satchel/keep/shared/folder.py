@@ -95,17 +95,13 @@ class Folder:
         return Listing(tuple(name for name, _ in listed), tuple(sorted(skipped)), stamp)
 
     def read(self, name: str) -> bytes | None:
-        flags = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+        from satchel.base.cited import read_cited  # looking for news does without
+
         try:
-            descriptor = os.open(f"{self.path}/{name}", flags)
-        except (OSError, ValueError):
+            file = read_cited(self.root, f"{BELOW}/{name}")
+        except OSError:
             return None
-        with os.fdopen(descriptor, "rb") as stream:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
-                return None
-            data = stream.read(MAX_BYTES + 1)
-        return None if len(data) > MAX_BYTES else data
+        return None if file is None else file.data
 
     def write(self, name: str, data: bytes) -> None:
         self.prepare()
@@ -116,7 +112,7 @@ class Folder:
                     f"{self.display_path(name)} is not a regular file", "See where it comes from and remove it"
                 )
         temporary = f"{self.path}/.{name[:-3]}.{os.getpid()}.tmp"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
             Path(temporary).unlink(missing_ok=True)
             with os.fdopen(os.open(temporary, flags, 0o644), "wb") as stream:

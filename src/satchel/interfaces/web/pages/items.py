@@ -33,6 +33,7 @@ from satchel.keep.constraints import Constraint
 from satchel.keep.decisions.records import Decision, DecisionState
 from satchel.keep.entries.records import STRUCTURED_TYPES, Entry
 from satchel.keep.items import Item
+from satchel.keep.messages.records import Message
 from satchel.keep.packages.records import PackageContent
 from satchel.keep.pins import PINNED
 from satchel.keep.shared.markdown import SHAPES
@@ -128,7 +129,8 @@ def item(request: PageRequest) -> Page:
         "now": now(request),
     }
     data = {"items": fields_of(result.items), "notes": result.notes, "history": history, "error": error}
-    return Page(brief(title, 80), "item.html", context, data, request.project, "/memory")
+    shown = [one.record] if isinstance(one.record, Message) else []
+    return Page(brief(title, 80), "item.html", context, data, "/memory", shown)
 
 
 def edit(request: PageRequest) -> Page:
