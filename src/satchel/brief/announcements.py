@@ -124,17 +124,18 @@ def is_notice(text: str) -> bool:
 _PROPOSAL = "stays as it is; an agent proposes a change: see the draft"
 
 
-def is_proposal(notice: str) -> bool:
-    """Return whether a notice is of a draft, not of a change."""
-    return f"{_MIDDLE}{_PROPOSAL}" in notice
+def proposed_draft(notice: str) -> int | None:
+    """Return the number of the draft that a notice is of; None if it is of a change."""
+    match = re.search(rf"{re.escape(_MIDDLE + _PROPOSAL)} d(\d+) ", notice)
+    return None if match is None else int(match[1])
 
 
 def _proposal_text(proposed: ChangedDecision) -> str:
     draft = proposed.decision
-    key = shlex.quote(draft.key)
+    command = f"`satchel decide {shlex.quote(draft.key)} --status"
     return (
-        f"{_BEGIN}{proposed.human_key}{_MIDDLE}{_PROPOSAL} {draft.ref} and accept it with `satchel decide {key} --status "
-        f"active`, or reject it with `satchel decide {key} --status deprecated`"
+        f"{_BEGIN}{proposed.human_key}{_MIDDLE}{_PROPOSAL} {draft.ref} and accept it with {command} active`, or reject it "
+        f"with {command} deprecated`"
     )
 
 
