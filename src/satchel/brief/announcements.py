@@ -134,8 +134,8 @@ def _proposal_text(proposed: ChangedDecision) -> str:
     draft = proposed.decision
     command = f"`satchel decide {shlex.quote(draft.key)} --status"
     return (
-        f"{_BEGIN}{proposed.human_key}{_MIDDLE}{_PROPOSAL} {draft.ref} and accept it with {command} active`, or reject it "
-        f"with {command} deprecated`"
+        f"{_BEGIN}{proposed.human_key}{_MIDDLE}{_PROPOSAL} {draft.ref} and accept it with {command} active`, or reject "
+        f"it with {command} deprecated`"
     )
 
 
