@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from satchel.brief.fields import quoted
+from satchel.brief.fields import name_text, quoted
 from satchel.find.kind import Kind
 from satchel.keep import events
 from satchel.keep.decisions.records import ChangedDecision
@@ -113,7 +113,7 @@ def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], 
     return announce
 
 
-_BEGIN, _MIDDLE = "Decision ", ", which you had set, "
+_BEGIN, _MIDDLE = "Decision ", " had set, "
 
 
 def is_notice(text: str) -> bool:
@@ -134,8 +134,8 @@ def _proposal_text(proposed: ChangedDecision) -> str:
     draft = proposed.decision
     command = f"`satchel decide {shlex.quote(draft.key)} --status"
     return (
-        f"{_BEGIN}{proposed.human_key}{_MIDDLE}{_PROPOSAL} {draft.ref} and accept it with {command} active`, or reject "
-        f"it with {command} deprecated`"
+        f"{_BEGIN}{proposed.human_key}, which {name_text(proposed.before.agent)}{_MIDDLE}{_PROPOSAL} {draft.ref} and "
+        f"accept it with {command} active`, or reject it with {command} deprecated`"
     )
 
 
@@ -147,6 +147,6 @@ def _text(overtaken: ChangedDecision) -> str:
         changed.remove("rationale")  # a rationale belongs to its value
     ref = quoted(f"decision:{now.key}") if " " in now.key else f"decision:{now.key}"
     return (
-        f"{_BEGIN}{now.key}{_MIDDLE}was changed ({', '.join(changed)}): revision {before.revision} is now "
-        f"{now.revision}, get_items ids={ref} shows both"
+        f"{_BEGIN}{now.key}, which {name_text(before.agent)}{_MIDDLE}was changed ({', '.join(changed)}): revision "
+        f"{before.revision} is now {now.revision}, get_items ids={ref} shows both"
     )
