@@ -32,7 +32,7 @@ def test_whoever_set_a_decision_learns_that_another_changed_it(satchel: Satchel,
     (message,) = told(satchel, "Ann")
     assert (message.sender, message.to, message.type, message.priority) == ("Bob", "Ann", "decision", "medium")
     assert message.message == (
-        "Decision cache, which you had set, was changed (value, rationale): "
+        "Decision cache, which Ann had set, was changed (value, rationale): "
         "revision 1 is now 2, get_items ids=decision:cache shows both"
     )
     assert (message.created_at, message.read_at) == (now, None)

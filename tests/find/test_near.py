@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from satchel.find.kind import Kind
 from satchel.find.likeness import words_of
-from satchel.find.near import most_similar, share_of_both, share_of_shorter
+from satchel.find.near import contradict, most_similar, share_of_both, share_of_shorter
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,25 @@ def test_the_most_alike_come_first_and_no_more_than_three() -> None:
 def test_a_pointer_names_the_item_how_alike_it_is_and_what_it_says() -> None:
     (near,) = most_similar("alpha beta gamma delta", [(7, "alpha beta gamma delta zeta")], share_of_both)
     assert near.note(Kind.CONSTRAINT) == "c7 says nearly the same (80 % alike): alpha beta gamma delta zeta"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_opposite"),
+    [
+        ("Use os.path instead of pathlib", "Use pathlib instead of os.path", True),
+        ("Use pathlib, not os.path", "Use os.path rather than pathlib", True),
+        ("Money may be a float", "Rules: Money is an int in cents, never a float.", True),
+        ("Money may be a float", "Money must not be a float", True),
+        ("Passwords are logged", "Passwords are never logged", True),
+        ("Log errors", "Never log passwords in errors", False),
+        ("Money is an int in cents", "Money is an int in cents, never a float", False),
+        ("Send it over HTTPS", "Send tokens over HTTPS, not over HTTP", False),
+        ("Use pathlib instead of os.path", "Use pathlib instead of glob", False),
+    ],
+)
+def test_rules_contradict_however_short_they_are(one: str, other: str, is_opposite: bool) -> None:
+    assert contradict(one, other) == contradict(other, one) == is_opposite
+    similar = most_similar(one, [(1, other)], share_of_shorter, with_opposites=True)
+    assert [near.is_opposite for near in similar if near.is_opposite] == [True] * is_opposite
+    if is_opposite:
+        assert "seems to say the opposite" in similar[0].note(Kind.CONSTRAINT)

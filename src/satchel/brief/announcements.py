@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from satchel.brief.fields import quoted
+from satchel.brief.fields import name_text, quoted
 from satchel.find.kind import Kind
 from satchel.keep import events
 from satchel.keep.decisions.records import ChangedDecision
@@ -123,7 +123,7 @@ def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], 
     return announce
 
 
-_BEGIN, _MIDDLE = "Decision ", ", which you had set, "
+_BEGIN, _MIDDLE = "Decision ", " had set, "
 
 
 def is_notice(text: str) -> bool:
@@ -134,18 +134,18 @@ def is_notice(text: str) -> bool:
 _PROPOSAL = "stays as it is; an agent proposes a change: see the draft"
 
 
-def is_proposal(notice: str) -> bool:
-    """Return whether a notice is of a draft, not of a change."""
-    return f"{_MIDDLE}{_PROPOSAL}" in notice
+def proposed_draft(notice: str) -> int | None:
+    """Return the number of the draft that a notice is of; None if it is of a change."""
+    match = re.search(rf"{re.escape(_MIDDLE + _PROPOSAL)} d(\d+) ", notice)
+    return None if match is None else int(match[1])
 
 
 def _proposal_text(proposed: ChangedDecision) -> str:
     draft = proposed.decision
-    key = shlex.quote(draft.key)
+    command = f"`satchel decide {shlex.quote(draft.key)} --status"
     return (
-        f"{_BEGIN}{proposed.human_key}{_MIDDLE}{_PROPOSAL} "
-        f"{draft.ref}. Accept it with `satchel decide {key} --status active`, or reject it with "
-        f"`satchel decide {key} --status deprecated`"
+        f"{_BEGIN}{proposed.human_key}, which {name_text(proposed.before.agent)}{_MIDDLE}{_PROPOSAL} {draft.ref} and "
+        f"accept it with {command} active`, or reject it with {command} deprecated`"
     )
 
 
@@ -157,6 +157,6 @@ def _text(overtaken: ChangedDecision) -> str:
         changed.remove("rationale")  # a rationale belongs to its value
     ref = quoted(f"decision:{now.key}") if " " in now.key else f"decision:{now.key}"
     return (
-        f"{_BEGIN}{now.key}{_MIDDLE}was changed ({', '.join(changed)}): revision {before.revision} is now "
-        f"{now.revision}, get_items ids={ref} shows both"
+        f"{_BEGIN}{now.key}, which {name_text(before.agent)}{_MIDDLE}was changed ({', '.join(changed)}): revision "
+        f"{before.revision} is now {now.revision}, get_items ids={ref} shows both"
     )

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from satchel.base.lazy import lazy_regex
 from satchel.base.records import dataclass
@@ -47,6 +48,12 @@ _mark = lazy_regex(
     r"|\b\w+\.\w+\b|\b[a-z]+[A-Z]\w*"
 )
 
+_MODALS = frozenset("may might must can should shall will".split())
+_clause_end = lazy_regex(r"[,;:.]\s+|\s+but\s+")
+_subject = lazy_regex(r"(.+?)\b(?:is|are|be|must|should|may|can|has|have)\b")
+_sides = lazy_regex(r"(.+?)\b(?:instead of|rather than|over|not)\b(.+)")
+_LEAST_STATED = 2
+
 _FIRST = 5
 _MAX_TERMS = 24
 _SMALL, _CANDIDATES = 400, 200
@@ -67,8 +74,9 @@ class Near:
     is_opposite: bool = False
 
     def note(self, kind: Kind, title: str | None = None) -> str:
-        says = "seems to say the opposite" if self.is_opposite else "says nearly the same"
-        return f"{kind.ref(self.item)} {says} ({100 - self.distance} % alike): {shortened(title or self.text)}"
+        alike = f"says nearly the same ({100 - self.distance} % alike)"
+        says = "seems to say the opposite" if self.is_opposite else alike
+        return f"{kind.ref(self.item)} {says}: {shortened(title or self.text)}"
 
 
 def share_of_shorter(one: Collection[str], other: Collection[str]) -> int:
@@ -99,7 +107,7 @@ def most_similar(
     similar = [
         Near(100 - percent, item, other, is_opposite)
         for percent, item, other in percentages
-        if percent >= THRESHOLD
+        if (percent >= THRESHOLD or (with_opposites and contradict(text, other)))
         and (not (is_opposite := are_opposed(text, other)) or with_opposites)
         and not _have_own_marks(text, other)
     ]
@@ -120,7 +128,41 @@ def are_opposed(one: str, other: str) -> bool:
     if bool(mine & _NEGATIONS) != bool(theirs & _NEGATIONS):
         return True
     only_mine, only_theirs = mine - theirs, theirs - mine
-    return any((a in only_mine and b in only_theirs) or (b in only_mine and a in only_theirs) for a, b in _OPPOSITES)
+    return contradict(one, other) or any(
+        (a in only_mine and b in only_theirs) or (b in only_mine and a in only_theirs) for a, b in _OPPOSITES
+    )
+
+
+def contradict(one: str, other: str) -> bool:
+    """Return whether one of two texts, however short, denies a statement of the other, or wants B over A, not A over B.
+
+    A statement is a text, or a denying clause with the subject of the clause before, of the very same telling words.
+    """
+    if any(
+        mine == theirs and denied != denies and len(mine) >= _LEAST_STATED
+        for mine, denied in _statements(one)
+        for theirs, denies in _statements(other)
+    ):
+        return True
+    first, second = (_sides().fullmatch(" ".join(text.lower().split())) for text in (one, other))
+    if first is None or second is None:
+        return False
+    mine, theirs = ([frozenset(words_of(side)) for side in match.groups()] for match in (first, second))
+    return bool(mine[1] and theirs[1]) and mine[1] <= theirs[0] and theirs[1] <= mine[0]
+
+
+def _statements(text: str) -> list[tuple[frozenset[str], bool]]:
+    clauses = _clause_end().split(text.lower())
+    texts = [text.lower()]
+    for before, clause in pairwise(clauses):
+        subject = _subject().match(before)
+        if subject is not None and _denies(clause):
+            texts.append(f"{subject[1]} {clause}")
+    return [(frozenset(words_of(one)) - _NEGATIONS - _MODALS, _denies(one)) for one in texts]
+
+
+def _denies(text: str) -> bool:
+    return not _NEGATIONS.isdisjoint(WORD.findall(text))
 
 
 def _have_own_marks(one: str, other: str) -> bool:
@@ -142,7 +184,7 @@ def by_search(
     with_opposites: bool = False,
 ) -> tuple[Near, ...]:
     """Return the items of a kind that say nearly the same; ``read`` loads the texts to compare."""
-    if len(words_of(text)) < MIN_WORDS:
+    if len(words_of(text)) < (_LEAST_STATED if with_opposites else MIN_WORDS):
         return ()
     # imported here so that a write without a search does not load its modules
     from satchel.find import search

@@ -24,8 +24,9 @@ def run(environ: Mapping[str, str]) -> int:
         line = "" if counts is None else line_text(counts)
         if line:
             os.write(1, f"{line}\n".encode())
-    except Exception:  # noqa: BLE001 -- a prompt has no place for it; `satchel who` says what is wrong
-        return 0
+    except Exception as error:  # noqa: BLE001 -- a prompt has no place for it; `satchel who` says what is wrong
+        if getattr(error, "code", "") == "store_missing":
+            os.write(1, b"satchel: store_missing, see `satchel doctor`\n")
     return 0
 
 
@@ -57,7 +58,7 @@ def _count(environ: Mapping[str, str]) -> AtWork | None:
             if satchel.remote is not None:
                 counts: AtWork = satchel.remote.call("line_counted")
                 return counts
-            return counted(satchel) if satchel.workplace.engine.exists() else None
+            return counted(satchel)
 
 
 def _person(environ: Mapping[str, str]) -> str:

@@ -272,8 +272,9 @@ class Finding(Service):
             narrowing = {name: value for name, value in filters.items() if value is not None}
             if results_page.total:
                 return results_page
-            if not narrowing:
-                return replace(results_page, notes=(*results_page.notes, *_ended_note(transaction, query, scope, time)))
+            ended = _ended_note(transaction, query, scope, time)
+            if ended or not narrowing:
+                return replace(results_page, notes=(*results_page.notes, *ended))
             everywhere = Scope(project.id, now=work.clock())
             hidden = _count(transaction, query, everywhere, time)
             is_unknown = author is not None and not writers and fold(author) != ME
@@ -338,7 +339,8 @@ def _ended_note(transaction: Transaction, query: Query | None, scope: Scope, tim
     if scope.status != "live":
         return []
     ended = _count(transaction, query, replace(scope, status="superseded"), time)
-    return [f"{ended} that {'was' if ended == 1 else 'were'} replaced or retracted: status=superseded"] * (ended > 0)
+    are = "is" if ended == 1 else "are"
+    return [f"{ended} that {are} closed, replaced or retracted: status=superseded"] * (ended > 0)
 
 
 def _query_like(transaction: Transaction, project_id: int, ref: str, now: int) -> tuple[int, Query, int]:

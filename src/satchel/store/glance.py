@@ -112,6 +112,8 @@ def _root_of(folder: str, environ: Mapping[str, str]) -> str | None:
             if is_above:  # it may serve the repositories below
                 raise NeedsFullOpen
             return folder
+        if os.path.lexists(f"{folder}/.satchel") and _is_listed(f"{folder}/.satchel/satchel.db"):
+            raise NeedsFullOpen  # the store is gone
         try:
             is_folder = stat.S_ISDIR(os.lstat(f"{folder}/.git").st_mode)
         except OSError:
@@ -122,6 +124,17 @@ def _root_of(folder: str, environ: Mapping[str, str]) -> str | None:
             is_above = True
         folder = os.path.dirname(folder)  # noqa: PTH120 -- importing pathlib is slow
     return None
+
+
+def _is_listed(file: str) -> bool:
+    try:
+        listed = apsw.Connection(f"{state_path()}/stores.db", flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            return listed.execute(_LISTED, (file,)).fetchone() is not None
+        finally:
+            listed.close()
+    except apsw.Error:
+        return False
 
 
 def _listed_uid(root: str, file: str) -> bytes:

@@ -173,6 +173,19 @@ def test_what_an_agent_proposes_instead_of_a_persons_decision_is_shown_once(satc
     assert (needs(satchel, "human:ann"), satchel.room.conflicts().decided) == ([], ())
 
 
+def test_a_refusal_is_over_once_its_claim_ended_whoever_claims_the_file_later(
+    satchel: Satchel, clock: ManualClock
+) -> None:
+    satchel.files.claim(["src/a.py"], agent="human:ann")
+    with pytest.raises(Conflict):
+        satchel.files.claim(["src/a.py"], agent="ben")
+    assert [one.kind for one in satchel.room.needs().items] == ["refusal"]
+    satchel.files.release(["src/a.py"], agent="human:ann")
+    clock.advance(60_000)
+    satchel.files.claim(["src/a.py"], agent="cat")
+    assert needs(satchel) == []
+
+
 def test_the_same_value_set_by_two_is_no_conflict_and_overtakes_nothing(satchel: Satchel) -> None:
     satchel.decisions.set("port", 80, status="draft", agent="ann")
     satchel.decisions.set("port", status="active", agent="ben")

@@ -491,3 +491,18 @@ def test_where_nobody_can_be_asked_all_data_stays(cli: Cli, home: Path, folder: 
     status, _, err = cli("setup", "--remove", "--all-data")
     assert (status, "nobody can be asked" in err) == (2, True)
     assert (folder / ".satchel" / "satchel.db").is_file()
+
+
+def test_the_check_says_that_the_store_of_the_folder_is_gone(cli: Cli, home: Path, folder: Path) -> None:
+    cli("init")
+    cli("setup", "codex", "claude")
+    assert "store" not in [line.split()[0] for line in cli("setup", "--check")[1].splitlines()]
+    for file in (folder / ".satchel").glob("satchel.db*"):
+        file.unlink()
+    status, out, _ = cli("setup", "--check")
+    assert status == 3
+    assert "is gone, though there was one" in out
+    assert "`satchel restore`" in out
+    status, out, _ = cli("doctor")
+    assert status != 0
+    assert "is gone, though there was one" in out

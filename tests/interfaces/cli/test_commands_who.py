@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from cli_asking import options_of
 from satchel import open_satchel
+from satchel.interfaces import line
 from satchel.keep.sessions.caller import SERVER
 from tool_asking import options_in_cases
 
@@ -61,3 +65,16 @@ def test_every_option_has_a_test() -> None:
     assert options_of(["who"]) == options_in_cases(["who"]) | {
         ("who", name) for name in ("--db", "--project", "--json", "--line")
     }
+
+
+def test_the_line_says_that_the_store_is_gone(
+    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(line, "_end_late", lambda: None)
+    assert line.run(os.environ) == 0
+    assert capfd.readouterr().out == ""
+    work(folder, agent="ann")
+    for file in (folder / ".satchel").glob("satchel.db*"):
+        file.unlink()
+    assert line.run(os.environ) == 0
+    assert capfd.readouterr().out == "satchel: store_missing, see `satchel doctor`\n"

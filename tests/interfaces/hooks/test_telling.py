@@ -14,6 +14,7 @@ from satchel import Satchel
 from satchel.base.clock import system_clock
 from satchel.brief.room.records import Need
 from satchel.interfaces.hooks import state
+from satchel.interfaces.hooks.explaining import explain
 from satchel.keep import following
 from satchel.keep.sessions.caller import SERVER
 
@@ -108,3 +109,20 @@ def test_a_store_that_a_server_has_is_told_as_well(looking: Satchel, project: Pa
         assert told(looking) == [1]
         state.tell(remote, str(project), "codex Stop")
     assert (failing(looking), state.failing(str(project))) == ([], [])
+
+
+def test_a_session_that_starts_says_that_the_store_is_gone(
+    hook: Hook, filled: Satchel, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    hook("claude", "SessionStart", source="startup")
+    filled.close()
+    for file in filled.place.file.parent.glob("satchel.db*"):
+        file.unlink()
+    answer = hook("claude", "SessionStart", session_id="s2", source="startup")
+    assert answer is not None
+    for text in (answer["systemMessage"], answer["hookSpecificOutput"]["additionalContext"]):
+        assert "is gone, though there was one" in text
+        assert "`satchel restore`" in text
+    assert hook("claude", "UserPromptSubmit", session_id="s2", prompt="hello") is None
+    assert explain("claude", "SessionStart") == 0
+    assert b"is gone, though there was one" in capfdbinary.readouterr().out

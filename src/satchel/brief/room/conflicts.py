@@ -342,6 +342,9 @@ def _wishes(look: Look, most: int) -> list[_Wish]:
 def _conflicts(lease: Lease, wish: _Wish, place: Place) -> bool:
     if not place.clashes(lease.place) or not (wish.exclusive or lease.claim.exclusive):
         return False
+    # a refusal is over once the claim that caused it has ended, whoever claims the file later
+    if wish.kind == "refusal" and lease.claim.created_at > wish.began_at:
+        return False
     if wish.actor.session is not None and lease.session is not None:
         return lease.session != wish.actor.session
     return lease.claim.agent != wish.actor.name

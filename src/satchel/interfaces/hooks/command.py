@@ -40,6 +40,8 @@ _IDLE_SECONDS = 0.05
 
 _MOST_KEPT = 20
 
+_STARTS = frozenset({events.START, events.CLEAR, events.RESUME})
+
 USAGE = "usage: satchel hook CLIENT EVENT < EVENT.json, or satchel hook --explain CLIENT EVENT"
 
 
@@ -134,13 +136,9 @@ def run(arguments: Sequence[str]) -> int:
         limit.folder = working_folder(event, os.environ, limit.folder)
         _answer(event, limit.folder, limit)
     except Exception as error:  # noqa: BLE001 -- whatever it is, the host must not notice
-        from satchel.base.errors import Detached, StoreCopied
+        from satchel.base.errors import Detached, StoreCopied, StoreMissing
 
-        if isinstance(error, (Detached, StoreCopied)) and event.happening in {
-            events.START,
-            events.CLEAR,
-            events.RESUME,
-        }:
+        if isinstance(error, (Detached, StoreCopied, StoreMissing)) and event.happening in _STARTS:
             with suppress(OSError):
                 _print(events.notify_person(event, f"Satchel is off here: {error.problem}. {error.remedy}"))
         if not isinstance(error, BrokenPipeError):
@@ -198,7 +196,10 @@ def open_for(event: HookEvent, folder: str, environ: Mapping[str, str]) -> Satch
     )
     if satchel.remote is not None or satchel.place.exists:
         return satchel
-    satchel.close()
+    with satchel:
+        if event.happening in _STARTS:  # reading a store that was there and is gone raises; other events say nothing
+            with satchel.workplace.engine.read():
+                pass
     return None
 
 

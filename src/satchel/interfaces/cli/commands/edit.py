@@ -18,7 +18,7 @@ from satchel.base.paging import MAX_LIMIT
 from satchel.base.vocabulary import PRIORITIES
 from satchel.client import Satchel
 from satchel.find.likeness import words_of
-from satchel.find.near import THRESHOLD, are_distinct, are_opposed, share_of_shorter
+from satchel.find.near import THRESHOLD, are_distinct, are_opposed, contradict, share_of_shorter
 from satchel.interfaces.cli.common import is_terminal, store_options
 from satchel.interfaces.cli.opening import opened
 from satchel.keep.binding import UNCONFIRMED
@@ -175,7 +175,8 @@ def _pair_comments(rules: Sequence[Constraint]) -> list[str]:
     words: Mapping[int, frozenset[str]] = {one.id: frozenset(words_of(one.text)) for one in rules}
     comments = []
     for one, other in combinations(rules, 2):
-        if share_of_shorter(words[one.id], words[other.id]) < THRESHOLD:
+        is_alike = share_of_shorter(words[one.id], words[other.id]) >= THRESHOLD
+        if not is_alike and not contradict(one.text, other.text):
             continue
         if are_opposed(one.text, other.text):
             comments.append(f"<!-- {one.ref} and {other.ref} seem to contradict each other -->\n")

@@ -402,15 +402,33 @@ def _check(clients: list[Client], place: Place, wish: Wish, note: str | None, *,
     ]
     counted: list[ClientCheck] = checks if clients else [one for one in checks if one.is_set_up]
     server = server_fields(os.environ, current_folder())
-    is_fine = bool(counted) and all(one.is_fine for one in counted) and "fault" not in (server or {})
+    lost = _lost_store()
+    is_fine = bool(counted) and all(one.is_fine for one in counted) and "fault" not in (server or {}) and lost is None
     if as_json:
-        show_json({**shown.check_fields(checks, is_fine=is_fine, note=note), "server": server})
+        fields = shown.check_fields(checks, is_fine=is_fine, note=note)
+        show_json({**fields, "server": server} | ({} if lost is None else {"store": lost}))
     else:
         if server is not None:
             click.echo(f"server    {server_line(server)}")
         for line in shown.check_lines(checks, place, clients_were_named=bool(clients), note=note):
             click.echo(line)
+        if lost is not None:
+            click.echo(lost)
     return 0 if is_fine else ERROR_KINDS["not_found"].exit_status
+
+
+def _lost_store() -> str | None:
+    # why sessions start without the store of this folder
+    from satchel.base.errors import SatchelError, StoreMissing
+    from satchel.client import open_satchel
+
+    try:
+        with open_satchel(read_only=True) as satchel, satchel.workplace.engine.read():
+            return None
+    except StoreMissing as error:
+        return f"store     {error.problem}. {error.remedy}"
+    except SatchelError:  # other commands say what is wrong, and many folders have no store
+        return None
 
 
 def _show(plan: Plan, place: Place, notes: list[str | None], *, is_done: bool, as_json: bool) -> None:
