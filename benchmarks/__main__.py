@@ -29,6 +29,7 @@ FAMILIES = {
     "load": "starts and edits of a claimed file while ten processes keep the machine busy",
     "day": "what hooks put in at the prompts, edits and failures of a day, and how much of it its key calls for",
     "session-day": "ten sessions over stores of a month: what hooks showed by the moment it was needed, and tokens",
+    "study": "a store of 640 items: what starts, prompts and edits show of what they should, and what else",
     "relevance": "the share of evidence that briefings deliver (needs --data)",
     "repositories": "what briefings hold of five repositories for twenty tasks (needs --data)",
     "ledger": "decisions, messages and file changes, alone and by the hundred thousand",

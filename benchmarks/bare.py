@@ -16,7 +16,7 @@ from benchmarks.content import Note, batches
 from satchel.find.index_sqlite import scope_tokens
 from satchel.find.kind import Kind
 from satchel.find.words import parts_text
-from satchel.keep.entries import ENTRY_TYPES
+from satchel.keep.entries.records import ENTRY_TYPES
 from satchel.store.schema import MIGRATIONS
 
 _ROW = """

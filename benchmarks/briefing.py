@@ -20,7 +20,7 @@ from satchel.base.tokens import TokenCounter, token_counter
 from satchel.base.vocabulary import PRIORITIES
 from satchel.brief.briefing import Briefing
 from satchel.client import Satchel
-from satchel.keep.entries import NewEntry
+from satchel.keep.entries.records import NewEntry
 
 ROLES = ("developer", "qa_expert", "tech_lead", "investigator", None)
 READERS = tuple(f"reader-{number}" for number in range(20))

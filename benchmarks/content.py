@@ -13,7 +13,7 @@ from typing import Any
 
 from satchel.base.clock import Clock, system_clock
 from satchel.client import Satchel, open_satchel
-from satchel.keep.entries import NewEntry
+from satchel.keep.entries.records import NewEntry
 from satchel.store.sqlite import SqliteEngine
 
 _words = re.compile(r"\w+").findall

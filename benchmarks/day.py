@@ -25,7 +25,7 @@ from satchel import Satchel, open_satchel
 from satchel.base.clock import DAY_MS, system_clock
 from satchel.base.tokens import token_counter
 from satchel.interfaces.hooks import command, state
-from satchel.keep.entries import NewEntry
+from satchel.keep.entries.records import NewEntry
 
 DAY = ROOT / "benchmarks" / "data" / "day" / "day.json"
 _ITEMS, _QUICK_ITEMS = 10_000, 1_000

@@ -11,7 +11,7 @@ from benchmarks import big_stores as big
 from benchmarks.harness import Bench, Figure, Section, interleave, timed
 from satchel.client import Satchel
 from satchel.find.search import OF_ONE_TERM
-from satchel.keep.entries import EntryPage
+from satchel.keep.entries.records import EntryPage
 
 _FLAT = 2.0
 _SMALLEST = big.MATCHES

@@ -18,7 +18,7 @@ from satchel.client import Satchel
 from satchel.find.index_sqlite import scope_tokens
 from satchel.find.kind import Kind
 from satchel.find.words import parts_text
-from satchel.keep.decisions import NewDecision
+from satchel.keep.decisions.records import NewDecision
 from satchel.keep.decisions.tables import bands_of
 
 _AGENTS = 20

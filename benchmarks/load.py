@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.harness import Bench, Figure, Samples, Section
 from benchmarks.start_up import clean_environment, satchel_command
 from satchel import open_satchel
-from satchel.keep.entries import NewEntry
+from satchel.keep.entries.records import NewEntry
 
 RULE = "never log a password"
 _CLAIMED = "claimed.py"

@@ -16,7 +16,7 @@ from benchmarks.content import sqlite_of
 from benchmarks.harness import ROOT
 from satchel import Satchel, open_satchel
 from satchel.base.clock import DAY_MS, system_clock
-from satchel.keep.entries import NewEntry
+from satchel.keep.entries.records import NewEntry
 from satchel.keep.sessions.caller import COMMAND, Caller
 from satchel.keep.sessions.standing import PERSON_VARIABLE
 
@@ -80,6 +80,30 @@ def grown(store: MemoryStore, size: int = SIZE, areas: Areas | None = None) -> M
     for place, item in zip(reversed(places), reversed(store.items), strict=True):
         made.insert(place, item)
     return MemoryStore(f"{store.name}, {size:,} items", made, store.sessions)
+
+
+def joined(*stores: MemoryStore) -> MemoryStore:
+    """Return one store with the items of several in turn, each with a label: the store's name before the item's own."""
+    items: list[tuple[float, Item]] = []
+    sessions: list[Mapping[str, Any]] = []
+    for store in stores:
+
+        def label(own: str, of: str = store.name) -> str:
+            return f"{of}.{own}"
+
+        for place, item in enumerate(store.items):
+            own = item.get("decision") or item.get("id") or str(place)
+            named = {"decision": label(own)} if "decision" in item else {"id": label(own)}
+            replaced = {"replaces": label(item["replaces"])} if "replaces" in item else {}
+            items.append((place / len(store.items), item | named | replaced))
+        for session in store.sessions:
+            events = [
+                event | {"needs": [label(own) for own in event["needs"]]} if "needs" in event else event
+                for event in session["events"]
+            ]
+            sessions.append({**session, "events": events, "fits": [label(own) for own in session["fits"]]})
+    items.sort(key=lambda one: one[0])
+    return MemoryStore(" and ".join(store.name for store in stores), [item for _, item in items], sessions)
 
 
 def fill(project: Path, store: MemoryStore) -> dict[str, str]:

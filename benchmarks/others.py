@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from benchmarks.content import sentence
 from satchel.client import Satchel
-from satchel.keep.decisions import NewDecision
+from satchel.keep.decisions.records import NewDecision
 
 KINDS = ("decisions", "constraints", "messages", "file changes", "packages", "error patterns", "strategies")
 """What is written, as many of each."""

@@ -36,7 +36,7 @@ _GAP_SECONDS = 1.0
 _STORM = f"""
 import sys, time
 from satchel import open_satchel
-from satchel.keep.entries import NewEntry
+from satchel.keep.entries.records import NewEntry
 with open_satchel(sys.argv[1], "{PROJECT}", agent="storm") as satchel:
     began = time.monotonic()
     for number in range(int(sys.argv[2]) // {_AT_ONCE}):

@@ -22,11 +22,11 @@ from benchmarks.content import open_store, sqlite_of
 from benchmarks.harness import Bench, Figure, NotMeasuredError, Section
 from satchel.client import Satchel
 from satchel.find.query import words
-from satchel.keep.entries import NewEntry
+from satchel.keep.entries.records import NewEntry
 
 _DEPTHS = (5, 10, 20)
 ANSWERABLE = (1, 2, 3, 4)
-_LOCOMO_TARGET, _COSQA_TARGET = 0.765, 0.564
+_LOCOMO_TARGET, _COSQA_TARGET = 0.765, 0.588
 _CODE_DEPTH = 500
 _BATCH = 500
 _START = 1_683_000_000_000
@@ -53,7 +53,8 @@ def run(bench: Bench) -> Section:
             "an entry of one run, without a loop. The baselines are FTS5 tables with porter and bm25() over the same "
             "texts, in LoCoMo with the speaker's name: the words without stop words joined by OR and by AND, and the "
             "question as it was typed, given to MATCH. Every question is searched for with `entries.read` in its run "
-            "and once more with `finding.search` over the project; any exception is an error.",
+            "and once more with `finding.search` over the project; any exception is an error. Where the extra "
+            "`meaning` is installed, it reranks what is found.",
             *(f"Error: {error}" for error in searches.errors[:5]),
         ),
     )

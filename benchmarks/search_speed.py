@@ -15,7 +15,7 @@ from satchel.client import Satchel
 from satchel.find.index_sqlite import scope_tokens
 from satchel.find.query import words
 from satchel.find.words import STOP_WORDS
-from satchel.keep.entries import NewEntry
+from satchel.keep.entries.records import NewEntry
 
 PER_RUN = 1_000
 """How many entries a run has where there are many."""

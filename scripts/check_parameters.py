@@ -20,8 +20,8 @@ from satchel.consult.service import Consulting
 from satchel.interfaces.operations import Method
 from satchel.interfaces.operations.all import OPERATIONS
 from satchel.interfaces.operations.declaration import Operation
-from satchel.keep.decisions import NewDecision
-from satchel.keep.entries import NewEntry
+from satchel.keep.decisions.records import NewDecision
+from satchel.keep.entries.records import NewEntry
 from satchel.keep.finding import Finding
 from satchel.keep.messages.queries import MessageFilters
 

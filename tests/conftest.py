@@ -161,7 +161,7 @@ def without_meaning() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SATCHEL_SEARCH_MEANING", "off")
-        patch.setattr(meaning, "is_installed", lambda: False)
+        patch.setattr(meaning, "is_installed", lambda _: False)
         yield
 
 

@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from satchel.base.errors import Busy, StoreFull
-from satchel.interfaces.http.elsewhere import KeptBefore
+from satchel.interfaces.http.ask import KeptBefore
 from satchel.interfaces.http.serving import Serving
 
 SECRET = "what nobody may read in a log"

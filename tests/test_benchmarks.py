@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmarks import memory_stores, session_day
+from benchmarks import memory_stores, session_day, study
 from benchmarks.briefing import silent, unshown
 from benchmarks.harness import NotMeasuredError
 from benchmarks.repositories import Repository, Task, commits_of, repositories
@@ -106,6 +106,15 @@ def test_a_grown_store_is_the_same_each_time_and_keeps_the_items_of_its_own() ->
     assert [item for item in store.items if item in own.items] == list(own.items)
     assert len(store.items) == memory_stores.SIZE
     assert len({item["decision"] for item in store.items if "decision" in item}) == memory_stores.DECISIONS
+
+
+def test_joined_stores_keep_their_items_and_what_sessions_need_of_them() -> None:
+    stores = [memory_stores.load(name) for name in study.LIBRARIES]
+    both = memory_stores.joined(*stores)
+    assert len(both.items) == sum(len(store.items) for store in stores)
+    assert len(both.sessions) == sum(len(store.sessions) for store in stores)
+    assert {label for session in both.sessions for label in session["fits"]} <= both.live().keys()
+    assert len(both.live()) >= sum(len(store.live()) for store in stores)
 
 
 def briefed(text: str, stands_for: tuple[str, ...] = (), counted: int = 0) -> Briefing:

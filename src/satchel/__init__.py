@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from satchel.brief.extraction import StrategyProposal
     from satchel.client import Satchel, open_satchel
     from satchel.keep.constraints import Constraint, ConstraintPage
-    from satchel.keep.decisions import (
+    from satchel.keep.decisions.records import (
         KEEP,
         Decision,
         DecisionHistory,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         NewDecision,
         Similar,
     )
-    from satchel.keep.entries import Entry, EntryPage, NewEntry, PruneResult
+    from satchel.keep.entries.records import Entry, EntryPage, NewEntry, PruneResult
     from satchel.keep.entries.structured import RunState
     from satchel.keep.files.records import (
         Claim,
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from satchel.keep.finding import Found, FoundPage
     from satchel.keep.messages.records import MarkedRead, Message, MessagePage
     from satchel.keep.names import Agent
-    from satchel.keep.packages import Package, PackageContent, PackagePage
+    from satchel.keep.packages.records import Package, PackageContent, PackagePage
     from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, SimilarError, Solution
     from satchel.keep.runs import Run
     from satchel.keep.sessions.team import AgentState, LastScratchpad, Team, TeamClaim, TeamSession
@@ -96,7 +96,7 @@ _HOMES = {
     ),
     "satchel.client": ("Satchel", "open_satchel"),
     "satchel.keep.constraints": ("Constraint", "ConstraintPage"),
-    "satchel.keep.decisions": (
+    "satchel.keep.decisions.records": (
         "KEEP",
         "Decision",
         "DecisionHistory",
@@ -105,7 +105,7 @@ _HOMES = {
         "NewDecision",
         "Similar",
     ),
-    "satchel.keep.entries": ("Entry", "EntryPage", "NewEntry", "PruneResult"),
+    "satchel.keep.entries.records": ("Entry", "EntryPage", "NewEntry", "PruneResult"),
     "satchel.keep.entries.structured": ("RunState",),
     "satchel.keep.files.records": (
         "Claim",
@@ -121,7 +121,7 @@ _HOMES = {
     "satchel.keep.finding": ("Found", "FoundPage"),
     "satchel.keep.messages.records": ("MarkedRead", "Message", "MessagePage"),
     "satchel.keep.names": ("Agent",),
-    "satchel.keep.packages": ("Package", "PackageContent", "PackagePage"),
+    "satchel.keep.packages.records": ("Package", "PackageContent", "PackagePage"),
     "satchel.keep.patterns.records": ("ErrorPattern", "ErrorPatternPage", "Reported", "SimilarError", "Solution"),
     "satchel.keep.runs": ("Run",),
     "satchel.keep.sessions.team": ("AgentState", "LastScratchpad", "Team", "TeamClaim", "TeamSession"),

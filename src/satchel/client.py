@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from satchel.consult.service import Consulting
     from satchel.keep.constraints import Constraints
     from satchel.keep.corrections.service import Corrections
-    from satchel.keep.decisions import Decisions
+    from satchel.keep.decisions.service import Decisions
     from satchel.keep.documents.service import Documents
-    from satchel.keep.entries import Entries
+    from satchel.keep.entries.service import Entries
     from satchel.keep.files.service import Files
     from satchel.keep.finding import Finding
     from satchel.keep.housekeeping import Housekeeping
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from satchel.keep.messages.service import Messages
     from satchel.keep.moving.service import Moving
     from satchel.keep.names import Agents
-    from satchel.keep.packages import Packages
+    from satchel.keep.packages.service import Packages
     from satchel.keep.patterns.service import Patterns
     from satchel.keep.pins import Pins
     from satchel.keep.runs import Runs
@@ -115,8 +115,7 @@ class Satchel:
         self.environ = environ
 
     constraints: Constraints = _service("satchel.keep.constraints:Constraints")
-    messages: Messages = _service("satchel.keep.messages.service:Messages")
-    packages: Packages = _service("satchel.keep.packages:Packages")
+    packages: Packages = _service("satchel.keep.packages.service:Packages")
     strategies: Strategies = _service("satchel.keep.strategies:Strategies")
     patterns: Patterns = _service("satchel.keep.patterns.service:Patterns")
     corrections: Corrections = _service("satchel.keep.corrections.service:Corrections")
@@ -146,7 +145,7 @@ class Satchel:
     @cached_property
     def entries(self) -> Entries:
         from satchel.brief.learning import duplicate_finder, follower
-        from satchel.keep.entries import Entries
+        from satchel.keep.entries.service import Entries
 
         return Entries(self.workplace, follower(self.workplace), duplicate_finder())
 
@@ -154,12 +153,18 @@ class Satchel:
     def files(self) -> Files:
         from satchel.keep.files.service import Files
 
-        return Files(self.workplace, _close_bugs)
+        return Files(self.workplace, _close_fixed)
+
+    @cached_property
+    def messages(self) -> Messages:
+        from satchel.keep.messages.service import Messages
+
+        return Messages(self.workplace, _has_news)
 
     @cached_property
     def decisions(self) -> Decisions:
         from satchel.brief.announcements import announcer
-        from satchel.keep.decisions import Decisions
+        from satchel.keep.decisions.service import Decisions
 
         return Decisions(self.workplace, announcer(self.workplace))
 
@@ -218,10 +223,16 @@ def _find_states(*arguments: Any) -> Mapping[int, AgentState]:
     return states.find(*arguments)
 
 
-def _close_bugs(*arguments: Any) -> tuple[str, ...]:
-    from satchel.brief.announcements import close_bugs  # few changes name one
+def _has_news(*arguments: Any) -> bool:
+    from satchel.brief.news import is_waiting  # only a waiting call needs it
 
-    return close_bugs(*arguments)
+    return is_waiting(*arguments)
+
+
+def _close_fixed(*arguments: Any) -> tuple[str, ...]:
+    from satchel.brief.announcements import close_fixed  # few changes name one
+
+    return close_fixed(*arguments)
 
 
 _MIGRATES = {COMMAND: True, HOOK: False}

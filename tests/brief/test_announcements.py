@@ -147,3 +147,17 @@ def test_a_secret_of_either_value_is_not_in_the_message(satchel: Satchel) -> Non
     satchel.decisions.set("token", f"then {secret}", rationale=secret, agent="Bob")
     (message,) = told(satchel, "Ann")
     assert "ghp_" not in message.message
+
+
+def test_a_change_closes_the_review_issue_that_it_names_and_says_what_it_cannot_close(satchel: Satchel) -> None:
+    satchel.entries.write("review_issue", {"description": "no example"}, agent="ann")
+    satchel.entries.write("discovery", "keys rotate", agent="ann")
+    change = satchel.files.record("a.py", "modified", description="fixes e1, closes e2, fixed e9", agent="ben")
+    assert change.notes == (
+        "review_issue e1 is closed: fixed by f1",
+        "e2 is a discovery: a change closes bugs and review issues",
+        "e9 is not here: a change closes bugs and review issues",
+    )
+    assert satchel.items.read(["e1"]).items[0].notes == ("closed by ben: fixed by f1",)
+    again = satchel.files.record("a.py", "modified", description="fixes e1", agent="ben")
+    assert again.notes == ()

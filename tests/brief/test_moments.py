@@ -14,7 +14,7 @@ from satchel.brief import moments
 from satchel.brief.briefing.collecting import Deadline
 from satchel.brief.moments import COMPACTION, MOMENTS, RESUME, START, SUBAGENT, Moment, PutIn
 from satchel.keep import deliveries
-from satchel.keep.entries import NewEntry
+from satchel.keep.entries.records import NewEntry
 from satchel.keep.sessions.caller import Caller
 from satchel.keep.sessions.records import Actor
 

@@ -13,7 +13,8 @@ import pytest
 from consult.asking_git import AS_SOMEBODY, git
 from satchel import InvalidInput, NotFound
 from satchel.base.errors import Refused, TooLarge
-from satchel.consult.gathering import Limits, gather
+from satchel.consult import gathering
+from satchel.consult.gathering import gather
 from satchel.consult.records import Gathering
 
 
@@ -40,8 +41,8 @@ def names(project: Path, *paths: str, **named: Any) -> list[str]:
     return [file.path for file in gathered(project, *paths, **named).files]
 
 
-def reasons(gathering: Gathering) -> dict[str, str]:
-    return {held.path: held.reason for held in gathering.held_back}
+def reasons(found: Gathering) -> dict[str, str]:
+    return {held.path: held.reason for held in found.held_back}
 
 
 def test_a_folder_holds_all_its_files_in_the_order_of_their_paths(project: Path) -> None:
@@ -306,13 +307,14 @@ class TestSecretNames:
 
 class TestHeldBack:
     @pytest.mark.parametrize("path", [".", "big.txt"])
-    def test_a_file_over_the_limit(self, project: Path, path: str) -> None:
+    def test_a_file_over_the_limit(self, project: Path, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
         write(project, "big.txt", text="x" * 11)
-        limits = Limits(file_bytes=10)
-        found = gathered(project, path, limits=limits, force=True)
+        monkeypatch.setattr(gathering, "MAX_FILE_BYTES", 10)
+        found = gathered(project, path, force=True)
         assert (found.files, reasons(found)) == ((), {"big.txt": "too_large"})
         assert found.held_back[0].detail == "it has 11 bytes, more than the 10 that are sent; send a part of it"
-        assert names(project, path, limits=Limits(file_bytes=11)) == ["big.txt"]
+        monkeypatch.setattr(gathering, "MAX_FILE_BYTES", 11)
+        assert names(project, path) == ["big.txt"]
 
     def test_a_pipe_and_a_socket(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         os.mkfifo(project / "pipe")
@@ -402,14 +404,17 @@ class TestRefused:
 
     @pytest.mark.parametrize("paths", [["."], [f"many/{number}.py" for number in range(6)]])
     def test_more_files_than_the_limit_are_refused_and_the_fullest_folder_is_named(
-        self, project: Path, paths: list[str]
+        self, project: Path, paths: list[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         write(project, *(f"many/{number}.py" for number in range(6)))
-        assert len(gathered(project, *paths, limits=Limits(files=6)).files) == 6
+        monkeypatch.setattr(gathering, "MAX_FILES", 6)
+        assert len(gathered(project, *paths).files) == 6
+        monkeypatch.setattr(gathering, "MAX_FILES", 5)
         with pytest.raises(TooLarge, match=r"more than 5 files.*many holds most"):
-            gathered(project, *paths, limits=Limits(files=5))
+            gathered(project, *paths)
 
-    def test_files_that_are_held_back_count_too(self, project: Path) -> None:
+    def test_files_that_are_held_back_count_too(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         write(project, *(f"{number}.pem" for number in range(6)))
+        monkeypatch.setattr(gathering, "MAX_FILES", 5)
         with pytest.raises(TooLarge):
-            gathered(project, limits=Limits(files=5))
+            gathered(project)

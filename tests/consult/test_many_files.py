@@ -8,7 +8,7 @@ import pytest
 
 from consulting import COUNTER
 from satchel import TooLarge
-from satchel.consult.gathering import DEFAULT_LIMITS, gather
+from satchel.consult.gathering import MAX_FILES, gather
 from satchel.consult.planning import plan_turn
 from satchel.consult.preparing import read_content
 from satchel.consult.records import ConversationState, TurnRequest, Window
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_a_folder_at_the_limit_is_planned_and_one_above_it_is_refused(project: Path) -> None:
-    for number in range(DEFAULT_LIMITS.files):
+    for number in range(MAX_FILES):
         folder = project / "src" / f"part_{number // 200}"
         if number % 200 == 0:
             folder.mkdir(parents=True)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from satchel.consult import preparing
+from satchel.consult import gathering, preparing
 from satchel.consult.gathering import gather
 from satchel.consult.preparing import read_content
 from satchel.consult.records import Content, FoundFile, HeldBack, Stat, digest_of
@@ -91,13 +91,15 @@ def test_the_secret_is_not_in_what_is_said(project: Path) -> None:
 
 
 @pytest.mark.parametrize("grown", [False, True])
-def test_a_file_over_the_limit_is_held_back(project: Path, grown: bool) -> None:
+def test_a_file_over_the_limit_is_held_back(project: Path, grown: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     found = found_in(project, b"x" * 10)
-    assert content(found, max_bytes=10).text == "x" * 10
+    monkeypatch.setattr(gathering, "MAX_FILE_BYTES", 10)
+    assert content(found).text == "x" * 10
     if grown:
         (project / "src" / "a.py").write_bytes(b"x" * 11)
     expected = "it has 11 bytes, more than the 10" if grown else "it has 10 bytes, more than the 9"
-    name, detail = reason(found, max_bytes=10 if grown else 9)
+    monkeypatch.setattr(gathering, "MAX_FILE_BYTES", 10 if grown else 9)
+    name, detail = reason(found)
     assert name == "too_large"
     assert detail.startswith(expected)
 
@@ -154,7 +156,8 @@ class TestChanging:
         found = found_in(project, b"x" * size)
         file = project / "src" / "a.py"
         self.writes(monkeypatch, lambda _: file.write_bytes(b"x" * 300_000))
-        assert reason(found, max_bytes=200_000)[0] == "too_large"
+        monkeypatch.setattr(gathering, "MAX_FILE_BYTES", 200_000)
+        assert reason(found)[0] == "too_large"
 
     def test_one_that_is_replaced_is_read_whole_as_it_was_or_as_it_is(
         self, project: Path, monkeypatch: pytest.MonkeyPatch
@@ -208,13 +211,14 @@ class TestContained:
         monkeypatch.setattr(preparing, "open_inside", failing)
         assert reason(found) == ("unreadable", "it cannot be read (Permission denied)")
 
-    def test_no_descriptor_stays_open(self, project: Path) -> None:
+    def test_no_descriptor_stays_open(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         every = [
             found_in(project, data, f"src/{number}")
             for number, data in enumerate((b"text", b"\xff", b"\0", b"x" * 99, SECRET.encode(), b"gone"))
         ]
         (project / "src" / "5").unlink()
+        monkeypatch.setattr(gathering, "MAX_FILE_BYTES", 50)
         before = len(list(Path("/dev/fd").iterdir()))
         for found in every:
-            read_content(found, max_bytes=50)
+            read_content(found)
         assert len(list(Path("/dev/fd").iterdir())) == before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -282,7 +281,6 @@ with open_satchel(store, "p", cwd=folder, environ={}, clock=lambda: now) as satc
 """
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
 def test_what_a_killed_process_left_is_swept_by_another(
     tmp_path: Path, open_in: Callable[..., Satchel], provider: Provider, clock: ManualClock
 ) -> None:

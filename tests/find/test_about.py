@@ -8,7 +8,7 @@ from satchel import Satchel
 from satchel.find.about import LEAST, RelatedItem, related
 from satchel.find.scopes import Scope
 from satchel.keep import projects
-from satchel.keep.entries import NewEntry
+from satchel.keep.entries.records import NewEntry
 
 NOTE = "DHL's tracking gives Berlin's local times without an offset"
 PROMPT = "tracking events from DHL appear two hours early in the app"

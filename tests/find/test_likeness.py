@@ -25,7 +25,8 @@ from satchel.find.likeness import (
     words_of,
 )
 from satchel.keep import projects
-from satchel.keep.decisions import Decisions, NewDecision
+from satchel.keep.decisions.records import NewDecision
+from satchel.keep.decisions.service import Decisions
 
 if TYPE_CHECKING:
     from satchel import Satchel

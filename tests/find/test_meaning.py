@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 from satchel import NewEntry, Satchel, open_satchel
-from satchel.find import meaning
+from satchel.find import meaning, search
 from satchel.keep.sessions.caller import Caller
 
 Open = Callable[..., Satchel]
+
+INSTALLED = meaning.is_installed
 
 TEXTS = (
     "The search for a parking space takes a while",
@@ -25,8 +27,8 @@ TEXTS = (
 
 @pytest.fixture(autouse=True)
 def unloaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meaning, "_LOADING", meaning._Loading())
-    monkeypatch.setattr(meaning, "is_installed", lambda: util.find_spec(meaning.PACKAGE) is not None)
+    monkeypatch.setattr(meaning, "_LOADING", {choice: meaning._Loading(choice) for choice in meaning.MODELS})
+    monkeypatch.setattr(meaning, "is_installed", INSTALLED)
 
 
 @pytest.fixture
@@ -48,6 +50,7 @@ def opened(tmp_path: Path) -> Iterator[Open]:
 class Favouring:
     """A model for which a text means the query if it contains a word."""
 
+    WEIGHTS = (0.4, 0.9)
     word = "parking"
 
     def tokens(self, text: str) -> tuple[list[str], float]:
@@ -66,8 +69,12 @@ class _Number(float):
 
 @pytest.fixture
 def favouring(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meaning, "is_installed", lambda: True)
-    monkeypatch.setattr(meaning, "Model", Favouring)
+    offer(monkeypatch, Favouring)
+
+
+def offer(monkeypatch: pytest.MonkeyPatch, model: Callable[[], object]) -> None:
+    monkeypatch.setattr(meaning, "is_installed", lambda choice: choice in meaning.MODELS)
+    monkeypatch.setattr(meaning, "MODELS", dict.fromkeys(meaning.MODELS, model))
 
 
 def refs(satchel: Satchel, query: str) -> list[str]:
@@ -105,7 +112,7 @@ def test_reading_and_briefings_with_a_query_rank_by_meaning(opened: Open, read: 
 )
 def test_a_hook_and_who_switches_it_off_load_no_model(opened: Open, more: Mapping[str, Any]) -> None:
     refs(opened(**more), "query: search for a doctor while")
-    assert meaning._LOADING.model is None
+    assert [one.model for one in meaning._LOADING.values()] == [None, None]
 
 
 @pytest.mark.parametrize("query", ["search", '"search for"', "parse_config search"])
@@ -118,7 +125,7 @@ def test_words_and_names_that_are_looked_up_are_not_compared(opened: Open, query
 
 
 def test_without_the_extra_a_search_is_lexical(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meaning, "is_installed", lambda: False)
+    monkeypatch.setattr(meaning, "is_installed", lambda _: False)
     page = opened().finding.search("search for a doctor while ill")
     assert (page.results[0].ref, page.notes) == ("e3", ())
 
@@ -126,31 +133,75 @@ def test_without_the_extra_a_search_is_lexical(opened: Open, monkeypatch: pytest
 def test_a_model_that_cannot_be_loaded_is_named_and_the_search_is_lexical(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(meaning, "is_installed", lambda: True)
-
     def broken() -> None:
         raise ValueError("no weights")
 
-    monkeypatch.setattr(meaning, "Model", broken)
+    offer(monkeypatch, broken)
     page = opened().finding.search("search for a doctor while ill")
     assert page.results[0].ref == "e3"
     assert page.notes == ("search by meaning is off, its model cannot be loaded: ValueError('no weights')",)
 
 
-def test_the_model_of_the_extra_ranks_what_means_the_same_first_without_the_network(
+def test_a_search_that_lacks_the_model_it_was_set_to_use_names_the_extra(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("tokenizers", reason="the extra meaning is not installed")
+    monkeypatch.setattr(meaning, "is_installed", lambda _: False)
+    (note,) = opened(settings={"search.meaning": "minilm"}).finding.search("search for a doctor while ill").notes
+    assert note.startswith('search.meaning = "minilm" has no effect without its extra: `')
+
+
+def test_vectors_that_take_long_leave_the_other_matches_as_they_are(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(monkeypatch, Favouring)
+    monkeypatch.setattr(meaning, "monotonic", iter(range(0, 1_000, 2)).__next__)
+    results = opened().finding.search("query: search for a doctor or physician while parking", explain=True).results
+    assert [one.explanation is not None and one.explanation.meaning for one in results] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("in_list", [True, False])
+def test_the_time_of_a_search_begins_once_the_model_is_loaded(
+    opened: Open, monkeypatch: pytest.MonkeyPatch, in_list: bool
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(search, "monotonic", lambda: now[0])
+
+    def slow() -> Favouring:
+        now[0] += 60
+        return Favouring()
+
+    offer(monkeypatch, slow)
+    query = "query: search for a doctor or physician while parking"
+    if in_list:
+        page = opened().entries.read(query=query)
+        assert (page.items[0].id, page.notes) == (1, ())
+    else:
+        results = opened().finding.search(query)
+        assert (results.results[0].ref, results.notes) == ("e1", ())
+
+
+@pytest.mark.parametrize("choice", meaning.MODELS)
+def test_each_model_ranks_what_means_the_same_first_without_the_network(
+    opened: Open, monkeypatch: pytest.MonkeyPatch, choice: str
+) -> None:
+    for package in meaning.MODELS[choice].PACKAGES:
+        if util.find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("the network was asked")
 
     monkeypatch.setattr(socket, "socket", refuse)
-    assert refs(opened(), "search for a surgeon in the clinic while ill")[-1] == "e1"
+    here = opened(settings={"search.meaning": choice})
+    assert refs(here, "search for a surgeon in the clinic while ill")[-1] == "e1"
+    assert meaning._LOADING[choice].problem is None
+    assert meaning._LOADING[choice].model is not None
 
 
-def test_a_long_text_counts_less_by_its_meaning() -> None:
-    pytest.importorskip("tokenizers", reason="the extra meaning is not installed")
-    model = meaning.Model()
+@pytest.mark.parametrize("choice", meaning.MODELS)
+def test_a_long_text_counts_less_by_its_meaning(choice: str) -> None:
+    if not INSTALLED(choice):
+        pytest.skip(f"the extra of {choice} is not installed")
+    model = meaning.MODELS[choice]()
     assert model.tokens("a short text")[1] == 1.0
-    assert model.tokens("many words " * 600)[1] == pytest.approx(0.25, abs=0.01)
+    assert model.tokens("many words " * 600)[1] < 0.3

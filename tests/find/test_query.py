@@ -104,6 +104,8 @@ def test_a_text_becomes_its_words(text: str, expected: list[str]) -> None:
         ("全文検索", {"全文": 1, "文検": 1, "検索": 1}),
         ("検索API", {"検索": 1, "api": 1}),
         ("who are you", {"who": 1, "are": 1, "you": 1}),
+        ("check a string of digits in Python", {"check": 1, "string": 1, "digits": 1, "python": 0.3}),
+        ("Python version needed", {"python": 1, "version": 1, "needed": 1}),
     ],
 )
 def test_a_natural_text_looks_for_its_words_phrases_and_parts(text: str, expected: dict[str, float]) -> None:

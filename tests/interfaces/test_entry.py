@@ -17,8 +17,7 @@ from consult.consultation_folder import enter_consultation
 from satchel import open_satchel
 from satchel.consult.consulted_client import MARK
 from satchel.interfaces.cli.commands.hook import mcp_command as by_click
-from satchel.interfaces.cli.options import read
-from satchel.interfaces.mcp.command import OPTIONS
+from satchel.interfaces.cli.options import OF_SERVER, read
 
 HEAVY = {
     "argparse",
@@ -146,7 +145,7 @@ def test_a_hook_that_has_nothing_to_do_loads_no_store(project: Path) -> None:
     )
 )
 def test_options_mean_what_they_mean_to_click(arguments: list[str]) -> None:
-    by_entry = read(OPTIONS, arguments)
+    by_entry = read(OF_SERVER, arguments)
 
     if by_entry is not None:
         with by_click.make_context("mcp", list(arguments)) as context:
@@ -157,10 +156,10 @@ def test_options_mean_what_they_mean_to_click(arguments: list[str]) -> None:
     "arguments", [["--help"], ["-h"], ["--db"], ["--unknown"], ["word"], ["--read-only=1"], ["--"]]
 )
 def test_what_only_click_can_answer_is_left_to_it(arguments: list[str]) -> None:
-    assert read(OPTIONS, arguments) is None
+    assert read(OF_SERVER, arguments) is None
 
 
 def test_the_help_of_the_server_names_every_option() -> None:
     shown = CliRunner().invoke(by_click, ["--help"]).output
 
-    assert all(option.flag in shown for option in OPTIONS)
+    assert all(option.flag in shown for option in OF_SERVER)

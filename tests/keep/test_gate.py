@@ -18,6 +18,7 @@ from keep.moving.stores import export
 from satchel import Refused, Satchel, SatchelError, Unconfirmed, open_satchel
 from satchel.base import processes
 from satchel.keep import names
+from satchel.keep.decisions.records import KEEP
 from satchel.keep.sessions import standing
 from satchel.keep.sessions.caller import COMMAND, HOOK, LIBRARY, REMOTE, SERVER, Caller
 from state_machines import short_and_long
@@ -92,6 +93,35 @@ def test_a_named_script_acts_as_its_person(programs_are_agents: None, open_in: O
     assert note.agent == ANN
     script.pins.pin(note.ref)
     assert script.housekeeping.forget(note.ref).done
+
+
+def test_only_a_person_accepts_the_draft_that_proposes_a_change_of_their_decision(open_in: Open, project: Path) -> None:
+    person = open_in(project)
+    person.decisions.set("vat", 19, agent="human:ann")
+    draft = person.decisions.set("vat", 21, rationale="a guess", agent="ben")
+    for agent, value in (("ben", KEEP), ("cat", 22)):
+        with pytest.raises(Refused, match="vat_draft proposes a change of vat, which human:ann decided; only a person"):
+            person.decisions.set("vat_draft", value, status="active", agent=agent)
+    again = person.decisions.set("vat_draft", 22, agent="cat")
+    assert again.status == "draft"
+    assert "vat was decided by human:ann and stays: this draft proposes a change" in again.notes
+    accepted = person.decisions.set("vat_draft", status="active", agent="human:ann")
+    assert (accepted.key, accepted.value, accepted.status) == ("vat", 22, "active")
+    ended = person.decisions.get("vat_draft").decision
+    assert (ended.ref, ended.status) == (draft.ref, "deprecated")
+
+
+def test_a_person_accepts_by_setting_the_value_and_rejects_by_deprecating_the_draft(
+    open_in: Open, project: Path
+) -> None:
+    person = open_in(project)
+    person.decisions.set("vat", 19, agent="human:ann")
+    person.decisions.set("vat", 21, agent="ben")
+    person.decisions.set("vat", 21, agent="human:ann")
+    assert person.decisions.get("vat_draft").decision.status == "deprecated"
+    person.decisions.set("vat", 23, agent="ben")
+    person.decisions.set("vat_draft", status="deprecated", agent="human:ann")
+    assert person.decisions.get("vat").decision.value == 21
 
 
 def test_an_agents_change_of_a_persons_decision_is_a_draft_and_a_message(open_in: Open, project: Path) -> None:

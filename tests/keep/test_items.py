@@ -10,7 +10,7 @@ import pytest
 
 from conftest import ManualClock
 from satchel import InvalidInput, Message, NotFound, Satchel
-from satchel.keep.items import MAX_ITEMS, OpenedItems
+from satchel.keep.items import MAX_ITEMS, FileView, OpenedItems
 
 DAY = 86_400_000
 
@@ -153,3 +153,11 @@ def test_a_package_whose_file_is_gone_says_why(store: Satchel, project: Path) ->
     assert opened(store, "p2").text == "what it found"
     (project / "spike.md").unlink()
     assert (opened(store, "p2").text, opened(store, "p2").reason) == (None, "spike.md is not there")
+
+
+def test_a_file_shows_the_decisions_that_are_proposed_for_it(satchel: Satchel) -> None:
+    satchel.decisions.set("order", "get before pop", status="draft", paths=["src/*.py"], agent="ann")
+    satchel.decisions.set("names", "short", status="draft", agent="ann")
+    opened = satchel.items.read(["file:src/a.py"]).items[0].record
+    assert isinstance(opened, FileView)
+    assert (opened.drafts, opened.bound) == (("d1 order",), 0)

@@ -16,10 +16,10 @@ from satchel.find import scopes, search
 from satchel.keep import constraints, listing, strategies
 from satchel.keep.common_filters import ListFilters
 from satchel.keep.decisions import kind as decisions
-from satchel.keep.entries import queries as entries
+from satchel.keep.entries import kind as entries
 from satchel.keep.files import kind as files
 from satchel.keep.messages import queries as messages
-from satchel.keep.packages import kind as packages
+from satchel.keep.packages import service as packages
 from satchel.keep.patterns import kind as patterns
 
 Find = Callable[..., KeptPage[Any]]

@@ -15,7 +15,8 @@ from faults.processes import Child
 from faults.rows import add, names
 from satchel.base.clock import system_clock
 from satchel.base.errors import IoError, StoreDamaged, StoreFull
-from satchel.keep.entries import Entries, NewEntry
+from satchel.keep.entries.records import NewEntry
+from satchel.keep.entries.service import Entries
 from satchel.keep.housekeeping import Housekeeping
 from satchel.keep.projects import Workplace
 from satchel.store.sqlite import SqliteEngine

@@ -15,7 +15,7 @@ import pytest
 
 from satchel.base.errors import StoreNewer, StoreOlder
 from satchel.client import open_satchel
-from satchel.keep.decisions import NewDecision
+from satchel.keep.decisions.records import NewDecision
 from satchel.store import contents, migrations
 from satchel.store.schema import BASE_VERSION
 from store.opened import OpenEngine, use

@@ -13,7 +13,7 @@ import pytest
 from faults.damage import overwrite_leaves
 from faults.rows import add, names
 from satchel.base.errors import StoreDamaged, StoreForeign, StoreNewer
-from satchel.keep.entries import NewEntry
+from satchel.keep.entries.records import NewEntry
 from satchel.store.opening import check_header
 from satchel.store.sqlite import SqliteEngine
 from store.opened import OpenEngine, OpenStore, make_foreign, use

@@ -11,7 +11,7 @@ import pytest
 
 from faults.disks import PowerDisk
 from satchel.base.clock import system_clock
-from satchel.keep.entries import Entries
+from satchel.keep.entries.service import Entries
 from satchel.keep.housekeeping import Housekeeping
 from satchel.keep.projects import Workplace
 from satchel.store.sqlite import SqliteEngine

@@ -15,8 +15,6 @@ from satchel.store.opening import Access
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.turnstile import Turnstile
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no flock, and the turnstile lets everyone pass")
-
 
 @pytest.fixture
 def turnstile(store_file: Path) -> Iterator[Turnstile]:

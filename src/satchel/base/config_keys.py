@@ -188,8 +188,9 @@ class Config:
     )
     search_meaning: str = _key(
         "wordllama",
-        "Whether a search ranks by meaning too, with the model of the extra `meaning` where that is installed.",
-        choices=("off", "wordllama"),
+        "The model by which a search ranks by meaning too, where its extra is installed: wordllama of `meaning`, or the"
+        " slower and better one of `minilm`.",
+        choices=("off", "wordllama", "minilm"),
     )
     hooks_start: int = _tokens(2_200, "when a session starts, or its window was cleared")
     hooks_resume: int = _tokens(600, "when a session is resumed: what changed since")

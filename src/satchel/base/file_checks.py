@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import sys
 from collections.abc import Container, Mapping
 from pathlib import Path
 
@@ -43,17 +42,13 @@ def my_users() -> frozenset[int]:
 
     The rule of git: https://git-scm.com/docs/git-config#Documentation/git-config.txt-safedirectory
     """
-    if sys.platform == "win32":
-        return frozenset()
     me = os.geteuid()
     caller = os.environ.get("SUDO_UID", "") if me == 0 else ""
     return frozenset((me, int(caller))) if caller.isdecimal() else frozenset((me,))
 
 
 def is_mine(path: Path) -> bool:
-    """Return whether a file or folder belongs to this process's user; True where files have no owners."""
-    if sys.platform == "win32":
-        return True
+    """Return whether a file or folder belongs to this process's user."""
     try:
         return path.stat().st_uid in my_users()
     except OSError:
@@ -62,14 +57,12 @@ def is_mine(path: Path) -> bool:
 
 def owner_name(user: int) -> str:
     """Return the name of a user, or the number without one."""
-    if sys.platform != "win32":
-        import pwd
+    import pwd
 
-        try:
-            return pwd.getpwuid(user).pw_name
-        except KeyError:
-            pass
-    return str(user)
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return str(user)
 
 
 def refuse_unsafe_folder(folder: Path, vouched: Vouched) -> set[str] | None:
@@ -138,7 +131,7 @@ def _refuse_sticky(folder: Path, vouched: Vouched) -> None:
 
 
 def _refuse_others(path: Path, status: os.stat_result, vouched: Vouched) -> None:
-    if vouched.place or sys.platform == "win32":
+    if vouched.place:
         return
     mine = my_users()
     if status.st_uid not in mine and status.st_uid != vouched.owner:
@@ -251,6 +244,15 @@ def why_unreadable(error: OSError) -> str:
     return f"cannot be read ({error.strerror or error})"
 
 
+def sync(path: Path) -> None:
+    """Sync a file, or a folder with the new names in it, so that it survives a power failure."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 _TOML_BYTES = 1_048_576
 
 
@@ -260,10 +262,8 @@ def read_toml(path: Path, *, links: bool, about: bytes = b"") -> dict[str, objec
     ``links`` allows links, as a user's dotfiles often are. A file without the word ``about`` is not parsed, and counts
     as empty. Refuses other links, irregular and too large files, and invalid TOML.
     """
-    # opening a pipe would otherwise wait for a writer
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     try:
-        descriptor = os.open(path, flags if links else flags | getattr(os, "O_NOFOLLOW", 0))
+        descriptor = os.open(path, FILE_FLAGS & ~os.O_NOFOLLOW if links else FILE_FLAGS)
     except FileNotFoundError:
         return {}
     except OSError as error:

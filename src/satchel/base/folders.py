@@ -39,8 +39,6 @@ def home_path() -> str:
     home = os.environ.get("HOME", "")
     if home.startswith("/"):
         return home
-    if sys.platform == "win32":
-        return os.path.expanduser("~")  # noqa: PTH111 -- keeps pathlib out of the start
     import pwd
 
     try:

@@ -130,7 +130,7 @@ def _read_toml(file: Path) -> dict[str, Any]:
 
 
 def _python(root: Path) -> Path:
-    return root / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    return root / "bin/python"
 
 
 def _uv_pip(root: Path) -> list[str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import secrets
 import stat
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar, get_args, get_type_hints
 
 from satchel.base.errors import Busy, Refused, system_error
-from satchel.base.file_checks import kind_of, my_users, owner_name
+from satchel.base.file_checks import kind_of, my_users, owner_name, sync
 from satchel.base.records import field_names
 
 Content = TypeVar("Content")
@@ -26,8 +26,7 @@ _State = tuple[int, int, int, int, int]
 _WAIT_SECONDS, _PAUSE_SECONDS = 10, 0.005
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | _NO_FOLLOW
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class PrivateFile(Generic[Content]):
@@ -77,7 +76,7 @@ class PrivateFile(Generic[Content]):
         with naming(self.path, "written"):
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._refuse_open_folder()
-            lock = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | _NO_FOLLOW, 0o600)
+            lock = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             try:
                 self._take(lock)
                 yield self.load()
@@ -98,12 +97,7 @@ class PrivateFile(Generic[Content]):
             draft.replace(self.path)
         finally:
             draft.unlink(missing_ok=True)
-        if sys.platform != "win32":
-            folder = os.open(self.path.parent, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
+        sync(self.path.parent)
 
     def _read(self) -> tuple[_State, Content] | None:
         with naming(self.path, "read"):
@@ -111,7 +105,7 @@ class PrivateFile(Generic[Content]):
                 status = os.lstat(self.path)
                 if not stat.S_ISREG(status.st_mode):
                     raise self._refused(self.path, f"is {kind_of(status.st_mode)}, not a file", "Remove it")
-                descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | _NO_FOLLOW)
+                descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
             except FileNotFoundError:
                 return None
             with os.fdopen(descriptor, "rb") as stream:
@@ -130,10 +124,6 @@ class PrivateFile(Generic[Content]):
             raise Refused(f"{self._what} in {self.path} cannot be read ({error})", self._remedy) from error
 
     def _take(self, lock: int) -> None:
-        if sys.platform == "win32":
-            return
-        import fcntl
-
         deadline = time.monotonic() + _WAIT_SECONDS
         while True:
             try:
@@ -153,8 +143,6 @@ class PrivateFile(Generic[Content]):
         self._refuse_others(folder, folder.stat(), _OTHERS_WRITE, "write in", "700")
 
     def _refuse_others(self, path: Path, status: os.stat_result, modes: int, may: str, right: str) -> None:
-        if sys.platform == "win32":
-            return
         if status.st_uid not in my_users():
             owner = owner_name(status.st_uid)
             raise self._refused(path, f"belongs to user {owner}, not to you", "Run this as that user, or move it away")

@@ -43,7 +43,6 @@ from satchel.keep.entries.records import (
 )
 from satchel.keep.loop_scope import OF_LOOPS, LoopScope
 from satchel.keep.patterns import reports, updates
-from satchel.keep.patterns import updates as patterns
 from satchel.keep.patterns.records import SOLUTION_LETTER
 from satchel.keep.patterns.updates import Waiting
 from satchel.keep.texts import Storable, storable
@@ -163,7 +162,7 @@ def _errors(transaction: Transaction, loop: LoopScope, past: History, now: int, 
             hashes.add(new.hash)
             recorded = reports.record(transaction, loop.project_id, new, now)
             if recorded.is_new:
-                patterns.index(transaction, recorded.number, is_new=True)
+                updates.index(transaction, recorded.number, is_new=True)
             updates.note(transaction, noted.place, recorded.number, noted.met_at)
     return updates.waiting(transaction, loop, past.since, now)
 
@@ -184,11 +183,11 @@ def error_of(content: str, max_bytes: int) -> reports.Prepared | None:
 def _solve(
     transaction: Transaction, loop: LoopScope, error: Waiting, fix: Storable, agent: int | None, now: int
 ) -> str:
-    solution, is_new, notes = patterns.solve(
+    solution, is_new, notes = updates.solve(
         transaction, loop.project_id, error.pattern, fix, agent, now, session=loop.session
     )
     if is_new:
-        patterns.index(transaction, error.pattern, is_new=False)
+        updates.index(transaction, error.pattern, is_new=False)
     updates.settle(transaction, loop, error.pattern, solution)
     name = f"{Kind.ERROR_PATTERN.ref(error.pattern)} {error.error_type}"
     if not is_new:

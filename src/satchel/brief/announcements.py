@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from satchel.brief.fields import quoted
 from satchel.find.kind import Kind
 from satchel.keep import events
-from satchel.keep.decisions import ChangedDecision
-from satchel.keep.entries.records import BUG, Prepared, Writer
+from satchel.keep.decisions.records import ChangedDecision
+from satchel.keep.entries.records import BUG, ENTRY_TYPES, REVIEW_ISSUE, Prepared, Writer
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -19,28 +20,38 @@ if TYPE_CHECKING:
     from satchel.keep.sessions.records import Actor
 
 
-# The id of a bug in the description of a change.
+# The id of a bug or a review issue in the description of a change.
 _FIXED = r"\b(?:fix(?:es|ed)?|close[sd]?)\s+(e[1-9]\d*)\b"
 
 
-def close_bugs(transaction: Transaction, project_id: int, actor: Actor, change: FileChange) -> tuple[str, ...]:
-    """Close the bugs that the description of a new change names as fixed, and return a note for each."""
+_CLOSED_BY_CHANGES = frozenset({BUG, REVIEW_ISSUE})
+
+
+def close_fixed(transaction: Transaction, project_id: int, actor: Actor, change: FileChange) -> tuple[str, ...]:
+    """Close bugs and review issues that the description of a new change names as fixed; return a note for each.
+
+    Of what cannot be closed so a note says why.
+    """
     from satchel.keep import replacing  # a briefing closes none
     from satchel.keep.corrections import log
 
     notes = []
     for ref in dict.fromkeys(re.findall(_FIXED, change.description or "", re.IGNORECASE)):
         number = Kind.ENTRY.number_of(ref.lower())
-        if transaction.one(
-            "SELECT 1 FROM context WHERE id = :id AND project_id = :project AND type = :type AND superseded_by IS NULL",
-            {"id": number, "project": project_id, "type": BUG},
-        ):
+        row = transaction.one(
+            "SELECT type, superseded_by IS NULL FROM context WHERE id = :id AND project_id = :project",
+            {"id": number, "project": project_id},
+        )
+        if row is None or row[0] not in _CLOSED_BY_CHANGES:
+            what = "not here" if row is None else f"a {ENTRY_TYPES[row[0] - 1]}"
+            notes.append(f"{ref.lower()} is {what}: a change closes bugs and review issues")
+        elif row[1]:
             item = (Kind.ENTRY, number)
             replacing.retract(transaction, project_id, *item)
             by = log.Corrector(actor.number, actor.session, lambda _: False, change.created_at)
             log.record(transaction, project_id, log.RETRACTED, item, by, reason=f"fixed by {change.ref}")
             events.record(transaction, project_id, events.RETRACTION, by.now, by=actor, item=item)
-            notes.append(f"bug {ref.lower()} is closed: fixed by {change.ref}")
+            notes.append(f"{ENTRY_TYPES[row[0] - 1]} {ref.lower()} is closed: fixed by {change.ref}")
     return tuple(notes)
 
 
@@ -130,9 +141,11 @@ def is_proposal(notice: str) -> bool:
 
 def _proposal_text(proposed: ChangedDecision) -> str:
     draft = proposed.decision
+    key = shlex.quote(draft.key)
     return (
         f"{_BEGIN}{proposed.human_key}{_MIDDLE}{_PROPOSAL} "
-        f"{draft.ref} {draft.key}. Set {proposed.human_key} to accept it"
+        f"{draft.ref}. Accept it with `satchel decide {key} --status active`, or reject it with "
+        f"`satchel decide {key} --status deprecated`"
     )
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from satchel.base.records import dataclass
-from satchel.keep.messages import presence as messages
-from satchel.keep.sessions.presence import live_sessions
+from satchel.keep import presence
 
 TYPE_CHECKING = False  # importing typing takes 4 ms
 if TYPE_CHECKING:
@@ -37,10 +36,11 @@ def count(
     ``agent`` None is the session's agent, without a session a person. ``session`` is its uid in hexadecimal. ``person``
     is called only where a message may be theirs.
     """
-    live = live_sessions(rows, project_id, now)
+    live = presence.live_sessions(rows, project_id, now)
     unread = 0
-    if messages.is_any_alive(rows, project_id, now):
-        _, own, to_all = messages.counts(rows, project_id, _reader_id(rows, project_id, agent, session, person), now)
+    if presence.is_any_message(rows, project_id, now):
+        reader = _reader_id(rows, project_id, agent, session, person)
+        _, own, to_all = presence.count_messages(rows, project_id, reader, now)
         unread = own + to_all
     return AtWork(len(live), len(stuck(rows, project_id, live, now)) if live else 0, unread)
 
@@ -57,11 +57,10 @@ def _reader_id(rows: Rows, project_id: int, agent: str | None, session: str | No
         if row is not None:
             return int(row[0])
     from satchel.base.vocabulary import HUMAN
-    from satchel.keep.agent_rows import find_agent_row
 
     # a person without a record reads the messages to all persons
     for name in (person(), HUMAN) if agent is None else (agent,):
-        row = find_agent_row(rows, project_id, name)
+        row = presence.find_agent_row(rows, project_id, name)
         if row is not None:
             return int(row[0])
     return -1

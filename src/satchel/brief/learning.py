@@ -89,7 +89,7 @@ _RESOLVED = ("failures", "investigation")
 def _lower_packages(transaction: Transaction, writer: Writer, entry: Prepared) -> tuple[str, ...]:
     from satchel.find.kind import Kind
     from satchel.keep.entries.structured import review_verdict
-    from satchel.keep.packages.kind import react_for_task
+    from satchel.keep.packages.service import react_for_task
 
     if entry.task_id is None or not review_verdict(entry.content).passed:
         return ()

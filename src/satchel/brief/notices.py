@@ -13,9 +13,8 @@ from satchel.base.text import fold, quoted_line
 from satchel.brief.fields import by, name_text, quoted
 from satchel.find.kind import Kind
 from satchel.keep import projects
-from satchel.keep.files.presence import CLAIM, REFUSAL
-from satchel.keep.messages.presence import MESSAGE
 from satchel.keep.names import check_agent
+from satchel.keep.presence import CLAIM, MESSAGE, REFUSAL
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import UNKNOWN, reading
 from satchel.keep.sessions.records import Actor
@@ -43,7 +42,8 @@ _WAIT_MS = 250
 # one statement, since mostly there is nothing, and each query is a round trip
 _ANYTHING = (
     f"SELECT EXISTS ({CLAIM}), EXISTS ({REFUSAL}), EXISTS ({MESSAGE}), "
-    "EXISTS (SELECT 1 FROM windows WHERE project_id = :project), p.id FROM projects p WHERE"
+    "EXISTS (SELECT 1 FROM windows WHERE project_id = :project) "
+    "OR EXISTS (SELECT 1 FROM sessions WHERE project_id = :project), p.id FROM projects p WHERE"
 ).replace(":project", "p.id")
 
 
@@ -92,8 +92,8 @@ class Notices(Service):
             row = _anything(transaction, work, now)
             if row is None:
                 return None
-            is_claimed, is_refused, is_written, is_briefed, project_id = row
-            may_be_news = (is_claimed or is_briefed) and not work.engine.read_only
+            is_claimed, is_refused, is_written, is_at_work, project_id = row
+            may_be_news = (is_claimed or is_at_work) and not work.engine.read_only
             is_claimed = is_claimed and bool(paths)
             is_refused = is_refused and not work.engine.read_only
             is_written = is_written and shown_by is not None
@@ -104,20 +104,23 @@ class Notices(Service):
             if may_be_news and actor.number not in {None, UNKNOWN}:
                 from satchel.brief import news
 
-                fresh = news.find(transaction, project_id, actor, now)
+                fresh = news.find(transaction, work, project_id, actor, now)
             if is_refused:
                 from satchel.keep.files import refusals
 
                 free = refusals.available(transaction, project_id, actor, now)
                 wanted = refusals.blocked_by(transaction, project_id, actor, now)
             claims = _new_claims(transaction, work, project_id, actor, paths, now) if is_claimed else []
+            from satchel.keep import deliveries
+
             # the answer that takes files says itself who shares them
-            in_news = {(number, seq) for one in fresh for _, number, seq in one.items}
+            in_news = {item for one in fresh for item in one.items}
             parts = _claimed(
-                [one for one in claims if one.path not in taken and (one.id, one.seq) not in in_news], work.worktree
+                [one for one in claims if one.path not in taken and (deliveries.CLAIM, one.id, one.seq) not in in_news],
+                work.worktree,
             )
             parts += _noted(transaction, project_id, actor, taken)
-            parts += _bound(transaction, work, project_id, actor, taken)
+            parts += _bound(transaction, work, project_id, actor, taken, in_news)
             if is_written and shown_by is not None:
                 messages, rest = _waiting(transaction, work, project_id, actor, now, shown_by)
                 fresh += messages
@@ -297,7 +300,14 @@ def _noted(transaction: Transaction, project_id: int, actor: Actor, paths: Seque
     return [f"notes: {', '.join(texts)} (get_items)"] if texts else []
 
 
-def _bound(transaction: Transaction, work: Workplace, project_id: int, actor: Actor, paths: Sequence[str]) -> list[str]:
+def _bound(
+    transaction: Transaction,
+    work: Workplace,
+    project_id: int,
+    actor: Actor,
+    paths: Sequence[str],
+    in_news: set[tuple[int, int, int]],
+) -> list[str]:
     # rules and decisions of others that bind the files, that the agent has not got yet
     if not paths:
         return []
@@ -314,7 +324,11 @@ def _bound(transaction: Transaction, work: Workplace, project_id: int, actor: Ac
             {**values, "own": actor.number},
         )
         delivered.update((kind, number) for (number,) in rows)
-    fresh = [_bound_text(one) for one in bound if (one.kind, one.item) not in delivered]
+    fresh = [
+        _bound_text(one)
+        for one in bound
+        if (one.kind, one.item) not in delivered and (one.kind.number, one.item, one.seq) not in in_news
+    ]
     return [f"binding here: {', '.join(fresh[:_MAX_BOUND])}{' and more' * (len(fresh) > _MAX_BOUND)}"] if fresh else []
 
 

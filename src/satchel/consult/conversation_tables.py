@@ -20,9 +20,10 @@ from satchel.consult.records import (
     Turn,
     TurnResult,
 )
-from satchel.keep.housekeeping.checks import Check, Examination
+from satchel.keep.housekeeping.checks import Examination
 from satchel.store.engine import Engine
 from satchel.store.transaction import Row, Transaction
+from satchel.store.upkeep import Check
 
 _FILES = """
     SELECT d.path || f.name, f.size, f.mtime_ns, f.digest, f.tokens, f.first_turn, f.overflow
@@ -187,7 +188,7 @@ def live_lease(columns: Sequence[Any], now: int) -> Lease | None:
 
 
 def _machine() -> str | None:
-    return os.uname().nodename if hasattr(os, "uname") else None
+    return os.uname().nodename
 
 
 def _is_gone(process: str | None) -> bool:

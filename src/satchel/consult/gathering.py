@@ -25,7 +25,6 @@ from operator import itemgetter
 
 from satchel.base.errors import InvalidInput, NotFound, Refused, TooLarge, nearest
 from satchel.base.file_checks import is_inside, why_unreadable
-from satchel.base.records import dataclass
 from satchel.base.text import shortened
 from satchel.consult.ignoring import list_files
 from satchel.consult.media import MAX_BYTES, has_media_name
@@ -43,15 +42,11 @@ _GIT = "it is part of what git keeps for itself, which is never sent; send a cop
 _UNSAYABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits of one turn's files."""
+MAX_FILES = 20_000
+"""The most files of one turn."""
 
-    files: int = 20_000
-    file_bytes: int = 2 * 1_024 * 1_024
-
-
-DEFAULT_LIMITS = Limits()
+MAX_FILE_BYTES = 2 * 1_024 * 1_024
+"""The largest text that is sent."""
 
 _is_secret = lru_cache(maxsize=50_000)(is_secret_name)
 _path_of = itemgetter(0)
@@ -62,7 +57,6 @@ def gather(
     roots: Sequence[str],
     *,
     base: str,
-    limits: Limits = DEFAULT_LIMITS,
     known: Collection[str] = (),
     force: bool = False,
     is_cancelled: IsCancelled = never,
@@ -74,7 +68,7 @@ def gather(
     and the target is named for where it is. Images and PDF are taken where they are named themselves or known to the
     conversation. Files are not read.
     """
-    walk = _Walk(roots, base, limits, known, force, is_cancelled)
+    walk = _Walk(roots, base, known, force, is_cancelled)
     # in an order that does not depend on the caller's, a folder before what is in it
     for path in sorted({_checked(path) for path in paths}):
         walk.take_named(path)
@@ -92,7 +86,6 @@ class _Walk:
         self,
         roots: Sequence[str],
         base: str,
-        limits: Limits,
         known: Collection[str],
         force: bool,
         is_cancelled: IsCancelled,
@@ -101,7 +94,6 @@ class _Walk:
         self._base = os.path.realpath(base)
         self._roots = tuple(sorted({os.path.realpath(root) for root in roots}))
         self._as_named = (*self._roots, *(os.path.normpath(root) for root in roots))
-        self._limits = limits
         self._known = known
         self._force = force
         self._is_cancelled = is_cancelled
@@ -226,7 +218,7 @@ class _Walk:
 
     def _take(self, path: str, real: str, root: str, status: os.stat_result, *, is_named: bool = False) -> None:
         is_media = has_media_name(path) and (is_named or path in self._known)
-        most = MAX_BYTES if is_media else self._limits.file_bytes
+        most = MAX_BYTES if is_media else MAX_FILE_BYTES
         if not stat.S_ISREG(status.st_mode):
             self._hold(path, "special", "it is no ordinary file")
         elif status.st_size > most:
@@ -287,13 +279,12 @@ class _Walk:
 
     def _raise_if_cancelled(self) -> None:
         raise_if_cancelled(self._is_cancelled)
-        most = self._limits.files
-        if len(self.files) + len(self.held) <= most:
+        if len(self.files) + len(self.held) <= MAX_FILES:
             return
         folders = Counter(path.rpartition("/")[0] for path in self.files)
         fullest = max(folders, key=lambda folder: folders[folder], default="")
         raise TooLarge(
-            f"the paths hold more than {most:,} files",
+            f"the paths hold more than {MAX_FILES:,} files",
             f"Name fewer folders, or let a .gitignore leave out what is generated; {fullest or '.'} holds most of them",
         )
 

@@ -15,9 +15,9 @@ from satchel.base.errors import Refused
 from satchel.base.file_checks import open_inside, why_unreadable
 from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter
-from satchel.consult import media
+from satchel.consult import gathering, media
 from satchel.consult.conversations import Conversations
-from satchel.consult.gathering import DEFAULT_LIMITS, gather, too_large
+from satchel.consult.gathering import gather, too_large
 from satchel.consult.models import Assistant
 from satchel.consult.planning import plan_turn
 from satchel.consult.question import DEFAULT_CONVERSATION, Question
@@ -47,14 +47,13 @@ _LOOKED_AT = 8_192
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-def read_content(found: FoundFile, *, force: bool = False, max_bytes: int | None = None) -> Content | HeldBack:
+def read_content(found: FoundFile, *, force: bool = False) -> Content | HeldBack:
     """Read a file once, inside its root, whatever links say by now.
 
     The text is what the file holds, its line ends and byte order mark included. A file that changes while it is read
     is read again; what is recorded of it belongs to the read that is returned.
     """
-    if max_bytes is None:
-        max_bytes = media.MAX_BYTES if found.is_media else DEFAULT_LIMITS.file_bytes
+    max_bytes = media.MAX_BYTES if found.is_media else gathering.MAX_FILE_BYTES
     for _ in range(_ATTEMPTS):
         try:
             read = _read(found, max_bytes)
@@ -197,10 +196,10 @@ class Preparing:
             def look(paths: Sequence[str]) -> Gathering:
                 key = tuple(paths), frozenset(filter(media.has_media_name, state.files)) if state.files else frozenset()
                 if key not in shared.gatherings:
-                    gathering = self._gather(paths, state.files, question, is_cancelled)
+                    files = self._gather(paths, state.files, question, is_cancelled)
                     if any(map(self.is_gone, paths)):  # only a conversation that knows a path passes over it
-                        return gathering
-                    shared.gatherings[key] = gathering
+                        return files
+                    shared.gatherings[key] = files
                 return shared.gatherings[key]
 
             if question.context or question.priority or question.attachments:

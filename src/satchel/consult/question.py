@@ -32,8 +32,8 @@ from satchel.keep.texts import check_content
 from satchel.redaction import redact
 
 if TYPE_CHECKING:
-    from satchel.keep.decisions import Decisions
-    from satchel.keep.entries import Entries
+    from satchel.keep.decisions.service import Decisions
+    from satchel.keep.entries.service import Entries
     from satchel.keep.runs import Runs
 
 KEPT_TYPES = ("discovery", "error", "decision")

@@ -52,11 +52,14 @@ class Document:
     expires_at: int | None = None
 
 
-_RENEW = """
-    UPDATE documents
-    SET seq = :seq, project_id = :project_id, run_id = :run_id, type = :type, agent_id = :agent_id, task_id = :task_id,
-        loop_id = :loop_id, segment = :segment, file = :file, status = :status, created_at = :created_at,
-        expires_at = :expires_at
+# the fields that are columns too
+_STORED = (
+    *("item_id", "seq", "project_id", "run_id", "type", "agent_id", "task_id", "loop_id", "file", "status"),
+    *("created_at", "expires_at"),
+)
+
+_RENEW = f"""
+    UPDATE documents SET segment = :segment, {", ".join(f"{name} = :{name}" for name in _STORED)}
     WHERE kind = :kind AND item_id = :item_id
     RETURNING id
 """
@@ -92,20 +95,9 @@ def _insert(transaction: Transaction, values: dict[str, object], *, counts: bool
 
 def _values(document: Document) -> dict[str, object]:
     return {
-        "seq": document.seq,
-        "project_id": document.project_id,
-        "run_id": document.run_id,
+        **{name: getattr(document, name) for name in _STORED},
         "kind": document.kind.number,
-        "item_id": document.item_id,
-        "type": document.type,
-        "agent_id": document.agent_id,
-        "task_id": document.task_id,
-        "loop_id": document.loop_id,
         "segment": segment_of(document.task_id, document.loop_id),
-        "file": document.file,
-        "status": document.status,
-        "created_at": document.created_at,
-        "expires_at": document.expires_at,
     }
 
 

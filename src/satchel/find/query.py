@@ -33,6 +33,12 @@ QUESTION_TERMS = 3
 """A query with at least three words that are not exact names is a question, which the neighbours of a match may help
 to answer; fewer words are a lookup."""
 
+_LANGUAGES = frozenset(
+    "csharp golang haskell java javascript kotlin perl php python ruby rust scala typescript".split()
+)
+_LANGUAGE_WEIGHT = 0.3
+"""Weight of a language's name beside three other words: code that is written in it seldom says so."""
+
 _MAX_OPERATOR_TERMS = 24
 _PART_WEIGHT = 0.5
 _PHRASE_WEIGHT = 2.0
@@ -143,9 +149,11 @@ def _bag(text: str, without: Container[str] = ()) -> tuple[Term, ...]:
     # long texts are mostly repetition
     distinct = [word for word in dict.fromkeys(WORD.findall(text)) if word not in without]
     plain = _telling(distinct)
+    says_enough = sum(word not in _LANGUAGES for word in plain) >= QUESTION_TERMS
     for word in plain[:MAX_TERMS]:
+        weight = _LANGUAGE_WEIGHT if says_enough and word in _LANGUAGES else 1.0
         for piece in islice(_searched_as(word), MAX_TERMS):
-            add((piece,), 1.0)
+            add((piece,), weight)
     for quoted in _distinct(_QUOTED, text):
         add(_phrase(quoted), _PHRASE_WEIGHT)
     for compound in islice(_distinct(_COMPOUND, text), MAX_TERMS):

@@ -29,13 +29,6 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-# the class of every byte: upper case, lower case, digit or other
-_SHAPES = bytes(
-    0x75 if 65 <= byte <= 90 else 0x6C if 97 <= byte <= 122 else 0x64 if 48 <= byte <= 57 else 0x20
-    for byte in range(256)
-)
-_CHANGES = (b"lu", b"uul", b"du", b"ld", b"ud", b"dl")
-
 STOP_WORDS = frozenset(
     """
     a about after again all also am an and any are aren as at be because been before being but by can cannot could
@@ -95,11 +88,6 @@ def joined_identifiers(text: str) -> Iterator[str]:
                     yield match[0].replace("_", "").lower()
 
 
-def _may_have_parts(text: str) -> bool:
-    shape = text.encode().translate(_SHAPES)
-    return any(change in shape for change in _CHANGES)
-
-
 def parts_text(text: str) -> str:
     """Return what is indexed in addition to a text, so that parts of words can be found.
 
@@ -107,10 +95,9 @@ def parts_text(text: str) -> str:
     words mixed into those the rest. The parts of snake_case are words of the text already.
     """
     parts: list[str] = []
-    if not text.isascii() or _may_have_parts(text):
-        for word in words_in(text):
-            if not word.islower() or not word.isalpha():
-                parts += identifier_parts(word)
+    for word in words_in(text):
+        if not word.islower() or not word.isalpha():
+            parts += identifier_parts(word)
     for run in unspaced_runs(text):
         parts += unspaced_parts(run)
     if not text.isascii():

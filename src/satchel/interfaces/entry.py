@@ -44,12 +44,13 @@ def main() -> None:
     from satchel.interfaces import cli
 
     if arguments[:1] == ["mcp"]:
-        from satchel.interfaces.cli.options import read
-        from satchel.interfaces.mcp import command
+        from satchel.interfaces.cli.options import OF_SERVER, read
 
-        values = read(command.OPTIONS, arguments[1:])
+        values = read(OF_SERVER, arguments[1:])
         if values is not None:
-            cli.main(arguments, lambda: command.run(**values))
+            from satchel.interfaces.mcp.server import run as serve
+
+            cli.main(arguments, lambda: serve(**values))
     cli.main(arguments)
 
 

@@ -123,7 +123,7 @@ def _look_for_claims(staged: Staged, environ: Mapping[str, str]) -> int:
 
 
 def _check(staged: Staged, environ: Mapping[str, str]) -> CommitCheck | None:
-    from satchel.keep.files.presence import is_anything_claimed
+    from satchel.keep.presence import is_anything_claimed
     from satchel.remote.where import may_have_server
     from satchel.store.glance import NeedsFullOpen, glance
 

@@ -212,11 +212,15 @@ def _active_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int,
     return dict(transaction.all(f"SELECT id, text FROM constraints WHERE active = 1 AND id IN {set_of(numbers)}"))
 
 
+def _change(transaction: Transaction, project_id: int, number: int, status: int, **columns: object) -> None:
+    seq = transaction.next_seq(project_id)
+    update_row(transaction, "constraints", number, seq=seq, **columns)
+    documents.set_status(transaction, Kind.CONSTRAINT, [(number, seq)], status)
+
+
 def confirm(transaction: Transaction, project_id: int, number: int, *, unconfirmed: bool = False) -> None:
     """Record that a person confirmed a rule that a person stated, or that this was undone."""
-    seq = transaction.next_seq(project_id)
-    update_row(transaction, "constraints", number, unconfirmed=int(unconfirmed), seq=seq)
-    documents.set_status(transaction, Kind.CONSTRAINT, [(number, seq)], LIVE)
+    _change(transaction, project_id, number, LIVE, unconfirmed=int(unconfirmed))
 
 
 def _replace(transaction: Transaction, project_id: int, old: int, heir: int, by: Corrector) -> None:
@@ -226,17 +230,13 @@ def _replace(transaction: Transaction, project_id: int, old: int, heir: int, by:
 def end(
     transaction: Transaction, project_id: int, number: int, reason: str | None, agent: int | None, now: int
 ) -> None:
-    seq = transaction.next_seq(project_id)
-    columns = {"active": 0, "reason": reason, "deactivated_by": agent, "deactivated_at": now, "seq": seq}
-    update_row(transaction, "constraints", number, **columns)
-    documents.set_status(transaction, Kind.CONSTRAINT, [(number, seq)], SUPERSEDED)
+    columns = {"active": 0, "reason": reason, "deactivated_by": agent, "deactivated_at": now}
+    _change(transaction, project_id, number, SUPERSEDED, **columns)
 
 
 def revive(transaction: Transaction, project_id: int, number: int) -> None:
-    seq = transaction.next_seq(project_id)
-    columns = {"active": 1, "reason": None, "deactivated_by": None, "deactivated_at": None, "seq": seq}
-    update_row(transaction, "constraints", number, **columns)
-    documents.set_status(transaction, Kind.CONSTRAINT, [(number, seq)], LIVE)
+    columns = {"active": 1, "reason": None, "deactivated_by": None, "deactivated_at": None}
+    _change(transaction, project_id, number, LIVE, **columns)
 
 
 def _of_person(

@@ -10,7 +10,7 @@ from satchel.find import documents
 from satchel.find.kind import Kind
 from satchel.keep import deliveries, events, jumps
 from satchel.store.engine import Engine
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, first_number, set_of
 
 MOST_CONVERSATIONS = 5  # maximum number of conversations deleted by one sweep
 
@@ -33,8 +33,8 @@ def sweep_conversations(transaction: Transaction, project_id: int, by: int, now:
 
 
 def count_old_conversations(transaction: Transaction, project_id: int, before: int | None, now: int) -> int:
-    row = transaction.one(f"SELECT count(*) FROM conversations WHERE {_old(before)}", _values(project_id, before, now))
-    return int(row[0]) if row else 0
+    sql = f"SELECT count(*) FROM conversations WHERE {_old(before)}"
+    return first_number(transaction, sql, _values(project_id, before, now))
 
 
 def remove_old_conversations(transaction: Transaction, project_id: int, before: int | None, now: int) -> int:

@@ -111,9 +111,12 @@ class FoundPage:
     limit: int
     notes: tuple[str, ...] = ()
 
+    def __len__(self) -> int:
+        return len(self.results)
+
     @property
     def next_offset(self) -> int | None:
-        return next_offset(self.offset, len(self.results), self.total)
+        return next_offset(self.offset, len(self), self.total)
 
     @property
     def is_ranked(self) -> bool:
@@ -192,7 +195,8 @@ class Finding(Service):
             run = chosen_run = None if choice is None else choice.id
             if not project.id:
                 return FoundPage((), 0, offset, limit, (projects.NOTHING_YET,))
-            itself, candidates = None, None
+            itself: int | None = None
+            candidates: int | None = None
             if like is not None:
                 itself, query, candidates = _query_like(transaction, project.id, like, work.clock())
             if query is not None and not query.terms:
@@ -227,6 +231,8 @@ class Finding(Service):
                 values=values,
             )
             sinking = citations.Sinking(transaction, work.files_root)
+            # as in lists, before the time of the search begins
+            by_meaning = None if query is None else meaning_for(work, query)
             time = SearchTime(transaction)
             if query is None:
                 ranking, total = search.newest(transaction, scope, offset, limit)
@@ -241,15 +247,16 @@ class Finding(Service):
                     sink=sinking,
                     texts=texts_of,
                     reach=reach,
-                    meaning=meaning_for(work, query),
+                    meaning=by_meaning,
                 )
-                hits = _others(transaction, ranking.hits, itself)
+                hits = tuple(hit for hit in ranking.hits if hit.document != itself)
                 page, total = hits[offset : offset + limit], ranking.total - len(ranking.hits) + len(hits)
                 if not total and text is not None and (name := text.strip().lower()).isprintable() and " " not in name:
                     in_stacks, total = search.newest(transaction, _in_stacks(scope, name), offset, limit)
                     ranking, page = (in_stacks, in_stacks.hits) if total else (ranking, page)
             results = _results(transaction, ranking, page, sinking.citations, time, explain=explain)
-            notes_of_search = ranking.notes + meaning.problems() + (SHORTENED,) * (bool(results) and time.is_over())
+            shortened = (SHORTENED,) * (bool(results) and time.is_over())
+            notes_of_search = ranking.notes + meaning.problems(work.meaning) + shortened
             results_page = FoundPage(results, total, offset, limit, notes_of_search)
             filters = {
                 "run_id": run_id if chosen_run is not None else None,
@@ -312,7 +319,7 @@ def _written_with(
 ) -> tuple[str, bool]:
     bound = {f"{column}{place}": value for place, value in enumerate(one_of)}
     own = f"d.{column} IN ({', '.join(f':{name}' for name in bound)})"
-    from satchel.keep.entries.queries import seen_with  # imported here: few searches are by author, task or run
+    from satchel.keep.entries.kind import seen_with  # imported here: few searches are by author, task or run
 
     sightings, parameters = seen_with(transaction, project_id, column, one_of)
     values |= bound | parameters | {"project": project_id}
@@ -334,7 +341,7 @@ def _ended_note(transaction: Transaction, query: Query | None, scope: Scope, tim
     return [f"{ended} that {'was' if ended == 1 else 'were'} replaced or retracted: status=superseded"] * (ended > 0)
 
 
-def _query_like(transaction: Transaction, project_id: int, ref: str, now: int) -> tuple[tuple[Kind, int], Query, int]:
+def _query_like(transaction: Transaction, project_id: int, ref: str, now: int) -> tuple[int, Query, int]:
     from satchel.find.about import LIKE_COMMON, query_like
 
     kind, item = read_ref(ref)
@@ -348,18 +355,7 @@ def _query_like(transaction: Transaction, project_id: int, ref: str, now: int) -
     if row is None:
         raise NotFound(f"there is no {ref.strip()} in this project", "Results of a search show the ids")
     text = kept.texts(KINDS[kind], transaction, [item]).get(item, "")
-    return (kind, item), query_like(transaction, project_id, text), LIKE_COMMON
-
-
-def _others(
-    transaction: Transaction, hits: tuple[search.Hit, ...], itself: tuple[Kind, int] | None
-) -> tuple[search.Hit, ...]:
-    if itself is None:
-        return hits
-    own = transaction.one(
-        "SELECT id FROM documents WHERE kind = :kind AND item_id = :item", {"kind": itself[0].number, "item": itself[1]}
-    )
-    return tuple(hit for hit in hits if own is None or hit.document != own[0])
+    return row[0], query_like(transaction, project_id, text), LIKE_COMMON
 
 
 def _results(
@@ -387,20 +383,37 @@ def _results(
         raise search.disagreement()
     texts = _texts(transaction, rows)
     snipper = Snipper(transaction, ranking.terms, ranking.idf)
-    return tuple(
-        _result(
-            by_document[hit.document],
-            hit,
-            texts[hit.document],
-            snipper,
-            time,
-            ranking,
-            cited.get(hit.document),
-            explain=explain,
+    results = []
+    for hit in page:
+        if hit.document not in texts:
+            continue
+        text, row = texts[hit.document], by_document[hit.document]
+        _, number, item, kind_type, agent, run, task, loop, file, line, last_line, status, created = row
+        kind, searched = KIND_OF[number], text[:_CHARS_IN_HASTE] if time.is_over() else text
+        thing = KINDS[kind]
+        result = Found(
+            kind=thing.name,
+            ref=kind.ref(item),
+            type=None if kind_type is None else thing.types[kind_type - 1],
+            # other kinds have one part per line
+            snippet=snipper.cut(searched if kind in _ONE_TEXT else searched.replace("\n", JOINT)),
+            score=round(hit.score, 4),
+            by_surroundings=hit.by_surroundings,
+            agent=agent,
+            run_id=run,
+            task_id=task,
+            loop_id=loop,
+            file=file,
+            line=line,
+            last_line=last_line,
+            status=thing.statuses[status - 1],
+            created_at=created,
+            explanation=_explained(hit.document, ranking) if explain else None,
+            text=text,
+            citation=cited.get(hit.document),
         )
-        for hit in page
-        if hit.document in texts
-    )
+        results.append(result)
+    return tuple(results)
 
 
 def _texts(transaction: Transaction, rows: Sequence[Row]) -> Mapping[int, str]:
@@ -412,44 +425,6 @@ def _texts(transaction: Transaction, rows: Sequence[Row]) -> Mapping[int, str]:
         loaded = kept.display_texts(KINDS[kind], transaction, list(items))
         texts |= {document: loaded[item] for item, document in items.items() if item in loaded}
     return texts
-
-
-def _result(
-    row: Row,
-    hit: search.Hit,
-    text: str,
-    snipper: Snipper,
-    time: SearchTime,
-    ranking: Ranking,
-    citation: Citation | None,
-    *,
-    explain: bool,
-) -> Found:
-    _, number, item, kind_type, agent, run, task, loop, file, line, last_line, status, created = row
-    kind = KIND_OF[number]
-    thing = KINDS[kind]
-    searched = text[:_CHARS_IN_HASTE] if time.is_over() else text
-    return Found(
-        kind=thing.name,
-        ref=f"{kind.letter}{item}",
-        type=None if kind_type is None else thing.types[kind_type - 1],
-        # other kinds have one part per line
-        snippet=snipper.cut(searched if kind in _ONE_TEXT else searched.replace("\n", JOINT)),
-        score=round(hit.score, 4),
-        by_surroundings=hit.by_surroundings,
-        agent=agent,
-        run_id=run,
-        task_id=task,
-        loop_id=loop,
-        file=file,
-        line=line,
-        last_line=last_line,
-        status=thing.statuses[status - 1],
-        created_at=created,
-        explanation=_explained(hit.document, ranking) if explain else None,
-        text=text,
-        citation=citation,
-    )
 
 
 def _explained(document: int, ranking: Ranking) -> Explanation:

@@ -10,7 +10,7 @@ from satchel.base.records import NamedTuple, dataclass
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import events
 from satchel.keep.projects import Project
-from satchel.store.transaction import NO_LIMIT, Transaction, set_of
+from satchel.store.transaction import NO_LIMIT, Transaction, first_number, set_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +64,8 @@ def count_changes(
     union = _union(kinds)
     if not union:
         return 0
-    row = transaction.one(
-        f"SELECT count(*) FROM (SELECT 1 FROM ({union}) AS every LIMIT :limit) AS counted",
-        {"project": project_id, "seq": seq, "limit": limit},
-    )
-    return 0 if row is None else int(row[0])
+    sql = f"SELECT count(*) FROM (SELECT 1 FROM ({union}) AS every LIMIT :limit) AS counted"
+    return first_number(transaction, sql, {"project": project_id, "seq": seq, "limit": limit})
 
 
 def _read_changes(transaction: Transaction, union: str, values: dict[str, int]) -> list[Change]:
@@ -276,23 +273,18 @@ def _public_details(kind: int, text: str | None) -> dict[str, object] | None:
 def _count_events(
     transaction: Transaction, project_id: int, seq: int, limit: int, kinds: Collection[str] | None = None
 ) -> int:
-    row = transaction.one(
-        f"SELECT count(*) FROM (SELECT 1 FROM events e WHERE {_kind_condition(kinds)} LIMIT :limit) AS counted",
-        {"project": project_id, "seq": seq, "limit": limit},
-    )
-    return 0 if row is None else int(row[0])
+    sql = f"SELECT count(*) FROM (SELECT 1 FROM events e WHERE {_kind_condition(kinds)} LIMIT :limit) AS counted"
+    return first_number(transaction, sql, {"project": project_id, "seq": seq, "limit": limit})
 
 
 def _last_event(transaction: Transaction, project_id: int) -> int:
-    row = transaction.one(
-        "SELECT seq FROM events WHERE project_id = :project ORDER BY seq DESC LIMIT 1", {"project": project_id}
-    )
-    return 0 if row is None else int(row[0])
+    sql = "SELECT seq FROM events WHERE project_id = :project ORDER BY seq DESC LIMIT 1"
+    return first_number(transaction, sql, {"project": project_id})
 
 
 def swept_until(transaction: Transaction, project_id: int) -> int:
-    row = transaction.one("SELECT events_swept FROM projects WHERE id = :project", {"project": project_id})
-    return 0 if row is None else int(row[0])
+    sql = "SELECT events_swept FROM projects WHERE id = :project"
+    return first_number(transaction, sql, {"project": project_id})
 
 
 def _kind_condition(kinds: Collection[str] | None) -> str:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
+from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput, NotFound, SatchelError
 from satchel.base.paging import check_whole
-from satchel.base.records import NamedTuple, dataclass
+from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.find.kind import KIND_NAMED, Kind
-from satchel.keep import kept, pins, projects
-from satchel.keep.corrections.log import history_notes
+from satchel.keep import deliveries, kept, pins, projects
+from satchel.keep.constraints import Constraint
+from satchel.keep.corrections.log import ending_of, history_notes
+from satchel.keep.decisions.records import STATUSES, Decision, DecisionHistory
 from satchel.keep.decisions.service import Decisions
 from satchel.keep.documents import states as documents
-from satchel.keep.entries import queries as entries
+from satchel.keep.entries import kind as entries
 from satchel.keep.entries.records import Entry
 from satchel.keep.kinds import KINDS, read_ref
 from satchel.keep.messages.records import Message
@@ -21,12 +25,16 @@ from satchel.keep.messages.service import Messages
 from satchel.keep.messages.visibility import NOBODY, Reader, find_reader
 from satchel.keep.moving.states import KeptState, kept_of
 from satchel.keep.packages.service import Packages
-from satchel.keep.paths import FILE_REF
+from satchel.keep.paths import FILE_REF, check_lines
 from satchel.keep.patterns import updates as patterns
 from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
-from satchel.keep.projects import Service
-from satchel.keep.sessions.actors import reader_name
-from satchel.store.transaction import Transaction
+from satchel.keep.projects import Service, Workplace
+from satchel.keep.sessions.actors import UNKNOWN, reader_name, reading
+from satchel.store.transaction import Transaction, set_of
+
+if TYPE_CHECKING:
+    from satchel.keep.binding import BoundItem
+    from satchel.keep.files.records import FileChange, FilesChecked
 
 MAX_ITEMS = 20  # maximum number of items opened by one call
 
@@ -34,6 +42,9 @@ _MAX_OFFSET = 2**53
 _SOLUTION, _HISTORY, _FILE = "solution", "decision_history", "file"
 _DECISION_REF = "decision:"
 _MOST_STATES = 500
+# Items with more text may be cut, so they do not count as shown; and how long marking waits for a writer.
+_SHOWN_CHARS, _WAIT_MS = 8_000, 250
+_MOST_BOUND, _MOST_NOTES, _MOST_CHANGES = 20, 10, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +53,7 @@ class Item:
 
     Attributes:
         kind: its kind as in search, solution, decision_history or file.
-        record: its record; of a package its content, of a file a :class:`satchel.keep.file_views.FileView`.
+        record: its record; of a package its content, of a file a :class:`FileView`.
         notes: who replaced, retracted or confirmed it.
         kept_states: other states of it that lost in an import or sync.
     """
@@ -67,6 +78,32 @@ class OpenedItems:
     reader: str | None
     offset: int
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileView:
+    """A file or folder with what the store knows about it.
+
+    Attributes:
+        bindings: the first rules and decisions that bind it, the most urgent first, of ``bound`` in all.
+        entries: the newest live notes on it, of ``noted`` in all.
+        changes: its newest recorded changes, which ``checked`` leaves out.
+        drafts: ids and keys of the decisions that are proposed for it.
+    """
+
+    file: str
+    checked: FilesChecked
+    bindings: tuple[BoundItem, ...]
+    entries: tuple[Entry, ...]
+    bound: int
+    noted: int
+    changes: tuple[FileChange, ...]
+    drafts: tuple[str, ...]
+
+    @property
+    def created_at(self) -> int:
+        """Return when it was looked at, which the year of its times is taken from."""
+        return self.checked.checked_at
 
 
 class _Wanted(NamedTuple):
@@ -122,6 +159,8 @@ class Items(Service):
             raise NotFound(note, "Results of a search and lists show the ids, such as e14")
         if reader is not None and not work.engine.read_only:
             self._mark_read([item.ref for item in items.values() if _is_unread(item.record, reader)], reader)
+        if work.caller is not None and not work.engine.read_only and not offset:
+            self._mark_shown([one.record for one in items.values()], agent)
         return OpenedItems(tuple(items.values()), reader, offset, (note,) if unknown else ())
 
     def _mark_read(self, messages: Sequence[str], reader: str) -> None:
@@ -129,6 +168,22 @@ class Items(Service):
         if messages:
             with suppress(SatchelError):
                 Messages(self._workplace).mark_read(messages, agent=reader)
+
+    def _mark_shown(self, records: Sequence[object], agent: str | None) -> None:
+        # no notice or hook of the session repeats a rule or decision that was read here
+        opened = [one.decision if isinstance(one, DecisionHistory) else one for one in records]
+        bound = [one for one in opened if isinstance(one, (Decision, Constraint))]
+        if not bound or sum(len(f"{one}") for one in bound) > _SHOWN_CHARS:
+            return
+        work = self._workplace
+        with suppress(SatchelError), work.engine.write(_WAIT_MS) as transaction:
+            project = projects.find(transaction, work)
+            actor = reading(transaction, work, project.id, agent)
+            if actor.session is not None and actor.number not in {None, UNKNOWN}:
+                window = deliveries.Window(project.id, actor.session, actor.window, actor.number, 0)
+                kinds = [Kind.DECISION if isinstance(one, Decision) else Kind.CONSTRAINT for one in bound]
+                items = [(kind.number, one.id, one.seq) for kind, one in zip(kinds, bound, strict=True)]
+                deliveries.record(transaction, window, items, work.clock())
 
     def _load(self, wanted: Sequence[_Wanted], name: str | None) -> tuple[dict[_Wanted | None, Item], str | None]:
         work = self._workplace
@@ -147,7 +202,8 @@ class Items(Service):
                 kind = KIND_NAMED.get(one.kind)
                 if kind is not None and one.number:
                     corrected = kind.text is not None and records[one] is not None
-                    corrections_of = history_notes(transaction, kind, one.number) if corrected else ()
+                    ending = ending_of(records.get(one))
+                    corrections_of = history_notes(transaction, kind, one.number, ending) if corrected else ()
                     place = (transaction, project.id, kind, one.number)
                     history[one] = (*corrections_of, *documents.notes_of(*place), *pins.notes_of(*place))
                     states[one] = kept_of(transaction, project.id, kind.table, one.number)
@@ -158,9 +214,7 @@ class Items(Service):
             records[one] = None if content.package is None else content
         for one in wanted:
             if one.kind == _FILE:
-                from satchel.keep.file_views import view  # few ask for files
-
-                records[one] = view(work, one.ref, name)
+                records[one] = _file_view(work, one.ref, name)
             elif one.kind == _HISTORY:
                 try:
                     records[one] = Decisions(work).get(one.ref.removeprefix(_DECISION_REF), limit=_MOST_STATES)
@@ -171,6 +225,35 @@ class Items(Service):
         return {
             one: Item(one.ref, one.kind, records[one], history.get(one, ()), states.get(one, ())) for one in existing
         }, name
+
+
+def _file_view(work: Workplace, ref: str, agent: str | None) -> FileView:
+    # what is known of the file of a request such as ``file:src/a.py``; a line after the path is ignored
+    from satchel.keep.binding import binding_of  # few ask for files
+    from satchel.keep.entries.service import Entries
+    from satchel.keep.files.checking import check
+    from satchel.keep.files.places import check_place
+    from satchel.keep.files.service import Files
+
+    path = check_lines(ref.removeprefix(FILE_REF), work.files_root, "file")[0].removesuffix("**")
+    checked = check(work, [check_place(work, path, "files[0]")], DAY_MS, agent)
+    bindings = binding_of(work, path, _MOST_BOUND, 0).bindings
+    page = Entries(work).read(file=path, limit=_MOST_NOTES)
+    checked = replace(checked, files=tuple(replace(file, recent=()) for file in checked.files))
+    changes = Files(work).changes(file=path, limit=_MOST_CHANGES).changes
+    return FileView(path, checked, bindings.items, page.items, bindings.total, page.total, changes, _drafts(work, path))
+
+
+def _drafts(work: Workplace, path: str) -> tuple[str, ...]:
+    from satchel.keep.binding import matching_paths  # few ask for files
+
+    with projects.reading(work) as (transaction, project):
+        numbers = matching_paths(transaction, project.id, path).get(Kind.DECISION, ())
+        rows = transaction.all(
+            f"SELECT id, key FROM decisions WHERE id IN {set_of(numbers)} AND status = :draft ORDER BY id",
+            {"draft": STATUSES.index("draft") + 1},
+        ) if numbers else []  # fmt: skip
+    return tuple(f"{Kind.DECISION.ref(number)} {key}" for number, key in rows)
 
 
 def _is_unread(record: object, reader: str) -> bool:

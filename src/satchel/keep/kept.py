@@ -14,7 +14,7 @@ from satchel.find.documents import Document
 from satchel.find.kind import LIVE, SUPERSEDED, Kind
 from satchel.keep import names, projects
 from satchel.keep.corrections import log
-from satchel.keep.fields import BORN, TIME, Check, Store
+from satchel.keep.fields import BORN, TIME, Check, Field
 from satchel.keep.kind import ItemKind, Part, Record
 from satchel.keep.listing import Filter, Listing, Order, View
 from satchel.keep.projects import Workplace
@@ -44,11 +44,11 @@ def check(kind: ItemKind[Any], workplace: Workplace, **arguments: object) -> Che
     values: dict[str, Any] = {}
     for name, value in arguments.items():
         if name in plan.writes:
-            one = plan.writes[name]
-            values[name] = None if value is None and not one.required else one.check(value, context, name)
+            one, check_one = plan.writes[name]
+            values[name] = None if value is None and not one.required else check_one(value, context, name)
         else:
-            checker = plan.lists[name].check
-            values[name] = tuple([checker(one, context, name) for one in names.check_names(value, name)])
+            check_one = plan.lists[name][1]
+            values[name] = tuple([check_one(one, context, name) for one in names.check_names(value, name)])
     return Checked(values, tuple(dict.fromkeys(context.notes)))
 
 
@@ -69,14 +69,14 @@ def insert(
     lists: list[tuple[str, Sequence[object]]] = []
     for name, value in new.values.items():
         if name in plan.lists:
-            listed = plan.lists[name]
-            store = listed.store
+            part = plan.lists[name][0]
+            column, store = part.fields[0].column_name, part.fields[0].codec.store
             stored = value if store is None else [store(transaction, workplace, project_id, one, now) for one in value]
-            lists.append((listed.insert, stored))
+            lists.append((f"INSERT INTO {part.table} ({column}, {part.owner}) VALUES (:value, :owner)", stored))
         elif value is not None:
-            write = plan.writes[name]
-            store = write.store
-            row[write.column] = value if store is None else store(transaction, workplace, project_id, value, now)
+            written = plan.writes[name][0]
+            store = written.codec.store
+            row[written.column_name] = value if store is None else store(transaction, workplace, project_id, value, now)
     seq = transaction.next_seq(project_id, documents=1)
     row = {"uid": os.urandom(16), "seq": seq, "project_id": project_id, **row}
     number = transaction.add(kind.table, row)
@@ -116,7 +116,7 @@ def add(
         if old is not None:
             log.check_replaceable(transaction, project.id, (kind.kind, old), corrector)
         columns, own_notes = ({}, ()) if own is None else own(transaction, project.id, actor, old, now)
-        notes = (*new.notes, *own_notes, *log.replaced_note(kind.kind, old), *similar_notes)
+        notes = (*new.notes, *own_notes, *log.replaced_note(kind.kind, [] if old is None else [old]), *similar_notes)
         record = insert(kind, transaction, workplace, project.id, new, now, actor.number, notes, **columns)
         if old is not None:
             end(transaction, project.id, old, record.id, corrector)
@@ -165,19 +165,6 @@ def _lists(transaction: Transaction, part: Part, numbers: Sequence[int]) -> dict
     return {owner: tuple(sorted(listed, key=fold)) for owner, listed in by_owner.items()}
 
 
-class _Write(NamedTuple):
-    check: Check
-    store: Store | None
-    column: str
-    required: bool
-
-
-class _ListWrite(NamedTuple):
-    check: Check
-    store: Store | None
-    insert: str
-
-
 class _Plan(NamedTuple):
     """Cached plan of a kind.
 
@@ -185,6 +172,7 @@ class _Plan(NamedTuple):
         columns: the SELECT list of its records, in their order, with NULL for lists.
         decoders: places of columns with what decodes them.
         times: the columns of times that every item has, which a new one begins with.
+        writes, lists: the fields and lists that a service takes, each with what checks a value.
     """
 
     columns: str
@@ -193,8 +181,8 @@ class _Plan(NamedTuple):
     decoders: tuple[tuple[int, Callable[[Any], Any]], ...]
     places: tuple[tuple[int, Part], ...]
     times: tuple[str, ...]
-    writes: dict[str, _Write]
-    lists: dict[str, _ListWrite]
+    writes: dict[str, tuple[Field, Check]]
+    lists: dict[str, tuple[Part, Check]]
     source: documents.Source
 
 
@@ -228,20 +216,8 @@ def _make_plan(kind: ItemKind[Any]) -> _Plan:
         tuple(decoders),
         tuple((place, parts[name]) for place, name in enumerate(attributes) if name in parts),
         tuple(field.column_name for field in kind.fields if field.required and field.codec in {BORN, TIME}),
-        {
-            field.name: _Write(field.codec.check, field.codec.store, field.column_name, field.required)
-            for field in kind.fields
-            if field.codec.check is not None
-        },
-        {
-            part.name: _ListWrite(
-                codec.check,
-                codec.store,
-                f"INSERT INTO {part.table} ({part.fields[0].column_name}, {part.owner}) VALUES (:value, :owner)",
-            )
-            for part in kind.parts
-            if (codec := part.fields[0].codec).check is not None
-        },
+        {field.name: (field, check) for field in kind.fields if (check := field.codec.check) is not None},
+        {part.name: (part, check) for part in kind.parts if (check := part.fields[0].codec.check) is not None},
         _source(kind),
     )
 

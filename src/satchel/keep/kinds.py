@@ -29,7 +29,7 @@ _MODULES = {
     Kind.FILE_CHANGE: "files.kind",
     Kind.MESSAGE: "messages.kind",
     Kind.ERROR_PATTERN: "patterns.kind",
-    Kind.PACKAGE: "packages.kind",
+    Kind.PACKAGE: "packages.service",
     Kind.STRATEGY: "strategies",
 }
 

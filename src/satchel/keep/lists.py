@@ -218,6 +218,8 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
         condition = f"COALESCE((SELECT ({condition}) IS TRUE FROM {listing.table} WHERE {alias}.id = d.item_id), TRUE)"
     scope: dict[str, Any] = {"kinds": (listing.kind,), "status": "all", "now": request.now} | view.scope
     order = listing.order(request).sql
+    # before the time of the search begins: a command's first search loads the model
+    meaning = None if order else meaning_for(view.workplace, query)
     ranking = SearchTime(transaction).rank(
         query,
         Scope(view.project_id, condition=condition, values=view.values, **scope),
@@ -225,7 +227,7 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
         texts=texts_of,
         reach=request.offset + request.limit,
         order=request.order if order else None,
-        meaning=None if order else meaning_for(view.workplace, query),
+        meaning=meaning,
     )
     view.notes += ranking.notes
     # matches by neighbors only do not belong in a list ordered by time

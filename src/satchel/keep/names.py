@@ -11,7 +11,7 @@ from satchel.base.records import dataclass
 from satchel.base.text import check_name, fold, nameable
 from satchel.base.vocabulary import AGENT_MARK, HUMAN, IMPORTED_MARK, LAYERS
 from satchel.keep import projects
-from satchel.keep.agent_rows import find_agent_row
+from satchel.keep.presence import find_agent_row
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions import standing
 from satchel.keep.sessions.standing import PERSON_VARIABLE
@@ -264,19 +264,8 @@ def check_names(values: object, field: str, most: int = 50) -> tuple[str, ...]:
         raise InvalidInput(f"{field} is no list of names", f'Give {field} as ["...", "..."]')
     if len(values) > most:
         raise InvalidInput(f"{field} has {len(values)} names", f"At most {most} are allowed")
-    names = tuple(values)
-    return _checked(names, field) if all(isinstance(name, str) for name in names) else _check_each(names, field)
-
-
-@lru_cache(maxsize=2_048)
-def _checked(names: tuple[str, ...], field: str) -> tuple[str, ...]:
-    # calls repeat the same few combinations
-    return _check_each(names, field)
-
-
-def _check_each(names: Sequence[object], field: str) -> tuple[str, ...]:
     unique: dict[str, str] = {}
-    for place, value in enumerate(names):
+    for place, value in enumerate(values):
         name = check_identifier(value, f"{field}[{place}]")
         unique.setdefault(fold(name), name)
     return tuple(unique.values())
@@ -415,11 +404,11 @@ def local_person(environ: Mapping[str, str]) -> str:
 
 
 def _login() -> str | None:
-    try:
-        import pwd
+    import pwd  # most persons are named by git
 
+    try:
         return pwd.getpwuid(os.getuid()).pw_name
-    except (ImportError, KeyError):
+    except KeyError:
         return None
 
 

@@ -27,6 +27,10 @@ Looked = TypeVar("Looked")
 NOTHING_YET = "nothing was written for this project yet"  # problem reported to readers of an empty project
 
 
+# of calls that wait: seconds at most, since clients give up after a minute; how many calls of a kind and opened store
+# wait at once, so that others continue; and the time between looks for new writes, for 0.25 % of a processor
+MAX_WAIT_SECONDS, WAIT_SEATS, POLL_SECONDS = 45, 4, 0.1
+
 LOCAL = "local"  # the owner of conversations without a token: of commands and clients on this machine
 
 

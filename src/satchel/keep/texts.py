@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import NoReturn
 
-from satchel.base.errors import InvalidInput, TooLarge
+from satchel.base.errors import Conflict, InvalidInput, TooLarge
 from satchel.base.records import dataclass
 from satchel.base.text import clean_content
 from satchel.redaction import finds_secret, redact
@@ -73,6 +74,17 @@ def check_short(text: object, field: str, most: int, limit: int, *, one_line: bo
         return Storable(content.text, (*content.notes, *notes))
     notes.append(f"the {field} was shortened from {len(content.text)} to {most} characters")
     return Storable(f"{content.text[: most - 1]}…", (*content.notes, *notes))
+
+
+@contextmanager
+def placed(field: str, place: int, count: int) -> Iterator[None]:
+    """Name the place of an item in errors over it, unless it is the only one."""
+    try:
+        yield
+    except (InvalidInput, TooLarge, Conflict) as error:
+        if count == 1:
+            raise
+        raise type(error)(f"{field}[{place}]: {error.problem}", error.remedy) from None
 
 
 def check_size(text: str, limit: int, field: str = "the content") -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-import sys
 
 from satchel.base.errors import InvalidInput, Refused
 from satchel.base.folders import config_path
@@ -195,9 +194,8 @@ def checked_token(text: str, source: str) -> str:
 def read_token(name: str) -> str:
     """Return the token in a file, which must be readable only by its owner."""
     path = token_path(name)
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
     try:
-        descriptor = os.open(path, flags)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise InvalidInput(
             f"the file of the server's token, {path}, cannot be read ({error.strerror})",
@@ -207,15 +205,14 @@ def read_token(name: str) -> str:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise Refused(f"the file of the server's token, {path}, is no regular file", "Put a file in its place")
-        if sys.platform != "win32":
-            from satchel.base.file_checks import my_users
+        from satchel.base.file_checks import my_users
 
-            if status.st_uid not in {0, *my_users()}:
-                raise Refused(f"the file of the server's token, {path}, is another user's", "Make one of your own")
-            if status.st_mode & _BY_OTHERS:
-                raise Refused(
-                    f"others can read or change the file of the server's token, {path}", f"Run `chmod 600 {path}`"
-                )
+        if status.st_uid not in {0, *my_users()}:
+            raise Refused(f"the file of the server's token, {path}, is another user's", "Make one of your own")
+        if status.st_mode & _BY_OTHERS:
+            raise Refused(
+                f"others can read or change the file of the server's token, {path}", f"Run `chmod 600 {path}`"
+            )
         content = stream.read(_MOST_TOKEN_BYTES)
     return checked_token(content.decode("ascii", "replace"), str(path))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -117,8 +116,6 @@ def is_acceptable(engine: SqliteEngine) -> bool:
 
 
 def _user_number(owner: str) -> int:
-    if sys.platform == "win32":
-        raise InvalidInput("files have no owner of this kind on Windows", "Leave --owner out")
     import pwd
 
     if owner.isdecimal():

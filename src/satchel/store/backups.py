@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -13,6 +12,7 @@ import apsw
 
 from satchel.base.clock import DAY_MS, iso, system_clock
 from satchel.base.errors import InvalidInput, NotFound, StoreDamaged
+from satchel.base.file_checks import sync
 from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import dataclass
 from satchel.store import damage, opening, side_files
@@ -50,10 +50,6 @@ def backup_folders(file: Path, trust: Trust | None = None) -> tuple[Path, ...]:
     beside = file.parent / ("backups" if file.parent.name == FOLDER_NAME else f"{file.stem}-backups")
     in_state = None if trust is None else trust.backup_folder
     return (beside,) if in_state is None else (in_state, beside)
-
-
-def list_backups(file: Path, trust: Trust | None = None) -> list[Backup]:
-    return in_order(backup_folders(file, trust))
 
 
 def in_order(folders: Iterable[Path], now: int | None = None) -> list[Backup]:
@@ -164,9 +160,9 @@ def making(target: Path) -> Iterator[Path]:
     with side_files.making(partial):
         yield partial
         verify(partial)
-        _sync_file(partial)
+        sync(partial)
         partial.rename(target)
-        opening.sync_folder(target.parent)
+        sync(target.parent)
 
 
 def back_up_before(access: Access, reason: str, now: int, keep: int, trust: Trust | None = None) -> Backup:
@@ -315,11 +311,3 @@ def free_name(folder: Path, stem: str, now: int) -> Path:
 def _make_folder(folder: Path) -> None:
     for missing in [above for above in (folder, *folder.parents) if not above.is_dir()][::-1]:
         missing.mkdir(mode=0o700, exist_ok=True)
-
-
-def _sync_file(file: Path) -> None:
-    descriptor = os.open(file, os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

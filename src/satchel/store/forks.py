@@ -65,5 +65,4 @@ def _let_go() -> None:
         owner.reset_after_fork()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_let_go)
+os.register_at_fork(after_in_child=_let_go)

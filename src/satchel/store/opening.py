@@ -11,15 +11,12 @@ from pathlib import Path
 import apsw
 
 from satchel.base.errors import InvalidInput, Refused, StoreDamaged, StoreForeign, Untrusted
-from satchel.base.file_checks import IGNORED_BY_GIT
+from satchel.base.file_checks import IGNORED_BY_GIT, sync
 from satchel.base.paths import FOLDER_NAME, refuse_network_filesystem
 from satchel.base.records import dataclass
 
 ENGINE = f"SQLite {apsw.sqlite_lib_version()}"
 """The engine and its version, for people."""
-
-NO_LINK = getattr(os, "O_NOFOLLOW", 0)
-"""For opening a file of Satchel: a link in its place is an error."""
 
 _MAGIC = b"SQLite format 3\0"
 _HEADER_BYTES = 100
@@ -56,26 +53,15 @@ def _prepare(file: Path) -> None:
         refuse_network_filesystem(folder if folder.is_dir() else folder.parent)
         if not folder.is_dir():
             folder.mkdir(mode=0o700, exist_ok=True)
-            sync_folder(folder.parent)
+            sync(folder.parent)
         with suppress(FileExistsError), (folder / ".gitignore").open("x", encoding="utf-8") as ignore:
             ignore.write(IGNORED_BY_GIT)
     elif not folder.is_dir():
         raise InvalidInput(f"the folder {folder} does not exist", "Create it first, or name another path")
     else:
         refuse_network_filesystem(folder)
-    os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | NO_LINK, 0o600))
-    sync_folder(folder)
-
-
-def sync_folder(folder: Path) -> None:
-    """Sync a folder, so that a new name in it survives a power failure."""
-    if sys.platform == "win32":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+    sync(folder)
 
 
 def identity_of(file: Path) -> tuple[int, int]:

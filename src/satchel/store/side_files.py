@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -79,9 +79,6 @@ def status_of(file: Path | str) -> os.stat_result | None:
         raise SatchelError(f"{file} cannot be looked at: {error.strerror}", "Check the path") from error
 
 
-if sys.platform != "win32":
-    import fcntl
-
 PARTIAL = ".partial"
 """Suffix of a backup while it is made."""
 
@@ -101,9 +98,8 @@ def making(path: Path) -> Iterator[None]:
     except FileExistsError as error:
         raise Busy(f"another process is writing {path}", "Wait until it is done") from error
     try:
-        if sys.platform != "win32":
-            with suppress(OSError):
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     finally:
         with suppress(OSError):
@@ -126,8 +122,6 @@ def sweep(store: Path, backups: Sequence[Path]) -> list[Path]:
 
 def is_dead(path: Path) -> bool:
     """Return whether no live process holds an unfinished file; if that is unknown, it counts as held."""
-    if sys.platform == "win32":
-        return False
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:

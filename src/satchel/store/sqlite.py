@@ -445,5 +445,5 @@ class SqliteEngine:
         if self._seen_store or (self.trust is not None and self.trust.expects_store()):
             from satchel.store import backups  # rarely needed: for a lost store
 
-            made = backups.list_backups(self.file, self.trust)
+            made = backups.in_order(backups.backup_folders(self.file, self.trust))
             raise missing(self.file, f"{iso(made[-1].created_at)[:16]} UTC" if made else None)

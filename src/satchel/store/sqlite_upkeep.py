@@ -27,13 +27,14 @@ from satchel.base.errors import (
     TimedOut,
     Untrusted,
 )
+from satchel.base.file_checks import sync
 from satchel.base.paths import filesystem_kind
 from satchel.store import accepting, backups, contents, migrations, opening, side_files
 from satchel.store.accepting import Accepted
 from satchel.store.backups import Backup, Progress
 from satchel.store.failures import explained
 from satchel.store.opening import Access
-from satchel.store.upkeep import Finding, Restored, Shrunk, Upkeep
+from satchel.store.upkeep import Check, Restored, Shrunk, Upkeep
 
 if TYPE_CHECKING:
     from satchel.store.sqlite import SqliteEngine
@@ -210,36 +211,36 @@ class SqliteUpkeep(Upkeep):
     def sweep(self) -> None:
         side_files.sweep(self._file, self._backup_folders())
 
-    def check_place(self) -> Finding:
+    def check_place(self) -> Check:
         """Check the file's mode and file system."""
         self._engine.check_files()
         file = self._file
         if not file.exists():
             with self._engine.read():  # raises if there was a store
-                return Finding("store", "warning", f"{file} does not exist yet; the first write creates it")
+                return Check("store", "warning", f"{file} does not exist yet; the first write creates it")
         kind = filesystem_kind(file.parent)
         mode = stat.S_IMODE(file.stat().st_mode)
         if mode & 0o077:
-            return Finding("place", "warning", f"{file} has mode {mode:04o}: others can read it; run chmod 600 on it")
+            return Check("place", "warning", f"{file} has mode {mode:04o}: others can read it; run chmod 600 on it")
         writable = "" if os.access(file, os.W_OK) else ", cannot be written here"
-        return Finding("place", "ok", f"{file}{f' on {kind}' if kind else ''}, mode {mode:04o}{writable}")
+        return Check("place", "ok", f"{file}{f' on {kind}' if kind else ''}, mode {mode:04o}{writable}")
 
-    def check_unopened(self) -> list[Finding]:
+    def check_unopened(self) -> list[Check]:
         """Check the WAL, which opening the store may empty."""
         return [self._check_wal()]
 
-    def check_surroundings(self) -> list[Finding]:
+    def check_surroundings(self) -> list[Check]:
         """Check for files that git tracks, copies of a sync tool, and leftovers of killed processes and restores."""
         return [self._check_tracked(), self._check_copies(), self._check_leftovers()]
 
-    def _check_wal(self) -> Finding:
+    def _check_wal(self) -> Check:
         journal = Path(f"{self._file}-journal")
         if journal.exists():
             problem = f"{journal} was left by another program that wrote to the store: Satchel creates no such file"
-            return Finding("wal", "warning", problem)
+            return Check("wal", "warning", problem)
         lost, size = contents.lost_commits(self._file), opening.wal_bytes(self._file)
         if lost:
-            return Finding(
+            return Check(
                 "wal",
                 "warning",
                 f"{lost} commits behind the readable end of the WAL are lost, unless a failing disk had refused them; "
@@ -247,41 +248,41 @@ class SqliteUpkeep(Upkeep):
             )
         if size > _WAL_WARNING_BYTES:
             problem = f"it is {size / 1e6:,.0f} MB: a reader may hold it; `satchel clear --compact` empties it"
-            return Finding("wal", "warning", problem)
-        return Finding("wal", "ok", "it is readable to its end")
+            return Check("wal", "warning", problem)
+        return Check("wal", "ok", "it is readable to its end")
 
-    def _check_tracked(self) -> Finding:
+    def _check_tracked(self) -> Check:
         tracked = () if self._trust is None else self._trust.tracked()
         if tracked:
-            return Finding(
+            return Check(
                 "git",
                 "failed",
                 f"git tracks {', '.join(tracked[:3])} of {self._file.parent}, so anyone who can push could change "
                 f"what agents read: `git rm -r --cached -- {' '.join(tracked)}` in that folder",
             )
-        return Finding("git", "ok", "git tracks nothing of the store")
+        return Check("git", "ok", "git tracks nothing of the store")
 
-    def _check_copies(self) -> Finding:
+    def _check_copies(self) -> Check:
         file = self._file
         others = file.parent.glob(f"{glob.escape(file.stem)}*{glob.escape(file.suffix)}*")
         copies = sorted(other.name for other in others if _CONFLICT.search(other.name.removeprefix(file.stem)))
         if copies:
-            return Finding(
+            return Check(
                 "sync",
                 "warning",
                 f"a sync tool has left {', '.join(copies)} next to the store, whose contents are not in it: exclude "
                 f"{file.parent} from syncing, which damages a store in use, and look into the copies before you delete "
                 "them",
             )
-        return Finding("sync", "ok", "no conflict copy of a sync tool")
+        return Check("sync", "ok", "no conflict copy of a sync tool")
 
-    def _check_leftovers(self) -> Finding:
+    def _check_leftovers(self) -> Check:
         leftovers = side_files.leftovers(self._file, self._backup_folders())
         dead, aside = [path for path in leftovers if side_files.is_dead(path)], backups.set_aside(self._file)
         if dead:
             names = ", ".join(path.name for path in dead)
-            return Finding("leftovers", "warning", f"a killed process left {names}; `satchel backup` removes them")
-        return Finding(
+            return Check("leftovers", "warning", f"a killed process left {names}; `satchel backup` removes them")
+        return Check(
             "leftovers", "ok", f"{', '.join(path.name for path in aside)} set aside by a restore" if aside else "none"
         )
 
@@ -347,7 +348,7 @@ def _set_aside(file: Path, draft: Path | None, now: int) -> Path:
         draft.replace(file)
     else:
         file.unlink(missing_ok=True)
-    opening.sync_folder(file.parent)
+    sync(file.parent)
     return aside
 
 

@@ -133,6 +133,20 @@ class Transaction(Protocol):
         """
 
 
+def first_number(transaction: Transaction, sql: str, parameters: Parameters | None = None) -> int:
+    """Return the number that a statement selects, 0 without a row or for null."""
+    row = transaction.one(sql, parameters)
+    return int(row[0] or 0) if row else 0
+
+
+def put_rows(transaction: Transaction, table: str, key: Sequence[str], rows: Sequence[Parameters]) -> None:
+    """Insert rows that have the same columns; each replaces the row with its key."""
+    if rows:
+        sql = insertion(table, tuple(rows[0]))
+        others = ", ".join(f"{column} = excluded.{column}" for column in rows[0] if column not in key)
+        transaction.many(f"{sql} ON CONFLICT ({', '.join(key)}) DO UPDATE SET {others}", rows)
+
+
 def update_row(transaction: Transaction, table: str, number: int, /, **columns: object) -> None:
     """Set columns of the row with a number."""
     changes = ", ".join(f'"{column}" = :{column}' for column in columns)

@@ -7,15 +7,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-
-if sys.platform != "win32":
-    import fcntl
 
 # first pause, factor, bound: a process that waits for the turn polls faster the longer it has waited, so that turns are
 # granted nearly in order; the one that has the turn is next in any case and polls fast
@@ -47,8 +44,6 @@ class Turnstile:
         After a wait without success, as when the holder is stopped, the next waits are short for fifteen times as long,
         or until a turn is granted.
         """
-        if sys.platform == "win32":
-            return False
         now = time.monotonic()
         is_short = now < self._stuck_until
         deadline = now + (min(seconds, _SHORT_WAIT_SECONDS) if is_short else seconds)
@@ -91,7 +86,7 @@ class Turnstile:
 
 
 def _open_lock(path: str) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 
 @contextmanager
@@ -100,8 +95,7 @@ def only_one(file: Path) -> Iterator[bool]:
     descriptor = _open_lock(str(file))
     try:
         try:
-            if sys.platform != "win32":
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             yield False
         else:
@@ -111,12 +105,11 @@ def only_one(file: Path) -> Iterator[bool]:
 
 
 def _release(descriptor: int) -> int:
-    if sys.platform != "win32":
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
-        except OSError:
-            _close(descriptor)
-            return -1
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+    except OSError:
+        _close(descriptor)
+        return -1
     return descriptor
 
 

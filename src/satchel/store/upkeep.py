@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel.base.errors import InvalidInput, Refused, SatchelError
-from satchel.base.records import NamedTuple, dataclass
+from satchel.base.records import dataclass
 from satchel.store import backups
 from satchel.store.backups import Backup, Progress
 
@@ -19,13 +19,9 @@ if TYPE_CHECKING:
     from satchel.store.engine import Engine
 
 
-class Finding(NamedTuple):
-    """Result of one check of a store.
-
-    Attributes:
-        status: ok, warning or failed.
-        detail: the result; unless it is ok, with the remedy.
-    """
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Result of one check of a store: ok, warning or failed; unless ok, ``detail`` has a remedy."""
 
     name: str
     status: str
@@ -202,19 +198,19 @@ class Upkeep(ABC):
         return backups.copies_with_row(self._copies(), table, uid)
 
     @abstractmethod
-    def check_place(self) -> Finding:
+    def check_place(self) -> Check:
         """Check the store's location, and who else could read or change it there.
 
         Raises:
             SatchelError: the location is unsafe.
         """
 
-    def check_unopened(self) -> list[Finding]:
+    def check_unopened(self) -> list[Check]:
         """Check what opening the store would change."""
         return []
 
     @abstractmethod
-    def check_surroundings(self) -> list[Finding]:
+    def check_surroundings(self) -> list[Check]:
         """Check what belongs to the store but is not part of it."""
 
     @abstractmethod

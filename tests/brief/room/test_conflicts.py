@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from examples import examples
 from satchel import Conflict, Satchel
 from satchel.base.clock import DAY_MS
 from satchel.base.records import replace
+from satchel.brief.room import conflicts as module
 from satchel.brief.room.conflicts import RECENT_MS
 from satchel.keep import paths
 
@@ -139,3 +141,26 @@ def test_a_rule_that_another_replaced_is_a_conflict(satchel: Satchel) -> None:
     new = satchel.constraints.add("Tests come last", category="style", agent="ben", supersedes=old.ref)
     (one,) = satchel.room.conflicts().decided
     assert (one.ref, one.first.text, one.second.text) == (new.ref, "Tests come first", "Tests come last")
+
+
+def test_pages_of_one_state_of_the_store_compare_its_claims_once(
+    satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each page works with a workplace of its own."""
+    satchel.files.claim(["src/a.py"], agent="a")
+    compared: list[int] = []
+    overlaps = module._overlaps
+
+    def count(holds: list[module._Hold]) -> Iterator[tuple[module._Hold, module._Hold]]:
+        compared.append(len(holds))
+        return overlaps(holds)
+
+    monkeypatch.setattr(module, "_overlaps", count)
+    clock = satchel.workplace.clock
+    for _ in range(2):
+        workplace = replace(satchel.workplace, clock=partial(clock))
+        Satchel(workplace, satchel.place, satchel.config, satchel.environ).room.conflicts()
+    assert compared == [1]
+    satchel.files.claim(["src/b.py"], agent="a")
+    satchel.room.conflicts()
+    assert compared == [1, 2]

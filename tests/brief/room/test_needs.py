@@ -163,6 +163,20 @@ def test_what_an_agent_proposes_instead_of_a_persons_decision_is_shown_once(satc
     satchel.decisions.set("port", 80, agent="human:ann")
     ref = satchel.decisions.set("port", 8080, agent="ben").ref
     assert needs(satchel, "human:ann") == [("draft", ref)]
+    need = only(satchel, "human:ann")
+    assert (need.current, need.proposed, need.text) == ("80", "8080", "port: ann decided 80, proposed is 8080")
+    command = "`satchel decide port_draft --status"
+    assert need.remedy == f"{command} active` accepts it, {command} deprecated` rejects it"
+    (conflict,) = satchel.room.conflicts().decided
+    assert (conflict.title, conflict.first.text, conflict.second.text) == ("port", "80", "8080")
+    satchel.decisions.set("port_draft", status="deprecated", agent="human:ann")
+    assert (needs(satchel, "human:ann"), satchel.room.conflicts().decided) == ([], ())
+
+
+def test_the_same_value_set_by_two_is_no_conflict_and_overtakes_nothing(satchel: Satchel) -> None:
+    satchel.decisions.set("port", 80, status="draft", agent="ann")
+    satchel.decisions.set("port", status="active", agent="ben")
+    assert (needs(satchel), satchel.room.conflicts().decided) == ([], ())
 
 
 def test_what_a_person_decided_and_another_changed_is_urgent_and_shown_once(satchel: Satchel) -> None:

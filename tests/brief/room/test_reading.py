@@ -1,4 +1,4 @@
-"""What a person looks up: threads, what became of items and of fixes, runs."""
+"""What a person looks up: threads, what became of items and of fixes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def test_before_anything_is_written_there_is_nothing(satchel: Satchel) -> None:
-    assert (satchel.room.threads().items, satchel.room.runs().total) == ((), 0)
+    assert satchel.room.threads().items == ()
 
 
 def test_an_error_has_what_agents_reported_about_its_solutions(satchel: Satchel, clock: ManualClock) -> None:
@@ -47,14 +47,6 @@ def test_answers_stand_behind_what_they_answer(satchel: Satchel) -> None:
         (2, below.ref),
         (1, second.ref),
     ]
-
-
-def test_runs_say_how_much_was_noted(satchel: Satchel, clock: ManualClock) -> None:
-    satchel.runs.start("login")
-    clock.advance(5)
-    satchel.entries.write("discovery", "x", run_id="login", agent="a")
-    noted = {one.run.run_id: (one.notes, one.noted_at) for one in satchel.room.runs()}
-    assert noted["login"] == (1, clock.now)
 
 
 def test_a_package_names_what_it_replaces(satchel: Satchel) -> None:

@@ -17,7 +17,7 @@ from held_stores import held_by_another
 from satchel import open_satchel
 from satchel.base import errors
 from satchel.base.errors import ERROR_KINDS, AnswerLost, SatchelError
-from satchel.keep.entries import Entries
+from satchel.keep.entries.service import Entries
 
 Cli = Callable[..., tuple[int, str, str]]
 

@@ -14,7 +14,7 @@ import pytest
 
 from satchel import Satchel, open_satchel
 from satchel.base.clock import iso
-from satchel.keep.decisions import Decision
+from satchel.keep.decisions.records import Decision
 from satchel.keep.messages.records import Message
 
 Cli = Callable[..., tuple[int, str, str]]

@@ -55,12 +55,21 @@ class TestWhatIsPutIn:
 
     def test_a_rule_with_one_rare_word_of_a_task(self, ask: Ask, store: Satchel) -> None:
         store.constraints.add("Parcels of UPS are scanned twice", agent="human:ann")
+        store.decisions.set("labels.size", "small", agent="ann")
         assert context(ask("please let the app show parcels of our new partner in Berlin")).splitlines() == [
             "Satchel (these bind):",
             "c2*: Parcels of UPS are scanned twice",
         ]
-        store.decisions.set("parcels.size", "small", agent="ann")
-        assert ask("parcels?") is None
+        assert ask("labels?") is None
+
+    def test_a_rule_with_a_rare_word_of_a_short_prompt_if_it_is_strong(self, ask: Ask, store: Satchel) -> None:
+        rule = store.constraints.add("Only Ann tags, nobody else pushes a tag", agent="human:ann").ref
+        assert context(ask("push the tag then")).splitlines()[1].startswith(f"{rule}*: ")
+
+    def test_a_note_that_says_more_than_a_decision_with_its_words(self, ask: Ask, store: Satchel) -> None:
+        store.decisions.set("dhl.tracking", "Berlin's local times", agent="ann")
+        note = store.entries.write("discovery", NOTE, agent="ann").ref
+        assert [line for line in context(ask(PROMPT)).splitlines() if line.startswith(note)]
 
     def test_what_binds_before_fixes_and_these_before_notes(self, ask: Ask, store: Satchel) -> None:
         store.entries.write("discovery", "Early tracking events of DHL are two hours off in the app", agent="ann")

@@ -337,6 +337,15 @@ class TestEdits:
         assert context(read("a.py")) == "Satchel on a.py: these, given earlier, bind it too: c2"
         assert read("b.py") is None
 
+    def test_also_where_new_rules_fill_the_room(self, hook: Hook, store: Satchel, project: Path) -> None:
+        given = store.constraints.add("no token is logged", paths=["a.py"], agent="ann")
+        hook("claude", "SessionStart", source="startup")
+        for number in range(9):
+            store.constraints.add(f"rule {number}: " + f"word{number} " * 20, paths=["a.py"], agent="ann")
+        lines = context(hook("claude", "PreToolUse", tool_name="Edit", tool_use_id="t", **edit(project / "a.py")))
+        assert lines.splitlines()[1].startswith("c11 rule: rule 8")
+        assert f"these, given earlier, bind it too: {given.ref}" in lines
+
     def test_within_the_budget_of_a_file_and_the_rest_is_counted(self, at_work: AtWork, store: Satchel) -> None:
         for number in range(12):
             store.constraints.add(f"rule {number}: " + f"word{number} " * 25, paths=["*.py"], agent="ann")

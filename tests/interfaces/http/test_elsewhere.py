@@ -11,7 +11,7 @@ from satchel.base.errors import Conflict, InvalidInput
 from satchel.base.machine import ROOT, reset_elsewhere, set_elsewhere
 from satchel.base.processes import Process
 from satchel.base.project_paths import canonical_path
-from satchel.interfaces.http.elsewhere import MAX_FACTS, CallerElsewhere, Recorded, read_facts
+from satchel.interfaces.http.ask import MAX_FACTS, CallerElsewhere, Recorded, read_facts
 from satchel.keep.citations import COMPARED
 from satchel.remote.facts import fact
 

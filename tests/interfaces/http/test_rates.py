@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from satchel.interfaces.http.rates import Buckets
+from satchel.interfaces.http.settings import Buckets
 
 
 def test_a_bucket_gives_a_minute_at_once_and_then_what_flows_in() -> None:

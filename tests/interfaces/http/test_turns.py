@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from satchel.interfaces.http.access import AGENT, Access
-from satchel.interfaces.http.turns import Turns
+from satchel.interfaces.http.serving import Turns
 
 STORE, OTHER = (Access("", "", AGENT, Path(f"/{name}/store.db"), "app") for name in ("one", "other"))
 

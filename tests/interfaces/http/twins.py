@@ -19,8 +19,7 @@ from satchel.base import wire
 from satchel.base.errors import SatchelError
 from satchel.brief.moments import MOMENTS
 from satchel.interfaces.http import calls, events
-from satchel.interfaces.http.access import AGENT, PERSON, Access
-from satchel.interfaces.http.callers import Callers
+from satchel.interfaces.http.access import AGENT, PERSON, Access, Callers
 from satchel.interfaces.http.calls import Calls
 from satchel.interfaces.http.public import operations, run_public, schema
 from satchel.interfaces.http.stores import Stores

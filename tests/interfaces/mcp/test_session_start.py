@@ -9,14 +9,14 @@ import pytest
 
 from satchel import Satchel
 from satchel.base.errors import Busy
-from satchel.interfaces.mcp.command import shared_text_read
+from satchel.interfaces.mcp.server import shared_text_read
 from satchel.keep.shared.service import SharedTexts
 
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the pause that lets a client have its first answers."""
-    monkeypatch.setattr("satchel.interfaces.mcp.command._PAUSE_SECONDS", 0)
+    monkeypatch.setattr("satchel.interfaces.mcp.server._PAUSE_SECONDS", 0)
 
 
 def test_the_shared_text_is_read_when_a_session_starts(open_in: Callable[..., Satchel], tmp_path: Path) -> None:

@@ -20,13 +20,13 @@ from satchel.interfaces.mcp.guidance import PROMPTS, Prompt, instructions
 from satchel.interfaces.mcp.registry import Registry
 from satchel.interfaces.operations.as_tool import ALL_TOOLS, DEFAULT_TOOLSETS
 from satchel.keep.constraints import STATUSES as CONSTRAINT_STATUSES
-from satchel.keep.decisions import STATUSES as DECISION_STATUSES
-from satchel.keep.entries import ENTRY_TYPES
+from satchel.keep.decisions.records import STATUSES as DECISION_STATUSES
+from satchel.keep.entries.records import ENTRY_TYPES
 from satchel.keep.files.records import CHANGES
 from satchel.keep.kinds import KINDS
 from satchel.keep.messages.records import MESSAGE_TYPES
-from satchel.keep.packages import EVENTS
-from satchel.keep.packages import TYPES as PACKAGE_TYPES
+from satchel.keep.packages.records import EVENTS
+from satchel.keep.packages.records import TYPES as PACKAGE_TYPES
 from tool_asking import Asker
 
 READING = {

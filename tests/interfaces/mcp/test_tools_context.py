@@ -15,7 +15,7 @@ from satchel.client import Satchel
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Outcome, Registry
 from satchel.interfaces.operations.as_tool import ALL_TOOLS
-from satchel.keep.entries import ENTRY_TYPES
+from satchel.keep.entries.records import ENTRY_TYPES
 from tool_asking import Asker
 
 START = int(datetime(2026, 11, 21, 9, 0, tzinfo=UTC).timestamp()) * 1_000

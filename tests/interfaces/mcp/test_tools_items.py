@@ -156,7 +156,7 @@ def test_a_key_opens_a_decision_with_its_history_and_a_file_with_all_about_it(as
         "decision with 1 earlier state, newest first, each says what differs from the one above",
         "d1 session_ttl revision 2: 600 #auth paths:src/** WHEN",
         "revision 1: 300 by ann paths:- WHEN",
-        " matches the gateway",
+        " because: matches the gateway",
         'src/auth.py is held by ann until WHEN (30 min left): "keys"',
         "f1 src/auth.py modified by ann WHEN",
         " reads the key once",

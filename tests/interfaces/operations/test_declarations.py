@@ -16,7 +16,7 @@ from satchel.interfaces.operations.parameters import PAGE
 from satchel.keep.common_filters import COMMON
 from satchel.keep.files.records import CHANGES
 from satchel.keep.messages.records import MESSAGE_TYPES
-from satchel.keep.packages import EVENTS, TYPES
+from satchel.keep.packages.records import EVENTS, TYPES
 from satchel.keep.runs import STATUSES
 
 EVERY = [*OPERATIONS, *(other for one in OPERATIONS for other in one.instead.values())]

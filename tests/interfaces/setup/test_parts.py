@@ -14,9 +14,7 @@ from satchel.base.errors import InvalidInput, Refused
 from satchel.interfaces.setup.clients import CLIENTS, Place, Target, Wish
 from satchel.interfaces.setup.editing import Append, Change, Put, Syntax, applied, edited, is_same, parse
 from satchel.interfaces.setup.entries import Server
-from satchel.interfaces.setup.guide import found_in
 from satchel.interfaces.setup.parts import Fixed, Hook, Hooks, State, hook_command, hook_of
-from satchel.interfaces.setup.planning import _put, _take
 from satchel.interfaces.setup.texts import TextPart
 
 LAUNCHERS = st.sampled_from(["/opt/satchel/bin/satchel", "/home/ann b/.local/bin/satchel", "/o'brien/$x/satchel"])
@@ -34,13 +32,13 @@ def target_of(name: str, number: int, launcher: str = "/opt/satchel/bin/satchel"
 
 def put_all(text: str, target: Target) -> str:
     for part in target.parts:
-        text = _put(text, target, part)
+        text = target.put(text, part)
     return text
 
 
 def take_all(text: str, target: Target) -> str:
     for part in reversed(target.parts):
-        text = _take(text, target, part)
+        text = target.take(text, part)
     return text
 
 
@@ -87,7 +85,7 @@ def test_any_configuration_survives(name: str, number: int, data: st.DataObject)
     assert target.syntax is not None
     before = data.draw(configurations(target))
     after = put_all(before, target)
-    assert [one.state for _, one in found_in(after, target)] == [State.CURRENT] * len(target.parts)
+    assert [one.state for _, one in target.found(after)] == [State.CURRENT] * len(target.parts)
     assert put_all(after, target) == after
     taken = take_all(after, target)
     left, had = parse(taken, target.syntax), parse(before, target.syntax)

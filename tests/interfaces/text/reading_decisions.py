@@ -52,6 +52,10 @@ HISTORY_HEAD = re.compile(
 )
 
 
+def _rationale(below: Sequence[str]) -> str:
+    return read_content(below).removeprefix("because: ")
+
+
 def read_decision_value(text: str) -> Value:
     """Read the value of a decision."""
     if text.startswith('"') or re.fullmatch(r"-?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?", text):
@@ -75,7 +79,7 @@ def read_decision(item: Item, year: str) -> Decision:
         tags=item.names("tags"),
         scopes=item.names("scopes"),
         agent=item.value("agent", "by "),
-        rationale=read_content(item.below) if item.below else None,
+        rationale=_rationale(item.below) if item.below else None,
         created_at=read_when(item.fields["made"], year, item.moment) if "made" in item.fields else item.moment,
         updated_at=item.moment,
     )
@@ -170,7 +174,7 @@ def read_state(
         tags=names("tags", above.tags if above else ()),
         scopes=names("scopes", above.scopes if above else ()),
         agent=value("agent", "by ", above.agent if above else None),
-        rationale=read_content(below) if below else rationale,
+        rationale=_rationale(below) if below else rationale,
         set_at=read_when(said["when"] if " " in said["when"] else f"{day} {said['when']}", year),
         replaced_at=until,
     )

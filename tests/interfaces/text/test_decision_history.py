@@ -45,7 +45,7 @@ def test_a_history_says_only_what_changed() -> None:
     assert history_text(DecisionHistory(now, Page((second, first), 2, 0, 20))).split("\n") == [
         "decision with 2 earlier states, newest first, each says what differs from the one above, UTC times of 2026",
         "d1 ttl revision 3: 300 by planner #api 01-01 00:02 made 01-01 00:00",
-        " why",
+        " because: why",
         "revision 2: 200 by builder 01-01 00:01",
         "revision 1 rationale:- #- 00:00",
     ]
@@ -64,7 +64,7 @@ def test_the_answer_to_setting_says_when_nobody_had_been_named() -> None:
     before = DecisionState(1, 300, "active", "1.0.0", None, (), (), None, "old\nreason", NEW_YEAR, NEW_YEAR + 5)
     assert set_text([decision(revision=2, replaced=before)]).split("\n") == [
         "set d1 ttl, revision 2; binds everywhere; was revision 1 by - 01-01 00:00 UTC",
-        " old",
+        " because: old",
         " reason",
     ]
 

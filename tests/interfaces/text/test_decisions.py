@@ -106,7 +106,7 @@ def test_tags_scopes_revision_and_first_time_stand_on_the_line() -> None:
 
 
 def test_a_rationale_stands_below() -> None:
-    assert decisions_text(page_of(decision(rationale="one\ntwo"))).split("\n")[2:] == [" one", " two"]
+    assert decisions_text(page_of(decision(rationale="one\ntwo"))).split("\n")[2:] == [" because: one", " two"]
 
 
 def test_a_page_says_where_it_is_and_what_comes_next() -> None:

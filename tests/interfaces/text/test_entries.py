@@ -22,7 +22,7 @@ from satchel.base.tokens import token_counter
 from satchel.interfaces.text.entries import entries_text, written_text
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.parts import value_text
-from satchel.keep.entries import ENTRY_TYPES, Entry, EntryPage
+from satchel.keep.entries.records import ENTRY_TYPES, Entry, EntryPage
 
 FORMAT = Format(
     noun="(?:entry|entrie)",

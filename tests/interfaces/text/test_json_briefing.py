@@ -10,7 +10,7 @@ from satchel.brief.briefing import Briefed, Briefing, LeftOut
 from satchel.brief.extraction import StrategyProposal
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.packages import contents_fields
-from satchel.keep.packages import Package, PackageContent, PackagePage
+from satchel.keep.packages.records import Package, PackageContent, PackagePage
 from satchel.keep.patterns.records import ErrorPattern, ErrorPatternPage, Reported, SimilarError, Solution
 from satchel.keep.strategies import Strategy, StrategyPage
 

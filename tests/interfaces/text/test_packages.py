@@ -27,7 +27,7 @@ from interfaces.text.reading import (
 from satchel.base.vocabulary import PRIORITIES
 from satchel.interfaces.text.items import contents_text
 from satchel.interfaces.text.packages import changed_text, packages_text, saved_text
-from satchel.keep.packages import TYPES, Package, PackageContent, PackagePage
+from satchel.keep.packages.records import TYPES, Package, PackageContent, PackagePage
 
 pytestmark = pytest.mark.slow
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from satchel import Satchel
 from satchel.find.snippets import Snippet
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.lists import single_lines, utc
@@ -171,3 +172,12 @@ def test_every_field_that_is_set_is_in_the_json() -> None:
             "meaning": 0.25,
         },
     }.items() <= results[0].items()
+
+
+def test_changes_that_were_recorded_with_one_description_stand_together(satchel: Satchel) -> None:
+    for file in ("src/a.py", "src/b.py", "src/c d.py"):
+        satchel.files.record(file, "modified", description="every limit is in seconds", agent="ann")
+    head, first, *below = results_text(satchel.finding.search(None, kinds=["file_change"])).split("\n")
+    assert head.startswith("3 results")
+    assert first.startswith("f3 file_change modified")
+    assert below == [" every limit is in seconds", " same text: f2 src/b.py, f1 src/a.py"]

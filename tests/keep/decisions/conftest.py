@@ -8,7 +8,7 @@ import pytest
 
 from every_table import every_row
 from satchel import Satchel
-from satchel.keep.decisions import Decisions
+from satchel.keep.decisions.service import Decisions
 from satchel.store.transaction import Row
 
 Dump = Callable[[], dict[str, list[Row]]]

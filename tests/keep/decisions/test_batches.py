@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from satchel import Conflict, InvalidInput, ReadOnly, SatchelError, TooLarge
-from satchel.keep.decisions import ChangedDecision, Decisions, NewDecision
+from satchel.keep.decisions.records import ChangedDecision, NewDecision
+from satchel.keep.decisions.service import Decisions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,8 @@ import pytest
 
 from satchel import Decision, InvalidInput, Satchel
 from satchel.base.clock import iso
-from satchel.keep.decisions import DecisionPage, Decisions, NewDecision, kind
+from satchel.keep.decisions.records import DecisionPage, NewDecision
+from satchel.keep.decisions.service import Decisions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -323,12 +324,10 @@ def test_before_the_first_write_there_is_nothing_and_reading_makes_nothing(
     assert not (project / ".satchel").exists()
 
 
-@pytest.mark.parametrize("merged", [0, 1_000], ids=["probed", "merged"])
 @pytest.mark.parametrize("order", ["asc", "desc"])
 def test_pages_by_two_tags_that_must_both_be_there_put_together_are_the_whole_list(
-    decisions: Decisions, order: str, merged: int, monkeypatch: pytest.MonkeyPatch
+    decisions: Decisions, order: str
 ) -> None:
-    monkeypatch.setattr(kind, "_MERGED", merged)
     for number in range(30):
         tags = [name for name, every in (("two", 2), ("three", 3), ("five", 5)) if number % every == 0]
         decisions.set(f"n {number}", number, tags=tags, status="draft" if number % 4 == 0 else "active")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from satchel import DecisionState, InvalidInput, NotFound, Satchel
-from satchel.keep.decisions import Decisions
+from satchel.keep.decisions.service import Decisions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,8 @@ from satchel import Conflict, DecisionState, InvalidInput, NewDecision, NotFound
 from satchel.base.errors import SatchelError
 from satchel.find import likeness
 from satchel.find.kind import Kind
-from satchel.keep.decisions import STATUSES, Decision, Decisions
+from satchel.keep.decisions.records import STATUSES, Decision
+from satchel.keep.decisions.service import Decisions
 from state_machines import short_and_long
 
 KEYS = ("session_ttl", "sessionTtl", "session_ttl_seconds", "cache", "max upload size", "max upload sizes")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from satchel import Satchel, StoreDamaged
-from satchel.keep.decisions import DecisionPage, Decisions
+from satchel.keep.decisions.records import DecisionPage
+from satchel.keep.decisions.service import Decisions
 
 if TYPE_CHECKING:
     from conftest import ManualClock

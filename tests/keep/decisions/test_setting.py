@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from satchel import Conflict, Decision, DecisionState, InvalidInput, Satchel
-from satchel.keep.decisions import STATUSES, Decisions
+from satchel.keep.decisions.records import STATUSES
+from satchel.keep.decisions.service import Decisions
 
 if TYPE_CHECKING:
     from conftest import ManualClock

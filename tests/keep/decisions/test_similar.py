@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from satchel import Satchel
-from satchel.keep.decisions import Decisions, NewDecision, Similar
+from satchel.keep.decisions.records import NewDecision, Similar
+from satchel.keep.decisions.service import Decisions
 from satchel.keep.decisions.tables import delete
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ import pytest
 
 from kept_bytes import kept_bytes
 from satchel import InvalidInput
-from satchel.keep.decisions import Decisions, NewDecision
+from satchel.keep.decisions.records import NewDecision
+from satchel.keep.decisions.service import Decisions
 
 NUMBERS = [
     0,

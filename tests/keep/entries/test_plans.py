@@ -10,7 +10,7 @@ import pytest
 
 from satchel import NewEntry, Satchel
 from satchel.keep import lists
-from satchel.keep.entries import queries
+from satchel.keep.entries import kind
 from satchel.store.sqlite_transaction import SqliteTransaction
 from satchel.store.transaction import Parameters, Row
 
@@ -78,7 +78,7 @@ RUN = {"run_id": "r1"}
 @pytest.fixture(params=[{}, RUN], ids=["project", "run"])
 def of_run(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """All runs, or one that counts as large."""
-    monkeypatch.setattr(queries, "_SMALL_RUN", 5)
+    monkeypatch.setattr(kind, "_SMALL_RUN", 5)
     run: dict[str, str] = request.param
     return run
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from satchel import NewEntry, NotFound, Satchel
-from satchel.keep.entries.queries import NEWEST_PER_TYPE
+from satchel.keep.entries.kind import NEWEST_PER_TYPE
 from satchel.keep.entries.structured import (
     CodebaseAnalysis,
     ReviewIssue,

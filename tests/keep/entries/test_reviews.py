@@ -207,3 +207,26 @@ def test_superseding_follows_what_was_written_last_even_when_the_clock_went_back
     clock.advance(-60_000)
     second = verdict(True)
     assert live(satchel) == [second.id]
+
+
+def judge(satchel: Satchel, change: str, agent: str) -> Entry:
+    content = {"passed": True, "summary": f"{agent} on {change}", "change": change}
+    return satchel.entries.write("review_verdict", content, file="a.py", agent=agent)
+
+
+def test_without_a_task_verdicts_of_others_or_on_other_changes_stay(satchel: Satchel) -> None:
+    remark = satchel.entries.write("review_issue", {"description": "no example"}, file="a.py", agent="ben")
+    written = [judge(satchel, "f1", "ben"), judge(satchel, "f2", "ann"), judge(satchel, "f3", "ben")]
+    assert live(satchel) == [remark.id, *(one.id for one in written)]
+
+
+def test_without_a_task_a_reviewers_next_verdict_on_one_change_replaces_the_last_with_its_issues_and_says_so(
+    satchel: Satchel,
+) -> None:
+    own = satchel.entries.write("review_issue", {"description": "no example"}, file="a.py", agent="ben")
+    other = satchel.entries.write("review_issue", {"description": "a typo"}, file="a.py", agent="ann")
+    first, second = judge(satchel, "f1", "ben"), judge(satchel, "f1", "ben")
+    assert live(satchel) == [other.id, second.id]
+    replaced = f"{own.ref}, {first.ref} are replaced: searches show them only if status asks for them"
+    assert replaced in second.notes
+    assert not [note for note in first.notes if "replaced" in note]

@@ -193,7 +193,8 @@ def test_any_text_can_be_searched_for(shared: Satchel, query: str) -> None:
 @given(ANY_TEXT)
 def test_any_text_can_be_written_and_is_read_back_as_it_was_kept(shared: Satchel, text: str) -> None:
     written = shared.entries.write("error", f"x {text}")
-    (read,) = shared.entries.read(after_seq=written.seq - 1, types=["error"])
+    # a text of an earlier example is counted, not written again
+    (read,) = shared.entries.read(after_seq=written.seq - 1, types=["error"], limit=1)
     assert read.content == written.content
 
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from satchel import InvalidInput, NotFound, Refused, Satchel
-from satchel.keep.packages import Packages, contents
+from satchel.keep.packages import contents
+from satchel.keep.packages.service import Packages
 
 KIB = 1_024
 

@@ -11,7 +11,7 @@ import pytest
 from kept_bytes import kept_bytes
 from satchel import InvalidInput, NotFound, Package, ReadOnly, Refused, Satchel, TooLarge
 from satchel.base.vocabulary import PRIORITIES
-from satchel.keep.packages import TYPES
+from satchel.keep.packages.records import TYPES
 
 if TYPE_CHECKING:
     from conftest import ManualClock

@@ -10,7 +10,7 @@ import pytest
 
 from satchel import Conflict, NotFound, Package, Satchel
 from satchel.keep import kept
-from satchel.keep.packages.kind import PACKAGE
+from satchel.keep.packages.service import PACKAGE
 
 if TYPE_CHECKING:
     from conftest import ManualClock

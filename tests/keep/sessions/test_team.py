@@ -11,9 +11,9 @@ import pytest
 
 from satchel import Satchel, Team, TeamSession
 from satchel.brief.room import states
+from satchel.keep.presence import LISTED_DAYS
 from satchel.keep.sessions.actors import agents_of_client
 from satchel.keep.sessions.caller import SERVER
-from satchel.keep.sessions.presence import LISTED_DAYS
 from satchel.keep.sessions.team import (
     MAIN_WORKTREE,
     MOST,

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from satchel.base.errors import Refused
-from satchel.base.file_checks import IGNORED_BY_GIT
 from satchel.keep.shared import folder as folders
-from satchel.keep.shared.folder import MAX_BYTES, OLD_IGNORE, Folder
+from satchel.keep.shared.folder import MAX_BYTES, Folder
 
 
 @pytest.fixture
@@ -116,18 +115,10 @@ def test_the_stamp_changes_with_an_edit_in_place(tmp_path: Path, shared: Path) -
     assert Folder(str(tmp_path)).list().stamp != before
 
 
-def test_the_gitignore_of_older_programs_is_changed(tmp_path: Path, shared: Path) -> None:
-    """Git sees the folder from then on."""
-    ignore = tmp_path / ".satchel/.gitignore"
-    ignore.write_bytes(OLD_IGNORE)
-    assert Folder(str(tmp_path)).let_git_see() is None
-    assert ignore.read_text() == IGNORED_BY_GIT
-
-
 @pytest.mark.parametrize(("content", "is_said"), [(b"*\n", True), (b"*\n!/shared/\n!/shared/**\n# mine\n", False)])
 def test_a_gitignore_of_a_person_stays_as_it_is(tmp_path: Path, shared: Path, content: bytes, is_said: bool) -> None:
     """What hides the folder is said instead."""
     ignore = tmp_path / ".satchel/.gitignore"
     ignore.write_bytes(content)
-    assert (Folder(str(tmp_path)).let_git_see() is not None) == is_said
+    assert (Folder(str(tmp_path)).git_note() is not None) == is_said
     assert ignore.read_bytes() == content

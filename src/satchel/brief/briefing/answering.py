@@ -36,6 +36,9 @@ _SHARE_IN_HASTE = 1.5
 
 _SMALL_IN_HASTE = 200
 
+# How long the vectors of new texts may take each time.
+_SECONDS_OF_MEANING = 0.05
+
 # How many entries are counted: the rarity of words hardly differs beyond.
 _MOST_COUNTED = 20_000
 
@@ -72,6 +75,8 @@ def _find(context: BriefingContext, query: Query, small: int, candidates: int) -
     # items beside 600 turns of LoCoMo a briefing of 1,000 tokens then shows .822 of the evidence, else .795.
     transaction, scope = context.transaction, Scope(context.project_id, now=context.now)
     meaning = meaning_for(context.workplace, query)
+    if meaning is not None:
+        meaning = replace(meaning, seconds=_SECONDS_OF_MEANING)
     ranking = search.rank(
         transaction, query, scope, small=small, candidates=candidates, near_best=False, meaning=meaning
     )

@@ -8,9 +8,10 @@ from functools import lru_cache
 from satchel.base.clock import DAY_MS
 from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
-from satchel.brief.room.looking import LINE_CHARS, Look, once, once_a_minute, value_text
+from satchel.brief.room.looking import LINE_CHARS, Look, of_nobody, once, once_a_minute, value_text
 from satchel.brief.room.records import Conflicts, FileConflict, ItemConflict, ItemVersion, Need, Party
 from satchel.find.kind import Kind
+from satchel.keep.decisions.records import DRAFT_SUFFIX, STATUSES
 from satchel.keep.files import claims, refusals, waiters
 from satchel.keep.files.claims import Lease
 from satchel.keep.files.places import Place
@@ -69,7 +70,7 @@ def find(look: Look, work: Workplace) -> Conflicts:
 
     One party is at work. Others may have ended where their edit is not committed, unless the session continues theirs.
     """
-    same_tree, of_files = _find_parties(look, work)
+    same_tree, of_files = _find_parties(look, work.root)
     live = {path: [one for one in some if (one.expires_at or look.now + 1) > look.now] for path, some in of_files}
     by_path = {path: some for path, some in live.items() if len(some) > 1}
     for need in find_wanted(look, MOST, of_persons=True):
@@ -86,7 +87,7 @@ def find(look: Look, work: Workplace) -> Conflicts:
 
 
 @once_a_minute
-def _find_parties(look: Look, work: Workplace) -> tuple[frozenset[str], tuple[tuple[str, list[Party]], ...]]:
+def _find_parties(look: Look, root: str | None) -> tuple[frozenset[str], tuple[tuple[str, list[Party]], ...]]:
     transaction, now = look.transaction, look.now
     values = {"project": look.project_id, "now": now, "since": now - RECENT_MS}
     holds = [_hold(row) for row in transaction.all(_CLAIMS, values)]
@@ -103,7 +104,7 @@ def _find_parties(look: Look, work: Workplace) -> tuple[frozenset[str], tuple[tu
     for pair in _overlaps(holds):
         path = pair[0].place.path
         over = [one for one in pair if one.session is not None and sessions[one.session].is_over]
-        if len(over) == 2 or any(one.expires_at is None and _is_committed(one.place, work) for one in over):
+        if len(over) == 2 or any(one.expires_at is None and _is_committed(one.place, root) for one in over):
             continue
         if over and _are_of_chain(transaction, pair[0].session, pair[1].session):
             continue
@@ -131,6 +132,7 @@ def _add_wish(parties: list[Party], need: Need, now: int) -> None:
 
 
 _MOST_ITEMS = 20
+_DRAFT = STATUSES.index("draft") + 1
 
 _IS_ANOTHERS = """CASE WHEN x.session_id IS NULL OR {one}.session_id IS NULL THEN x.agent_id <> {one}.agent_id
     ELSE x.session_id <> {one}.session_id END"""
@@ -147,7 +149,16 @@ def _decisions(look: Look) -> Iterator[ItemConflict]:
         JOIN agents a ON a.id = x.agent_id JOIN agents b ON b.id = h.agent_id
         LEFT JOIN sessions s ON s.id = x.session_id LEFT JOIN sessions t ON t.id = h.session_id
         WHERE x.project_id = :project AND x.updated_at > :after AND x.agent_id NOT IN {PERSONS}
-        ORDER BY x.updated_at DESC LIMIT {_MOST_ITEMS}
+            AND (x.value_text IS DISTINCT FROM h.value_text OR x.value_number IS DISTINCT FROM h.value_number)
+        UNION ALL
+        SELECT x.id, p.key, p.value_text, p.value_number, b.name, t.uid, p.updated_at,
+            x.value_text, x.value_number, a.name, s.uid, x.updated_at
+        FROM decisions x JOIN decisions p ON p.project_id = :project AND x.key = p.key || '{DRAFT_SUFFIX}'
+            AND p.status = 1 AND p.agent_id IN {PERSONS}
+        JOIN agents a ON a.id = x.agent_id JOIN agents b ON b.id = p.agent_id
+        LEFT JOIN sessions s ON s.id = x.session_id LEFT JOIN sessions t ON t.id = p.session_id
+        WHERE x.project_id = :project AND x.updated_at > :after AND x.status = {_DRAFT}
+        ORDER BY 12 DESC LIMIT {_MOST_ITEMS}
         """,
         after=look.now - DAY_MS,
     )
@@ -201,10 +212,10 @@ def _covering(place: Place) -> tuple[str, ...]:
     return tuple(dict.fromkeys([place.path, *reversed(folders), "**"]))
 
 
-def _is_committed(place: Place, work: Workplace) -> bool:
+def _is_committed(place: Place, root: str | None) -> bool:
     from satchel.brief.room.worktrees import uncommitted_of  # imported here: few projects have such edits
 
-    uncommitted = uncommitted_of(work, place.worktree)
+    uncommitted = uncommitted_of(root, place.worktree)
     return uncommitted is not None and place.path not in uncommitted
 
 
@@ -265,7 +276,7 @@ def find_wanted(look: Look, most: int, *, of_persons: bool = False) -> list[Need
 
     ``of_persons`` adds those of persons that were refused to sessions since ended: the agent does not ask again.
     """
-    wanted = _find_wanted(look._replace(person="", number=-1, everybody=-1, former=-1), most)
+    wanted = _find_wanted(of_nobody(look.transaction, look.project_id, look.now), most)
     needs: dict[tuple[str | None, str | None], Need] = {}
     for need, is_over in wanted:
         if not is_over or (of_persons and is_persons(need.holder)):

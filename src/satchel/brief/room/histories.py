@@ -1,4 +1,4 @@
-"""Histories of items and errors, and the number of notes in each run."""
+"""Histories of items and errors, and past briefings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from satchel.keep import deliveries, events, kept
 from satchel.keep.corrections import log
 from satchel.keep.kinds import KINDS
 from satchel.keep.patterns.records import SOLUTION_LETTER, ErrorPattern
-from satchel.keep.runs import Run
 from satchel.store.transaction import Transaction, grouped, set_of
 
 MOST_DELIVERIES = 20
@@ -169,15 +168,6 @@ class ErrorHistory:
 
 
 @dataclass(frozen=True, slots=True)
-class RunSummary:
-    """A run, the number of its notes (replaced and retracted ones included), and the time of the last."""
-
-    run: Run
-    notes: int
-    noted_at: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class PastBriefings:
     """Briefings and hook texts of the past, the latest first; ``asked_at`` is in milliseconds UTC."""
 
@@ -324,9 +314,3 @@ def _word(agent: str | None, text: str | None, at: int) -> SolutionWord:
     confidence = details.get("confidence")
     tenths = confidence if isinstance(confidence, int) else None
     return SolutionWord(str(details.get("solution")), agent, details.get("helped") is True, tenths, at)
-
-
-def of_run(transaction: Transaction, run: Run) -> RunSummary:
-    """Return the number of notes in a run."""
-    noted = transaction.one("SELECT count(*), max(created_at) FROM context WHERE run_id = :run", {"run": run.id})
-    return RunSummary(run, *(noted or (0, None)))

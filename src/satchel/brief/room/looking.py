@@ -71,6 +71,11 @@ def begin(transaction: Transaction, project_id: int, person: str, now: int) -> L
     return Look(transaction, project_id, person, number, everybody, now, former)
 
 
+def of_nobody(transaction: Transaction, project_id: int, now: int) -> Look:
+    """Return a look at what is the same for all persons."""
+    return Look(transaction, project_id, "", -1, -1, now)
+
+
 Result = TypeVar("Result")
 More = ParamSpec("More")
 

@@ -9,12 +9,12 @@ from satchel.base.records import NamedTuple
 from satchel.brief.room.looking import Look
 from satchel.brief.room.records import CHANGES
 from satchel.find.kind import Kind, read_number
-from satchel.keep.agent_rows import find_agent_row
 from satchel.keep.files.claiming import UNDO_MS
 from satchel.keep.kinds import read_ref
 from satchel.keep.moving.marks import ACTION, CORRECTION, EVERYTHING, FILES, HOOK, NOBODY, SOLUTION
 from satchel.keep.names import ensure_agent
 from satchel.keep.patterns.records import SOLUTION_LETTER, solution_number
+from satchel.keep.presence import find_agent_row
 
 OF_CHANGES = {
     "action": ACTION,
@@ -29,8 +29,14 @@ OF_CHANGES = {
 MOST_MARKED = 500
 """How many things are marked at once."""
 
-_FILES_OF, _CORRECTION, _HOOK, PROPOSAL_OF, _ACTION = "files:", "correction:", "hook:", "proposal:", "action:"
-_EVERYTHING = "everything:"
+_FILES_OF, PROPOSAL_OF, _EVERYTHING = "files:", "proposal:", "everything:"
+
+_NUMBERED = {
+    "correction": ("a correction", CORRECTION, "corrections", "id"),
+    "hook": ("a fault of a hook", HOOK, "events", "seq"),
+    "action": ("an action", ACTION, "events", "seq"),
+}
+"""Refs with a number: what they name, its kind, and its table and column."""
 
 # The item of the mark of everything before the last, for undoing that; exports leave it out, as no item has it.
 _BEFORE = 1
@@ -60,17 +66,9 @@ def files_ref(agent: str | None) -> str:
     return f"{_FILES_OF}{_UNKNOWN_AUTHOR if agent is None else agent}"
 
 
-def correction_ref(number: int) -> str:
-    return f"{_CORRECTION}{number}"
-
-
-def action_ref(number: int) -> str:
-    """Return what marks an action, an event, as seen."""
-    return f"{_ACTION}{number}"
-
-
-def hook_ref(number: int) -> str:
-    return f"{_HOOK}{number}"
+def numbered_ref(name: str, number: int) -> str:
+    """Return what marks a correction, a fault of a hook or an action as seen."""
+    return f"{name}:{number}"
 
 
 def marks(look: Look) -> dict[str, Mark]:
@@ -173,15 +171,10 @@ def _thing(look: Look, ref: str) -> _Thing:
         row = find_agent_row(look.transaction, look.project_id, name)
         number = None if row is None else row[0]
         return _Thing(FILES, NOBODY if row is None and name == _UNKNOWN_AUTHOR else _existing(ref, number))
-    if ref.startswith(_HOOK):
-        number = read_number(ref.removeprefix(_HOOK), "", "a fault of a hook")
-        return _Thing(HOOK, _existing(ref, _number(look, "events", "seq", number)))
-    if ref.startswith(_ACTION):
-        number = read_number(ref.removeprefix(_ACTION), "", "an action")
-        return _Thing(ACTION, _existing(ref, _number(look, "events", "seq", number)))
-    if ref.startswith(_CORRECTION):
-        number = read_number(ref.removeprefix(_CORRECTION), "", "a correction")
-        return _Thing(CORRECTION, _existing(ref, _number(look, "corrections", "id", number)))
+    name, colon, text = ref.partition(":")
+    if colon and name in _NUMBERED:
+        what, kind_number, table, column = _NUMBERED[name]
+        return _Thing(kind_number, _existing(ref, _number(look, table, column, read_number(text, "", what))))
     if ref.startswith(SOLUTION_LETTER):
         return _Thing(SOLUTION, _existing(ref, _number(look, "error_solutions", "id", solution_number(ref))))
     if not any(character.isdigit() for character in ref):
@@ -190,9 +183,8 @@ def _thing(look: Look, ref: str) -> _Thing:
     return _Thing(kind.number, _existing(ref, _number(look, kind.table, "id", number)))
 
 
-def _number(look: Look, table: str, column: str, value: object) -> int | None:
-    key = "seq" if table == "events" else "id"
-    rows = look.rows(f"SELECT {key} FROM {table} WHERE {column} = :value AND project_id = :project", value=value)
+def _number(look: Look, table: str, column: str, value: int) -> int | None:
+    rows = look.rows(f"SELECT {column} FROM {table} WHERE {column} = :value AND project_id = :project", value=value)
     return rows[0][0] if rows else None
 
 

@@ -17,7 +17,7 @@ from satchel.keep.housekeeping.usage import count_names
 from satchel.keep.kinds import KINDS
 from satchel.keep.names import PERSONS, is_persons
 from satchel.keep.projects import Project, Workplace
-from satchel.store.transaction import Row, Transaction, set_of
+from satchel.store.transaction import Row, Transaction, grouped, set_of
 
 MOST_FLAGGED = 100
 """How many items' flags are read at once."""
@@ -299,15 +299,11 @@ def select(transaction: Transaction, project_id: int, work: Workplace, what: str
 
 
 MOST_DAYS = 90
-# A chart has colours for no more.
-_MOST_MOMENTS = 8
-
-_OTHERS = "others"
 
 
 @dataclass(frozen=True, slots=True)
 class MomentTokens:
-    """The tokens and deliveries of one moment, or of all rare moments together as ``others``."""
+    """The tokens and deliveries of one of :data:`satchel.keep.deliveries.MOMENTS`."""
 
     name: str
     tokens: int
@@ -358,22 +354,14 @@ def count_spending(transaction: Transaction, project_id: int, now: int, days: in
         """,
         {"project": project_id, "today": today, "before": today - days},
     )
-    sums: dict[int, int] = {}
-    for _, moment, tokens, *_ in rows:
-        sums[moment] = sums.get(moment, 0) + tokens
-    ordered = sorted(sums, key=lambda moment: (-sums[moment], moment))
-    apart = ordered if len(ordered) <= _MOST_MOMENTS else ordered[: _MOST_MOMENTS - 1]
-    places = {moment: place for place, moment in enumerate(apart)}
-    names = [_name(moment) for moment in apart] + [_OTHERS] * (len(apart) < len(ordered))
-    totals = [[0, 0] for _ in names]
-    spent = {day: [0] * len(names) for day in range(today - days + 1, today + 1)}
-    times_on = dict.fromkeys(spent, 0)
-    for day, moment, tokens, times, _ in rows:
-        place = places.get(moment, len(apart))
-        spent[day][place] += tokens
-        times_on[day] += times
-        totals[place][0] += tokens
-        totals[place][1] += times
+    by_moment = grouped((moment, (tokens, times)) for _, moment, tokens, times, _ in rows)
+    moments = {
+        moment: MomentTokens(MOMENTS[moment - 1], *map(sum, zip(*numbers, strict=True)))
+        for moment, numbers in by_moment.items()
+    }
+    ordered = sorted(moments, key=lambda moment: (-moments[moment].tokens, moment))
+    spent = {(day, moment): tokens for day, moment, tokens, *_ in rows}
+    times_on = grouped((day, times) for day, _, _, times, _ in rows)
     sessions, in_sessions = transaction.one(
         """
         SELECT count(DISTINCT session_id), sum(tokens) FROM windows
@@ -382,15 +370,14 @@ def count_spending(transaction: Transaction, project_id: int, now: int, days: in
         {"project": project_id, "began": (today - days + 1) * DAY_MS},
     ) or (0, None)
     return Spending(
-        moments=tuple(MomentTokens(name, *total) for name, total in zip(names, totals, strict=True)),
-        days=tuple(Day(day * DAY_MS, tuple(spent[day]), times_on[day]) for day in spent),
-        tokens=sum(sums.values()),
-        deliveries=sum(times_on.values()),
+        moments=tuple(moments[moment] for moment in ordered),
+        days=tuple(
+            Day(day * DAY_MS, tuple(spent.get((day, moment), 0) for moment in ordered), sum(times_on.get(day, ())))
+            for day in range(today - days + 1, today + 1)
+        ),
+        tokens=sum(spent.values()),
+        deliveries=sum(times for *_, times, _ in rows),
         items=sum(row[-1] for row in rows),
         sessions=sessions,
         per_session=round(in_sessions / sessions) if sessions else None,
     )
-
-
-def _name(moment: int) -> str:
-    return MOMENTS[moment - 1] if 0 < moment <= len(MOMENTS) else _OTHERS

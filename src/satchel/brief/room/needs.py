@@ -17,11 +17,11 @@ from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.brief.announcements import is_notice, is_proposal
 from satchel.brief.room import conflicts, last_need, looking, needs_proposals, states
 from satchel.brief.room.looking import LINE_CHARS, OPEN_RUN, Look, possible, value_text
-from satchel.brief.room.marks import hook_ref, marks
+from satchel.brief.room.marks import marks, numbered_ref
 from satchel.brief.room.records import NEEDS, Need, Needs
 from satchel.find.kind import Kind
 from satchel.keep import events, following, projects
-from satchel.keep.decisions.records import STATUSES
+from satchel.keep.decisions.records import DEPRECATED, DRAFT_SUFFIX, STATUSES
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import REVIEW_VERDICT
 from satchel.keep.messages.records import MESSAGE_TYPES
@@ -154,6 +154,8 @@ def _overtaken(look: Look) -> list[Need]:
         LEFT JOIN seen s ON s.person_id = :me AND s.kind = {Kind.DECISION.number} AND s.item_id = x.id
         WHERE x.seq > :floor AND x.seq > COALESCE(s.seq, 0) AND x.agent_id IS DISTINCT FROM h.agent_id
             AND x.agent_id IS DISTINCT FROM :me AND x.agent_id IS DISTINCT FROM :former AND x.status <> {_DRAFT}
+            AND (x.value_text IS DISTINCT FROM h.value_text OR x.value_number IS DISTINCT FROM h.value_number
+                OR x.status = {DEPRECATED})
         """,
         floor=floor,
         after=look.now - RECENT_DAYS * DAY_MS,
@@ -176,17 +178,30 @@ def _overtaken(look: Look) -> list[Need]:
 def _drafts(look: Look) -> list[Need]:
     rows = look.rows(
         f"""
-        SELECT x.id, x.key, x.value_text, x.value_number, a.name, x.updated_at
+        SELECT x.id, x.key, x.value_text, x.value_number, a.name, x.updated_at,
+            p.key, p.value_text, p.value_number, b.name
         FROM decisions x LEFT JOIN agents a ON a.id = x.agent_id
+        LEFT JOIN decisions p ON p.project_id = :project AND x.key = p.key || '{DRAFT_SUFFIX}' AND p.status = 1
+            AND p.agent_id IN {PERSONS}
+        LEFT JOIN agents b ON b.id = p.agent_id
         WHERE x.project_id = :project AND x.status = {_DRAFT}
             AND x.agent_id IS DISTINCT FROM :me AND x.agent_id IS DISTINCT FROM :former
         ORDER BY x.created_at DESC, x.id DESC LIMIT {LOOKED_AT}
         """
     )
-    return [
-        _proposed("draft", Kind.DECISION.ref(number), f"{key}: {value_text(*value)}", agent, updated)
-        for number, key, *value, agent, updated in rows
-    ]
+    needs = []
+    for number, key, text, amount, agent, updated, persons, *current, person in rows:
+        value, ref = value_text(text, amount), Kind.DECISION.ref(number)
+        if persons is None:
+            needs.append(_proposed("draft", ref, f"{key}: {value}", agent, updated))
+            continue
+        now = value_text(*current)
+        line = f"{persons}: {shown_name(person)} decided {shortened(now, LINE_CHARS // 3)}, proposed is {value}"
+        command = f"`satchel decide {shlex.quote(key)} --status"
+        remedy = f"{command} active` accepts it, {command} deprecated` rejects it"
+        need = _proposed("draft", ref, line, agent, updated, remedy)
+        needs.append(replace(need, severity=_MEDIUM, current=now, proposed=value))
+    return needs
 
 
 def _rules(look: Look) -> list[Need]:
@@ -328,7 +343,7 @@ def _hook_need(hook: str, number: int, fields: dict[str, object], began: int) ->
     text = shortened(f"{hook} fails{often}: {fields.get('problem') or 'unknown reason'}", LINE_CHARS)
     remedy = f"`satchel hook --explain {hook}` or `satchel doctor` shows why"
     key = f"hook-{''.join(one if one.isalnum() else '-' for one in hook)}"
-    return Need("hook", "high", text, hook_ref(number), None, None, began, ("see",), remedy=remedy, key=key)
+    return Need("hook", "high", text, numbered_ref("hook", number), None, None, began, ("see",), remedy=remedy, key=key)
 
 
 NOTIFIED = frozenset({"stuck", "blocked", "message", "waiting", "refusal", "verdict"})

@@ -1,15 +1,15 @@
-"""Threads, histories of items and errors, runs, memory, worktrees and token spending, for people."""
+"""Threads, histories of items and errors, memory, worktrees and token spending, for people."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from satchel.base.errors import InvalidInput, NotFound, unknown_name
-from satchel.base.paging import DEFAULT_LIMIT, Page, check_page, check_whole
+from satchel.base.paging import DEFAULT_LIMIT, check_whole
 from satchel.base.text import check_name
-from satchel.base.vocabulary import number_of
 from satchel.brief.room import histories, memory, threads, worktrees
-from satchel.brief.room.histories import ErrorHistory, ItemHistory, PastBriefings, RunSummary
+from satchel.brief.room.histories import ErrorHistory, ItemHistory, PastBriefings
+from satchel.brief.room.looking import of_nobody
 from satchel.brief.room.memory import Facets, Flagged, Spending
 from satchel.brief.room.threads import Thread, Threads
 from satchel.brief.room.worktrees import Worktrees
@@ -20,7 +20,6 @@ from satchel.keep.names import find_agent
 from satchel.keep.patterns import updates as patterns
 from satchel.keep.patterns.records import LEAST
 from satchel.keep.projects import Service
-from satchel.keep.runs import STATUSES, page_of
 
 
 class Reading(Service):
@@ -93,23 +92,6 @@ class Reading(Service):
                 raise NotFound(f"the project has no {Kind.ERROR_PATTERN.ref(number)}, or it has expired")
             return histories.of_error(transaction, project.id, pattern, now)
 
-    def runs(self, status: str | None = None, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> Page[RunSummary]:
-        """Return runs with the number of their notes, the newest first.
-
-        Args:
-            status: active, completed or failed; None for all.
-            limit: 0 to 500; 0 gives the total alone.
-            offset: how many to skip.
-
-        Raises:
-            InvalidInput: an argument is invalid.
-        """
-        number = None if status is None else number_of("status", status, STATUSES)
-        check_page(limit, offset)
-        with projects.reading(self._workplace) as (transaction, project):
-            page = page_of(transaction, project, number, limit, offset)
-            return Page(tuple(histories.of_run(transaction, run) for run in page.items), page.total, offset, limit)
-
     def spending(self, days: int = 14) -> Spending:
         """Return the tokens added to the context of agents, day by day.
 
@@ -178,7 +160,7 @@ class Reading(Service):
         """Return the worktrees of the last day, with their commits and what is not committed there."""
         work = self._workplace
         with projects.reading(work) as (transaction, project):
-            return worktrees.find(transaction, project.id, work, work.clock())
+            return worktrees.find(of_nobody(transaction, project.id, work.clock()), work)
 
 
 _MOST_BRIEFINGS = 100

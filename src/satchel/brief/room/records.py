@@ -51,6 +51,7 @@ class Need:
         run: the run that ``end_run`` ends, or that proposes a strategy.
         remedy: advice beyond the actions, in one sentence, or None.
         key: its identity while it waits, whatever else changes.
+        current, proposed: the value of a person's decision, and the one that a draft proposes; else None.
         held_path: the claimed path, maybe a folder around the place, from ``held_began_at``
             to ``held_until``, in milliseconds UTC.
     """
@@ -69,6 +70,8 @@ class Need:
     run: str | None = None
     remedy: str | None = None
     key: str = ""
+    current: str | None = None
+    proposed: str | None = None
     held_path: str | None = None
     held_until: int | None = None
     held_began_at: int | None = None

@@ -26,9 +26,9 @@ from satchel.find.kind import Kind
 from satchel.keep import events, following, kept, projects, replacing
 from satchel.keep.corrections import log
 from satchel.keep.corrections.service import Corrections
-from satchel.keep.decisions import Decisions
 from satchel.keep.decisions import updates as decisions
 from satchel.keep.decisions.records import KEEP, NewDecision
+from satchel.keep.decisions.service import Decisions
 from satchel.keep.entries.kind import ENTRY
 from satchel.keep.files import claiming
 from satchel.keep.messages import updates
@@ -176,8 +176,7 @@ class Room(Reading):
                 rationale=KEEP if rationale is None else rationale,
                 expected_revision=expected_revision,
             )
-            author = None if actor.number is None or actor.name is None else (actor.number, actor.name)
-            setter = decisions.Setter(work, project.id, author, now, by.passes, actor.session)
+            setter = decisions.Setter(work, project.id, actor, now, by.passes)
             done = decisions.upsert(transaction, setter, decisions.prepare(new, work))
             if done.overtaken is not None:
                 announcer(work)(transaction, done.overtaken)

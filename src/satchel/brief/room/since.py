@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from satchel.base.records import replace
 from satchel.base.text import shortened
 from satchel.brief.room.looking import LINE_CHARS, Look, once_a_minute, value_text
-from satchel.brief.room.marks import OF_CHANGES, Mark, action_ref, correction_ref, files_ref, marks
+from satchel.brief.room.marks import OF_CHANGES, Mark, files_ref, marks, numbered_ref
 from satchel.brief.room.records import Changed, Since
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import events
@@ -36,15 +36,6 @@ _OLDER = f"""
     ) AS older
 """
 
-# The table of each of :data:`satchel.brief.room.records.CHANGES`.
-_TABLES = {
-    "decision": "decisions",
-    "rule": "constraints",
-    "fix": "error_solutions",
-    "files": "file_changes",
-    "correction": "corrections",
-}
-
 _VALUE_CHARS = 2_000
 _MOST_FILES = 5
 _DEPRECATED, _DRAFT = STATUSES.index("deprecated") + 1, STATUSES.index("draft") + 1
@@ -62,9 +53,10 @@ def _find(look: Look, seq: int) -> Since:
     own: list[Changed] = []
     totals: list[tuple[str, int]] = []
     older: list[tuple[str, int]] = []
-    for name, (statement, make) in _FINDERS.items():
+    for name, (table, statement, make) in _FINDERS.items():
         # events are numbered by themselves
-        rows = look.rows(statement, floor=seen_marks[name].seen_at if name == "action" else seen_marks[name].seq)
+        floor = seen_marks[name].seen_at if table == "events" else seen_marks[name].seq
+        rows = look.rows(statement, floor=floor)
         made = make([row[1:] for row in rows], seen_marks[name])
         if name == "action":
             own = [one for one in made if one.agent == look.person]
@@ -72,10 +64,9 @@ def _find(look: Look, seq: int) -> Since:
         items += made[:MOST]
         # of edits there is one for each agent; the statement of actions counts nothing, since one's own are apart
         totals += [(name, len(made) if name in ("files", "action") else rows[0][0])] if made else []
-        if name == "action":
-            continue
-        ((passed_over,),) = look.rows(_OLDER.format(table=_TABLES[name]), floor=seen_marks[name].seq)
-        older += [(name, passed_over)] if passed_over else []
+        if name != "action":
+            ((passed_over,),) = look.rows(_OLDER.format(table=table), floor=floor)
+            older += [(name, passed_over)] if passed_over else []
     items.sort(key=lambda one: (-one.changed_at, -one.seq))
     last = seen_marks[""].seen_at or None
     return Since(
@@ -118,7 +109,9 @@ def _actions(rows: Sequence[Row], _: Mark) -> list[Changed]:
         ref = facts.get("ref") or (None if item_kind is None else KIND_OF[item_kind].ref(item))
         what = "forgotten" if kind == events.FORGOTTEN else "done"
         text = ref or shortened(str(facts.get("what", "")), LINE_CHARS)
-        changes.append(Changed("action", action_ref(number), what, text, facts.get("by") or agent, changed, number))
+        changes.append(
+            Changed("action", numbered_ref("action", number), what, text, facts.get("by") or agent, changed, number)
+        )
     return changes
 
 
@@ -276,18 +269,20 @@ def _corrections(rows: Sequence[Row], _: Mark) -> list[Changed]:
         parts = [ref, f"by {KIND_OF[kind].ref(heir)}" if heir is not None else None, reason, text]
         line = shortened(": ".join(filter(None, (" ".join(filter(None, parts[:2])), *parts[2:]))), LINE_CHARS)
         action = done if undone is None else f"{done}, taken back"
-        changes.append(Changed("correction", correction_ref(number), action, line, agent, changed, seq, item=ref))
+        changes.append(
+            Changed("correction", numbered_ref("correction", number), action, line, agent, changed, seq, item=ref)
+        )
     return changes
 
 
-# The statement of each of :data:`satchel.brief.room.records.CHANGES`, and the function for its rows.
-_FINDERS: Mapping[str, tuple[str, Callable[[Sequence[Row], Mark], list[Changed]]]] = {
-    "action": (_ACTIONS, _actions),
-    "decision": (_DECISIONS, _decisions),
-    "rule": (_RULES, _rules),
-    "fix": (_FIXES, _fixes),
-    "files": (_FILES, _files),
-    "correction": (_CORRECTIONS, _corrections),
+# The table and the statement of each of :data:`satchel.brief.room.records.CHANGES`, and the function for its rows.
+_FINDERS: Mapping[str, tuple[str, str, Callable[[Sequence[Row], Mark], list[Changed]]]] = {
+    "action": ("events", _ACTIONS, _actions),
+    "decision": ("decisions", _DECISIONS, _decisions),
+    "rule": ("constraints", _RULES, _rules),
+    "fix": ("error_solutions", _FIXES, _fixes),
+    "files": ("file_changes", _FILES, _files),
+    "correction": ("corrections", _CORRECTIONS, _corrections),
 }
 
 

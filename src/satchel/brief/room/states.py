@@ -11,7 +11,7 @@ from satchel.base.text import shortened
 from satchel.base.vocabulary import PRIORITIES
 from satchel.brief import at_work
 from satchel.brief.room import conflicts
-from satchel.brief.room.looking import LINE_CHARS, OPEN_RUN, Look, newest, once, once_a_minute, possible
+from satchel.brief.room.looking import LINE_CHARS, OPEN_RUN, Look, newest, of_nobody, once, once_a_minute, possible
 from satchel.brief.room.records import Need
 from satchel.find.kind import Kind
 from satchel.keep import events
@@ -20,10 +20,10 @@ from satchel.keep.entries.records import SCRATCHPAD
 from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.messages.visibility import UNANSWERED
 from satchel.keep.names import PERSONS
+from satchel.keep.presence import LISTED_DAYS, MAX_CHECKED
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.caller import SEEN_MS
 from satchel.keep.sessions.joining import SessionRow
-from satchel.keep.sessions.presence import LISTED_DAYS, MAX_CHECKED
 from satchel.keep.sessions.team import AgentState
 from satchel.store.transaction import Transaction, grouped, set_of
 
@@ -46,6 +46,7 @@ class Facts(NamedTuple):
         answered_at: when it last got a message; 0 for never.
         waits: its states if it has done nothing since.
         done_at: when it last did something after the first of these; 0 for never.
+        pad: its last scratchpad.
     """
 
     began_at: int
@@ -57,6 +58,7 @@ class Facts(NamedTuple):
     answered_at: int = 0
     waits: tuple[AgentState, ...] = ()
     done_at: int = 0
+    pad: _Pad | None = None
 
 
 def state_of(facts: Facts, now: int) -> AgentState:
@@ -81,8 +83,8 @@ def find(
     transaction: Transaction, project_id: int, sessions: Sequence[SessionRow], own_session: int | None, now: int
 ) -> dict[int, AgentState]:
     """Return the states of sessions by id; only the first 100 are checked for being stuck or waiting."""
-    facts = _find_facts(Look(transaction, project_id, "", -1, -1, now), tuple(sessions), own_session)
-    return {number: state_of(one, now) for number, one in facts.items()}
+    look = of_nobody(transaction, project_id, now)
+    return {number: state_of(one, now) for number, one in _find_facts(look, tuple(sessions), own_session).items()}
 
 
 @once
@@ -121,6 +123,8 @@ def _session_facts(
     for number, _, began, _, is_continued in rows:
         facts[number] = facts[number]._replace(began_at=began, is_continued=bool(is_continued))
     pads = _pads(look, numbers)
+    for number, last in pads.items():
+        facts[number] = facts[number]._replace(pad=last)
     stuck = at_work.stuck(look.transaction, look.project_id, list(numbers), look.now)
     blocked = {session for session, last in pads.items() if last.pad.blockers and not last.pad.done}
     settled = settlements(
@@ -138,26 +142,32 @@ def _session_facts(
 
 
 class _Pad(NamedTuple):
+    # with its author, and its run if that can be ended
     number: int
     task: str | None
     pad: structured.Scratchpad
     created_at: int
+    agent: str | None
+    run: str | None
 
 
 def _pads(look: Look, numbers: Collection[int]) -> dict[int, _Pad]:
     rows = look.rows(
         f"""
-        SELECT s.id, c.id, c.task_id, c.content, c.created_at FROM sessions s JOIN context c ON c.id = (
+        SELECT s.id, c.id, c.task_id, c.content, c.created_at, a.name, {OPEN_RUN}
+        FROM sessions s JOIN context c ON c.id = (
             SELECT n.id FROM context n
             WHERE n.session_id = s.id AND n.{OF_LOOPS} AND n.type = {SCRATCHPAD} AND n.superseded_by IS NULL
             ORDER BY n.created_at DESC, n.id DESC LIMIT 1
-        ) WHERE s.id IN {set_of(numbers)}
+        )
+        LEFT JOIN agents a ON a.id = c.agent_id JOIN runs r ON r.id = c.run_id
+        WHERE s.id IN {set_of(numbers)}
         """
     )
     pads = {}
-    for session, number, task, content, created in rows:
+    for session, number, task, content, *others in rows:
         try:
-            pads[session] = _Pad(number, task, structured.scratchpad(content), created)
+            pads[session] = _Pad(number, task, structured.scratchpad(content), *others)
         except InvalidInput:  # another program may have written the row
             continue
     return pads
@@ -294,37 +304,19 @@ def find_needs(look: Look) -> list[Need]:
 def _with_session(look: Look) -> Iterator[Need]:
     values: dict[str, object] = {"project": look.project_id, "since": look.now - LISTED_DAYS * DAY_MS}
     sessions = joining.load(look.transaction, "s.project_id = :project AND s.seen_at > :since", values, MAX_CHECKED)
-    state_of = {
-        number: state
-        for number, state in find(look.transaction, look.project_id, sessions, None, look.now).items()
-        if state.name in {"stuck", "waiting"}
-    }
-    if not state_of:
-        return
-    rows = look.rows(
-        f"""
-        SELECT s.id, s.uid, a.name, c.id, c.content, c.created_at, {OPEN_RUN}
-        FROM sessions s JOIN context c ON c.id = (
-            SELECT n.id FROM context n
-            WHERE n.session_id = s.id AND n.{OF_LOOPS} AND n.type = {SCRATCHPAD} AND n.superseded_by IS NULL
-            ORDER BY n.created_at DESC, n.id DESC LIMIT 1
-        )
-        LEFT JOIN agents a ON a.id = c.agent_id JOIN runs r ON r.id = c.run_id
-        WHERE s.id IN {set_of(state_of)}
-        """
-    )
-    for session, uid, agent, number, content, created, run in rows:
-        try:
-            pad = structured.scratchpad(content)
-        except InvalidInput:  # another program may have written the row
+    facts = _find_facts(of_nobody(look.transaction, look.project_id, look.now), tuple(sessions), None)
+    for session in sessions:
+        fact, uid = facts[session.state.id], session.state.uid.hex()
+        state, last = state_of(fact, look.now), fact.pad
+        if last is None or state.name not in {"stuck", "waiting"}:
             continue
-        state = state_of[session]
-        if state.name == "waiting" and (pad.done or not pad.blockers or state.since_at != created):
+        is_blocked = last.pad.blockers and not last.pad.done and state.since_at == last.created_at
+        if state.name == "waiting" and not is_blocked:
             continue
-        kind, ref = "stuck" if state.name == "stuck" else "blocked", Kind.ENTRY.ref(number)
-        actions, key = possible(answer=agent, end_run=run, see=True), f"session-{uid.hex()}"
-        text = state.reason or ""
-        yield Need(kind, _HIGH, text, ref, uid.hex(), agent, state.since_at, actions, run=run, key=key)
+        kind, ref = "stuck" if state.name == "stuck" else "blocked", Kind.ENTRY.ref(last.number)
+        actions = possible(answer=last.agent, end_run=last.run, see=True)
+        text, key = state.reason or "", f"session-{uid}"
+        yield Need(kind, _HIGH, text, ref, uid, last.agent, state.since_at, actions, run=last.run, key=key)
 
 
 @once_a_minute

@@ -10,7 +10,7 @@ from satchel.base.clock import DAY_MS
 from satchel.base.records import NamedTuple, replace
 from satchel.base.text import shortened
 from satchel.brief.room import states
-from satchel.brief.room.looking import LINE_CHARS, Look, newest, once_a_minute, value_text
+from satchel.brief.room.looking import LINE_CHARS, Look, newest, of_nobody, once_a_minute, value_text
 from satchel.brief.room.records import ClaimBar, Mark, SessionDay, Span, Where
 from satchel.find.kind import Kind
 from satchel.keep import events
@@ -34,7 +34,7 @@ def find(transaction: Transaction, project_id: int, own_session: int | None, now
     ended = (now // QUARTER_MS + 1) * QUARTER_MS
     began = ended - DAY_MS
     team = find_team(transaction, project_id, own_session, now, states.find, is_all=False)
-    return Where(team, _timeline(Look(transaction, project_id, "", -1, -1, now), began), began, ended)
+    return Where(team, _timeline(of_nobody(transaction, project_id, now), began), began, ended)
 
 
 @once_a_minute
@@ -141,10 +141,10 @@ def _ended_bar(details: Mapping[str, Any], at: int, kind: int, extended: list[in
     )
 
 
-def _marks(transaction: Transaction, project_id: int, began: int) -> _Marks:
-    values = {"project": project_id, "began": began}
-    marks: _Marks = []
-    decisions = transaction.all(
+# the session, the item's number, what its line begins with, its text (of a decision maybe a number), and the time
+_DONE = {
+    "decision": (
+        Kind.DECISION,
         f"""
         WITH newest AS (
             SELECT id, key, value_text, value_number, session_id, updated_at FROM decisions
@@ -157,33 +157,33 @@ def _marks(transaction: Transaction, project_id: int, began: int) -> _Marks:
         WHERE h.set_at >= :began AND h.session_id IS NOT NULL
         ORDER BY 6 DESC LIMIT {_MOST_DRAWN}
         """,
-        values,
-    )
-    for session, number, key, text, amount, at in decisions:
-        line = shortened(f"{key}: {value_text(text, amount)}", LINE_CHARS)
-        marks.append((session, Mark("decision", at, line, Kind.DECISION.ref(number))))
-    errors = transaction.all(
+    ),
+    "error": (
+        Kind.ERROR_PATTERN,
         f"""
-        SELECT r.session_id, p.id, p.error_type, p.message, r.created_at
+        SELECT r.session_id, p.id, p.error_type, p.message, NULL, r.created_at
         FROM {newest("error_reports", _MOST_DRAWN)} r JOIN error_patterns p ON p.id = r.pattern_id
         WHERE r.created_at >= :began AND r.session_id IS NOT NULL
         """,
-        values,
-    )
-    for session, number, error, text, at in errors:
-        line = shortened(f"{error}: {text}", LINE_CHARS)
-        marks.append((session, Mark("error", at, line, Kind.ERROR_PATTERN.ref(number))))
-    messages = transaction.all(
+    ),
+    "message": (
+        Kind.MESSAGE,
         f"""
-        SELECT m.session_id, m.id, m.message, a.name, m.created_at
+        SELECT m.session_id, m.id, 'to ' || COALESCE(a.name, 'all'), m.message, NULL, m.created_at
         FROM {newest("agent_messages", _MOST_DRAWN)} m LEFT JOIN agents a ON a.id = m.to_agent_id
         WHERE m.created_at >= :began AND m.session_id IS NOT NULL
         """,
-        values,
-    )
-    for session, number, text, to, at in messages:
-        line = shortened(f"to {to or 'all'}: {text}", LINE_CHARS)
-        marks.append((session, Mark("message", at, line, Kind.MESSAGE.ref(number))))
+    ),
+}
+
+
+def _marks(transaction: Transaction, project_id: int, began: int) -> _Marks:
+    marks: _Marks = []
+    for name, (kind, statement) in _DONE.items():
+        rows = transaction.all(statement, {"project": project_id, "began": began})
+        for session, number, first, text, amount, at in rows:
+            line = shortened(f"{first}: {value_text(text, amount)}", LINE_CHARS)
+            marks.append((session, Mark(name, at, line, kind.ref(number))))
     return marks
 
 

@@ -13,10 +13,10 @@ from satchel.base.git_commands import ask_git
 from satchel.base.git_files import read_head
 from satchel.base.records import NamedTuple, dataclass
 from satchel.base.text import shortened
-from satchel.brief.room.looking import LINE_CHARS
+from satchel.brief.room.looking import LINE_CHARS, Look, once_a_minute
 from satchel.keep import events
 from satchel.keep.projects import Workplace
-from satchel.store.transaction import Transaction, grouped
+from satchel.store.transaction import Row, grouped
 
 MOST_FILES = 100
 """How many uncommitted files of a worktree are named."""
@@ -89,77 +89,68 @@ class _Session(NamedTuple):
     seen_at: int
 
 
-def find(transaction: Transaction, project_id: int, work: Workplace, now: int) -> Worktrees:
+def find(look: Look, work: Workplace) -> Worktrees:
     """Return the worktrees in which sessions were at work in the last day, the main one first."""
-    rows = transaction.all(
+    rows = look.rows(
         "SELECT worktree, id, uid, branch, commit_id, created_at, seen_at FROM sessions "
         "WHERE project_id = :project AND seen_at > :since ORDER BY seen_at DESC",
-        {"project": project_id, "since": now - DAY_MS},
+        since=look.now - DAY_MS,
     )
     sessions = grouped((tree, _Session(*row)) for tree, *row in rows)
-    made = transaction.all(
+    made = _progress(look)
+    items = tuple(_worktree(look, work, tree, sessions[tree], made) for tree in sorted(sessions)[:_MOST_TREES])
+    return Worktrees(items, look.now)
+
+
+@once_a_minute
+def _progress(look: Look) -> list[Row]:
+    return look.rows(
         f"""
         SELECT session_id, details, created_at FROM events
         WHERE project_id = :project AND created_at >= :since AND {events.IS_DRAWN} AND kind = {events.PROGRESS}
             AND session_id IS NOT NULL
         ORDER BY created_at DESC LIMIT 300
         """,
-        {"project": project_id, "since": now - DAY_MS},
+        since=look.now - DAY_MS,
     )
-    trees = sorted(sessions)[:_MOST_TREES]
-    items = tuple(_worktree(transaction, project_id, work, tree, sessions[tree], made, now) for tree in trees)
-    return Worktrees(items, now)
 
 
-def uncommitted_of(work: Workplace, worktree: str | None) -> tuple[str, ...] | None:
+def uncommitted_of(root: str | None, worktree: str | None) -> tuple[str, ...] | None:
     """Return the uncommitted files of a worktree of the project; None if git cannot be asked."""
-    top = _top(work, worktree)
+    top = _top(root, worktree)
     return None if top is None else _uncommitted(top, int(time.monotonic() / _FRESH_SECONDS))
 
 
-def _worktree(
-    transaction: Transaction,
-    project_id: int,
-    work: Workplace,
-    tree: str,
-    sessions: Sequence[_Session],
-    made: Sequence[tuple],  # type: ignore[type-arg] # as rows are
-    now: int,
-) -> Worktree:
+def _worktree(look: Look, work: Workplace, tree: str, sessions: Sequence[_Session], made: Sequence[Row]) -> Worktree:
     worktree = tree or None
-    files = uncommitted_of(work, worktree)
-    top = _top(work, worktree)
+    files = uncommitted_of(work.root, worktree)
+    top = _top(work.root, worktree)
     if files is not None and top is not None:
         branch, commit = read_head(top)
         commits = () if commit is None else tuple(
             Commit(one.commit, one.subject, one.author, _maker(one, sessions, made), one.at)
             for one in _commits(top, commit)
-            if one.at > now - DAY_MS
+            if one.at > look.now - DAY_MS
         )  # fmt: skip
-        return Worktree(worktree, branch, commit, files[:MOST_FILES], len(files), commits, True, now)
+        return Worktree(worktree, branch, commit, files[:MOST_FILES], len(files), commits, True, look.now)
     last = sessions[0]
-    edited = _edited(
-        transaction, project_id, tree, max((at for number, _, at in made if number == last.number), default=0)
-    )
-    return Worktree(worktree, last.branch, last.commit, edited[:MOST_FILES], len(edited), (), False, last.seen_at)
-
-
-def _edited(transaction: Transaction, project_id: int, tree: str, after: int) -> tuple[str, ...]:
-    rows = transaction.all(
+    rows = look.rows(
         """
         SELECT DISTINCT f.path FROM (
             SELECT * FROM file_changes WHERE project_id = :project AND created_at > :after
             ORDER BY created_at DESC LIMIT 1000
         ) c JOIN files f ON f.id = c.file_id WHERE COALESCE(c.worktree, '') = :tree ORDER BY f.path
         """,
-        {"project": project_id, "tree": tree, "after": after},
+        tree=tree,
+        after=max((at for number, _, at in made if number == last.number), default=0),
     )
-    return tuple(path for (path,) in rows)
+    edited = tuple(path for (path,) in rows)
+    return Worktree(worktree, last.branch, last.commit, edited[:MOST_FILES], len(edited), (), False, last.seen_at)
 
 
-def _top(work: Workplace, worktree: str | None) -> str | None:
-    if work.root is None or worktree is None:
-        return work.root
+def _top(root: str | None, worktree: str | None) -> str | None:
+    if root is None or worktree is None:
+        return root
     if not os.path.isabs(worktree) or not os.path.isdir(worktree):  # noqa: PTH112, PTH117 -- a text of the store
         return None
     from satchel.base.paths import worktree_of
@@ -168,7 +159,7 @@ def _top(work: Workplace, worktree: str | None) -> str | None:
         repository = worktree_of(worktree)
     except Refused:
         return None
-    return worktree if repository is not None and str(repository.root) == work.root else None
+    return worktree if repository is not None and str(repository.root) == root else None
 
 
 @lru_cache(maxsize=64)
@@ -201,7 +192,7 @@ def _commits(top: str, tip: str) -> tuple[_Made, ...]:
     return tuple(commits)
 
 
-def _maker(commit: _Made, sessions: Sequence[_Session], made: Sequence[tuple]) -> str | None:  # type: ignore[type-arg]
+def _maker(commit: _Made, sessions: Sequence[_Session], made: Sequence[Row]) -> str | None:
     import json
 
     here = {one.number: one for one in sessions}

@@ -203,7 +203,7 @@ def store_plan(context: HookContext, plan: str) -> int | None:
         return None
     writer = Writer(context.project_id, context.run, context.actor.number, context.now, session)
     try:
-        ((number, _, _),) = updates.insert(transaction, writer, [prepared], [None])
+        ((number, *_),) = updates.insert(transaction, writer, [prepared], [None])
     except SatchelError:  # the previous plan may not be replaceable
         return None
     return number

@@ -17,9 +17,9 @@ from satchel.keep.files import changes, claims
 from satchel.keep.files.claiming import RENEWED_MS
 from satchel.keep.files.claims import Lease, Terms
 from satchel.keep.files.places import Place, as_on_disk, clashing, edited_file, is_there, tree_of
-from satchel.keep.files.presence import is_anyone_waiting
 from satchel.keep.files.records import CHANGES
 from satchel.keep.files.service import AUTOMATIC_MINUTES
+from satchel.keep.presence import is_anyone_waiting
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import set_of
 

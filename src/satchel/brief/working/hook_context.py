@@ -156,6 +156,27 @@ def fitting(lines: Sequence[str], budget: int) -> list[str]:
     return selected
 
 
+def with_news(context: HookContext, answer: HookAnswer, *, at_prompt: bool) -> HookAnswer:
+    """Add news of rules and decisions: critical rules at once, others at a prompt as far as the tokens allow."""
+    from satchel.brief import news
+
+    fresh = [
+        one
+        for one in news.find_binding(context.transaction, context.work, context.project_id, context.actor)
+        if (at_prompt or one.is_critical) and not {*one.items} <= {*answer.items}
+    ]
+    if not fresh:
+        return answer
+    left = deliveries.tokens_left(deliveries.delivered(context.transaction, context.window)) - tokens_of(answer.text)
+    for one in fresh:
+        line = f"Satchel: {one.text}"
+        tokens = tokens_of(f"{line}\n")
+        if one.is_critical or tokens <= left:
+            answer = answer.plus(context, [line], one.items)
+            left -= tokens
+    return answer
+
+
 # The least time between messages in answers.
 _LEAST_MS = 60_000
 
@@ -165,9 +186,9 @@ _MESSAGE_CHARS = 220
 
 def unread_messages(context: HookContext, budget: int) -> tuple[list[str], list[ItemVersion]]:
     """Return lines on unread messages that the agent did not get, and their items; at most once a minute."""
-    from satchel.keep.messages.presence import is_any_alive
+    from satchel.keep.presence import is_any_message
 
-    if not is_any_alive(context.transaction, context.project_id, context.now):
+    if not is_any_message(context.transaction, context.project_id, context.now):
         return [], []
     last = context.transaction.one("SELECT told_at FROM sessions WHERE id = :id", {"id": context.actor.session})
     if last is not None and last[0] is not None and 0 <= context.now - last[0] < _LEAST_MS:

@@ -122,12 +122,13 @@ def tell(
         )
         name = name_text(shortened(file, _NAME_CHARS))
         frame = tokens_of(f"Satchel on {name} (20 of 20; {_BOTH}):\n")
-        rules, items_shown, cost, rest = _fitting(new, tokens_left - frame)
-        reports, note_items, note_cost, _ = _fitting(note_lines, tokens_left - frame - cost)
-        cost += frame + note_cost
-        above, above_items, above_cost, _ = _fitting(repeated, tokens_left - cost)
+        tokens_left -= frame
+        # the refs of what the window has cost little and say as much as the texts of others
+        above, above_items, above_cost, _ = _fitting(repeated, tokens_left)
+        rules, items_shown, rules_cost, rest = _fitting(new, tokens_left - above_cost)
         rules += above
-        cost += above_cost
+        reports, note_items, note_cost, _ = _fitting(note_lines, tokens_left - above_cost - rules_cost)
+        cost = frame + above_cost + rules_cost + note_cost
         if not rules and not reports:
             continue
         kind = _BOTH if rules and reports else _RULES if rules else _REPORTS
@@ -186,7 +187,7 @@ def _binding_lines(bound: Sequence[Binding], got: Contents) -> tuple[list[_Line]
         rule = "critical rule" if one.is_critical else f"{UNCONFIRMED} rule" if one.is_unconfirmed else "rule"
         head = f"{one.ref} decided, {name_text(one.key)}" if one.key else f"{one.ref} {rule}"
         text = value_text(one.text) if one.key else one.text
-        whole = line(head, f"{text}{reason_text(one.reason)}", _WHOLE_CHARS)
+        whole = f"{head}: {shortened(text + reason_text(one.reason), _WHOLE_CHARS)}"
         is_needed = one.is_critical and len(whole) <= _MOST_NEEDED_CHARS
         short = f"{head}: {title_of(text)}"
         lines.append(_Line(whole, (version, reminder), short, (reminder,), is_needed))
@@ -218,7 +219,9 @@ def _note_lines(context: HookContext, rows: Sequence[Note], code: str, got: Cont
     for note in ranked[:_MOST_TELLING]:
         head = note.head(context.now, compared.get(note.number))
         items = (note.version,)
-        lines.append(_Line(line(head, note.text, _WHOLE_CHARS), items, f"{head}: {title_of(note.text)}", items))
+        lines.append(
+            _Line(f"{head}: {shortened(note.text, _WHOLE_CHARS)}", items, f"{head}: {title_of(note.text)}", items)
+        )
     return lines, len(fresh)
 
 
@@ -247,9 +250,6 @@ def _load_notes(context: HookContext, path: str, types: str) -> list[Note]:
     )
     return [Note(*row) for row in rows]
 
-
-SHOWN_CHARS = 200
-"""How much of an item's text is shown; get_items returns the rest."""
 
 FROM_COMMIT, OF_COMMIT = re.compile(r"commit [0-9a-f]{7,40}\b"), 0.6
 """How a note made from a commit begins, and what its strength is multiplied by."""
@@ -309,10 +309,6 @@ class Note(NamedTuple):
         from satchel.keep.entries import structured
 
         return structured.labelled(ENTRY_TYPES[self.type - 1], self.content)
-
-
-def line(head: str, text: str, most: int = SHOWN_CHARS) -> str:
-    return f"{head}: {shortened(text, most)}"
 
 
 def compare(

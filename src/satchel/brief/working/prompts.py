@@ -22,7 +22,7 @@ from satchel.keep.binding import UNCONFIRMED, author_of, binding_caller, until_i
 from satchel.keep.decisions.records import STATUSES, value_of
 from satchel.keep.names import is_persons
 from satchel.keep.projects import Workplace
-from satchel.store.transaction import Row, Transaction, set_of
+from satchel.store.transaction import Row, Transaction, grouped, set_of
 
 _ACTIVE = STATUSES.index("active") + 1
 _MOST_UNSEEN = 500
@@ -41,6 +41,10 @@ _TASK_TOKENS, _SURE_TOKENS = 600, 250
 
 # The strength from which a fix or note without a rare word may be a title at the first task prompt.
 _LEAST_WEAK = 0.3
+
+# Rules and decisions count from this share of the strongest item: at a task without a rare word from this strength, at
+# a short prompt with one from :data:`LEAST`.
+_OF_BEST, _LEAST_BINDING = 0.5, 0.5
 
 # How many items related to the first task are remembered, so that those on a file come first there.
 _MOST_RELATED = 60
@@ -62,7 +66,7 @@ _LOG_LINE = re.compile(
 )
 
 _ERROR_CHARS = 100
-# The part of common words from which only the stronger of two items is shown.
+# The part of its words from which an item is left out if a stronger one has them.
 _ALIKE = 0.6
 
 # So many tokens an item may take in any case to be shown whole.
@@ -79,8 +83,7 @@ class Item(NamedTuple):
     Attributes:
         seq: the number of its last change.
         head: the part of its line before the text.
-        strength: how much the prompt is about it.
-        priority: of a rule; 0 for others.
+        strength: how much the prompt is about it; as loaded, a factor for that.
         is_weak: whether the prompt is hardly about it, so that it is a title unless there is room.
     """
 
@@ -89,8 +92,7 @@ class Item(NamedTuple):
     seq: int
     head: str
     text: str
-    strength: float = 0.0
-    priority: int = 0
+    strength: float = 1.0
     is_weak: bool = False
 
     @property
@@ -123,12 +125,14 @@ class AboutPrompt(NamedTuple):
         matches: how they match, for people.
         is_task: whether the prompt states a task.
         related: all items that share telling words with it, the strongest first.
+        has_news: whether rules or decisions may be new since the session began.
     """
 
     items: Sequence[Item] = ()
     matches: tuple[RelatedItem, ...] = ()
     is_task: bool = False
     related: Sequence[RelatedItem] = ()
+    has_news: bool = False
 
 
 class PromptPreview(NamedTuple):
@@ -146,28 +150,16 @@ class PromptPreview(NamedTuple):
     why: str
 
 
-class _Matches(NamedTuple):
-    """The matching items of one kind.
-
-    Attributes:
-        by_number: the matches by item id.
-        least: the strength from which a note counts.
-        is_over: called before each cited file; the rest then goes unmarked.
-        now: milliseconds UTC.
-        binding: the condition that a rule binds the caller's sessions.
-    """
+class _Looking(NamedTuple):
+    """The reader of items; ``is_over`` is called before each cited file, and the rest then goes unmarked."""
 
     transaction: Transaction
-    by_number: Mapping[int, RelatedItem]
-    files_root: str | None
-    least: float
+    work: Workplace
+    project_id: int
     is_over: Callable[[], bool]
-    now: int
-    binding: str
 
-    @property
-    def listed(self) -> str:
-        return set_of(self.by_number)
+    def rows(self, sql: str) -> list[Row]:
+        return self.transaction.all(sql, {"project": self.project_id, "now": self.work.clock()})
 
 
 def find(
@@ -175,7 +167,7 @@ def find(
 ) -> AboutPrompt:
     """Return the items that a prompt is about, for any agent.
 
-    A rule or decision with a rare word of the prompt is among them. ``is_over`` is called before each cited file; the
+    Of rules and decisions, weaker ones are among them than of others. ``is_over`` is called before each cited file; the
     rest then goes unmarked.
     """
     prompt = _without_log(prompt)
@@ -184,14 +176,23 @@ def find(
     unspaced = sum(map(len, unspaced_runs(prompt)))
     least = _TASK_WORDS - bool(result.items)
     is_task = unspaced >= _TASK_UNSPACED or (result.telling >= least and len(prompt) >= _TASK_CHARS)
+    best = max((one.strength for one in result.items), default=0.0)
     matches = [
         one
         for one in result.items
-        if one.is_sure or (is_task and (one.is_likely or (one.has_rare and one.kind in _BINDING)))
+        if one.is_sure or (is_task and one.is_likely) or _may_bind(one, best, is_task=is_task)
     ]
-    items = _load(transaction, work, project_id, matches, LIKELY if is_task else LEAST, is_over)
+    items = _load(_Looking(transaction, work, project_id, is_over), matches, LIKELY if is_task else LEAST)
     related_items = sorted(result.items, key=lambda one: -one.strength) if is_task else []
     return AboutPrompt(_distinct(items), tuple(matches), is_task, related_items)
+
+
+def _may_bind(one: RelatedItem, best: float, *, is_task: bool) -> bool:
+    if one.kind not in _BINDING or one.strength < _OF_BEST * best:
+        return False
+    if is_task:
+        return one.has_rare or one.strength >= _LEAST_BINDING
+    return one.has_rare and one.strength >= LEAST
 
 
 def with_weaker(context: HookContext, about: AboutPrompt, contents: Contents) -> AboutPrompt:
@@ -206,7 +207,8 @@ def with_weaker(context: HookContext, about: AboutPrompt, contents: Contents) ->
         and one.item not in contents.get(one.kind.number, {})
         and (one.has_rare or one.strength >= _LEAST_WEAK)
     ][: max(0, _MOST_TITLES - len(reports))]
-    more = _load(context.transaction, context.work, context.project_id, weaker, 0.0, lambda: False)
+    looking = _Looking(context.transaction, context.work, context.project_id, lambda: False)
+    more = _load(looking, weaker, 0.0)
     return about._replace(items=_distinct([*about.items, *(one._replace(is_weak=True) for one in more)]))
 
 
@@ -216,26 +218,17 @@ def related_versions(about: AboutPrompt) -> list[ItemVersion]:
     return [(RELATED[one.kind], one.item, int(one.strength * 1_000)) for one in some]
 
 
-def _load(
-    transaction: Transaction,
-    work: Workplace,
-    project_id: int,
-    matches: Sequence[RelatedItem],
-    least: float,
-    is_over: Callable[[], bool],
-) -> list[Item]:
-    items: list[Item] = []
-    rules = any(one.kind is Kind.CONSTRAINT for one in matches)
-    binding = binding_caller(transaction, work, project_id) if rules else ""
-    for kind, load in _LOADERS.items():
-        by_number = {one.item: one for one in matches if one.kind is kind}
-        items += (
-            load(_Matches(transaction, by_number, work.files_root, least, is_over, work.clock(), binding))
-            if by_number
-            else []
-        )
-    items.sort(key=lambda item: -item.strength)
-    return items
+def _load(looking: _Looking, matches: Sequence[RelatedItem], least: float) -> list[Item]:
+    numbers = grouped((one.kind, one.item) for one in matches)
+    strength = {(one.kind, one.item): one.strength for one in matches}
+    items = [
+        item._replace(strength=item.strength * strength[item.kind, item.number])
+        for kind, load in _LOADERS.items()
+        if kind in numbers
+        for item in load(looking, f" AND c.id IN {set_of(numbers[kind])}")
+    ]
+    items = [item for item in items if item.kind is not Kind.ENTRY or item.strength >= least]
+    return sorted(items, key=lambda item: -item.strength)
 
 
 def _distinct(items: Sequence[Item]) -> list[Item]:
@@ -254,19 +247,13 @@ def _without_log(prompt: str) -> str:
 
 def unseen_rules(transaction: Transaction, work: Workplace, project_id: int, contents: Contents) -> list[Item]:
     """Return the rules and decisions in force that a window does not have: rules first, by priority, then by time."""
-    values = {"project": project_id}
-    binding = binding_caller(transaction, work, project_id)
-    rules = transaction.all(
-        f"SELECT {_RULE} WHERE c.project_id = :project AND c.active = 1{binding} "
-        f"ORDER BY c.priority DESC, c.created_at DESC, c.id DESC LIMIT {_MOST_UNSEEN}",
-        values,
-    )
-    decisions = transaction.all(
-        f"SELECT {_DECISION} WHERE c.project_id = :project AND c.status = {_ACTIVE} "
-        f"ORDER BY c.updated_at DESC, c.id DESC LIMIT {_MOST_UNSEEN}",
-        values,
-    )
-    items = [*(_rule(row) for row in rules), *(_decision(row) for row in decisions)]
+    looking = _Looking(transaction, work, project_id, lambda: False)
+    orders = {_rules: "c.priority DESC, c.created_at DESC", _decisions: "c.updated_at DESC"}
+    items = [
+        item
+        for load, order in orders.items()
+        for item in load(looking, f" AND c.project_id = :project ORDER BY {order}, c.id DESC LIMIT {_MOST_UNSEEN}")
+    ]
     return [item for item in items if not has(contents, item.version)]
 
 
@@ -347,100 +334,78 @@ def _left_out(left: Mapping[Kind, int]) -> list[str]:
 
 def _are_alike(text: str, other: str) -> bool:
     first, second = (set(WORD.findall(fold(one))) for one in (text, other))
-    return len(first & second) >= _ALIKE * max(1, min(len(first), len(second)))
+    return len(first & second) >= _ALIKE * max(1, len(first))
 
 
-def _with(match: RelatedItem, item: Item, factor: float = 1.0) -> Item:
-    return item._replace(strength=match.strength * factor)
-
-
-def _notes(matches: _Matches) -> list[Item]:
-    rows = matches.transaction.all(
-        f"SELECT {on_files.COLUMNS} FROM {on_files.SOURCE} WHERE c.id IN {matches.listed} AND c.superseded_by IS NULL"
-    )
-    some = [on_files.Note(*row) for row in rows]
-    compared = on_files.compare(matches.transaction, matches.files_root, some, matches.is_over)
-    rendered: list[Item] = []
+def _notes(looking: _Looking, which: str) -> list[Item]:
+    sql = f"SELECT {on_files.COLUMNS} FROM {on_files.SOURCE} WHERE c.superseded_by IS NULL{which}"
+    some = [on_files.Note(*row) for row in looking.rows(sql)]
+    compared = on_files.compare(looking.transaction, looking.work.files_root, some, looking.is_over)
+    items: list[Item] = []
     for note in some:
-        citation, match = compared.get(note.number), matches.by_number[note.number]
+        citation = compared.get(note.number)
         factor = SUNK if citation is not None and citation.is_stale else 1.0
         factor *= on_files.OF_COMMIT if on_files.FROM_COMMIT.match(note.content) else 1.0
-        item = Item(Kind.ENTRY, note.number, note.seq, note.short_head(citation), note.text)
-        rendered.append(_with(match, item, factor))
-    return [item for item in rendered if item.strength >= matches.least]
+        items.append(Item(Kind.ENTRY, note.number, note.seq, note.short_head(citation), note.text, factor))
+    return items
 
 
-def _decisions(matches: _Matches) -> list[Item]:
-    rows = matches.transaction.all(f"SELECT {_DECISION} WHERE c.id IN {matches.listed} AND c.status = {_ACTIVE}")
-    return [_with(matches.by_number[row[0]], _decision(row)) for row in rows]
+def _decisions(looking: _Looking, which: str) -> list[Item]:
+    rows = looking.rows(
+        "SELECT c.id, c.seq, c.key, c.value_text, c.value_number, c.metadata, a.name "
+        f"FROM decisions c LEFT JOIN agents a ON a.id = c.agent_id WHERE c.status = {_ACTIVE}{which}"
+    )
+    items: list[Item] = []
+    for number, seq, key, text, value, metadata, author in rows:
+        head = start_of(Kind.DECISION.ref(number), name_text(key), is_persons=is_persons(author))
+        items.append(Item(Kind.DECISION, number, seq, head, f"{value_text(value_of(text, value))}{until_in(metadata)}"))
+    return items
 
 
-_DECISION = (
-    "c.id, c.seq, c.key, c.value_text, c.value_number, c.metadata, a.name "
-    "FROM decisions c LEFT JOIN agents a ON a.id = c.agent_id"
-)
+def _rules(looking: _Looking, which: str) -> list[Item]:
+    binding = binding_caller(looking.transaction, looking.work, looking.project_id)
+    rows = looking.rows(
+        "SELECT c.id, c.seq, c.text, c.metadata, a.name, c.unconfirmed FROM constraints c "
+        f"LEFT JOIN agents a ON a.id = {author_of('c')} WHERE c.active = 1{binding}{which}"
+    )
+    items: list[Item] = []
+    for number, seq, text, metadata, author, unconfirmed in rows:
+        head = UNCONFIRMED if unconfirmed else None
+        head = start_of(Kind.CONSTRAINT.ref(number), head, is_persons=is_persons(author))
+        items.append(Item(Kind.CONSTRAINT, number, seq, head, f"{text}{until_in(metadata)}"))
+    return items
 
 
-def _decision(row: Row) -> Item:
-    number, seq, key, text, value, metadata, author = row
-    head = start_of(Kind.DECISION.ref(number), name_text(key), is_persons=is_persons(author))
-    return Item(Kind.DECISION, number, seq, head, f"{value_text(value_of(text, value))}{until_in(metadata)}")
-
-
-def _constraints(matches: _Matches) -> list[Item]:
-    rows = matches.transaction.all(f"SELECT {_RULE} WHERE c.id IN {matches.listed} AND c.active = 1{matches.binding}")
-    return [_with(matches.by_number[row[0]], _rule(row)) for row in rows]
-
-
-_RULE = (
-    "c.id, c.seq, c.text, c.metadata, c.priority, a.name, c.unconfirmed "
-    f"FROM constraints c LEFT JOIN agents a ON a.id = {author_of('c')}"
-)
-
-
-def _rule(row: Row) -> Item:
-    number, seq, text, metadata, priority, author, unconfirmed = row
-    head = start_of(Kind.CONSTRAINT.ref(number), UNCONFIRMED if unconfirmed else None, is_persons=is_persons(author))
-    return Item(Kind.CONSTRAINT, number, seq, head, f"{text}{until_in(metadata)}", priority=priority)
-
-
-def _errors(matches: _Matches) -> list[Item]:
+def _errors(looking: _Looking, which: str) -> list[Item]:
     from satchel.keep.patterns.records import TENTATIVE, solutions_of
 
-    rows = matches.transaction.all(
-        "SELECT id, seq, project_id, error_type, message FROM error_patterns "
-        f"WHERE id IN {matches.listed} AND expires_at > :now",
-        {"now": matches.now},
-    )
-    rendered: list[Item] = []
-    for number, seq, project_id, error_type, message in rows:
-        solutions = solutions_of(matches.transaction, project_id, [number], TENTATIVE).get(number)
-        if solutions:
+    sql = f"SELECT c.id, c.seq, c.error_type, c.message FROM error_patterns c WHERE c.expires_at > :now{which}"
+    rows = looking.rows(sql)
+    solutions = solutions_of(looking.transaction, looking.project_id, [row[0] for row in rows], TENTATIVE)
+    items: list[Item] = []
+    for number, seq, error_type, message in rows:
+        if number in solutions:
             head = f"{Kind.ERROR_PATTERN.ref(number)} {error_type}: {shortened(message, _ERROR_CHARS)} ->"
-            item = Item(Kind.ERROR_PATTERN, number, seq, head, solutions[0].text)
-            rendered.append(_with(matches.by_number[number], item))
-    return rendered
+            items.append(Item(Kind.ERROR_PATTERN, number, seq, head, solutions[number][0].text))
+    return items
 
 
-def _strategies(matches: _Matches) -> list[Item]:
-    rows = matches.transaction.all(
-        "SELECT id, seq, topic, insight FROM strategies "
-        f"WHERE id IN {matches.listed} AND superseded_by IS NULL AND helped >= not_helped"
+def _strategies(looking: _Looking, which: str) -> list[Item]:
+    rows = looking.rows(
+        "SELECT c.id, c.seq, c.topic, c.insight FROM strategies c "
+        f"WHERE c.superseded_by IS NULL AND c.helped >= c.not_helped{which}"
     )
     return [
-        _with(
-            matches.by_number[number],
-            Item(Kind.STRATEGY, number, seq, f"{Kind.STRATEGY.ref(number)} strategy, {name_text(topic)}:", insight),
-        )
+        Item(Kind.STRATEGY, number, seq, f"{Kind.STRATEGY.ref(number)} strategy, {name_text(topic)}:", insight)
         for number, seq, topic, insight in rows
     ]
 
 
-# The loaders of live items by kind.
-_LOADERS: Mapping[Kind, Callable[[_Matches], list[Item]]] = {
+# The loaders of live items by kind; a condition follows those of their own.
+_LOADERS: Mapping[Kind, Callable[[_Looking, str], list[Item]]] = {
     Kind.ENTRY: _notes,
     Kind.DECISION: _decisions,
-    Kind.CONSTRAINT: _constraints,
+    Kind.CONSTRAINT: _rules,
     Kind.ERROR_PATTERN: _errors,
     Kind.STRATEGY: _strategies,
 }

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from satchel.brief.working.prompts import AboutPrompt, PromptPreview
 
 _SHORT, _SLOW = "it was short of time", "the store was slow"
+_OFF = "hooks.prompt is 0"
 _GOT = "the agent has what matches the prompt"
 _NO_TEXT = "the client passes no text to the model at this moment"
 
@@ -91,7 +92,7 @@ class Working:
         def act(context: HookContext) -> HookAnswer:
             touched = moment.resolve(context, cwd, edits)
             if not touched:
-                return replace(NOTHING, why="no file of the project")
+                return replace(NOTHING, why="no file of the project" if tells else _NO_TEXT)
             lines: list[str] = []
             conflicts = moment.Conflicts([], [])
             if mode != "off":
@@ -223,7 +224,7 @@ class Working:
             from satchel.brief.working import capture
 
             rules = list(capture.rules_in(text))
-        if not about.items and not about.is_task and not rules:  # the usual case takes no lock
+        if not about.items and not about.is_task and not about.has_news and not rules:  # the usual case takes no lock
             problem = f"{_SHORT}: notes on a prompt were not looked up" if why == _SLOW else ""
             return replace(NOTHING, why=why, problem=problem)
 
@@ -260,17 +261,19 @@ class Working:
         return PromptPreview(rendered, tokens_of(rendered), about.matches, why)
 
     def _about(self, text: str, is_over: Callable[[], bool]) -> tuple[AboutPrompt, str]:
+        from satchel.brief import news
         from satchel.brief.working import prompts
         from satchel.keep import projects
 
         if not self._config.hooks_prompt:
-            return prompts.AboutPrompt(), "hooks.prompt is 0"
+            return prompts.AboutPrompt(), _OFF
         work = self._workplace
         try:
             with work.engine.read() as transaction:
                 transaction.is_out_of_time = is_over
                 project = projects.find(transaction, work)
                 about = prompts.find(transaction, work, project.id, text, is_over)
+                about = about._replace(has_news=news.has_binding(transaction, work, project.id))
         except Interrupted:
             if not is_over():
                 raise
@@ -380,7 +383,10 @@ class Working:
             with suppress(_Undone), work.engine.write(HOOK_WAIT_MS) as transaction:
                 context = hook_context.enter(transaction, work, agent_id)
                 if context is not None:
-                    answer = act(context.in_new_window() if self._dry_run else context)
+                    context = context.in_new_window() if self._dry_run else context
+                    answer = act(context)
+                    if not (answer.denial or answer.question or answer.why in {_NO_TEXT, _OFF}):
+                        answer = hook_context.with_news(context, answer, at_prompt=moment == "prompt")
                     answer = _with_notice(answer, work)
                 if self._dry_run:
                     raise _Undone

@@ -149,13 +149,20 @@ def show_json(value: object) -> None:
     click.echo(json.dumps(fields_of(value), ensure_ascii=not is_utf8, indent=2))
 
 
+def show(value: object, *lines: str, as_json: bool) -> None:
+    """Print a record or JSON value for programs, or lines for people."""
+    if as_json:
+        show_json(value)
+    elif lines:
+        click.echo("\n".join(lines))
+
+
 def show_command(command: str, note: str, *, as_json: bool) -> None:
     """Print a PostgreSQL command for the caller to run."""
-    if as_json:
-        show_json({"command": command})
-        return
-    click.echo(command)
-    click.echo(f"Run this command. {note} The password comes from ~/.pgpass, PGPASSFILE or a service file.", err=True)
+    show({"command": command}, command, as_json=as_json)
+    if not as_json:
+        rest = "The password comes from ~/.pgpass, PGPASSFILE or a service file."
+        click.echo(f"Run this command. {note} {rest}", err=True)
 
 
 @contextmanager

@@ -32,6 +32,23 @@ RUN = Option("--run", "run_id", "The run. Default: main to write, all to read. [
 AGENT = Option("--agent", "agent", "Who acts. [env: SATCHEL_AGENT]", "NAME")
 
 
+OF_SERVER = (
+    DB,
+    PROJECT,
+    RUN,
+    AGENT,
+    Option(
+        "--toolsets",
+        "toolsets",
+        "Comma-separated names, or all. Default: context,search,decisions,constraints,briefing,errors,messages,files.",
+        "NAMES",
+    ),
+    Option("--read-only", "read_only", "Serve only the tools that change nothing."),
+    Option("--json", "as_json", "Do not serve: print the tools as JSON and leave."),
+)
+"""The options of ``satchel mcp``."""
+
+
 def read(options: Sequence[Option], arguments: Sequence[str]) -> dict[str, Any] | None:
     """Parse options exactly as click does."""
     values: dict[str, Any] = {one.name: None if one.metavar else False for one in options}

@@ -176,7 +176,7 @@ def working_folder(event: HookEvent, environ: Mapping[str, str], here: str) -> s
 
 def moment_of(event: HookEvent) -> Moment | None:
     """Return the moment at which something is put in; None where the event is none."""
-    if event.happening == events.RESUME and not event.is_forgotten:
+    if event.happening == events.RESUME and event.client not in events.FORGETFUL:
         from satchel.brief.moments import RESUME
 
         return RESUME
@@ -311,7 +311,7 @@ def _brief(event: HookEvent, folder: str, limit: Limit, satchel: Satchel) -> boo
         moment, limit.deadline(), agent_id=event.agent_id, agent_type=event.agent_type, prompt=event.prompt
     )
     session = None if put_in.entered is None else put_in.entered.session
-    line = put_in.line if event.shows_a_line and satchel.config.hooks_visible else ""
+    line = put_in.line if event.client in events.SHOWS_A_LINE and satchel.config.hooks_visible else ""
     if put_in.text or line:
         _print(events.answer(event, put_in.text, session, line))
         # what the client has counts as delivered; were it the other way round, a text that was cut off would not come

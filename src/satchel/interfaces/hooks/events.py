@@ -101,13 +101,13 @@ _ASKING = frozenset({("claude", "acceptEdits")})
 _SILENT_AT_PROMPT = frozenset({"cursor", "vscode"})
 """Clients that give nothing to the model at a prompt."""
 
-_SHOWS_A_LINE = frozenset({"claude", "gemini"})
+SHOWS_A_LINE = frozenset({"claude", "gemini"})
 """Clients that show a person the ``systemMessage`` of a hook as information; Codex shows it as a warning."""
 
-_FORGETFUL = frozenset({"copilot", "gemini", "qwen"})
+FORGETFUL = frozenset({"copilot", "gemini", "qwen"})
 """Clients that take what they were given at the start out of a conversation that is resumed."""
 
-_SAYS_NOTHING_AFTER_COMPACTION = frozenset({"copilot"})
+SAYS_NOTHING_AFTER_COMPACTION = frozenset({"copilot"})
 """Clients without an event that carries a text after a compaction: a later one does."""
 
 _WITHOUT_CALL_IDS = frozenset({"copilot", "gemini"})
@@ -182,21 +182,6 @@ class HookEvent(NamedTuple):
         return self.is_heard and self.happening in {PROMPT, AFTER_EDIT, AFTER_READ, FAILED, SUCCEEDED, ENDED}
 
     @property
-    def announces_compaction(self) -> bool:
-        """Whether the client has no event after a compaction, so that a later one brings the text."""
-        return self.client in _SAYS_NOTHING_AFTER_COMPACTION
-
-    @property
-    def shows_a_line(self) -> bool:
-        """Whether the client shows a person a line beside what it gives to its model."""
-        return self.client in _SHOWS_A_LINE
-
-    @property
-    def is_forgotten(self) -> bool:
-        """Whether the model has what was put in before no more, in the same conversation."""
-        return self.happening == RESUME and self.client in _FORGETFUL
-
-    @property
     def key(self) -> str:
         """The key of the event, the same for every hook that receives it."""
         # not the client: one event may reach us through the hooks of two
@@ -226,7 +211,7 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
         happening = _SOURCES.get(source, START)
     elif happening == END and reason in _GOES_ON:
         happening = ""
-    elif client in _SAYS_NOTHING_AFTER_COMPACTION and plain == "precompact":
+    elif client in SAYS_NOTHING_AFTER_COMPACTION and plain == "precompact":
         happening = COMPACTING
     tool, detail = None, source
     when = _TOOL_EVENTS.get(plain)

@@ -99,13 +99,12 @@ def is_first(key: str, now: float | None = None) -> bool:
     now = _now() if now is None else now
     name = f"{key}\t".encode()
     try:
-        with _locked(_HEARD) as descriptor:
-            content = os.pread(descriptor, 2 * _MAX_BYTES, 0)
-            heard = next((line for line in reversed(content.splitlines()) if line.startswith(name)), name)
-            at = heard.removeprefix(name)
+        with _lines_of(_HEARD) as lines:
+            heard = next((line for line in reversed(lines) if line.startswith(name)), name)
+            at = heard.removeprefix(name).rstrip(b"\n")
             if at.isdigit() and abs(now * 1_000 - int(at)) < _SAME_MS:
                 return False
-            _append(descriptor, content, b"%s%d\n" % (name, now * 1_000))
+            lines.append(b"%s%d\n" % (name, now * 1_000))
     except OSError:
         return True
     return True
@@ -115,8 +114,8 @@ def owe(session: str, agent: str, folder: str, what: str) -> None:
     """Remember what this process owes an agent until :func:`settle`: if it is ended before, the next hook does it."""
     line = _owed_line(session, agent, folder, f"{os.getpid()}\t{what}\n")
     if session and len(line) <= MAX_DEBT_BYTES:
-        with suppress(OSError), _locked(_DEBTS) as descriptor:
-            _append(descriptor, os.pread(descriptor, 2 * _MAX_BYTES, 0), line)
+        with suppress(OSError), _lines_of(_DEBTS) as lines:
+            lines.append(line)
 
 
 def owed(session: str, agent: str, folder: str) -> list[str]:
@@ -140,15 +139,12 @@ def settle(session: str, agent: str, folder: str, whats: Sequence[str] | None = 
             return
         begin = _owed_line(session, agent, folder, "")
         ends = tuple(f"\t{what}".encode(errors="replace") for what in whats or ())
-        with _locked(_DEBTS) as descriptor:
-            content = os.pread(descriptor, 2 * _MAX_BYTES, 0).splitlines(keepends=True)
-            remaining = [
+        with _lines_of(_DEBTS) as lines:
+            lines[:] = [
                 line
-                for line in content
+                for line in lines
                 if not line.startswith(begin) or (whats is not None and not line.rstrip(b"\n").endswith(ends))
             ]
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, b"".join(remaining), 0)
 
 
 def _owed_line(session: str, agent: str, folder: str, rest: str) -> bytes:
@@ -191,11 +187,10 @@ def _now() -> float:
 def record_fault(hook: str, problem: str, folder: str) -> None:
     """Record what went wrong in a hook, if that is possible at all."""
     fault = Fault(_now(), hook, " ".join(problem.split())[:400], folder[:400])
-    with suppress(OSError), _locked(_FAULTS) as descriptor:
-        content = os.pread(descriptor, 2 * _MAX_BYTES, 0)
-        _append(descriptor, content, json.dumps(fault._asdict()).encode() + b"\n")
-    with suppress(OSError), _locked(_FAILING) as descriptor:
-        counted = {one[:4]: one for one in _failing(os.pread(descriptor, _MAX_BYTES, 0))}
+    with suppress(OSError), _lines_of(_FAULTS) as lines:
+        lines.append(_line_of(fault))
+    with suppress(OSError), _lines_of(_FAILING) as lines:
+        counted = {one[:4]: one for one in _failing(lines)}
         place = hook, fault.folder, fault.problem.partition(":")[0][:80], int(fault.at // 3_600)
         times, notices = counted.pop(place)[-2:] if place in counted else (0, 0)
         others = [
@@ -204,7 +199,7 @@ def record_fault(hook: str, problem: str, folder: str) -> None:
             if one.at > fault.at - _FAILING_SECONDS and (one.is_due or one[:3] != place[:3])
         ]
         new = Failing(*place, fault.problem, fault.at, times + 1, notices)
-        _keep_failing(descriptor, [*others, new][-_MOST_FAILING:])
+        lines[:] = map(_line_of, [*others, new][-_MOST_FAILING:])
 
 
 def failing(folder: str) -> list[Failing]:
@@ -216,30 +211,28 @@ def failing(folder: str) -> list[Failing]:
         file = state_folder() / _FAILING
         if os.path.getsize(file):  # noqa: PTH202 -- on the path of every hook
             begin = f"{folder.rstrip(os.sep)}{os.sep}"
-            return [one for one in _failing(_contents(file)) if f"{one.folder}{os.sep}".startswith(begin)]
+            return [one for one in _failing(_contents(file).splitlines()) if f"{one.folder}{os.sep}".startswith(begin)]
     return []
 
 
 def settle_failing(told: Sequence[Failing], works: Sequence[Failing]) -> None:
     """Record which failures a store knows, if possible."""
     counts, ended = {one[:4]: one.times for one in told}, {one[:4] for one in works}
-    with suppress(OSError), _locked(_FAILING) as descriptor:
-        failures = _failing(os.pread(descriptor, _MAX_BYTES, 0))
-        remaining = [one._replace(told=counts.get(one[:4], one.told)) for one in failures if one[:4] not in ended]
-        _keep_failing(descriptor, remaining)
+    with suppress(OSError), _lines_of(_FAILING) as lines:
+        remaining = [one for one in _failing(lines) if one[:4] not in ended]
+        lines[:] = [_line_of(one._replace(told=counts.get(one[:4], one.told))) for one in remaining]
 
 
-def _failing(data: bytes) -> list[Failing]:
+def _failing(lines: Sequence[bytes]) -> list[Failing]:
     result = []
-    for line in data.splitlines():
+    for line in lines:
         with suppress(ValueError, TypeError):
             result.append(Failing(**json.loads(line)))
     return result
 
 
-def _keep_failing(descriptor: int, known: list[Failing]) -> None:
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, b"".join(json.dumps(one._asdict()).encode() + b"\n" for one in known), 0)
+def _line_of(one: Fault | Failing) -> bytes:
+    return json.dumps(one._asdict()).encode() + b"\n"
 
 
 def faults(since: float) -> list[Fault]:
@@ -341,7 +334,8 @@ def _contents(file: Path) -> bytes:
 
 
 @contextmanager
-def _locked(name: str) -> Iterator[int]:
+def _lines_of(name: str) -> Iterator[list[bytes]]:
+    """Lock a file and yield its lines, which are written back as they are then."""
     import fcntl
 
     folder = state_folder()
@@ -360,18 +354,18 @@ def _locked(name: str) -> Iterator[int]:
                 if tried == _LOCK_TRIES:
                     raise
                 time.sleep(_LOCK_PAUSE_SECONDS)
-        yield descriptor
+        before = os.pread(descriptor, 2 * _MAX_BYTES, 0)
+        lines = before.splitlines(keepends=True)
+        yield lines
+        after = b"".join(lines)
+        if len(after) > _MAX_BYTES:
+            after = after[after.find(b"\n", len(after) // 2) + 1 :]
+        if after != before:
+            same = len(before) if after.startswith(before) else 0
+            os.pwrite(descriptor, after[same:], same)
+            os.ftruncate(descriptor, len(after))
     finally:
         os.close(descriptor)
-
-
-def _append(descriptor: int, known: bytes, line: bytes) -> None:
-    if len(known) + len(line) > _MAX_BYTES:
-        known = known[known.find(b"\n", len(known) // 2) + 1 :] + line
-        os.pwrite(descriptor, known, 0)
-        os.ftruncate(descriptor, len(known))
-    else:
-        os.pwrite(descriptor, line, len(known))
 
 
 def tell(satchel: Satchel, folder: str, works: str | None = None) -> None:

@@ -152,7 +152,7 @@ def late_text(
         texts = [text for debt in debts if (text := _text(event, satchel, debt, deadline, is_over))]
     except Exception as error:  # noqa: BLE001 -- the event itself is worth more: it may be an edit
         state.record_fault(f"{event.client} {event.name}", f"{type(error).__name__}: {error}", event.cwd or os.sep)
-    is_usual = list(debts) == [events.COMPACTION] and event.announces_compaction
+    is_usual = list(debts) == [events.COMPACTION] and event.client in events.SAYS_NOTHING_AFTER_COMPACTION
     return "\n".join(texts if is_usual or not texts else [_LATE, *texts])
 
 

@@ -16,9 +16,8 @@ from starlette.routing import BaseRoute, Route
 
 from satchel.base.errors import ERROR_KINDS
 from satchel.client import Satchel
-from satchel.interfaces.http.access import Access
+from satchel.interfaces.http.access import SESSION_HEADER, Access, Callers
 from satchel.interfaces.http.bodies import members, parse
-from satchel.interfaces.http.callers import SESSION_HEADER, Callers
 from satchel.interfaces.http.calls import Calls
 from satchel.interfaces.http.public import description, run_public
 from satchel.remote.calls import CONTENT_TYPE

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute
 
 from satchel.base.errors import SatchelError
-from satchel.interfaces.http import api, events, health, mcp, proving
+from satchel.interfaces.http import api, events, health, mcp
 from satchel.interfaces.http.failing import Refusal, body_of, confined, headers_of, internal, refusal_of
 from satchel.interfaces.http.gate import Gate
 from satchel.interfaces.http.serving import Serving
@@ -23,7 +23,7 @@ from satchel.interfaces.web.guard import PageGuard
 def make_app(serving: Serving) -> Starlette:
     """Return the application of a server."""
     routes: list[BaseRoute] = []
-    for part in (health, proving, events, api, mcp):
+    for part in (health, events, api, mcp):
         routes += part.routes(serving)
     guard = PageGuard(serving)
     if serving.logins is not None:

@@ -24,8 +24,18 @@ from satchel.brief.working.hook_context import HookAnswer
 from satchel.client import Satchel
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import AGENT, PERSON, Access
-from satchel.interfaces.http.ask import Ask, are_texts, check_fit, malformed, named_arguments
-from satchel.interfaces.http.elsewhere import CallerElsewhere, Facts, KeptBefore, Recorded, read_facts
+from satchel.interfaces.http.ask import (
+    Ask,
+    CallerElsewhere,
+    Facts,
+    KeptBefore,
+    Recorded,
+    are_texts,
+    check_fit,
+    malformed,
+    named_arguments,
+    read_facts,
+)
 from satchel.interfaces.http.public import notice_beside, operation_named
 from satchel.interfaces.http.stores import Stores
 from satchel.keep.sessions.actors import touch_session

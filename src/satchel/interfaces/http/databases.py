@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -143,8 +142,6 @@ class Databases:
 
 def _refuse_readers(path: Path, status: os.stat_result, why: str) -> None:
     """Refuse a file that others can read, except one that root mounted into a container for this user."""
-    if sys.platform == "win32":
-        return
     is_mine = status.st_uid in my_users()
     if not is_mine and status.st_uid != 0:
         raise Refused(f"{path} {why} and belongs to user {owner_name(status.st_uid)}", "Make one of your own")

@@ -15,8 +15,7 @@ from satchel.interfaces.http.failing import Refusal
 from satchel.interfaces.http.settings import StreamLimits as Limits
 from satchel.keep import following, projects
 from satchel.keep.following import Cursor, StreamItem
-from satchel.keep.projects import Workplace
-from satchel.keep.waits import POLL_SECONDS
+from satchel.keep.projects import POLL_SECONDS, Workplace
 from satchel.store.engine import Engine, State
 
 _log = logging.getLogger(__name__)

@@ -13,8 +13,7 @@ from satchel.base.errors import SatchelError
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.exchange import CutOff, Exchange, Gone, too_large
 from satchel.interfaces.http.failing import Refusal, internal, not_found, refusal_of, unknown_token
-from satchel.interfaces.http.rates import Buckets
-from satchel.interfaces.http.settings import LOOPBACK_NAMES, Settings
+from satchel.interfaces.http.settings import LOOPBACK_NAMES, Buckets, Settings
 from satchel.interfaces.web.guard import LOGIN_BYTES, LOGIN_PATH
 from satchel.remote.connection import PATH
 

@@ -1,4 +1,4 @@
-"""Health and metrics: whether each open store is writable, and counters for Prometheus.
+"""Health, metrics and proofs: whether each store is writable, counters for Prometheus, and that a token is known.
 
 Counters are labelled by route, method and status, never by values from clients.
 """
@@ -19,10 +19,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from satchel.base.errors import SatchelError
+from satchel.base.errors import InvalidInput, SatchelError
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import PERSON
-from satchel.interfaces.http.failing import Refusal
+from satchel.interfaces.http.failing import Refusal, unknown_token
+from satchel.remote.connection import NONCE, PATH, proof
 
 if TYPE_CHECKING:
     from satchel.interfaces.http.access import Access, Store
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 OK = "ok"
 _WAIT_MS = 2_000
 _LONGEST_SECONDS = 5.0
+_LONGEST_ID = 64
 _THREADS = 4
 """Beside those of the handlers: a disk that hangs keeps the threads that ask about it."""
 
@@ -126,7 +128,7 @@ class Metrics:
 
 
 def routes(serving: Serving) -> list[BaseRoute]:
-    """Return the routes of health and metrics."""
+    """Return the routes of health, metrics and proofs."""
     health = Health(serving.stores, serving.settings.health_seconds)
 
     async def answer(request: Request) -> Response:
@@ -147,4 +149,16 @@ def routes(serving: Serving) -> list[BaseRoute]:
             )
         return Response(serving.metrics.text(), media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
-    return [Route("/health", answer, methods=["GET"]), Route("/metrics", metrics, methods=["GET"])]
+    async def prove(request: Request) -> Response:
+        # see satchel.remote.connection
+        token, nonce = request.query_params.get("token", ""), request.query_params.get("nonce", "")
+        if not NONCE.fullmatch(nonce) or len(token) > _LONGEST_ID:
+            raise InvalidInput("a proof needs the id of a token, and a nonce", "Send 32 random hexadecimal digits")
+        key = serving.tokens.digest(token)  # from memory, unless the file has changed
+        if key is None:
+            raise unknown_token()
+        made = proof(key, request.headers["host"], nonce)
+        return JSONResponse({"proof": made}, headers={"Cache-Control": "no-store"})
+
+    endpoints = {"/health": answer, "/metrics": metrics, PATH: prove}
+    return [Route(path, endpoint, methods=["GET"]) for path, endpoint in endpoints.items()]

@@ -19,9 +19,8 @@ from starlette.routing import BaseRoute, Route
 from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.records import dataclass, replace
 from satchel.client import Satchel
-from satchel.interfaces.http.access import Access
+from satchel.interfaces.http.access import SESSION_HEADER, Access, Callers, agent_of, checked_session
 from satchel.interfaces.http.bodies import parse
-from satchel.interfaces.http.callers import SESSION_HEADER, Callers, agent_of, checked_session
 from satchel.interfaces.http.exchange import Gone
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.jsonrpc import Id, Request, RpcError, encode_notification, encode_result

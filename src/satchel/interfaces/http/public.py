@@ -9,8 +9,7 @@ from typing import Any
 from satchel import __version__
 from satchel.base.errors import ERROR_KINDS, InvalidInput, NotFound, Refused, SatchelError, nearest
 from satchel.client import Satchel
-from satchel.interfaces.http.access import Access
-from satchel.interfaces.http.callers import Callers, agent_of, checked_session
+from satchel.interfaces.http.access import Access, Callers, agent_of, checked_session
 from satchel.interfaces.http.stores import Stores
 from satchel.interfaces.mcp.schema import check_arguments
 from satchel.interfaces.operations.declaration import Operation, Parameter, fields_maker, schema_of, with_whole_texts

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from satchel.base import processes
-from satchel.base.errors import MissingExtra, SatchelError, Unavailable
+from satchel.base.errors import InvalidInput, MissingExtra, NotFound, SatchelError, Unavailable
+from satchel.base.folders import config_folder, state_folder
 from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import replace
 from satchel.client import Satchel, open_satchel
 from satchel.find.meaning import load_in_background
 from satchel.interfaces.http import logs
-from satchel.interfaces.http.access import Access, Store
-from satchel.interfaces.http.callers import owner_of, person_of
-from satchel.interfaces.http.confidential import without_places
+from satchel.interfaces.http.access import Access, Store, owner_of, person_of
 from satchel.interfaces.http.databases import Databases, name_of
 from satchel.keep import projects
 from satchel.keep.sessions.caller import Caller
@@ -173,3 +173,34 @@ _OF_CALLERS = frozenset(
     {"SATCHEL_DB", "SATCHEL_PROJECT", "SATCHEL_AGENT", "SATCHEL_RUN", "SATCHEL_SESSION", "SATCHEL_PERSON"}
 )
 """Variables that say where and as whom a local program works, which a server takes from its tokens."""
+
+
+_TOKEN = re.compile(r"satchel_[0-9a-f]{10}_[A-Za-z0-9_-]{20,}")
+_DATABASE = re.compile(r"\bpostgres(?:ql)?(?:\+\w+)?://[^\s\"'`\\]+")
+_REST = r"(?![\w-])(?:/[^\s\"'`\\,;()]*[^\s\"'`\\,;().:])?"
+_OF_CALLER = frozenset({InvalidInput.code, NotFound.code})
+"""Errors about what the caller sent, which may name paths of the caller's own."""
+
+
+def without_places(text: str, code: str, stores: Iterable[Store]) -> str:
+    """Return the text of an error without tokens, database addresses and paths of the server.
+
+    Args:
+        text: the text.
+        code: the code of the error.
+        stores: the stores of the server.
+    """
+    text = _DATABASE.sub("(the server's database)", _TOKEN.sub("(a token)", text))
+    if code in _OF_CALLER or "/" not in text:
+        return text
+    folders = {str(folder) for folder in (state_folder(), config_folder(), *map(_folder, stores)) if folder is not None}
+    for folder in sorted(folders - {"/"}, key=len, reverse=True):
+        if folder in text:
+            text = re.sub(re.escape(folder) + _REST, "(a path of the server)", text)
+    return text
+
+
+def _folder(store: Store) -> Path | None:
+    if not isinstance(store, Path):
+        return None
+    return store.parent.parent if store.parent.name == FOLDER_NAME else store.parent

@@ -199,11 +199,13 @@ def notice_for(
         return f"notice: claims and messages of others could not be looked up ({reason})"
 
 
-def notice_beside_error(call: Call[Satchel], arguments: Mapping[str, object]) -> str | None:
+def notice_beside_error(call: Call[Any], arguments: Mapping[str, object]) -> str | None:
     """Return the notice for an error, or None if it cannot be looked up."""
     agent = arguments.get("agent")
     with suppress(Exception), call.on_cancel(call.service.interrupter()):
-        return call.service.notices.line(agent=agent if isinstance(agent, str) else None, shown_by="get_messages")
+        named = agent if isinstance(agent, str) else None
+        line: str | None = call.service.notices.line(agent=named, shown_by="get_messages")
+        return line
     return None
 
 

@@ -12,16 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from satchel.base.errors import SatchelError, unknown_name
+from satchel.interfaces.mcp import jsonrpc
 from satchel.interfaces.mcp.call import INTERNAL_TEXT, Call, log_fault
-from satchel.interfaces.mcp.jsonrpc import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    METHOD_NOT_FOUND,
-    Request,
-    RpcError,
-    encode_error,
-    encode_result,
-)
+from satchel.interfaces.mcp.jsonrpc import Request, RpcError
 from satchel.interfaces.mcp.registry import Registry
 from satchel.interfaces.mcp.schema import MAX_SHOWN_CHARS, excerpt
 
@@ -106,13 +99,13 @@ class Server(Generic[ServiceT]):
     def reply(self, request: Request, revision: str, call: Call[ServiceT]) -> tuple[bytes, RpcError | None]:
         """Return the encoded answer to a request, and the error if it is one; never raise."""
         try:
-            return encode_result(request.id, self.answer(request, revision, call)), None
+            return jsonrpc.encode_result(request.id, self.answer(request, revision, call)), None
         except RpcError as error:
-            return encode_error(request.id, error), error
+            return jsonrpc.encode_error(request.id, error), error
         except BaseException:  # noqa: BLE001 -- a result that is no JSON, or a handler that exits, costs only its own call
             log_fault(request.method)
-            internal = RpcError(INTERNAL_ERROR, INTERNAL_TEXT)
-            return encode_error(request.id, internal), internal
+            internal = RpcError(jsonrpc.INTERNAL_ERROR, INTERNAL_TEXT)
+            return jsonrpc.encode_error(request.id, internal), internal
 
     def answer(self, request: Request, revision: str, call: Call[ServiceT]) -> Result:
         """Serve one request."""
@@ -124,16 +117,16 @@ class Server(Generic[ServiceT]):
         methods = self._stateless_methods if stateless else self._handshake_methods
         method = methods.get(request.method)
         if method is None:
-            raise RpcError(METHOD_NOT_FOUND, f"unknown method {excerpt(request.method)}")
+            raise RpcError(jsonrpc.METHOD_NOT_FOUND, f"unknown method {excerpt(request.method)}")
         try:
             result = method(request.params, revision, call)
         except RpcError:
             raise
         except SatchelError as error:
-            raise RpcError(INVALID_PARAMS, call.hide(str(error), error.code), {"code": error.code}) from None
+            raise RpcError(jsonrpc.INVALID_PARAMS, call.hide(str(error), error.code), {"code": error.code}) from None
         except Exception:  # noqa: BLE001 - the edge between a client and our faults
             log_fault(request.method)
-            raise RpcError(INTERNAL_ERROR, INTERNAL_TEXT) from None
+            raise RpcError(jsonrpc.INTERNAL_ERROR, INTERNAL_TEXT) from None
         if not stateless:
             return result
         if request.method in _CACHEABLE:
@@ -193,7 +186,7 @@ class Server(Generic[ServiceT]):
             values = template.match(uri)
             if values is not None:
                 return _contents(uri, template.mime_type, template.read(values))
-        code = INVALID_PARAMS if revision in STATELESS_REVISIONS else RESOURCE_NOT_FOUND
+        code = jsonrpc.INVALID_PARAMS if revision in STATELESS_REVISIONS else RESOURCE_NOT_FOUND
         raise RpcError(code, f"no resource has the address {excerpt(uri)}", {"uri": uri})
 
     def _list_prompts(self, params: Params, _revision: str, _call: Call[ServiceT]) -> Result:
@@ -228,9 +221,9 @@ class Connection:
         if request.method == "ping":
             return HANDSHAKE_REVISIONS[-1]
         if not self._server.serves(request.method):
-            raise RpcError(METHOD_NOT_FOUND, f"unknown method {excerpt(request.method)}")
+            raise RpcError(jsonrpc.METHOD_NOT_FOUND, f"unknown method {excerpt(request.method)}")
         raise RpcError(
-            INVALID_PARAMS,
+            jsonrpc.INVALID_PARAMS,
             f"params._meta lacks {REVISION_KEY} (since 2026-07-28) and no initialize came before (until 2025-11-25)",
         )
 
@@ -256,10 +249,10 @@ def unsupported_revision(requested: str) -> RpcError:
 
 def _stateless_revision(meta: Params) -> str:
     if not isinstance(meta.get(CAPABILITIES_KEY), dict):
-        raise RpcError(INVALID_PARAMS, f"params._meta lacks the object {CAPABILITIES_KEY}")
+        raise RpcError(jsonrpc.INVALID_PARAMS, f"params._meta lacks the object {CAPABILITIES_KEY}")
     revision = meta[REVISION_KEY]
     if not isinstance(revision, str):
-        raise RpcError(INVALID_PARAMS, f"{REVISION_KEY} must be a string")
+        raise RpcError(jsonrpc.INVALID_PARAMS, f"{REVISION_KEY} must be a string")
     if revision not in STATELESS_REVISIONS:
         raise unsupported_revision(revision)
     return revision
@@ -268,7 +261,7 @@ def _stateless_revision(meta: Params) -> str:
 def _text(params: Params, field: str) -> str:
     value = params.get(field)
     if not isinstance(value, str):
-        raise RpcError(INVALID_PARAMS, f"params.{field} must be a string")
+        raise RpcError(jsonrpc.INVALID_PARAMS, f"params.{field} must be a string")
     return value
 
 
@@ -277,13 +270,13 @@ def _arguments(params: Params) -> dict[str, object]:
     if arguments is None:
         return {}
     if not isinstance(arguments, dict):
-        raise RpcError(INVALID_PARAMS, "params.arguments must be an object")
+        raise RpcError(jsonrpc.INVALID_PARAMS, "params.arguments must be an object")
     return arguments
 
 
 def _check_cursor(params: Params) -> None:
     if params.get("cursor") is not None:
-        raise RpcError(INVALID_PARAMS, "unknown cursor: every list here is one page")
+        raise RpcError(jsonrpc.INVALID_PARAMS, "unknown cursor: every list here is one page")
 
 
 def _contents(uri: str, mime_type: str, text: str) -> Result:

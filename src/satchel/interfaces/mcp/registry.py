@@ -9,7 +9,7 @@ from typing import Any, Concatenate, Generic, TypeGuard, TypeVar
 
 from satchel.base.errors import AnswerLost, InvalidInput, SatchelError, system_error, unknown_name
 from satchel.base.records import dataclass
-from satchel.interfaces.mcp.call import INTERNAL_TEXT, Call, log_fault, reason_of
+from satchel.interfaces.mcp.call import INTERNAL_TEXT, Call, log_fault, notice_beside_error, reason_of
 from satchel.interfaces.mcp.schema import MAX_SHOWN_CHARS, Schema, check_arguments
 
 ServiceT = TypeVar("ServiceT")
@@ -35,7 +35,6 @@ class Tool(Generic[ServiceT]):
     always_shown: bool = False
     unlisted: frozenset[str] = frozenset()
     rare: Mapping[str, Collection[str]] = MappingProxyType({})
-    beside: Callable[[Call[ServiceT], Mapping[str, object]], str | None] | None = None
 
     def listing(self) -> dict[str, Any]:
         """Return the tool as in ``tools/list``.
@@ -161,7 +160,7 @@ class Registry(Generic[ServiceT]):
         if isinstance(error, OSError):
             error = system_error(error) or error
         if isinstance(error, SatchelError):
-            line = None if tool.beside is None or call.cancelled() else tool.beside(call, arguments)
+            line = None if call.cancelled() else notice_beside_error(call, arguments)
             problem = call.hide(str(error), error.code)
             text = f"error [{error.code}]: {problem}{'' if tool.read_only else _nothing_of(arguments)}"
             return Outcome(text if line is None else f"{text}\n{line}", is_error=True)

@@ -1,20 +1,53 @@
-"""Satchel's MCP server: its tools, guidance and resources over one store."""
+"""Satchel's MCP server: its tools, guidance and resources over one store; and ``satchel mcp``, for one client."""
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, cast
 
 from satchel import __version__
+from satchel.base.errors import Refused, SatchelError, StoreMissing
 from satchel.base.records import replace
 from satchel.client import Satchel
+from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.guidance import PROMPTS, Resource, ResourceTemplate, instructions
 from satchel.interfaces.mcp.protocol import Server
 from satchel.interfaces.mcp.registry import Registry, Tool
 from satchel.interfaces.operations.as_tool import ALL_TOOLS, DEFAULT_TOOLSETS
-from satchel.keep.sessions.caller import Caller
+from satchel.keep.sessions.caller import SERVER, Caller
+
+_PAUSE_SECONDS = 0.2
+"""The pause before it begins, so that the client has its first answers."""
+
+_LAST_SECONDS = 2.0
+
+
+@contextmanager
+def shared_text_read(satchel: Satchel) -> Iterator[None]:
+    """Read the repository's shared text in a thread while the block runs."""
+    done = threading.Event()
+
+    def read() -> None:
+        if done.wait(_PAUSE_SECONDS):
+            return
+        # satchel sync reads it again and reports the error
+        with suppress(SatchelError, OSError):
+            from satchel.keep.shared.folder import may_be_news
+
+            if may_be_news(satchel.workplace, satchel.config.share_branch):
+                satchel.shared.read_news()
+
+    thread = threading.Thread(target=read, name="shared-text", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join(_LAST_SECONDS)
 
 
 def make_late_server(
@@ -109,3 +142,46 @@ def make_server_of(
         on_client=None if caller is None else caller.set_client,
         on_meta=None if caller is None else caller.read_meta,
     )
+
+
+def run(
+    db: str | None,
+    project: str | None,
+    run_id: str | None,
+    agent: str | None,
+    toolsets: str | None,
+    read_only: bool,
+    as_json: bool,
+) -> int:
+    """Serve one client until its input ends, or print the tools; return the exit status."""
+    names = DEFAULT_TOOLSETS if toolsets is None else tuple(name.strip() for name in toolsets.split(","))
+    if as_json:
+        from satchel.interfaces.cli.common import show_json
+
+        show_json({"tools": Registry(ALL_TOOLS, names, read_only=read_only).listing()})
+        return 0
+    from satchel.find.meaning import load_in_background
+    from satchel.interfaces.mcp.stdio import serve_stdio
+    from satchel.store.engine import automatic_backups
+
+    with ExitStack() as stack:
+
+        def open_here() -> Satchel:
+            satchel = stack.enter_context(
+                opened(db, project, run_id=run_id, agent=agent, read_only=read_only, caller=SERVER)
+            )
+            if satchel.remote is not None:
+                return satchel
+            stack.enter_context(automatic_backups(satchel.workplace.engine))
+            load_in_background(satchel.workplace.meaning)
+            if not read_only:
+                stack.enter_context(shared_text_read(satchel))
+            return satchel
+
+        try:
+            server = make_server(open_here(), names, read_only=read_only)
+        except (Refused, StoreMissing) as error:
+            # a client reports only that a server failed, if it exits; the answer to a call can explain why
+            print(f"satchel: {error}", file=sys.stderr)  # noqa: T201 -- what the host's log keeps
+            server = make_late_server(open_here, names, read_only=read_only)
+        return serve_stdio(server)

@@ -40,7 +40,13 @@ if TYPE_CHECKING:
     from satchel.base.tokens import TokenCount
     from satchel.client import Satchel
 
-_METAVARS = {"author": "AGENT", "file": "PATH", "path": "PATH"}
+_METAVARS = {
+    "author": "AGENT",
+    "file": "PATH",
+    "path": "PATH",
+    **dict.fromkeys(("description", "evidence", "hints", "reason", "solution"), "TEXT"),
+    **dict.fromkeys(("wait_seconds", "window_seconds"), "SECONDS"),
+}
 _FILE_NAME = re.compile(r"\S*\w\.[A-Za-z]\w*")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _ALWAYS_TAKEN = {"db", "project", "as_json"}
@@ -359,6 +365,5 @@ def _number(text: str) -> float:
 def _metavar(parameter: Parameter) -> str | None:
     if parameter.choices or parameter.type is bool:
         return None
-    if parameter.type in {int, float}:
-        return "N"
-    return "ID" if parameter.name.endswith("_id") else _METAVARS.get(parameter.name, "NAME")
+    default = "N" if parameter.type in {int, float} else "ID" if parameter.name.endswith("_id") else "NAME"
+    return _METAVARS.get(parameter.name, default)

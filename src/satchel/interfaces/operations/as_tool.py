@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from satchel.base.errors import InvalidInput
 from satchel.client import Satchel
 from satchel.interfaces.hooks.state import tell_of_project
-from satchel.interfaces.mcp.call import Call, answer, notice_beside_error
+from satchel.interfaces.mcp.call import Call, answer
 from satchel.interfaces.mcp.registry import Tool
 from satchel.interfaces.operations.all import OPERATIONS
 from satchel.interfaces.operations.declaration import Operation, fields_maker, schema_of, text_maker, with_whole_texts
 from satchel.interfaces.operations.parameters import DETAIL, FORMAT
 from satchel.interfaces.text.parts import fitting_fields, fitting_text
 from satchel.keep.sessions.actors import touch_session
-
-
-def tools_of(operations: Iterable[Operation]) -> tuple[Tool[Satchel], ...]:
-    """Return the tools for those operations that agents have."""
-    return tuple(_tool(operation, operation.tool) for operation in operations if operation.tool is not None)
 
 
 def _tool(operation: Operation, name: str) -> Tool[Satchel]:
@@ -71,7 +66,6 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
         always_shown=operation.always_shown,
         unlisted=frozenset(one.name for one in parameters if one.unlisted),
         rare={one.name: one.rare for one in parameters if one.rare},
-        beside=notice_beside_error,
     )
 
 
@@ -94,7 +88,7 @@ def _names(operation: Operation) -> set[str]:
     return {one.name for one in operation.parameters if not one.for_people}
 
 
-ALL_TOOLS: tuple[Tool[Satchel], ...] = tuple(tools_of(OPERATIONS))
+ALL_TOOLS: tuple[Tool[Satchel], ...] = tuple(_tool(one, one.tool) for one in OPERATIONS if one.tool is not None)
 
 DEFAULT_TOOLSETS: tuple[str, ...] = (
     "context",

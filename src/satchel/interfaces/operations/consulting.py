@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from satchel.base.errors import InvalidInput
@@ -184,7 +185,8 @@ _TO_SHOW = Parameter(
     for_people=True,
 )
 _ONLY_HERE = "Run `satchel consult`, which asks from your machine, or call the tool consult at /mcp with text only"
-_RESET = Operation(
+_operation = partial(Operation, only_here=_ONLY_HERE, of_program=True)
+_RESET = _operation(
     tool="reset_conversation",
     toolset="consult",
     title="Forget a conversation",
@@ -202,11 +204,9 @@ _RESET = Operation(
     text=text.consultations.reset_text,
     fields=text.consultations.reset_fields,
     asks=text.consultations.may_reset,
-    only_here=_ONLY_HERE,
-    of_program=True,
 )
 
-_GET = Operation(
+_GET = _operation(
     tool="get_consultation",
     toolset="consult",
     title="Get a consultation",
@@ -221,11 +221,9 @@ _GET = Operation(
     text=text.consultations.background_text,
     fields=text.consultations.background_fields,
     names_files=lambda state: list(state.result.paths) if state.result else [],
-    only_here=_ONLY_HERE,
-    of_program=True,
 )
 
-_LIST = Operation(
+_LIST = _operation(
     tool="list_conversations",
     toolset="consult",
     title="List conversations",
@@ -246,21 +244,17 @@ _LIST = Operation(
     text=text.consultations.conversations_text,
     fields=text.consultations.conversations_fields,
     shown=text.consultations.show_conversations,
-    only_here=_ONLY_HERE,
-    of_program=True,
 )
 
-_TURNS = Operation(
+_TURNS = _operation(
     parameters=(_TO_SHOW, _ASSISTANT, LIMIT, OFFSET),
     run=_show_turns,
     text=text.consultations.turns_text,
     fields=text.consultations.turns_fields,
-    only_here=_ONLY_HERE,
-    of_program=True,
 )
 
 OPERATIONS = (
-    Operation(
+    _operation(
         tool="consult",
         toolset="consult",
         title="Consult another model",
@@ -422,8 +416,6 @@ OPERATIONS = (
         shows_notes=True,
         names_files=lambda done: list(done.paths),
         status=lambda done: done.failure and done.failure.kind.exit_status,
-        only_here=_ONLY_HERE,
-        of_program=True,
         instead={
             "list": _LIST,
             "show": _TURNS,

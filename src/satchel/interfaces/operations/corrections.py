@@ -42,8 +42,9 @@ OPERATIONS = (
         tool="review_item",
         toolset="context",
         title="Confirm or retract an item",
-        about="Confirm a note or rule that you checked, or retract one that is wrong or outdated; a retracted bug is "
-        "closed. To replace one, write with supersedes. For another's decision or a person's rule it asks them.",
+        about="Confirm a note or rule that you checked, or retract one that is wrong or outdated; that closes a bug "
+        "or review_issue. To replace one, write with supersedes. For another's decision or a person's rule it asks "
+        "them.",
         found_by="confirm verified true correct agree still valid wrong outdated disagree dispute delete remove forget "
         "withdraw invalid rule no longer holds retract close bug",
         idempotent=True,
@@ -64,7 +65,7 @@ OPERATIONS = (
         examples=('retract c7 --reason "the gateway does it now"',),
         parameters=(
             _ITEM,
-            Parameter("reason", help="Why it is no longer true.", metavar="TEXT"),
+            Parameter("reason", help="Why it is no longer true."),
             parameters.AGENT_UNLISTED,
         ),
         run=services.corrections.retract,
@@ -77,7 +78,7 @@ OPERATIONS = (
         examples=('confirm e14 --evidence "tests/test_auth.py passes" --agent builder',),
         parameters=(
             _ITEM,
-            Parameter("evidence", help="What shows that it is right.", metavar="TEXT"),
+            Parameter("evidence", help="What shows that it is right."),
             parameters.AGENT_UNLISTED,
         ),
         run=services.corrections.confirm,

@@ -10,7 +10,7 @@ from satchel.interfaces.operations import parameters, services, text
 from satchel.interfaces.operations.declaration import Object, Operation, Parameter, Table, items_of
 
 if TYPE_CHECKING:
-    from satchel.keep.decisions import Decision
+    from satchel.keep.decisions.records import Decision
 
 _STATUSES = ("active", "deprecated", "draft")
 USUAL = {"status": "active", "version": "1.0.0", "rev": "1"}
@@ -56,7 +56,7 @@ def _set(
     satchel: Satchel, *, decisions: list[dict[str, Any]] | None = None, agent: str | None = None, **decision: object
 ) -> tuple[Decision, ...]:
     # omitted fields are not passed, so they stay unchanged
-    from satchel.keep.decisions import NewDecision
+    from satchel.keep.decisions.records import NewDecision
 
     items = items_of("set_decision", _DECISION, decision, "decisions", decisions)
     new = [NewDecision(**{name: _as_set(name, value) for name, value in one.items()}) for one in items]

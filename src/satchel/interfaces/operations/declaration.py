@@ -257,10 +257,6 @@ class Operation(Declared):
         others = {one.name: one.passed_as for one in self.parameters if one.passed_as}
         return {others.get(name, name): value for name, value in arguments.items()}
 
-    def as_json(self, answer: Any) -> Mapping[str, object]:
-        """Return its answer as JSON fields."""
-        return self.json_maker()(answer)
-
     def json_maker(self) -> Callable[[Any], Mapping[str, object]]:
         """Import and return the function that converts its answer to JSON fields."""
         if self.fields:

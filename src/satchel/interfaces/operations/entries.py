@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from satchel.client import Satchel
 from satchel.interfaces.operations import parameters, services, text
 from satchel.interfaces.operations.declaration import Object, Operation, Parameter, items_of
-from satchel.keep.entries import ENTRY_TYPES, NewEntry
+from satchel.keep.entries.records import ENTRY_TYPES, NewEntry
 
 if TYPE_CHECKING:
-    from satchel.keep.entries import Entry
+    from satchel.keep.entries.records import Entry
 
 _NOTE = (
     Parameter(

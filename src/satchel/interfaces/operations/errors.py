@@ -74,12 +74,9 @@ OPERATIONS = (
                 list[str],
                 unlisted=True,
                 help="Ranks solutions that share words; may be repeated.",
-                metavar="TEXT",
             ),
             Parameter("lang", help="The programming language. Default: any.", unlisted=True),
-            Parameter(
-                "solution", about="What fixed it, if you know", help="What fixed it, if that is known.", metavar="TEXT"
-            ),
+            Parameter("solution", about="What fixed it, if you know", help="What fixed it, if that is known."),
             parameters.NEW_TASK.but(help="The task it was met in."),
             parameters.NEW_LOOP.but(help="The loop it was met in; what makes that succeed is its fix."),
             Parameter(
@@ -145,7 +142,7 @@ OPERATIONS = (
                 option="ID",
                 passed_as="ref",
             ),
-            Parameter("solution", about="What fixed x4, in words", help="For an error: what fixed it.", metavar="TEXT"),
+            Parameter("solution", about="What fixed x4, in words", help="For an error: what fixed it."),
             Parameter(
                 "helped",
                 bool,

@@ -68,7 +68,7 @@ OPERATIONS = (
                 about="How long it holds; default 30",
                 help="How long, 1 to 10080. Default: claims.minutes.",
             ),
-            Parameter("reason", about="What for; others are told", help="What for.", option="--why", metavar="TEXT"),
+            Parameter("reason", about="What for; others are told", help="What for.", option="--why"),
             Parameter(
                 "wait_seconds",
                 int,
@@ -76,7 +76,6 @@ OPERATIONS = (
                 help="Wait so long for what another holds, 0 to 45.",
                 default=0,
                 option="--wait",
-                metavar="SECONDS",
             ),
             parameters.AGENT,
         ),
@@ -90,7 +89,7 @@ OPERATIONS = (
         tool="release_files",
         toolset="files",
         title="Release files",
-        about="End your claims and record what you changed; says who waits for the files.",
+        about="End your claims and record what you changed; says who waits.",
         found_by="release unlock files done editing",
         idempotent=True,
         command=("file", "release"),
@@ -101,9 +100,8 @@ OPERATIONS = (
             Parameter("all", bool, help="All of the agent's claims in this worktree, and of keys.", for_people=True),
             Parameter(
                 "description",
-                about="What you did to these files; 'fixes e12' closes bug e12",
+                about="What you did to these files; 'fixes e12' closes it",
                 help="What was done: recorded as a change of each file among them that was edited.",
-                metavar="TEXT",
             ),
             Parameter(
                 "descriptions", Object, about="Or for each: {path: what you did there}", option=None, facts="claimed"
@@ -129,7 +127,6 @@ OPERATIONS = (
                 help="How recent a change is told; 0: only claims.",
                 default=3_600,
                 option="--window",
-                metavar="SECONDS",
             ),
             parameters.AGENT_UNLISTED,
         ),
@@ -167,7 +164,7 @@ OPERATIONS = (
         parameters=(
             Parameter("file", about="Such as src/a.py", required=True, option="FILE", facts="file"),
             Parameter("change", choices=_CHANGES, required=True, option="CHANGE"),
-            Parameter("description", about="What you did and why", help="What was done.", metavar="TEXT"),
+            Parameter("description", about="What you did and why", help="What was done."),
             parameters.NEW_LAYER.but(unlisted=True),
             parameters.AGENT_UNLISTED,
         ),

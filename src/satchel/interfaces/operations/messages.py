@@ -65,11 +65,10 @@ _INBOX = (
     Parameter(
         "wait_seconds",
         int,
-        about="Wait for a new one, 0 to 45; shows only new ones",
+        about="Wait for a new one or a notice, 0 to 45",
         help="Wait so long for an unread one, 0 to 45; then only unread ones are listed.",
         default=0,
         option="--wait",
-        metavar="SECONDS",
     ),
     Parameter("types", list[str], help="May be repeated.", choices=_TYPES, unlisted=True),
     parameters.MIN_PRIORITY.but(unlisted=True),

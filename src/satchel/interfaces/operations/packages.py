@@ -11,7 +11,7 @@ from satchel.interfaces.operations.declaration import Group, Operation, Paramete
 
 if TYPE_CHECKING:
     from satchel.client import Satchel
-    from satchel.keep.packages import Package
+    from satchel.keep.packages.records import Package
 
 _TYPES = ("research", "failures", "decisions", "handoff", "investigation")
 _EVENTS = ("error", "blocker", "finding", "resolved", "stale")

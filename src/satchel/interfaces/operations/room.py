@@ -31,12 +31,6 @@ OPERATIONS = (
     _for_programs(services.room.thread, _REF),
     _for_programs(services.room.history, _REF),
     _for_programs(services.room.error, _REF),
-    _for_programs(
-        services.room.runs,
-        Parameter("status", choices=("active", "completed", "failed")),
-        Parameter("limit", int, about="0 to 500"),
-        Parameter("offset", int, about="How many to skip"),
-    ),
     _for_programs(services.room.spending, Parameter("days", int, about="Number of days, 1 to 90; default 14")),
     _for_programs(
         services.room.sent,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from satchel.base.errors import ERROR_KINDS
@@ -20,52 +21,46 @@ _ONLY_HERE = (
     "It works on the repository's files beside the store: run it on a machine that has both, as that of the server "
     "with a clone"
 )
+_operation = partial(Operation, names_files=False, only_here=_ONLY_HERE)
 
-_CHECK = Operation(
+
+_CHECK = _operation(
     run=services.shared.check,
     text=text.sharing.checked_text,
     status=lambda checked: ERROR_KINDS["conflict"].exit_status if checked.problems else None,
-    names_files=False,
-    only_here=_ONLY_HERE,
 )
 
 
-_AGENTS_MD = Operation(
+_AGENTS_MD = _operation(
     run=services.documents.write_block,
     parameters=(Parameter("remove", bool), Parameter("check", bool)),
     writes=True,
     text=text.sharing.block_text,
     asks=text.sharing.block_question,
     status=lambda block: ERROR_KINDS["conflict"].exit_status if block.is_check and block.changed else None,
-    names_files=False,
-    only_here=_ONLY_HERE,
 )
 
 
-_UNSHARE = Operation(
+_UNSHARE = _operation(
     run=services.shared.unshare,
     parameters=(_ITEMS.but(required=True), _DRY_RUN),
     writes=True,
     text=text.sharing.unshared_text,
-    names_files=False,
-    only_here=_ONLY_HERE,
 )
 
 
 def _resolution(run: Callable[..., object]) -> Operation:
-    return Operation(
+    return _operation(
         run=run,
         parameters=(_ITEMS, _ALL),
         writes=True,
         text=text.sharing.accepted_text,
         status=lambda done: ERROR_KINDS["incomplete"].exit_status if done.failed else None,
-        names_files=False,
-        only_here=_ONLY_HERE,
     )
 
 
 OPERATIONS = (
-    Operation(
+    _operation(
         command=("share",),
         help="""Write items into .satchel/shared, one Markdown file for each, for git to carry and people to review.
 
@@ -110,11 +105,9 @@ command writes it, also after a merge conflict in the block; --check fails where
         writes=True,
         text=text.sharing.sharing_text,
         status=lambda done: ERROR_KINDS["incomplete"].exit_status if done.refused else None,
-        names_files=False,
-        only_here=_ONLY_HERE,
         instead={"agents_md": _AGENTS_MD, "remove": _UNSHARE, "check": _CHECK},
     ),
-    Operation(
+    _operation(
         command=("sync",),
         help="""Bring the store and .satchel/shared in step, both ways.
 
@@ -133,10 +126,8 @@ files.""",
         writes=True,
         text=text.sharing.synced_text,
         status=lambda done: ERROR_KINDS["incomplete"].exit_status if done.problems else None,
-        names_files=False,
-        only_here=_ONLY_HERE,
     ),
-    Operation(
+    _operation(
         command=("proposals",),
         help="""List what others shared and you have not accepted, and where the store and the files differ.
 
@@ -160,17 +151,13 @@ it. satchel import docs lists proposals from documents, satchel status rules to 
         run=services.shared.standing,
         items="items",
         text=text.sharing.list_text,
-        names_files=False,
-        only_here=_ONLY_HERE,
         instead={
             "accept": _resolution(services.shared.accept),
             "reject": _resolution(services.shared.reject),
-            "diff": Operation(
+            "diff": _operation(
                 run=services.shared.diff,
                 parameters=(_ITEMS, _ALL),
                 text=text.sharing.differences_text,
-                names_files=False,
-                only_here=_ONLY_HERE,
             ),
         },
     ),

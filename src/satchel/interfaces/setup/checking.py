@@ -8,8 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
@@ -19,20 +18,10 @@ from satchel.base import user_files
 from satchel.base.errors import SatchelError
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
+from satchel.interfaces.setup import guide
 from satchel.interfaces.setup.clients import Client, Place, Target, Wish
-from satchel.interfaces.setup.editing import parse
 from satchel.interfaces.setup.entries import JsonPart, Server, address_of, asks_satchel, on_path
-from satchel.interfaces.setup.guide import (
-    Finding,
-    Verdict,
-    doubles_of,
-    found_in,
-    left_for_user,
-    plugin_of,
-    reads_hooks_of_claude,
-    trust_step,
-    trusts_folder_of_codex,
-)
+from satchel.interfaces.setup.guide import Finding, Verdict
 from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, State, at, hook_of
 from satchel.interfaces.setup.texts import TextPart
 
@@ -105,7 +94,7 @@ def _version_in(file: Path) -> str | None:
 
 
 def _output(
-    program: Path, arguments: list[str], place: Place, messages: list[dict[str, object]] | None = None, until: str = ""
+    program: Path, arguments: list[str], place: Place, messages: Sequence[Mapping[str, object]] = (), until: str = ""
 ) -> str:
     try:
         process = subprocess.Popen(
@@ -122,41 +111,24 @@ def _output(
     timer = Timer(_LIMIT_SECONDS, _end, [process])
     timer.start()
     lines: list[str] = []
-    try:
+    with suppress(OSError), process:  # it may exit before it has read the request
         assert process.stdin is not None
         assert process.stdout is not None
-        if messages is None:
+        process.stdin.write(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
+        process.stdin.flush()
+        if not until:
             process.stdin.close()
-        else:
-            for message in messages:
-                process.stdin.write(json.dumps(message).encode() + b"\n")
-            process.stdin.flush()
         while line := process.stdout.readline(_MOST_BYTES).decode("utf-8", "replace"):
             lines.append(line)
             if until and until in line.replace(" ", ""):
                 break
-    except OSError:
-        pass  # it exited before it read the request
-    finally:
-        _leave(process)
-        timer.cancel()
+    timer.cancel()
     return "".join(lines)
-
-
-def _leave(process: subprocess.Popen[bytes]) -> None:
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            with suppress(OSError):
-                stream.close()
-    process.wait()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     try:
-        if sys.platform == "win32":
-            process.kill()
-        else:
-            os.killpg(process.pid, signal.SIGKILL)
+        os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         return
 
@@ -251,7 +223,7 @@ def check(client: Client, place: Place, wish: Wish) -> ClientCheck:
 
 
 def _check_scope(client: Client, place: Place, wish: Wish) -> ClientCheck:
-    plugin = plugin_of(client, place)
+    plugin = guide.plugin_of(client, place)
     findings = list(_parts(client, place, wish))
     is_there = any(finding.verdict is not Verdict.MISSING for finding in findings)
     if plugin is not None and not is_there:
@@ -261,13 +233,13 @@ def _check_scope(client: Client, place: Place, wish: Wish) -> ClientCheck:
         findings.append(Finding("plugin", Verdict.DOUBLED, remedy))
     if not is_there:
         return ClientCheck(client.name, tuple(findings), ())
-    findings += doubles_of(client, place, wish)
+    findings += guide.doubles_of(client, place, wish)
     if wish.hooks and any(finding.part == "hooks" for finding in findings):
         findings += _about_hooks(client, place, wish)
-    step = trust_step(client, place, in_project=wish.in_project)
+    step = guide.trust_step(client, place, in_project=wish.in_project)
     if step is not None:
         findings.append(Finding("trust", Verdict.UNTRUSTED, step))
-    remaining = left_for_user(client, place, wish, _text_of, is_changed=False)
+    remaining = guide.left_for_user(client, place, wish, _text_of, is_changed=False)
     return ClientCheck(client.name, tuple(findings), tuple(remaining), wish.in_project, _why_unsure(client, place))
 
 
@@ -307,14 +279,14 @@ def _parts(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
         if (
             client.name == "vscode"
             and isinstance(target.parts[0], Hooks)
-            and reads_hooks_of_claude(place, wish, _text_of)
+            and guide.reads_hooks_of_claude(place, wish, _text_of)
         ):
             yield Finding("hooks", Verdict.OK, "those of Claude Code, which VS Code reads")
             continue
         text = ""
         try:
             text = _text_of(target)
-            result = found_in(text, target)
+            result = target.found(text)
         except SatchelError as error:
             yield Finding(_FILE, Verdict.BROKEN if NAME in text else Verdict.MISSING, _with_path(error, target.path))
             continue
@@ -331,8 +303,7 @@ def _parts(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
                 asks_server = True
                 continue
             if one.state is State.CURRENT:
-                content = parse(text, target.syntax) if target.syntax else {}
-                off = isinstance(part, Server | Hooks) and part.is_switched_off(content)
+                off = isinstance(part, Server | Hooks) and part.is_switched_off(target.content(text))
                 yield Finding(role, Verdict.OFF if off else Verdict.OK, where)
             elif one.state is State.STALE:
                 yield Finding(role, Verdict.STALE, f"{where}: {shortened(one.detail)}")
@@ -363,15 +334,15 @@ def _about_hooks(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
             yield Finding("hooks", Verdict.OFF, f"{off} of {len(ours)} hooks: start Codex and enter `/hooks`")
         yield Finding("trust", Verdict.OK, f"Codex trusts all {len(ours)} hooks")
         return
-    folder = "" if trusts_folder_of_codex(client, place) else 'choose "Trust and continue", then '
+    folder = "" if guide.trusts_folder_of_codex(client, place) else 'choose "Trust and continue", then '
     hooks = f"Satchel's {len(ours)} hooks" if ours else "Satchel's hooks"
     yield Finding("trust", Verdict.UNTRUSTED, f'start Codex here, {folder}choose "Trust all and continue" for {hooks}')
 
 
 def _own_permission(part: JsonPart | TextPart, text: str, target: Target) -> object:
-    if not isinstance(part, Server) or target.syntax is None:
+    if not isinstance(part, Server):
         return None
-    there = at(parse(text, target.syntax), (*part.place, NAME))
+    there = at(target.content(text), (*part.place, NAME))
     return address_of(there) if isinstance(there, Mapping) and asks_satchel(there) else None
 
 

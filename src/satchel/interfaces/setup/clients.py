@@ -10,9 +10,9 @@ from typing import NamedTuple
 from satchel.base.config import RESERVED_VARIABLES
 from satchel.base.records import dataclass, field
 from satchel.base.user_files import followed
-from satchel.interfaces.setup.editing import Syntax
+from satchel.interfaces.setup.editing import Syntax, edited, parse
 from satchel.interfaces.setup.entries import JsonPart, Server
-from satchel.interfaces.setup.parts import NAME, Chosen, Fixed, Hooks, Keys, Listed, hook_command
+from satchel.interfaces.setup.parts import NAME, Chosen, Content, Fixed, Found, Hooks, Keys, Listed, hook_command
 from satchel.interfaces.setup.texts import HOOK_SECONDS, TextPart, opencode_plugin
 from satchel.remote.where import INSECURE, URL
 
@@ -126,6 +126,31 @@ class Target(NamedTuple):
     syntax: Syntax | None
     parts: tuple[JsonPart | TextPart, ...]
     below: Path
+
+    def content(self, text: str) -> Content:
+        """Return what a text of the file holds; nothing for plain text."""
+        return {} if self.syntax is None else parse(text, self.syntax)
+
+    def found(self, text: str) -> list[tuple[str, Found]]:
+        """Return the state of each part in a text of the file, by the part's role."""
+        content = self.content(text)
+        return [
+            (part.role, part.found(text) if isinstance(part, TextPart) else part.found(content)) for part in self.parts
+        ]
+
+    def put(self, text: str, part: JsonPart | TextPart) -> str:
+        """Return a text of the file with a part."""
+        if isinstance(part, TextPart):
+            return part.put(text)
+        assert self.syntax is not None
+        return edited(text, self.syntax, part.put(self.content(text)))
+
+    def take(self, text: str, part: JsonPart | TextPart) -> str:
+        """Return a text of the file without a part."""
+        if isinstance(part, TextPart):
+            return part.take(text)
+        assert self.syntax is not None
+        return edited(text, self.syntax, part.take(self.content(text)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,8 +266,6 @@ class Client:
 def _vscode_folder(place: Place) -> Path:
     if sys.platform == "darwin":
         return place.home / "Library/Application Support/Code/User"
-    if sys.platform == "win32":
-        return place.named("APPDATA", place.home / "AppData/Roaming") / "Code/User"
     return place.named("XDG_CONFIG_HOME", place.home / ".config") / "Code/User"
 
 

@@ -15,7 +15,7 @@ from satchel.interfaces.setup import parts
 from satchel.interfaces.setup.editing import Change, Drop, Prune, Put, is_same
 from satchel.remote.where import TOKEN
 
-_NAME = "satchel.exe" if sys.platform == "win32" else "satchel"
+_NAME = "satchel"
 
 
 def find_launcher(environ: Mapping[str, str], *, prefix: str | None = None, started_as: str | None = None) -> Path:
@@ -30,7 +30,7 @@ def find_launcher(environ: Mapping[str, str], *, prefix: str | None = None, star
             f"this is Satchel in an environment that does not stay ({root}), which clients could not start later",
             _install(),
         )
-    scripts = root / ("Scripts" if sys.platform == "win32" else "bin")
+    scripts = root / "bin"
     program = Path(sys.argv[0] if started_as is None else started_as)
     installed = [
         file for file in (scripts / _NAME, program.absolute()) if file.name == _NAME and os.access(file, os.X_OK)

@@ -16,8 +16,7 @@ from satchel.base.user_files import followed
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Target, Wish
 from satchel.interfaces.setup.editing import Syntax, parse
 from satchel.interfaces.setup.entries import Server, runs_satchel
-from satchel.interfaces.setup.parts import NAME, Content, Found, Hooks, State, at
-from satchel.interfaces.setup.texts import TextPart
+from satchel.interfaces.setup.parts import NAME, Content, Hooks, State, at
 
 _PLUGIN_PREFIX = f"{NAME}@"
 
@@ -210,14 +209,6 @@ def _names_server(source: Mapping[str, object], key: str) -> bool:
     return isinstance(names, list) and NAME in names
 
 
-def found_in(text: str, target: Target) -> list[tuple[str, Found]]:
-    """Return what each part of a file looks like in its text, by the part's role."""
-    content = {} if target.syntax is None else parse(text, target.syntax)
-    return [
-        (part.role, part.found(text) if isinstance(part, TextPart) else part.found(content)) for part in target.parts
-    ]
-
-
 def left_for_user(
     client: Client, place: Place, wish: Wish, text_of: Callable[[Target], str], *, is_changed: bool
 ) -> Iterator[str]:
@@ -265,7 +256,7 @@ def reads_hooks_of_claude(place: Place, wish: Wish, text_of: Callable[[Target], 
 def _is_asked(client: Client, place: Place, wish: Wish, text_of: Callable[[Target], str]) -> bool:
     for target in client.targets(place, replace(wish, allowed=frozenset(CLIENTS))):
         try:
-            result = found_in(text_of(target), target)
+            result = target.found(text_of(target))
         except SatchelError:
             continue
         if any(role == "permission" and one.state is State.MISSING for role, one in result):

@@ -33,11 +33,11 @@ class Item(NamedTuple):
 
 
 class Value(NamedTuple):
-    """A value in a text; ``items`` is None unless it is an object or array."""
+    """A value in a text; only an object or array has items."""
 
     start: int
     end: int
-    items: tuple[Item, ...] | None = None
+    items: tuple[Item, ...] = ()
 
 
 class Layout(NamedTuple):
@@ -62,16 +62,16 @@ def indent_at(text: str, position: int) -> str:
 
 def is_on_own_line(text: str, container: Value, index: int) -> bool:
     """Check whether there is a line break between an item and whatever precedes it."""
-    return "\n" in text[_boundary(container, index) : _items(container)[index].start]
+    return "\n" in text[_boundary(container, index) : container.items[index].start]
 
 
 def inserted(
     text: str, container: Value, write: Callable[[Layout], str], *, comment: re.Pattern[str], unit: str, spread: bool
 ) -> str:
     """Return a text with an item added at the end of a container."""
-    if not _items(container):
+    if not container.items:
         return _inserted_first(text, container, write, comment, unit, spread)
-    newline, items = newline_of(text), _items(container)
+    newline, items = newline_of(text), container.items
     last, boundary = items[-1], _boundary(container, len(items) - 1)
     anchor, is_line = _after_comments(text, last.value.end if last.comma is None else last.comma + 1, comment)
     gap = text[boundary : last.start]
@@ -107,7 +107,7 @@ def _inserted_first(
 
 def cut(text: str, container: Value, index: int, *, comment: re.Pattern[str]) -> str:
     """Return a text without one item of a container; comments stay."""
-    items = _items(container)
+    items = container.items
     item = items[index]
     boundary = _boundary(container, index)
     lead, is_line = _last_comment(text, boundary, item.start, comment)
@@ -134,12 +134,8 @@ def _encoded(text: str, start: int, container: Value) -> int:
     return len(newline) if tail.startswith((newline + "\n", newline + "\r\n")) else 0
 
 
-def _items(container: Value) -> tuple[Item, ...]:
-    return container.items or ()
-
-
 def _boundary(container: Value, index: int) -> int:
-    before = _items(container)[index - 1].comma if index else container.start
+    before = container.items[index - 1].comma if index else container.start
     return container.start + 1 if before is None else before + 1
 
 
@@ -253,7 +249,7 @@ class JsonText:
     def _walk(self, path: Sequence[str]) -> list[tuple[int, Value]]:
         steps = [(0, self._root)] if self._root is not None else []
         for depth, key in enumerate(path):
-            places = [place for place, item in enumerate(steps[-1][1].items or ()) if item.key == key]
+            places = [place for place, item in enumerate(steps[-1][1].items) if item.key == key]
             if len(places) > 1:
                 raise Refused(
                     f"the key {'.'.join(path[: depth + 1])} stands {len(places)} times in this file",
@@ -261,7 +257,7 @@ class JsonText:
                 )
             if not places:
                 break
-            value = (steps[-1][1].items or ())[places[0]].value
+            value = steps[-1][1].items[places[0]].value
             steps.append((places[0], self._value(value.start, 0)[0]))
         return steps
 

@@ -13,7 +13,7 @@ from satchel.base.user_files import ConfigFile
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Target, Wish
 from satchel.interfaces.setup.editing import Drop, Prune, edited, parse
 from satchel.interfaces.setup.entries import JsonPart
-from satchel.interfaces.setup.guide import found_in, left_for_user, plugin_of, reads_hooks_of_claude
+from satchel.interfaces.setup.guide import left_for_user, plugin_of, reads_hooks_of_claude
 from satchel.interfaces.setup.journal import Journal
 from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, State
 from satchel.interfaces.setup.texts import INSTRUCTIONS, TextPart
@@ -66,7 +66,7 @@ class Plan:
     outcomes: tuple[Outcome, ...]
 
 
-_Step = Callable[[str, Target, JsonPart | TextPart], str]
+_Step = Callable[[Target, str, JsonPart | TextPart], str]
 
 
 @dataclass(slots=True)
@@ -77,10 +77,10 @@ class _Drafts:
 
     def change(self, target: Target, step: _Step) -> list[str]:
         altered = []
-        for part in reversed(target.parts) if step is _take else target.parts:
+        for part in reversed(target.parts) if step is Target.take else target.parts:
             before = self.text_of(target)
             try:
-                after = step(before, target, part)
+                after = step(target, before, part)
             except SatchelError as error:
                 raise type(error)(f"{target.path}: {error.problem}", error.remedy) from error
             if after != before:
@@ -116,7 +116,7 @@ def plan_setup(clients: Iterable[Client], place: Place, wish: Wish, *, instructi
                 notes.append("VS Code reads the project's hooks for Claude Code: it needs none of its own")
                 continue
             notes += _replaced(drafts, target)
-            _add_roles(files, target, drafts.change(target, _put))
+            _add_roles(files, target, drafts.change(target, Target.put))
         outcomes.append(
             Outcome(
                 client.name,
@@ -148,7 +148,7 @@ def plan_removal(
         files: dict[Path, str] = {}
         for target in client.targets(place, everything):
             try:
-                roles = drafts.change(target, _take)
+                roles = drafts.change(target, Target.take)
             except SatchelError:
                 if target.path in record or NAME in drafts.texts.get(target.path, ""):
                     raise
@@ -157,7 +157,7 @@ def plan_removal(
         outcomes.append(Outcome(client.name, tuple(files.items()), is_there=bool(files)))
     if instructions and place.project is not None:
         target = Target(instructions_file(place.project), None, (INSTRUCTIONS,), place.project)
-        is_there = bool(drafts.change(target, _take))
+        is_there = bool(drafts.change(target, Target.take))
         block = ((target.path, "instructions"),) if is_there else ()
         outcomes.append(Outcome("instructions", block, is_there=is_there))
     # the file that was made first goes last: it knows which folders were made with it
@@ -221,23 +221,9 @@ def _taking(drafts: _Drafts, path: Path, journal: Journal) -> Edit:
     return Edit(file, None if is_ours and not text.strip() else text, Way.TAKE)
 
 
-def _put(text: str, target: Target, part: JsonPart | TextPart) -> str:
-    if isinstance(part, TextPart):
-        return part.put(text)
-    assert target.syntax is not None
-    return edited(text, target.syntax, part.put(parse(text, target.syntax)))
-
-
-def _take(text: str, target: Target, part: JsonPart | TextPart) -> str:
-    if isinstance(part, TextPart):
-        return part.take(text)
-    assert target.syntax is not None
-    return edited(text, target.syntax, part.take(parse(text, target.syntax)))
-
-
 def _replaced(drafts: _Drafts, target: Target) -> list[str]:
     try:
-        result = found_in(drafts.text_of(target), target)
+        result = target.found(drafts.text_of(target))
     except SatchelError:
         return []  # what follows says why it cannot be changed
     return [f"replaced the {role}: {one.detail}" for role, one in result if one.state is State.STALE]
@@ -245,7 +231,7 @@ def _replaced(drafts: _Drafts, target: Target) -> list[str]:
 
 def _instructions(drafts: _Drafts, root: Path) -> Outcome:
     target = Target(instructions_file(root), None, (INSTRUCTIONS,), root)
-    is_changed = drafts.change(target, _put)
+    is_changed = drafts.change(target, Target.put)
     return Outcome(
         "instructions",
         ((target.path, "instructions"),) if is_changed else (),

@@ -16,7 +16,6 @@ from satchel.interfaces.setup.entries import TOKEN_INPUT
 from satchel.interfaces.setup.guide import Verdict
 from satchel.interfaces.setup.parts import NAME, Keys
 from satchel.interfaces.setup.planning import Edit, Plan, Way
-from satchel.interfaces.setup.texts import TextPart
 from satchel.redaction import redact
 from satchel.remote.where import TOKEN
 
@@ -194,10 +193,7 @@ def by_hand_text(names: Sequence[str], place: Place, wish: Wish, url: str | None
         for target in client.targets(place, wish):
             text = merged.get(target.path, "")
             for part in target.parts:
-                if isinstance(part, TextPart):
-                    text = part.put(text)
-                elif target.syntax is not None:
-                    text = edited(text, target.syntax, part.put({}))
+                text = target.put(text, part)
             merged[target.path] = text
         texts += [f"# {name}: in {path}\n{text}" for path, text in merged.items()]
     return "\n".join(text.rstrip("\n") + "\n" for text in texts).rstrip("\n")

@@ -24,7 +24,15 @@ from satchel.interfaces.text.parts import (
     times_text,
     value_text,
 )
-from satchel.keep.decisions.records import UNCHANGED, Decision, DecisionHistory, DecisionPage, DecisionState, Value
+from satchel.keep.decisions.records import (
+    PROPOSES,
+    UNCHANGED,
+    Decision,
+    DecisionHistory,
+    DecisionPage,
+    DecisionState,
+    Value,
+)
 
 _USUAL_VERSION, _USUAL_STATUS = "1.0.0", "active"
 _BLANKS = (lists.NO_LAYER, lists.NO_AGENT, f"v{_USUAL_VERSION}", _USUAL_STATUS)
@@ -84,11 +92,10 @@ def set_text(decisions: Sequence[Decision], when: lists.When | None = None) -> s
             line += f": {_shortened_value(decision.value)}" + (f" ({decision.rationale})" if decision.rationale else "")
         if not is_unchanged and decision.status == "active":
             line += f"; binds {', '.join(decision.paths)}" if decision.paths else "; binds everywhere"
-        line += (
-            ", a draft: briefed as proposed; it binds once you or another sets it with status=active"
-            if decision.status == "draft"
-            else ""
-        )
+        if decision.status == "draft":
+            is_proposal = any(PROPOSES in note for note in decision.notes)
+            way = "a person accepts it" if is_proposal else "you or another sets it with status=active"
+            line += f", a draft: briefed as proposed; it binds once {way}"
         below: Sequence[str] = ()
         if decision.replaced is not None:
             before = _state_text(decision.replaced, decision, value=_shortened_value, who=True)
@@ -178,17 +185,18 @@ def _state_text(
         parts.append(lists.NO_AGENT)
     if state.rationale is None and above is not None and above.rationale is not None:
         parts.append("rationale:-")
-    if state.tags != (above.tags if above else ()):
-        parts += lists.names_text("#", state.tags) or (f"#{NONE}",)
-    if state.scopes != (above.scopes if above else ()):
-        parts += lists.names_text("scopes:", state.scopes) or (f"scopes:{NONE}",)
-    if state.paths != (above.paths if above else ()):
-        parts += lists.names_text("paths:", state.paths) or (f"paths:{NONE}",)
+    for mark, name in (("#", "tags"), ("scopes:", "scopes"), ("paths:", "paths")):
+        if (names := getattr(state, name)) != (getattr(above, name) if above else ()):
+            parts += lists.names_text(mark, names) or (f"{mark}{NONE}",)
     if state.metadata != (above.metadata if above else {}):
         parts += lists.metadata_text(state.metadata) or (f"metadata:{NONE}",)
     if state.rationale is None or (above is not None and state.rationale == above.rationale):
         return _StateText(" ".join(parts), ())
-    return _StateText(" ".join(parts), tuple(content_lines(state.rationale)))
+    return _StateText(" ".join(parts), _why(state.rationale))
+
+
+def _why(rationale: str) -> tuple[str, ...]:
+    return tuple(content_lines(f"because: {rationale}"))
 
 
 def _cells(state: Decision | DecisionState) -> tuple[str | None, str | None, str | None, str | None]:
@@ -216,5 +224,5 @@ def decision_line(decision: Decision) -> lists.Line:
         ),
         moment=decision.updated_at,
         after=() if decision.created_at == decision.updated_at else (("made", decision.created_at),),
-        below=() if decision.rationale is None else tuple(content_lines(decision.rationale)),
+        below=() if decision.rationale is None else _why(decision.rationale),
     )

@@ -1,9 +1,9 @@
 """Notes as text: lists for agents and people, and the confirmations of writing and pruning.
 
 An entry's line has the id, type, ``by`` agent, a ``run:`` other than ``main``, ``task:``, ``loop:``, ``file:`` with
-``:line`` or its lines, in parentheses the state of the citation, and ``superseded-by:`` or ``retracted``, then the
-time; its content follows below. A value with a space or a quote, and a file that ends like a line number, is written
-as a JSON string; ``-`` means none.
+``:line`` or its lines, in parentheses the state of the citation, and ``superseded-by:``, ``retracted`` or ``closed``,
+then the time; its content follows below. A value with a space or a quote, and a file that ends like a line number, is
+written as a JSON string; ``-`` means none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from satchel.base.vocabulary import MAIN_RUN
 from satchel.find.kind import Kind
 from satchel.interfaces.text.lists import NO_AGENT, Line, agent_cell, list_text, note_lines, show_lines
 from satchel.interfaces.text.parts import citation_marks, content_lines, ended_text, place_text, value_text
-from satchel.keep.entries import Entry, EntryPage
+from satchel.keep.corrections.log import ending_of
+from satchel.keep.entries.records import Entry, EntryPage
 from satchel.store.transaction import grouped
 
 if TYPE_CHECKING:
@@ -48,7 +49,11 @@ def entry_line(entry: Entry, run_id: str | None = None, content: str | None = No
         own=(
             *(() if entry.citation is None else citation_marks(entry.citation)),
             *(() if entry.seen is None else (entry.seen_text,)),
-            *(() if entry.superseded_by is None else (ended_text(Kind.ENTRY, entry.id, entry.superseded_by),)),
+            *(
+                ()
+                if entry.superseded_by is None
+                else (ended_text(Kind.ENTRY, entry.id, entry.superseded_by, ending_of(entry)),)
+            ),
         ),
         moment=entry.created_at,
         below=tuple(content_lines(entry.content if content is None else content)),
@@ -97,7 +102,9 @@ def _audience(entry: Entry) -> str:
     if entry.type == "scratchpad":
         return f"shown to whoever continues this {of_work or 'work'}"
     if entry.type in {"review_issue", "review_verdict"}:
-        return f"shown to whoever works on this {of_work}" if of_work else "give task_id to have it in its briefings"
+        if of_work:
+            return f"shown to whoever works on this {of_work}"
+        return f"shown in searches{' and to whoever claims the file' if entry.file else ''}"
     where = "briefings as an open bug" if entry.type == "bug" else "briefings"
     return f"shown in {where}, searches{' and to whoever claims the file' if entry.file else ''}"
 

@@ -20,9 +20,8 @@ from satchel.interfaces.text.parts import MAX_CHARS, counted, json_line, quoted,
 from satchel.interfaces.text.rules import binding_text, constraint_line
 from satchel.interfaces.text.strategies import strategy_line
 from satchel.keep.binding import FileBinding
-from satchel.keep.corrections.log import Confirmed, Retracted, Undone
-from satchel.keep.file_views import FileView
-from satchel.keep.items import Item, OpenedItems
+from satchel.keep.corrections.log import Confirmed, Retracted, Undone, ending_of
+from satchel.keep.items import FileView, Item, OpenedItems
 from satchel.keep.kind import called
 from satchel.keep.moving.states import SHARED, KeptState
 from satchel.keep.packages.records import PackageContent
@@ -41,6 +40,8 @@ def view_lines(view: FileView, when: When, listed: Collection[str] = ()) -> list
         lines += binding_text(
             FileBinding(view.file, Page(view.bindings, view.bound, 0, len(view.bindings)))
         ).splitlines()
+    if view.drafts:
+        lines.append(f"proposed, not binding yet: {', '.join(map(value_text, view.drafts))}")
     count, total = len(view.entries), view.noted
     rest = f", the newest {count}; search(file={json_line(view.file)}) lists all" if count < total else ""
     missing = [] if view.bound else ["no rule or decision binds it"]
@@ -187,11 +188,11 @@ def retracted_text(retracted: Retracted) -> str:
     elif retracted.asked is not None:
         line = f"{retracted.ref} stays: only a person retracts it; human was asked to, in {retracted.asked}"
     elif retracted.already is not None:
-        line = f"{retracted.ref} was already invalid: {retracted.already}"
+        line = f"nothing changed: {retracted.ref} was {retracted.already}"
     elif retracted.kind == "message":
         line = f"withdrew {retracted.ref}: nobody had read it"
     else:
-        line = f"retracted {retracted.ref}; lists and searches hide it unless status asks for it"
+        line = f"{ending_of(retracted.record)} {retracted.ref}; lists and searches hide it unless status asks for it"
     return "\n".join([line, f" {quoted(retracted.text)}", *note_lines(retracted.notes)])
 
 

@@ -103,7 +103,7 @@ def list_text(
 ) -> str:
     """Render a list."""
     year = year_of(lines[0].moment) if lines else ""
-    first = head_text(noun, page, len(lines), year, more, order)
+    first = head_text(noun, page, len(page), year, more, order)
     rest: list[str] = []
     if lines:
         regroup = isinstance(page, KeptPage) and page.order in _SORTED

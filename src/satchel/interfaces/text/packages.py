@@ -14,37 +14,30 @@ from typing import Any
 from satchel.base.clock import moment_text, year_of
 from satchel.base.vocabulary import MAIN_RUN
 from satchel.find.kind import Kind
-from satchel.interfaces.text.lists import (
-    NO_AGENT,
-    Line,
-    agent_cell,
-    list_text,
-    local_time,
-    names_text,
-    note_lines,
-    show_list,
-)
+from satchel.interfaces.text import lists
 from satchel.interfaces.text.parts import content_lines, place_text, value_text
-from satchel.keep.packages import Consumption, Package, PackageContent, PackagePage
+from satchel.keep.packages.records import Consumption, Package, PackageContent, PackagePage
 
-_BLANKS = (f"run:{MAIN_RUN}", None, None, "task:-", NO_AGENT)
+_BLANKS = (f"run:{MAIN_RUN}", None, None, "task:-", lists.NO_AGENT)
 
 
 def packages_text(page: PackagePage) -> str:
     more = "" if page.run_id is None else f" of run {value_text(page.run_id)}"
     if page.by_priority:
         more += f" ({', '.join(f'{count} {priority}' for priority, count in page.by_priority)})"
-    return list_text("package", page, [package_line(package, None, page.run_id) for package in page], _BLANKS, more)
+    return lists.list_text(
+        "package", page, [package_line(package, None, page.run_id) for package in page], _BLANKS, more
+    )
 
 
-def package_line(package: Package, text: str | None, run_id: str | None = None) -> Line:
+def package_line(package: Package, text: str | None, run_id: str | None = None) -> lists.Line:
     """Return the line of a package, with its summary and contents below."""
     after: list[str | tuple[str, int]] = []
     if package.updated_at != package.created_at:
         after.append(("changed", package.updated_at))
     if package.superseded_by is not None:
         after.append(f"superseded-by:{Kind.PACKAGE.ref(package.superseded_by)}")
-    return Line(
+    return lists.Line(
         start=package.ref,
         cells=(_run_cell(package, run_id), *_cells(package)),
         own=_own(package),
@@ -61,13 +54,13 @@ def show_packages(page: PackagePage) -> None:
         "id=ref, priority, type, summary, file=path, bytes=content_bytes, task=task_id, for=consumers, run=run_id, "
         "by=agent, saved=created_at, changed, superseded by",
         {
-            "changed": lambda one: None if one.updated_at == one.created_at else local_time(one.updated_at),
+            "changed": lambda one: None if one.updated_at == one.created_at else lists.local_time(one.updated_at),
             "superseded by": lambda one: None if one.superseded_by is None else Kind.PACKAGE.ref(one.superseded_by),
         },
         usual={"run": page.run_id or MAIN_RUN},
     )
     counts = ", ".join(f"{count} {priority}" for priority, count in page.by_priority)
-    show_list(page, f"packages ({counts})" if counts else "packages", columns)
+    lists.show_list(page, f"packages ({counts})" if counts else "packages", columns)
 
 
 def content_notes(contents: Sequence[PackageContent]) -> list[str]:
@@ -99,11 +92,11 @@ def _consumed_note(consumed: Sequence[Consumption]) -> str | None:
 def saved_text(package: Package) -> str:
     cells = [cell for cell in (*_cells(package), *_own(package), _run_cell(package)) if cell is not None]
     line = " ".join([f"saved {package.ref}", *cells])
-    return "\n".join([line, *note_lines(package.notes)])
+    return "\n".join([line, *lists.note_lines(package.notes)])
 
 
 def changed_text(package: Package) -> str:
-    return "\n".join([f"{package.ref} is {package.priority}", *note_lines(package.notes)])
+    return "\n".join([f"{package.ref} is {package.priority}", *lists.note_lines(package.notes)])
 
 
 def _run_cell(package: Package, run_id: str | None = None) -> str | None:
@@ -112,12 +105,12 @@ def _run_cell(package: Package, run_id: str | None = None) -> str | None:
 
 def _cells(package: Package) -> tuple[str | None, ...]:
     task = None if package.task_id is None else f"task:{value_text(package.task_id)}"
-    return package.type, package.priority, task, agent_cell(package.agent)
+    return package.type, package.priority, task, lists.agent_cell(package.agent)
 
 
 def _own(package: Package) -> tuple[str, ...]:
     where = f"bytes:{package.content_bytes}" if package.path is None else place_text(package.path, None)
-    return where, *names_text("for:", package.consumers)
+    return where, *lists.names_text("for:", package.consumers)
 
 
 def contents_fields(contents: Sequence[PackageContent]) -> dict[str, object]:

@@ -32,12 +32,9 @@ def value_text(value: str | None) -> str:
 def place_text(file: str | None, line: int | None, last: int | None = None) -> str:
     """Write a file, and the lines in it if there are any, so that a colon in the name cannot be misread."""
     name = quoted(file) if file is not None and _line_at_end().search(file) else value_text(file)
-    return f"file:{name}" if line is None else f"file:{name}:{lines_text(line, last)}"
-
-
-def lines_text(line: int, last: int | None) -> str:
-    """Write the lines that are cited, as in ``12`` and ``12-20``."""
-    return str(line) if last is None else f"{line}-{last}"
+    if line is None:
+        return f"file:{name}"
+    return f"file:{name}:{line}" if last is None else f"file:{name}:{line}-{last}"
 
 
 def citation_marks(citation: Citation) -> list[str]:
@@ -74,9 +71,9 @@ def shared_value(values: Sequence[str | None]) -> str | None:
     return value if count >= 2 and count * 2 > len(values) else None
 
 
-def ended_text(kind: Kind, number: int, heir: int) -> str:
-    """Name the item that superseded an item; an item that is its own heir was retracted."""
-    return "retracted" if heir == number else f"superseded-by:{kind.ref(heir)}"
+def ended_text(kind: Kind, number: int, heir: int, ending: str = "retracted") -> str:
+    """Name the item that superseded an item; an item that is its own heir has none."""
+    return ending if heir == number else f"superseded-by:{kind.ref(heir)}"
 
 
 def counted(number: int, noun: str) -> str:
@@ -189,29 +186,22 @@ def fitting_text(answer: Any, make: Callable[[Any], str]) -> str:
 
 def fitting(answer: Any, make: Callable[[Any], str]) -> Any:
     """Return an answer with as many of its items as its text has room for, at least one."""
-    items = items_of(answer)
-    if not items or len(make(answer)) <= MAX_CHARS:
-        return answer
-    count = _most(len(items), lambda count: len(make(_with_first(answer, count))) <= MAX_CHARS)
-    return _with_first(answer, max(1, count))
+    return _fitted(answer, lambda one: len(make(one)))
 
 
 def fitting_fields(answer: Any, make: Callable[[Any], Mapping[str, object]]) -> Mapping[str, object]:
     """Return an answer as JSON fields with as many of its items as there is room for, at least one, which is whole."""
-    fields = make(answer)
-    items = items_of(answer)
-    if len(items) < 2 or _json_chars(fields) <= MAX_CHARS:
-        return fields
-    count = _most(len(items), lambda count: _json_chars(make(_with_first(answer, count))) <= MAX_CHARS)
-    return make(_with_first(answer, max(1, count)))
+    return make(_fitted(answer, lambda one: _json_chars(make(one))))
 
 
-def _most(items: int, fits: Callable[[int], bool]) -> int:
-    low, high = 0, items
+def _fitted(answer: Any, chars: Callable[[Any], int]) -> Any:
+    low, high = 1, len(items_of(answer))
+    if high < 2 or chars(answer) <= MAX_CHARS:
+        return answer
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+        low, high = (middle, high) if chars(_with_first(answer, middle)) <= MAX_CHARS else (low, middle)
+    return _with_first(answer, low)
 
 
 def _cut(text: str, items: Sequence[Any], whole: Any) -> str:

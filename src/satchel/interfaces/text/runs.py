@@ -94,14 +94,9 @@ def state_text(state: RunState) -> str:
         lines += ["codebase:", *_analysis(state.codebase_analysis)]
     for title, notes in (("discovery", state.discoveries), ("decision", state.decisions), ("error", state.errors)):
         lines += _section(title, [line for note in notes for line in _note(note, state.run_id)], len(notes))
-    lines += _section(
-        "verdict", [line for verdict in state.verdicts for line in _verdict(verdict, state.run_id)], len(state.verdicts)
-    )
-    lines += _section(
-        "review issue",
-        [line for issue in state.review_issues for line in _issue(issue, state.run_id)],
-        len(state.review_issues),
-    )
+    verdicts, issues = state.verdicts, state.review_issues
+    lines += _section("verdict", [line for one in verdicts for line in _verdict(one, state.run_id)], len(verdicts))
+    lines += _section("review issue", [line for one in issues for line in _issue(one, state.run_id)], len(issues))
     if not state.verdicts:
         lines.append("nothing was reviewed yet")
     lines += [f"{counted(count, f'older {name} entry')} not shown" for name, count in state.left_out]
@@ -135,37 +130,27 @@ def _analysis(analysis: CodebaseAnalysis) -> list[str]:
 
 
 def _note(note: StateNote, run_id: str | None) -> list[str]:
-    place = _place(run_id, note.run_id, note.task_id, note.loop_id, note.file, note.line, note.agent)
-    return [f"{note.ref}{place}", *content_lines(note.content)]
+    return [f"{note.ref}{_place(note, run_id)}", *content_lines(note.content)]
 
 
 def _issue(item: StateIssue, run_id: str | None) -> list[str]:
-    place = _place(run_id, item.run_id, item.task_id, item.loop_id, item.file, item.line, item.agent)
     kind = f" {value_text(item.issue.issue_type)}" if item.issue.issue_type else ""
-    lines = [f"{item.ref}{kind}{place}", *content_lines(item.issue.description)]
+    lines = [f"{item.ref}{kind}{_place(item, run_id)}", *content_lines(item.issue.description)]
     return lines + (content_lines(f"suggestion: {item.issue.suggestion}") if item.issue.suggestion else [])
 
 
 def _verdict(item: StateVerdict, run_id: str | None) -> list[str]:
     verdict = item.verdict
-    place = _place(run_id, item.run_id, item.task_id, item.loop_id, None, None, item.agent)
     intent = "" if verdict.intent_satisfied is None else f", intent {'met' if verdict.intent_satisfied else 'not met'}"
-    line = f"{item.ref} {'passed' if verdict.passed else 'failed'}{intent}{place}"
+    line = f"{item.ref} {'passed' if verdict.passed else 'failed'}{intent}{_place(item, run_id)}"
     return [line, *(content_lines(verdict.summary) if verdict.summary else [])]
 
 
-def _place(
-    run_id: str | None,
-    run: str,
-    task: str | None,
-    loop: str | None,
-    file: str | None,
-    line: int | None,
-    agent: str | None,
-) -> str:
-    parts = [f"by {value_text(agent)}"] if agent else []
-    parts += [f"run:{value_text(run)}"] if run not in {run_id, MAIN_RUN} else []
-    parts += [f"task:{value_text(task)}"] if task else []
-    parts += [f"loop:{value_text(loop)}"] if loop else []
-    parts += [place_text(file, line)] if file else []
+def _place(item: StateNote | StateIssue | StateVerdict, run_id: str | None) -> str:
+    parts = [f"by {value_text(item.agent)}"] if item.agent else []
+    parts += [f"run:{value_text(item.run_id)}"] if item.run_id not in {run_id, MAIN_RUN} else []
+    parts += [f"task:{value_text(item.task_id)}"] if item.task_id else []
+    parts += [f"loop:{value_text(item.loop_id)}"] if item.loop_id else []
+    file = getattr(item, "file", None)
+    parts += [place_text(file, getattr(item, "line", None))] if file else []
     return f" {' '.join(parts)}" if parts else ""

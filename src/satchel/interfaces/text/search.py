@@ -40,15 +40,18 @@ _FEW, _FEW_CHARS = 3, 1_000
 def results_text(page: FoundPage) -> str:
     if page.total <= _FEW and sum(len(result.text) for result in page.results) <= _FEW_CHARS:
         page = with_whole_texts(page, only_cut=True)
-    first: dict[tuple[str | None, str, int], str] = {}
-    lines = []
+    together: dict[object, list[Found]] = {}
     for result in page.results:
-        text = result.snippet.text
-        if result.kind == _CHANGE:  # of changes that were recorded together only the first has the description
-            description = result.text.partition("\n")[2]
-            ref = first.setdefault((result.agent, description, result.created_at // 60_000), result.ref)
-            text = f"same text as {ref}" if description and ref != result.ref else _without_path(text, result.file)
-        lines.append(result_line(result, text))
+        description = result.text.partition("\n")[2] if result.kind == _CHANGE else ""
+        # changes that were recorded together have one description
+        same = (result.agent, description, result.created_at // 60_000) if description else result.ref
+        together.setdefault(same, []).append(result)
+    lines = []
+    for first, *others in together.values():
+        text = first.snippet.text
+        line = result_line(first, _without_path(text, first.file) if first.kind == _CHANGE else text)
+        also = ", ".join(f"{one.ref} {value_text(one.file)}" for one in others)
+        lines.append(replace(line, below=(*line.below, f" same text: {also}")) if others else line)
     return lists.list_text("result", page, lines, _BLANKS, order="best first" if page.is_ranked else "newest first")
 
 

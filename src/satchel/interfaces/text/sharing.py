@@ -12,21 +12,12 @@ from satchel.interfaces.text.parts import counted, value_text
 
 if TYPE_CHECKING:
     from satchel.keep.documents.block import Block
-    from satchel.keep.shared.records import (
-        Accepted,
-        Checked,
-        Differences,
-        Problem,
-        SharedItem,
-        SharedList,
-        Sharing,
-        Synced,
-    )
+    from satchel.keep.shared import records
 
 _MAX_SHOWN = 50
 
 
-def sharing_text(done: Sharing) -> str:
+def sharing_text(done: records.Sharing) -> str:
     """Confirm which files were written, and which items were not shared."""
     head = f"{_did(done.done, 'wrote', 'write')} {counted(len(done.items), 'file')}"
     lines = [head + ("; commit them when you like" if done.done and done.items else ""), *_items(done.items)]
@@ -34,13 +25,13 @@ def sharing_text(done: Sharing) -> str:
     return "\n".join([*lines, *note_lines(done.notes)])
 
 
-def unshared_text(done: Sharing) -> str:
+def unshared_text(done: records.Sharing) -> str:
     """Confirm which items are no longer shared."""
     head = f"{counted(len(done.items), 'item')} {'no longer' if done.done else 'would no longer be'} shared"
     return "\n".join([head, *_items(done.items), *note_lines(done.notes)])
 
 
-def synced_text(done: Synced) -> str:
+def synced_text(done: records.Synced) -> str:
     """Confirm a sync, with the waiting proposals."""
     lines = []
     if done.resolved:
@@ -63,7 +54,7 @@ def synced_text(done: Synced) -> str:
     return "\n".join([*lines, *_problems(done.problems), *note_lines(done.notes)])
 
 
-def list_text(listed: SharedList) -> str:
+def list_text(listed: records.SharedList) -> str:
     """List the waiting proposals and the differences."""
     of = "" if listed.branch is None else f" with branch {value_text(listed.branch)}"
     head = f"{listed.waiting} waiting, {listed.in_step} shared{of}"
@@ -71,21 +62,21 @@ def list_text(listed: SharedList) -> str:
     return "\n".join([head, *_items(listed.items), *_problems(listed.problems), *note_lines(listed.notes), hint])
 
 
-def accepted_text(done: Accepted) -> str:
+def accepted_text(done: records.Accepted) -> str:
     """Confirm which proposals were accepted or rejected."""
     head = f"{'accepted' if done.accepted else 'rejected'} {counted(len(done.items), 'text')}"
     failed = [f"could not be kept: {file}: {reason}" for file, reason in done.failed]
     return "\n".join([head, *_items(done.items), *failed, *note_lines(done.notes)])
 
 
-def differences_text(differences: Differences) -> str:
+def differences_text(differences: records.Differences) -> str:
     """Render each waiting proposal with the stored state."""
     if not differences.items:
         return "no proposals are waiting"
     return "\n\n".join("\n".join([_line(one.item), *one.lines]) for one in differences.items)
 
 
-def checked_text(checked: Checked) -> str:
+def checked_text(checked: records.Checked) -> str:
     """List the problems of the files."""
     lines = _problems(checked.problems, len(checked.problems))
     return "\n".join([*lines, f"{counted(checked.files, 'file')}, {counted(len(checked.problems), 'problem')}"])
@@ -95,13 +86,13 @@ def _did(is_done: bool, did: str, does: str) -> str:
     return did if is_done else f"would {does}"
 
 
-def _items(items: Sequence[SharedItem]) -> list[str]:
+def _items(items: Sequence[records.SharedItem]) -> list[str]:
     lines = [f"  {_line(one)}" for one in items[:_MAX_SHOWN]]
     more = len(items) - _MAX_SHOWN
     return lines + ([f"  and {more} more; --json lists all"] if more > 0 else [])
 
 
-def _line(item: SharedItem) -> str:
+def _line(item: records.SharedItem) -> str:
     name = item.ref or item.uid[:8]
     parts = [name, item.kind]
     parts += [] if item.title is None else [value_text(item.title)]
@@ -112,7 +103,7 @@ def _line(item: SharedItem) -> str:
     return f"{' '.join(parts)}: {state}"
 
 
-def _problems(problems: Sequence[Problem], most: int = _MAX_SHOWN) -> list[str]:
+def _problems(problems: Sequence[records.Problem], most: int = _MAX_SHOWN) -> list[str]:
     lines = [f"{one.file}{'' if one.line is None else f':{one.line}'}: {one.problem}" for one in problems[:most]]
     more = len(problems) - most
     return lines + ([f"and {more} more files with problems"] if more > 0 else [])

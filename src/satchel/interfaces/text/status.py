@@ -114,7 +114,8 @@ def _need(one: Need, now: int) -> _Row:
     who = f"{_name(one.agent)}: " if one.agent else ""
     ref = f"{one.ref} " if one.ref and one.kind != "hook" else ""
     age = "" if one.began_at is None else _span(now - one.began_at)
-    return _Row(one.kind, one.severity, f"{ref}{who}{line_of(one.text)}", age)
+    remedy = f" ({line_of(one.remedy)})" if one.proposed is not None and one.remedy else ""
+    return _Row(one.kind, one.severity, f"{ref}{who}{line_of(one.text)}{remedy}", age)
 
 
 def _session(one: TeamSession, now: int) -> _Row:

@@ -100,7 +100,7 @@ def _line(one: TeamSession, now: int, shared: Collection[str]) -> str:
     )
     name = value_text(one.agents[0] if one.agents else None)
     parts = [f"{mark}:{value_text(value)}" for mark, value in marked if value is not None]
-    state = [] if one.own and one.state.name == "working" else [state_text(one, now)]
+    state = [] if one.own and one.state.name in {"working", "waiting"} else [state_text(one, now)]
     return " ".join([f"{name} (your session)" if one.own else name, *parts, *state])
 
 

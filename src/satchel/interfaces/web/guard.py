@@ -12,8 +12,7 @@ from satchel.base.errors import SatchelError
 from satchel.base.records import dataclass
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.failing import Refusal
-from satchel.interfaces.http.rates import Buckets
-from satchel.interfaces.http.settings import LOOPBACK_NAMES
+from satchel.interfaces.http.settings import LOOPBACK_NAMES, Buckets
 from satchel.interfaces.web.logins import Login
 
 if TYPE_CHECKING:

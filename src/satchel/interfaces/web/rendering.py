@@ -51,6 +51,19 @@ _CLIENTS = {
 }
 """The names of clients that are not what they call themselves."""
 
+_NOTHING = {
+    "page": None,
+    "project": None,
+    "root": "",
+    "twin": None,
+    "cursor": None,
+    "notice": None,
+    "needs_count": 0,
+    "new_count": 0,
+    "person": "",
+}
+"""The variables of the frame on a page outside the projects."""
+
 _REF = re.compile(r"[a-z][0-9]{1,18}")
 
 
@@ -70,7 +83,7 @@ def html(
         person: the author of items written on the page.
         headers: additional to those of every page.
     """
-    text = _environment().get_template(template).render({"person": person, **context, "form_key": key})
+    text = _environment().get_template(template).render({**_NOTHING, **context, "person": person, "form_key": key})
     return Response(text, status, PAGE_HEADERS | (headers or {}), media_type="text/html")
 
 
@@ -163,11 +176,6 @@ def remaining(milliseconds: int, now: int) -> Markup:
     return Markup('<time datetime="{}" data-left>{}</time>').format(iso(milliseconds), words)
 
 
-def cut(text: str, most: int = SHORT) -> str:
-    """Return the beginning of a text, with an ellipsis where something is missing."""
-    return text if len(text) <= most else f"{text[:most].rstrip()} …"
-
-
 def fit(text: str, most: int) -> str:
     """Return the beginning of a text that takes at most so many characters of a page, where some become several."""
     head = text[:most]
@@ -211,7 +219,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    filters = (moment, ago, at_clock, clock, date, place_and_digest, is_ref, remaining, cut, brief, marked, shown_name)
+    filters = (moment, ago, at_clock, clock, date, place_and_digest, is_ref, remaining, brief, marked, shown_name)
     environment.filters |= {one.__name__: one for one in filters}
     environment.filters |= {"name": pass_context(lambda context, name: name_for(context["person"], name))}
     environment.filters |= {"client": lambda name: _CLIENTS.get(name, name)}

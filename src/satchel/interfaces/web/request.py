@@ -145,7 +145,6 @@ class Page:
         template: the name of its template.
         context: the variables of the template.
         data: the JSON of the page, at its address with ``.json``, or a function that returns it.
-        project: the project, if any.
         place: the path of its entry in the navigation.
         messages: the messages that it shows in full, which then count as read.
     """
@@ -154,7 +153,6 @@ class Page:
     template: str
     context: dict[str, Any]
     data: object
-    project: Project | None = None
     place: str = ""
     messages: Sequence[Message] = ()
 
@@ -254,7 +252,7 @@ def form_page(
     form = {"path": path, "button": button, "fields": fields, "labels": labels, "choices": choices} if path else None
     context = {"form": form, "explained": explained, "texts": texts, "back": back}
     data = {"path": path, "fields": [*fields]} if data is None else data
-    return Page(title, "form.html", context, data, request.project, place)
+    return Page(title, "form.html", context, data, place)
 
 
 def _in_use(request: PageRequest, fields: Mapping[str, object]) -> dict[str, Sequence[NameUse]]:

@@ -240,19 +240,18 @@ def _as_html(
 ) -> Response:
     query = {name: value for name, value in request.query_params.items() if name != "done"}
     twin = _json_path(request.url.path) + (f"?{urlencode(query)}" if query else "")
-    counts = 0, 0
+    context: dict[str, Any] = {"page": page, "twin": twin if request.method == "GET" else None}
     if page_request.selected is not None:
         room = page_request.satchel.room
-        counts = count_needs(room.needs()), new_count(room.since())
-    context = {
-        "page": page,
-        "needs_count": counts[0],
-        "new_count": counts[1],
-        **({} if cursor is None else {"cursor": cursor}),
-        "twin": twin if request.method == "GET" else None,
-        "notice": _notice(page_request),
-        "places": pages.PLACES,
-    }
+        context |= {
+            "project": page_request.selected,
+            "root": page_request.here,
+            "needs_count": count_needs(room.needs()),
+            "new_count": new_count(room.since()),
+            "cursor": cursor,
+            "notice": _notice(page_request),
+            "places": pages.PLACES,
+        }
     return html(
         page.template,
         page.context | context,
@@ -273,7 +272,7 @@ def _notice(page_request: PageRequest) -> dict[str, Any] | None:
         "text": notice.text,
         "ref": ref,
         "undo": None if notice.undo is None else notice.undo.replace("{ref}", ref),
-        "fields": {match[1]: unquote(match[2]) for one in rest if (match := _UNDO.fullmatch(one))},
+        "fields": {"ref": ref} | {match[1]: unquote(match[2]) for one in rest if (match := _UNDO.fullmatch(one))},
     }
 
 

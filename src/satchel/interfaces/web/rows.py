@@ -79,8 +79,9 @@ class Part(NamedTuple):
 def need_rows(needs: Needs) -> tuple[list[NeedRow], list[NeedRow], str]:
     """Return the urgent needs, the others, and the sentence that names those."""
     rows = [_row(first, tuple(more), needs.person) for first, *more in _grouped(needs)]
-    urgent = [one for one in rows if one.need.kind not in _FOLDED]
-    urgent, rest = urgent[:_MOST_SHOWN], urgent[_MOST_SHOWN:] + [one for one in rows if one.need.kind in _FOLDED]
+    folded = [one for one in rows if one.need.kind in _FOLDED and one.need.proposed is None]
+    urgent = [one for one in rows if one not in folded]
+    urgent, rest = urgent[:_MOST_SHOWN], urgent[_MOST_SHOWN:] + folded
     counts = Counter(one.need.kind for one in rest)
     names = [f"{count} {_NAMES.get(kind, (kind, kind))[count > 1]}" for kind, count in counts.items()]
     return urgent, rest, ", ".join(names)

@@ -19,12 +19,16 @@ SUPERSEDED, RETRACTED, CONFIRMED = 1, 2, 3
 
 
 class Corrector(NamedTuple):
-    """The author of a correction; ``passes`` tells whether it may change what a person wrote."""
+    """The author of a correction; ``passes`` tells whether it may change what a person wrote.
+
+    ``name`` is for messages to others.
+    """
 
     agent: int | None
     session: int | None
     passes: Callable[[str], bool]
     now: int
+    name: str | None = None
 
     def may_end(self, ref: str, author: str | None, *, is_critical: bool = False) -> bool:
         return not (is_critical or is_persons(author)) or self.passes(ref)
@@ -133,15 +137,23 @@ def forget(transaction: Transaction, kind: Kind, numbers: Sequence[int]) -> None
         transaction.run(f"DELETE FROM corrections WHERE {where}")
 
 
-def history_notes(transaction: Transaction, kind: Kind, number: int) -> tuple[str, ...]:
-    """Return lines on who replaced or retracted an item and why, and who confirmed it."""
+def ending_of(record: object) -> str:
+    """Name the end of an item without a replacement: what is done is closed, what is wrong retracted."""
+    return "closed" if getattr(record, "type", None) in _CLOSED else "retracted"
+
+
+_CLOSED = frozenset({"bug", "review_issue"})
+
+
+def history_notes(transaction: Transaction, kind: Kind, number: int, ending: str) -> tuple[str, ...]:
+    """Return lines on who replaced or ended an item and why, and who confirmed it."""
     active = of_item(transaction, kind, number)
     # a retracted rule itself shows by whom and why
     says_itself = kind is Kind.CONSTRAINT
     ends = [one for one in active if one.action != CONFIRMED and not (says_itself and one.heir is None)]
     by = [one for one in active if one.action == CONFIRMED]
     names = [f"{one.agent or 'somebody unnamed'}{f' ({one.reason})' if one.reason else ''}" for one in by]
-    return (*map(describe, ends[-1:]), *([f"confirmed by {', '.join(names)}"] if names else []))
+    return (*(describe(one, ending) for one in ends[-1:]), *([f"confirmed by {', '.join(names)}"] if names else []))
 
 
 def confirmers(transaction: Transaction, kind: Kind, number: int) -> tuple[str, ...]:
@@ -149,20 +161,23 @@ def confirmers(transaction: Transaction, kind: Kind, number: int) -> tuple[str, 
     return tuple(one.agent for one in active if one.action == CONFIRMED and one.agent is not None)
 
 
-def end_reason(transaction: Transaction, kind: Kind, number: int) -> str:
+def end_reason(transaction: Transaction, kind: Kind, number: int, ending: str) -> str:
     active = [one for one in of_item(transaction, kind, number) if one.action != CONFIRMED]
-    return describe(active[-1]) if active else "who ended it is not recorded"
+    return describe(active[-1], ending) if active else "who ended it is not recorded"
 
 
-def describe(one: Correction) -> str:
+def describe(one: Correction, ending: str = "retracted") -> str:
     who = "" if one.agent is None else f" by {one.agent}"
     if one.heir is not None:
         return f"replaced{who}, see {one.kind.ref(one.heir)}"
-    return f"retracted{who}" + ("" if one.reason is None else f": {one.reason}")
+    return f"{ending}{who}" + ("" if one.reason is None else f": {one.reason}")
 
 
-def replaced_note(kind: Kind, old: int | None) -> tuple[str, ...]:
-    return () if old is None else (f"{kind.ref(old)} is replaced: searches show it only if status asks for it",)
+def replaced_note(kind: Kind, old: Sequence[int]) -> tuple[str, ...]:
+    if not old:
+        return ()
+    are, them = ("is", "it") if len(old) == 1 else ("are", "them")
+    return (f"{', '.join(map(kind.ref, old))} {are} replaced: searches show {them} only if status asks for {them}",)
 
 
 def check_replaceable(transaction: Transaction, project_id: int, item: tuple[Kind, int], by: Corrector) -> None:

@@ -35,14 +35,9 @@ from satchel.keep.names import check_agent, ensure_agent, find_agent, is_persons
 from satchel.keep.patterns.records import SOLUTION_LETTER
 from satchel.keep.projects import Service
 from satchel.keep.sessions.actors import acting, acting_named, is_by_person, persons_gate
-from satchel.keep.sessions.records import Actor
 from satchel.keep.strategies import Strategy
 from satchel.keep.texts import Storable, check_content
 from satchel.store.transaction import Transaction
-
-_REQUEST, _HIGH = 3, 3
-"""The stored type and priority of messages that ask for a correction."""
-
 
 _CORRECTABLE = (Kind.ENTRY, Kind.CONSTRAINT, Kind.STRATEGY)
 
@@ -73,21 +68,20 @@ class Corrections(Service):
         cleaned = None if reason is None else check_content(reason, "reason", work.max_content_bytes)
         agent = check_agent(work, agent)
         with work.engine.write() as transaction:
-            project_id, by, name = self._begin(transaction, agent)
+            project_id, by = self._begin(transaction, agent)
             if kind is Kind.MESSAGE:
-                sender = Actor(by.agent, name, by.session)
-                withdrawn = messages.withdraw(transaction, project_id, sender, number, by.now)
+                withdrawn = messages.withdraw(transaction, project_id, by.agent, number, by.now)
                 return Retracted(kind.ref(number), kind_name(kind), None, shortened(withdrawn))
             if kind is Kind.DECISION:
-                return _dispute(transaction, work, project_id, by, name, number, cleaned)
+                return _dispute(transaction, work, project_id, by, number, cleaned)
             record = _load(transaction, project_id, kind, number)
             text, notes = (None, ()) if cleaned is None else (cleaned.text, cleaned.notes)
             short = _short(record)
             if not _is_live(record):
-                before = log.end_reason(transaction, kind, number)
+                before = log.end_reason(transaction, kind, number, log.ending_of(record))
                 return Retracted(record.ref, kind_name(kind), record, short, already=before)
             if not _may_end(by, record):
-                message = _ask_person(transaction, work, project_id, by, name, record, short, text)
+                message = _ask_person(transaction, work, project_id, by, record, short, text)
                 return Retracted(record.ref, kind_name(kind), record, short, done=False, asked=message, notes=notes)
             _end(transaction, project_id, (kind, number), text, by)
             correction = log.record(transaction, project_id, RETRACTED, (kind, number), by, reason=text)
@@ -110,13 +104,11 @@ class Corrections(Service):
         cleaned = None if evidence is None else check_content(evidence, "evidence", work.max_content_bytes)
         agent = check_agent(work, agent)
         with work.engine.write() as transaction:
-            project_id, by, name = self._begin(transaction, agent, doing="confirming")
+            project_id, by = self._begin(transaction, agent, doing="confirming")
             record = _load(transaction, project_id, kind, number)
             if not _is_live(record):
-                raise Conflict(
-                    f"{record.ref} is no longer valid: {log.end_reason(transaction, kind, number)}",
-                    "Read what replaced it",
-                )
+                ended = log.end_reason(transaction, kind, number, log.ending_of(record))
+                raise Conflict(f"{record.ref} is no longer valid: {ended}", "Read what replaced it")
             if getattr(record, "unconfirmed", False):
                 if not by.passes(record.ref):
                     raise Refused(
@@ -127,14 +119,14 @@ class Corrections(Service):
             names = log.confirmers(transaction, kind, number)
             text, notes = (None, ()) if cleaned is None else (cleaned.text, cleaned.notes)
             correction = None
-            if record.agent is not None and fold(record.agent) == fold(str(name)):
+            if record.agent is not None and fold(record.agent) == fold(str(by.name)):
                 notes = (*notes, f"you wrote {record.ref}: only others can confirm it")
-            elif name in names:
+            elif by.name in names:
                 notes = (*notes, "you had confirmed it before")
             else:
                 correction = log.record(transaction, project_id, CONFIRMED, (kind, number), by, reason=text)
                 _log_event(transaction, project_id, events.CONFIRMATION, by, (kind, number))
-                names = (*names, str(name))
+                names = (*names, str(by.name))
         short = _short(record)
         return Confirmed(record.ref, kind_name(kind), names, short, notes, correction)
 
@@ -164,7 +156,7 @@ class Corrections(Service):
         work = self._workplace
         agent = check_agent(work, agent)
         with work.engine.write() as transaction:
-            project_id, by, _ = self._begin(transaction, agent, doing="undoing")
+            project_id, by = self._begin(transaction, agent, doing="undoing")
             last = log.last_of(transaction, project_id, by)
             if last is None:
                 raise NotFound("there is nothing to undo here", "What you retract, replace or confirm can be undone")
@@ -188,7 +180,7 @@ class Corrections(Service):
         """
         agent, item = check_agent(self._workplace, agent), None if ref is None else read_ref(ref)
         with self._workplace.engine.write() as transaction:
-            project_id, by, name = self._begin(transaction, agent, doing="undoing")
+            project_id, by = self._begin(transaction, agent, doing="undoing")
             last, lasting = undoing.last_change(transaction, project_id, by, item)
             if lasting:
                 raise undoing.not_last(transaction, lasting, last)
@@ -197,7 +189,7 @@ class Corrections(Service):
             if isinstance(last, Correction):
                 return self._undo_correction(transaction, project_id, last, by)
             if last.action != undoing.SET:
-                return self._undo_write(transaction, project_id, last, by, name)
+                return self._undo_write(transaction, project_id, last, by)
             current = decisions.load_number(transaction, project_id, last.item)
             assert current is not None
         return self._restore(last, current.key, agent, by)
@@ -217,9 +209,7 @@ class Corrections(Service):
         heir = None if last.heir is None else last.kind.ref(last.heir)
         return Undone(record.ref, kind_name(last.kind), _ACTIONS[last.action], heir, _short(record))
 
-    def _undo_write(
-        self, transaction: Transaction, project_id: int, change: Change, by: Corrector, name: str | None
-    ) -> Undone:
+    def _undo_write(self, transaction: Transaction, project_id: int, change: Change, by: Corrector) -> Undone:
         ref = change.kind.ref(change.item)
         if change.action == undoing.PINNED:
             pins.forget(transaction, project_id, change.kind, change.item)
@@ -227,12 +217,11 @@ class Corrections(Service):
             text = kept.texts(KINDS[change.kind], transaction, [change.item]).get(change.item, "")
             return Undone(ref, kind_name(change.kind), change.action, None, shortened(text))
         if change.kind is Kind.MESSAGE:
-            sender = Actor(by.agent, name, by.session)
-            text = messages.withdraw(transaction, project_id, sender, change.item, by.now)
+            text = messages.withdraw(transaction, project_id, by.agent, change.item, by.now)
             return Undone(ref, kind_name(change.kind), change.action, None, shortened(text))
         record = _load(transaction, project_id, change.kind, change.item)
         if not _is_live(record):
-            ended = log.end_reason(transaction, change.kind, change.item)
+            ended = log.end_reason(transaction, change.kind, change.item, log.ending_of(record))
             raise Conflict(f"{ref}, which you wrote last, is no longer valid: {ended}", "Nothing was changed")
         _check_may_end(by, record)
         from satchel.keep.documents.states import reopen  # imported here: only undo needs it
@@ -263,10 +252,8 @@ class Corrections(Service):
         short = shortened(f"{key}: {restored.value}")
         return Undone(restored.ref, kind_name(Kind.DECISION), change.action, None, short)
 
-    def _begin(
-        self, transaction: Transaction, agent: str | None, doing: str | None = None
-    ) -> tuple[int, Corrector, str | None]:
-        # the project's number, the author and its name; ``doing`` None needs no agent
+    def _begin(self, transaction: Transaction, agent: str | None, doing: str | None = None) -> tuple[int, Corrector]:
+        # the project's number and the author; ``doing`` None needs no agent
         work = self._workplace
         now = work.clock()
         project = projects.ensure(transaction, work, now)
@@ -281,7 +268,7 @@ class Corrections(Service):
             number, name = transaction.one(first, {"session": actor.session}) or (number, name)
         done = "confirmed" if doing == "confirming" else "changed"
         gate = persons_gate(transaction, work, project.id, agent, now, done)
-        return project.id, Corrector(number, actor.session, gate, now), name
+        return project.id, Corrector(number, actor.session, gate, now, name)
 
     def _revive(self, transaction: Transaction, project_id: int, last: Correction, by: Corrector) -> None:
         now_last = [one for one in log.of_item(transaction, last.kind, last.item) if one.action != CONFIRMED][-1]
@@ -296,7 +283,7 @@ class Corrections(Service):
             if not _is_live(heir):
                 raise Conflict(
                     f"{heir.ref}, which replaced {last.kind.ref(last.item)}, is no longer valid: "
-                    f"{log.end_reason(transaction, last.kind, heir.id)}",
+                    f"{log.end_reason(transaction, last.kind, heir.id, log.ending_of(heir))}",
                     "Correct the current item",
                 )
             _check_may_end(by, heir)
@@ -398,14 +385,13 @@ def _ask_person(
     work: projects.Workplace,
     project_id: int,
     by: Corrector,
-    name: str | None,
     record: Any,
     short: str,
     reason: str | None,
 ) -> str:
     # returns the short id of the message
     person, _ = ensure_agent(transaction, project_id, HUMAN, by.now)
-    text = f'{name or "an agent"} asks you to retract {record.ref} "{short}"{_because(reason)}. '
+    text = f'{by.name or "an agent"} asks you to retract {record.ref} "{short}"{_because(reason)}. '
     return _ask(transaction, work, project_id, by, person, f"{text}`satchel retract {record.ref}` does it")
 
 
@@ -414,7 +400,6 @@ def _dispute(
     work: projects.Workplace,
     project_id: int,
     by: Corrector,
-    name: str | None,
     number: int,
     reason: Storable | None,
 ) -> Retracted:
@@ -424,7 +409,7 @@ def _dispute(
         raise _missing(Kind.DECISION, number)
     ref, setter_name = current.ref, current.agent
     setter = find_agent(transaction, project_id, setter_name)
-    is_person = is_by_person(work, name)
+    is_person = is_by_person(work, by.name)
     if is_person or (setter is not None and setter == by.agent):
         whose = "a decision" if is_person else "your own decision"
         key = f'"{current.key}"' if " " in current.key else current.key
@@ -436,7 +421,7 @@ def _dispute(
         setter_name = setter_name or HUMAN
         setter, _ = ensure_agent(transaction, project_id, setter_name, by.now)
     short = shortened(f"{current.key}: {current.value}")
-    text = f'{name or "an agent"} disputes {ref} "{short}"{_because(None if reason is None else reason.text)}. '
+    text = f'{by.name or "an agent"} disputes {ref} "{short}"{_because(None if reason is None else reason.text)}. '
     text += "It stays in force until it is changed; please answer"
     message = _ask(transaction, work, project_id, by, setter, text)
     notes = () if reason is None else reason.notes
@@ -449,5 +434,15 @@ def _because(reason: str | None) -> str:
 
 
 def _ask(transaction: Transaction, work: projects.Workplace, project_id: int, by: Corrector, to: int, text: str) -> str:
-    draft = messages.Draft(by.agent, to, _REQUEST, _HIGH, text)
-    return Kind.MESSAGE.ref(messages.insert(transaction, project_id, draft, by.now, work.retention))
+    number = messages.post(
+        transaction,
+        project_id,
+        sender_id=by.agent,
+        to_id=to,
+        type="request",
+        priority="high",
+        text=text,
+        now=by.now,
+        retention=work.retention,
+    )
+    return Kind.MESSAGE.ref(number)

@@ -29,7 +29,6 @@ from satchel.keep.fields import Codec, Field
 from satchel.keep.kind import ItemKind, Line, Part, Rows, names_part
 from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.projects import Workplace
-from satchel.store.transaction import set_of
 
 if TYPE_CHECKING:
     from satchel.keep.moving.reading import Reading
@@ -293,22 +292,14 @@ def _range(view: View) -> tuple[Sequence[int], int] | None:
 
 def _with_tags(view: View, numbers: set[int], status: int | None, *, is_any: bool) -> tuple[Sequence[int], int]:
     query = view.request
-    counts: dict[int, int] = dict(
-        view.transaction.all(
-            f"""
-            SELECT name_id, sum(decisions) FROM decision_counts
-            WHERE project_id = :project AND dimension = 2 AND name_id IN {set_of(numbers)} GROUP BY name_id
-            """,
-            view.values,
-        )
-    )
-    tags = sorted(numbers, key=lambda tag: (counts.get(tag, 0), tag))
-    by_merging = is_any or sum(counts.values()) < _MERGED * counts.get(tags[0], 0)
     way = "ASC" if query.order == "asc" else "DESC"
     total, arms = 0, []
     for one in (1, 2, 3) if status is None else (status,):
+        some = (f" {'UNION' if is_any else 'INTERSECT'} ").join(
+            f"SELECT created_at, decision_id AS id FROM decision_tags WHERE tag_id = {tag} AND status = {one}"
+            for tag in sorted(numbers)
+        )
         # ordered, so that SQLite merges the index ranges without a temporary table
-        some = _merged(tags, one, "UNION" if is_any else "INTERSECT") if by_merging else _probed(tags, one)
         matching = f"{some} ORDER BY created_at {way}, id {way}"
         row = view.transaction.one(f"SELECT count(*) FROM ({matching}) AS every")
         total += int(row[0]) if row else 0
@@ -321,29 +312,6 @@ def _with_tags(view: View, numbers: set[int], status: int | None, *, is_any: boo
         {"reach": query.limit + query.offset, "limit": query.limit, "offset": query.offset},
     )
     return [number for (number,) in rows], total
-
-
-_MERGED = 5  # ranges are merged if all together are at most this many times the rarest tag's range, otherwise probed
-
-
-def _merged(tags: Sequence[int], status: int, how: str) -> str:
-    return f" {how} ".join(
-        f"SELECT created_at, decision_id AS id FROM decision_tags WHERE tag_id = {tag} AND status = {status}"
-        for tag in tags
-    )
-
-
-def _probed(tags: Sequence[int], status: int) -> str:
-    rarest, *others = tags
-    probes = " AND ".join(
-        f"""EXISTS (SELECT 1 FROM decision_tags o WHERE o.tag_id = {tag} AND o.status = t.status
-            AND o.created_at = t.created_at AND o.decision_id = t.decision_id)"""
-        for tag in others
-    )
-    return (
-        "SELECT t.created_at AS created_at, t.decision_id AS id FROM decision_tags t "
-        f"WHERE t.tag_id = {rarest} AND t.status = {status} AND {probes}"
-    )
 
 
 LISTING = Listing(

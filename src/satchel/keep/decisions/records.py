@@ -196,6 +196,10 @@ class ChangedDecision:
 
 DEPRECATED = 2  # the stored number of that status
 
+DRAFT_SUFFIX = "_draft"  # of the key of a draft that proposes a change of a person's decision
+
+PROPOSES = "and stays: this draft proposes"  # in the note of such a draft
+
 LARGEST_WHOLE = 2**53  # whole numbers up to this one are stored exactly
 
 # columns for decisions

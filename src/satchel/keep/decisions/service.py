@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Unpack
 
-from satchel.base.errors import Conflict, InvalidInput, NotFound, TooLarge
+from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
 from satchel.base.text import check_name
 from satchel.find.kind import Kind
@@ -33,6 +32,7 @@ from satchel.keep.names import check_agent
 from satchel.keep.paths import globs_in
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import acting, persons_gate
+from satchel.keep.texts import placed
 from satchel.store.transaction import Row, Transaction
 
 MAX_BATCH = 200
@@ -93,10 +93,9 @@ class Decisions:
         work = self._workplace
         if not 1 <= len(decisions) <= MAX_BATCH:
             raise InvalidInput(f"{len(decisions)} decisions were given", f"Set 1 to {MAX_BATCH} at once")
-        several = len(decisions) > 1
         prepared = []
         for place, new in enumerate(decisions):
-            with _placed(place, several):
+            with placed("decisions", place, len(decisions)):
                 prepared.append(updates.prepare(new, work))
         keys = [decision.key for decision in prepared]
         twice = next((key for key in keys if keys.count(key) > 1), None)
@@ -105,7 +104,7 @@ class Decisions:
         agent = check_agent(work, agent)
         done: list[Decision] = []
         similar: tuple[int, ...] = ()
-        if not several:
+        if len(decisions) == 1:
             # a batch is compared by its bands only: a search costs as much as setting five decisions
             similar = projects.looked_up(
                 work, lambda transaction, project: updates.similar_values(transaction, project, prepared[0])
@@ -113,10 +112,9 @@ class Decisions:
         with projects.writing(work) as (transaction, project, now):
             actor = acting(transaction, work, project.id, agent, now)
             passes = persons_gate(transaction, work, project.id, agent, now)
-            author = None if actor.number is None or actor.name is None else (actor.number, actor.name)
-            by = updates.Setter(work, project.id, author, now, passes, actor.session)
+            by = updates.Setter(work, project.id, actor, now, passes)
             for place, decision in enumerate(prepared):
-                with _placed(place, several):
+                with placed("decisions", place, len(decisions)):
                     one = updates.upsert(transaction, by, decision, similar)
                 if one.overtaken is not None and self._on_overtaken is not None:
                     self._on_overtaken(transaction, one.overtaken)
@@ -177,16 +175,6 @@ class Decisions:
         from satchel.keep.decisions.kind import LISTING
 
         return lists.find(self._workplace, LISTING, DecisionPage, filters)
-
-
-@contextmanager
-def _placed(place: int, several: bool) -> Iterator[None]:
-    try:
-        yield
-    except (InvalidInput, TooLarge, Conflict) as error:
-        if not several:
-            raise
-        raise type(error)(f"decisions[{place}]: {error.problem}", error.remedy) from None
 
 
 def _find(transaction: Transaction, project_id: int, key: str) -> Decision | None:

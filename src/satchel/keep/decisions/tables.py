@@ -56,11 +56,11 @@ def create(
 
 _KEEP_STATE = """
     INSERT INTO decision_history (
-        uid, seq, project_id, decision_id, tags, scopes, created_at, revision, set_at, agent_id, session_id,
-        value_text, value_number, layer_id, version, status, rationale, paths, metadata
+        uid, seq, project_id, decision_id, tags, scopes, created_at, revision, set_at, agent_id, session_id, layer_id,
+        value_text, value_number, version, status, rationale, paths, metadata
     )
-    SELECT :uid, :seq, project_id, id, :tags, :scopes, :now, revision, updated_at, agent_id, session_id,
-        value_text, value_number, layer_id, version, status, rationale, paths, metadata
+    SELECT :uid, :seq, project_id, id, :tags, :scopes, :now, revision, updated_at, agent_id, session_id, layer_id,
+        :value_text, :value_number, :version, :status, :rationale, :paths, :metadata
     FROM decisions WHERE id = :id
 """
 
@@ -77,7 +77,8 @@ def change(
     seq = transaction.next_seq(project_id, 2) + 1
     tags, scopes = (json.dumps(names, ensure_ascii=False) for names in (before.tags, before.scopes))
     values = {"uid": os.urandom(16), "seq": seq - 1, "now": wanted.updated_at, "id": before.id}
-    transaction.run(_KEEP_STATE, {**values, "tags": tags, "scopes": scopes})
+    # not copied from the row, since a damaged text must be refused
+    transaction.run(_KEEP_STATE, {**values, "tags": tags, "scopes": scopes, **_columns(before)})
     after = replace(wanted, seq=seq, revision=before.revision + 1)
     columns = {"seq": seq, "revision": after.revision, "agent_id": agent, "updated_at": after.updated_at}
     if after.layer != before.layer:

@@ -13,7 +13,7 @@ from satchel.base.records import NamedTuple, dataclass, field_names, replace
 from satchel.base.text import shortened
 from satchel.find import likeness, near
 from satchel.find.kind import Kind
-from satchel.keep.decisions import records, tables
+from satchel.keep.decisions import proposals, records, tables
 from satchel.keep.decisions.records import DEPRECATED, Decision
 from satchel.keep.fields import metadata_in
 from satchel.keep.names import (
@@ -28,6 +28,7 @@ from satchel.keep.names import (
 )
 from satchel.keep.paths import check_globs
 from satchel.keep.projects import Workplace
+from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import check_content, named_secret
 from satchel.store.transaction import Transaction, set_of
 
@@ -149,25 +150,14 @@ class Setter(NamedTuple):
     """The author of decisions, where and when.
 
     Attributes:
-        agent: its number and name, or None.
         passes: tells whether it may change what a person wrote.
-        session: its session's number, or None.
     """
 
     workplace: Workplace
     project_id: int
-    agent: tuple[int, str] | None
+    actor: Actor
     now: int
     passes: Callable[[str], bool]
-    session: int | None = None
-
-    @property
-    def number(self) -> int | None:
-        return None if self.agent is None else self.agent[0]
-
-    @property
-    def name(self) -> str | None:
-        return None if self.agent is None else self.agent[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +172,17 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
     """Set a decision; one of a person only if the caller passes, else as a separate draft."""
     before = records.load(transaction, by.project_id, new.key)
     _check_revision(new, before, by.now)
-    if before is None and not is_persons(by.name):
+    persons = proposals.persons_decision(transaction, by.project_id, new.key)
+    if persons is not None:
+        status = new.status if not isinstance(new.status, records.Keep) else before.status if before else "active"
+        if status == "active" and (before is None or before.status == "draft" or not is_persons(by.actor.name)):
+            if not by.passes(persons.ref):
+                raise proposals.refusal(new.key, persons)
+            accepted = new if before is None else proposals.as_prepared(before, new)
+            return upsert(transaction, by, replace(accepted, key=persons.key, status="active", expected_revision=None))
+        if status == "draft" and not any(records.PROPOSES in note for note in new.notes):
+            new = replace(new, notes=(*new.notes, proposals.note(persons.key, persons.agent, "a change")))
+    if before is None and not is_persons(by.actor.name):
         before = _persons_alike(transaction, by.project_id, new.key)
         new = new if before is None else replace(new, key=before.key)
     if before is None:
@@ -198,8 +198,10 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
         return SetResult(replace(before, notes=(*new.notes, records.UNCHANGED)), None)
     if before.agent is not None and is_persons(before.agent) and not by.passes(before.ref):
         return _propose(transaction, by, new, before, before.agent, wanted)
-    wanted = replace(wanted, agent=by.name, updated_at=by.now)
-    after = tables.change(transaction, by.project_id, before, wanted, by.number, by.session)
+    wanted = replace(wanted, agent=by.actor.name, updated_at=by.now)
+    after = tables.change(transaction, by.project_id, before, wanted, by.actor.number, by.actor.session)
+    if is_persons(by.actor.name):
+        proposals.end(transaction, by.project_id, after, by.actor.number, by.actor.session)
     value_is_new = wanted.value != before.value
     bands = tables.value_bands(by.project_id, wanted.value)
     alike = _similar(transaction, by.project_id, None, wanted.value, bands, similar, before.id) if value_is_new else ()
@@ -209,10 +211,10 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
         dropped = shortened(before.rationale)
         notes = (*notes, f'the reason went with the old value: "{dropped}"; rationale=TEXT gives the new one')
     result = replace(after, notes=notes, replaced=replaced, similar=alike)
-    previous = None if before.agent == by.name else find_agent(transaction, by.project_id, before.agent)
-    if previous is None or previous == by.number:
+    previous = None if before.agent == by.actor.name else find_agent(transaction, by.project_id, before.agent)
+    if previous is None or previous == by.actor.number:
         return SetResult(result, None)
-    return SetResult(result, records.ChangedDecision(by.project_id, previous, by.number, replaced, result))
+    return SetResult(result, records.ChangedDecision(by.project_id, previous, by.actor.number, replaced, result))
 
 
 def _persons_alike(transaction: Transaction, project_id: int, key: str) -> Decision | None:
@@ -228,9 +230,9 @@ def _persons_alike(transaction: Transaction, project_id: int, key: str) -> Decis
 def _propose(
     transaction: Transaction, by: Setter, new: Prepared, before: Decision, person: str, wanted: Decision
 ) -> SetResult:
-    key = check_identifier(f"{new.key}_draft", "key")
+    key = check_identifier(f"{new.key}{records.DRAFT_SUFFIX}", "key")
     what = "to end it" if wanted.status == "deprecated" else "a change"
-    note = f"{new.key} was decided by {person} and stays: this draft proposes {what}, and {person} got a message"
+    note = f"{proposals.note(new.key, person, what)}, and {person} got a message"
     draft = replace(
         new,
         key=key,
@@ -248,7 +250,7 @@ def _propose(
     if number is None or records.UNCHANGED in made.notes:
         return SetResult(made, None)
     replaced = _replaced(before, by.now)
-    return SetResult(made, records.ChangedDecision(by.project_id, number, by.number, replaced, made, new.key))
+    return SetResult(made, records.ChangedDecision(by.project_id, number, by.actor.number, replaced, made, new.key))
 
 
 def _create(transaction: Transaction, by: Setter, new: Prepared, similar: Sequence[int]) -> SetResult:
@@ -259,9 +261,8 @@ def _create(transaction: Transaction, by: Setter, new: Prepared, similar: Sequen
             _suggestion(nearest_key(transaction, project_id, new.key)) + "Give value, or check the key",
         )
     blank = Decision(
-        *(0, "", 0, new.key, new.value, records.STATUSES[0], records.DEFAULT_VERSION, 1, None, (), (), by.name, None),
-        created_at=by.now,
-        updated_at=by.now,
+        *(0, "", 0, new.key, new.value, records.STATUSES[0], records.DEFAULT_VERSION, 1, None, (), ()),
+        *(by.actor.name, None, by.now, by.now),
     )
     wanted = _resolve(transaction, by, new, blank)
     bands = tables.bands_of(project_id, new.key, wanted.value)
@@ -272,7 +273,7 @@ def _create(transaction: Transaction, by: Setter, new: Prepared, similar: Sequen
     spelt = _spelt_otherwise(transaction, project_id, new.key)
     if spelt is not None and spelt not in {one.key for one in alike}:
         notes = (*notes, f"{new.key} is new; did you mean {spelt}, which exists?")
-    made = tables.create(transaction, project_id, wanted, by.number, bands, by.session)
+    made = tables.create(transaction, project_id, wanted, by.actor.number, bands, by.actor.session)
     return SetResult(replace(made, notes=notes, similar=alike), None)
 
 
@@ -295,12 +296,10 @@ def _spelt_otherwise(transaction: Transaction, project_id: int, key: str) -> str
 def nearest_key(transaction: Transaction, project_id: int, key: str) -> str | None:
     """Return the existing key most similar to a missing one, by words, else by letters among the newest."""
     words = likeness.words_of(key)
-    candidates: list[tuple[int, str]] = []
-    for number in likeness.candidates(transaction, project_id, Kind.DECISION, likeness.key_bands(project_id, words)):
-        row = transaction.one("SELECT key FROM decisions WHERE id = :id", {"id": number})
-        if row is not None:
-            candidates.append((likeness.key_likeness(words, likeness.words_of(row[0])), row[0]))
-    percent, close = max(candidates, default=(0, ""))
+    alike = likeness.candidates(transaction, project_id, Kind.DECISION, likeness.key_bands(project_id, words))
+    rows = transaction.all(f"SELECT key FROM decisions WHERE id IN {set_of(alike)}") if alike else []
+    scored = [(likeness.key_likeness(words, likeness.words_of(other)), other) for (other,) in rows]
+    percent, close = max(scored, default=(0, ""))
     if percent >= likeness.THRESHOLD:
         return close
     rows = transaction.all(
@@ -360,9 +359,6 @@ def _keep_or(value: FieldValue | records.Keep, before: FieldValue) -> FieldValue
     return before if isinstance(value, records.Keep) else value
 
 
-_CANDIDATE = f"SELECT id, key, value_text, value_number FROM decisions WHERE id = :id AND status <> {DEPRECATED}"
-
-
 def _similar(
     transaction: Transaction,
     project_id: int,
@@ -379,9 +375,12 @@ def _similar(
         return ()
     key_words = () if key is None else likeness.words_of(key)
     value_words = likeness.words_of(value) if isinstance(value, str) else ()
-    rows = (transaction.one(_CANDIDATE, {"id": number}) for number in numbers)
+    rows = transaction.all(
+        "SELECT id, key, value_text, value_number FROM decisions "
+        f"WHERE id IN {set_of(numbers)} AND status <> {DEPRECATED}"
+    )
     similar: list[records.Similar] = []
-    for number, other_key, text, amount in filter(None, rows):
+    for number, other_key, text, amount in rows:
         alike = likeness.key_likeness(key_words, likeness.words_of(other_key)) if key_words else 0
         scores = [("key", alike)] if alike >= likeness.THRESHOLD else []
         alike = 0 if text is None else near.share_of_shorter(value_words, likeness.words_of(text))

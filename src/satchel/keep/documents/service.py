@@ -26,7 +26,7 @@ from satchel.keep.moving.taking import Outcome, Taking
 from satchel.keep.names import ensure_agent
 from satchel.keep.sessions.actors import record_passage, require_person
 from satchel.keep.texts import storable
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, first_number
 
 if TYPE_CHECKING:
     from satchel.base.config_keys import Config
@@ -202,7 +202,7 @@ class _Deciding:
     def accept(self, proposals: Sequence[Proposal]) -> Decided:
         notes: list[str] = []
         lines = [self._line(proposal, notes) for proposal in proposals]
-        taking = Taking(self.workplace, source=SOURCE, now=self.now, is_ordered=True, decided=True, is_accepted=True)
+        taking = Taking(self.workplace, source=SOURCE, now=self.now, decided=True, is_accepted=True)
         verdicts = taking.take(self.transaction, self.project, lines)
         items: list[tuple[Proposal, str | None]] = []
         failed: list[tuple[str, str]] = []
@@ -235,8 +235,8 @@ class _Deciding:
         text = self.texts[proposal.digest]
         item = (0, 0, 0)
         if kind is not None:
-            row = self.transaction.one(f"SELECT seq FROM {kind.table} WHERE id = :id", {"id": number})
-            item = (kind.number, number, 0 if row is None else row[0])
+            seq = first_number(self.transaction, f"SELECT seq FROM {kind.table} WHERE id = :id", {"id": number})
+            item = (kind.number, number, seq)
         clients = proposal.clients if proposal.text == text.piece.text else None
         states = [
             TextState(path, proposal.digest, line, clients, *item, self.number, self.now) for path, line in text.places

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from satchel.base.records import NamedTuple
 from satchel.find.kind import Kind
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, put_rows
 
 if TYPE_CHECKING:
     from satchel.keep.kind import Line
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 SOURCE = "documents"
 """The source of what was accepted, among the states of items that an import replaced."""
+
+
+_COLUMNS = ("path", "digest", "line", "clients", "kind", "item_id", "seq", "agent_id", "created_at")
 
 
 class TextState(NamedTuple):
@@ -41,26 +44,18 @@ def digest_of(key: str, text: str, paths: Sequence[str]) -> str:
 
 def load_states(transaction: Transaction, project_id: int) -> list[TextState]:
     rows = transaction.all(
-        """
-        SELECT path, digest, line, clients, kind, item_id, seq, agent_id, created_at FROM document_texts
-        WHERE project_id = :project ORDER BY path, line, digest
-        """,
+        f"SELECT {', '.join(_COLUMNS)} FROM document_texts WHERE project_id = :project ORDER BY path, line, digest",
         {"project": project_id},
     )
     return [TextState(path, digest.hex(), *rest) for path, digest, *rest in rows]
 
 
 def save_states(transaction: Transaction, project_id: int, states: Iterable[TextState]) -> None:
-    transaction.many(
-        """
-        INSERT INTO document_texts (project_id, path, digest, line, clients, kind, item_id, seq, agent_id, created_at)
-        VALUES (:project, :path, :digest, :line, :clients, :kind, :item, :seq, :agent, :created_at)
-        ON CONFLICT (project_id, path, digest) DO UPDATE SET line = excluded.line, clients = excluded.clients,
-            kind = excluded.kind, item_id = excluded.item_id, seq = excluded.seq, agent_id = excluded.agent_id,
-            created_at = excluded.created_at
-        """,
-        [{"project": project_id, **state._asdict(), "digest": bytes.fromhex(state.digest)} for state in states],
-    )
+    rows = [
+        {"project_id": project_id, **dict(zip(_COLUMNS, state, strict=True)), "digest": bytes.fromhex(state.digest)}
+        for state in states
+    ]
+    put_rows(transaction, "document_texts", ("project_id", "path", "digest"), rows)
 
 
 def delete_states(transaction: Transaction, project_id: int, states: Sequence[TextState]) -> None:
@@ -171,6 +166,6 @@ def _restore(
         return None
     # it is no lost state any more, and can become one again
     forget_losing(transaction, project_id, lines[0]["uid"], accepted_at)
-    taking = Taking(workplace, source=SOURCE, is_ordered=True, decided=True, is_accepted=True)
+    taking = Taking(workplace, source=SOURCE, decided=True, is_accepted=True)
     taking.take(transaction, project_id, lines[:1])
     return lines[0]

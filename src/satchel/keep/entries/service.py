@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Unpack
 
-from satchel.base.errors import InvalidInput, TooLarge
+from satchel.base.errors import InvalidInput
 from satchel.base.paging import check_whole
 from satchel.base.records import replace
 from satchel.find.kind import Kind
@@ -26,14 +27,14 @@ from satchel.keep.entries.records import (
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import acting, is_by_person, persons_gate
+from satchel.keep.texts import placed
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
     from satchel.keep.citations import Cited, Citing
-    from satchel.keep.entries.queries import EntryFilters
+    from satchel.keep.entries.kind import EntryFilters
     from satchel.keep.entries.repeats import Matches
     from satchel.keep.entries.structured import RunState
-    from satchel.keep.entries.updates import Cite
 
 MAX_BATCH = 500
 
@@ -73,8 +74,20 @@ class Entries:
         work = self._workplace
         if not 1 <= len(entries) <= MAX_BATCH:
             raise InvalidInput(f"{len(entries)} entries were given", f"Write 1 to {MAX_BATCH} at once")
-        cite = _Citer(work.files_root)
-        prepared = [self._prepare(entry, place, len(entries), cite) for place, entry in enumerate(entries)]
+
+        @cache
+        def citing() -> Citing:
+            from satchel.keep.citations import Citing  # imported here: many notes name no file
+
+            return Citing(work.files_root)
+
+        def cite(path: str, line: int | None, last: int | None) -> Cited | None:
+            return citing().cite(path, line, last)
+
+        prepared = []
+        for place, new in enumerate(entries):
+            with placed("entries", place, len(entries)):
+                prepared.append(updates.prepare(new, work, cite))
         agent = check_agent(work, agent)
         run_id = None if run_id is None else runs.check_run_id(run_id)
         matches = _find_near_duplicates(work, prepared)
@@ -104,21 +117,21 @@ class Entries:
             follow = self._after_write or (lambda *_: ())
             followed = {
                 number: follow(transaction, writer, number, entry)
-                for (number, _, _), entry in zip(written, fresh, strict=True)
+                for (number, *_), entry in zip(written, fresh, strict=True)
             }
             repeats.record_bands(transaction, project.id, matches, reached)
-            numbers = {place: number for place, (number, _, _) in zip(places, written, strict=True)}
+            numbers = {place: number for place, (number, *_) in zip(places, written, strict=True)}
             for place, first in repeated.first.items():
                 delivered[place] = _count_repeat(transaction, writer, numbers[first], prepared[place])
             self._keep_to_limit(transaction, project.id, run.id, fresh)
         alike = matches.notes(run.id)
-        for place, (number, uid, seq) in zip(places, written, strict=True):
+        for place, (number, uid, seq, replaced) in zip(places, written, strict=True):
             entry = prepared[place]
             near = (duplicates[place].note,) if place in duplicates else alike
             if place in repeated.ended:
                 ref = Kind.ENTRY.ref(repeated.ended[place])
                 near = (f"{ref} said the same but is no longer valid, so this was saved as a new note", *near)
-            notes = (*entry.notes, *replaced_note(Kind.ENTRY, entry.supersedes), *run.notes, *near, *followed[number])
+            notes = (*entry.notes, *replaced_note(Kind.ENTRY, replaced), *run.notes, *near, *followed[number])
             delivered[place] = Entry(
                 *(number, uid.hex(), seq, run.run_id, ENTRY_TYPES[entry.type - 1], entry.content, entry.task_id),
                 *(entry.loop_id, entry.file, entry.line, entry.last_line, actor.name, None, now),
@@ -130,7 +143,7 @@ class Entries:
         """List entries of the project or of one run, newest first."""
         # imported here: writers do not need lists
         from satchel.keep import lists
-        from satchel.keep.entries.queries import LISTING
+        from satchel.keep.entries.kind import LISTING
 
         return lists.find(self._workplace, LISTING, EntryPage, filters)
 
@@ -159,21 +172,11 @@ class Entries:
 
     def load_state(self, run_id: str | None = None) -> RunState:
         """Load what an orchestrator needs to continue: the newest 500 entries of each type, oldest first."""
-        from satchel.keep.entries.queries import load_state
+        from satchel.keep.entries.kind import load_state
 
         with projects.reading(self._workplace) as (transaction, project):
             run = runs.choose(transaction, self._workplace, project.id, run_id)
             return load_state(transaction, project.id, run)
-
-    def _prepare(self, entry: NewEntry, place: int, count: int, cite: Cite) -> Prepared:
-        from satchel.keep.entries import updates
-
-        try:
-            return updates.prepare(entry, self._workplace, cite)
-        except (InvalidInput, TooLarge) as error:
-            if count == 1:
-                raise
-            raise type(error)(f"entries[{place}]: {error.problem}", error.remedy) from None
 
     def _keep_to_limit(self, transaction: Transaction, project_id: int, run: int, written: Sequence[Prepared]) -> None:
         from satchel.keep.entries import updates
@@ -184,21 +187,6 @@ class Entries:
         for group in {(entry.type, entry.loop_id) for entry in written}:
             doomed = updates.prunable(transaction, project_id, run, limit, group)
             updates.delete(transaction, project_id, [number for number, _ in doomed])
-
-
-class _Citer:
-    # without files nothing is imported
-
-    def __init__(self, root: str | None) -> None:
-        self._root = root
-        self._citing: Citing | None = None
-
-    def __call__(self, path: str, line: int | None, last: int | None) -> Cited | None:
-        if self._citing is None:
-            from satchel.keep.citations import Citing
-
-            self._citing = Citing(self._root)
-        return self._citing.cite(path, line, last)
 
 
 def _find_near_duplicates(work: Workplace, prepared: Sequence[Prepared]) -> Matches:
@@ -213,7 +201,7 @@ def _find_near_duplicates(work: Workplace, prepared: Sequence[Prepared]) -> Matc
 
 def _count_repeat(transaction: Transaction, writer: Writer, number: int, entry: Prepared) -> Entry:
     from satchel.keep.entries import repeats
-    from satchel.keep.entries.queries import completed
+    from satchel.keep.entries.kind import completed
 
     counted = repeats.count_sighting(transaction, writer, number, entry)
     (stored,) = completed(transaction, None, [_load(transaction, writer.project_id, number, ())])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from satchel.base.errors import Conflict, InvalidInput
@@ -102,16 +102,16 @@ _COLUMNS = ("type", "content", "task_id", "loop_id", "file", "line", "last_line"
 
 def insert(
     transaction: Transaction, writer: records.Writer, entries: Sequence[records.Prepared], keys: Sequence[int | None]
-) -> list[tuple[int, bytes, int]]:
-    """Insert entries in order, with their documents and replacements."""
+) -> list[tuple[int, bytes, int, Sequence[int]]]:
+    """Insert entries in order, with their documents; return the id, uid and seq of each, and what it replaced."""
     project_id, run, agent, now = writer.project_id, writer.run, writer.agent, writer.now
     corrector = log.Corrector(agent, writer.session, writer.passes, now)
     first = transaction.next_seq(project_id, len(entries), documents=len(entries))
-    inserted: list[tuple[int, bytes, int]] = []
+    inserted: list[tuple[int, bytes, int, Sequence[int]]] = []
     random = os.urandom(16 * len(entries))
     for seq, (entry, key) in enumerate(zip(entries, keys, strict=True), first):
         uid = random[16 * (seq - first) : 16 * (seq - first + 1)]
-        replaced = _replaced_by(transaction, project_id, run, entry)
+        replaced = _replaced_by(transaction, project_id, run, agent, entry)
         if entry.type == records.REVIEW_VERDICT and replaced:
             replaced = _not_persons(transaction, project_id, replaced, corrector)
         if entry.supersedes is not None:
@@ -143,11 +143,13 @@ def insert(
             item = (Kind.ENTRY, entry.supersedes)
             log.record(transaction, project_id, log.SUPERSEDED, item, corrector, heir=number)
         documents.add(transaction, DOCUMENTS.document({"id": number, **columns}, entry.searchable))
-        inserted.append((number, uid, seq))
+        inserted.append((number, uid, seq, replaced))
     return inserted
 
 
-def _replaced_by(transaction: Transaction, project_id: int, run: int, entry: records.Prepared) -> list[int]:
+def _replaced_by(
+    transaction: Transaction, project_id: int, run: int, agent: int | None, entry: records.Prepared
+) -> list[int]:
     # a new analysis replaces the run's, a new review the previous one
     if entry.type not in {records.CODEBASE_ANALYSIS, records.REVIEW_VERDICT}:
         return []
@@ -159,6 +161,8 @@ def _replaced_by(transaction: Transaction, project_id: int, run: int, entry: rec
         )
         return [row[0] for row in rows]
     same_review = f"{where} AND {_equals('task_id', entry.task_id)} AND {_equals('loop_id', entry.loop_id)}"
+    if entry.task_id is None and entry.loop_id is None:
+        return _same_judgement(transaction, same_review, {**values, "agent": agent}, entry)
     rows = transaction.all(
         f"""
         SELECT id FROM context
@@ -176,6 +180,35 @@ def _replaced_by(transaction: Transaction, project_id: int, run: int, entry: rec
         },
     )
     return [row[0] for row in rows]
+
+
+def _same_judgement(
+    transaction: Transaction, where: str, values: Mapping[str, object], entry: records.Prepared
+) -> list[int]:
+    # without a task or loop anybody may review anything: only the author's verdict on the same change or file, and
+    # the author's issues of that file from before it
+    rows = transaction.all(
+        f"""
+        SELECT id, type, content FROM context
+        WHERE {where} AND type IN (:verdict, :issue) AND agent_id IS NOT DISTINCT FROM :agent
+            AND {_equals("file", entry.file)}
+        ORDER BY id DESC
+        """,
+        {**values, "file": entry.file, "verdict": records.REVIEW_VERDICT, "issue": records.REVIEW_ISSUE},
+    )
+    change = _judged(entry.content)
+    replaced: list[int] = []
+    for number, kind, content in rows:
+        is_same = kind == records.REVIEW_ISSUE or _judged(content) == change
+        if is_same and (replaced or kind == records.REVIEW_VERDICT):
+            replaced.append(number)
+    return replaced[::-1]
+
+
+def _judged(verdict: str) -> object:
+    from satchel.keep.entries import structured  # other writes do not need it
+
+    return structured.parse_object("review_verdict", verdict).get("change")
 
 
 def _not_persons(transaction: Transaction, project_id: int, numbers: Sequence[int], by: log.Corrector) -> list[int]:

@@ -9,7 +9,9 @@ from satchel.base.records import NamedTuple
 from satchel.find import documents
 from satchel.find.kind import Kind
 from satchel.keep import names, paths
+from satchel.keep.files.places import Place
 from satchel.keep.files.records import CHANGES, FileChange
+from satchel.keep.projects import Workplace
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Row, Transaction, update_row
 
@@ -50,6 +52,39 @@ def insert(transaction: Transaction, new: NewChange) -> tuple[int, bytes, int]:
     number = names.ensure_file(transaction, new.project_id, file, new.created_at)
     row = {"file_id": number, **dict(zip(new._fields[1:], columns, strict=True))}
     return DOCUMENTS.insert(transaction, row, _searchable(file, new.description), file=file)
+
+
+def record(
+    transaction: Transaction,
+    work: Workplace,
+    project_id: int,
+    actor: Actor,
+    place: Place,
+    change: str,
+    description: str | None,
+    layer: tuple[int, str] | None,
+) -> FileChange:
+    """Insert an edit of now, and return it."""
+    now = work.clock()
+    number, name = layer or (None, None)
+    new = NewChange(
+        place.path,
+        project_id,
+        change_number(change),
+        actor.number,
+        actor.session,
+        place.worktree,
+        work.retention.expires_at(now, work.retention.file_changes_hours),
+        now,
+        number,
+        description,
+    )
+    item, uid, seq = insert(transaction, new)
+    return FileChange(
+        *(item, uid.hex(), seq, place.path, change, actor.name, place.worktree, name, description),
+        created_at=now,
+        expires_at=new.expires_at,
+    )
 
 
 def renew(transaction: Transaction, new: NewChange, since: int) -> bool:

@@ -13,11 +13,10 @@ from satchel.base.records import replace
 from satchel.keep import paths, projects
 from satchel.keep.files import changes, claims
 from satchel.keep.files.places import OnDisk, Place, as_on_disk, is_remote, look_at, tree_of
-from satchel.keep.files.presence import is_anything_claimed
 from satchel.keep.files.records import Claim, Claimed, CommitCheck, FileCheck, FilesChecked, RecentActivity
+from satchel.keep.presence import GONE_MS, is_anything_claimed
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import reading
-from satchel.keep.sessions.presence import GONE_MS
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction
 

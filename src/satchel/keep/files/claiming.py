@@ -17,13 +17,12 @@ from satchel.keep.expiry import end_claims
 from satchel.keep.files import claims
 from satchel.keep.files.claims import ClaimRefused, Terms
 from satchel.keep.files.places import Place, as_on_disk
-from satchel.keep.files.presence import is_anyone_refused, is_anyone_waiting
 from satchel.keep.files.records import Claimed
-from satchel.keep.projects import Workplace
+from satchel.keep.presence import is_anyone_refused, is_anyone_waiting
+from satchel.keep.projects import POLL_SECONDS, Workplace
 from satchel.keep.sessions.actors import UNKNOWN, acting_named, reading
 from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import check_content
-from satchel.keep.waits import POLL_SECONDS
 from satchel.store.transaction import Transaction
 
 DOING = "claiming files"

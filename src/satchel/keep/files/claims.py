@@ -14,8 +14,8 @@ from satchel.base.text import quoted_line
 from satchel.keep import events, paths
 from satchel.keep.expiry import end_claims, end_expired
 from satchel.keep.files.places import Place, clashing
-from satchel.keep.files.presence import is_anything_claimed
 from satchel.keep.files.records import Claim, Claimed
+from satchel.keep.presence import is_anything_claimed
 from satchel.keep.projects import Project
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Row, Transaction, set_of, update_row

@@ -12,7 +12,7 @@ from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.machine import caller_elsewhere
 from satchel.base.paging import DEFAULT_LIMIT, KeptPage, check_page, check_whole
 from satchel.base.records import replace
-from satchel.keep import expiry, names, projects, waits
+from satchel.keep import expiry, names, projects
 from satchel.keep.files import changes, claiming, claims
 from satchel.keep.files.places import (
     OnDisk,
@@ -25,7 +25,6 @@ from satchel.keep.files.places import (
     look_at,
     tree_of,
 )
-from satchel.keep.files.presence import is_anyone_refused, is_anyone_waiting
 from satchel.keep.files.records import (
     Claim,
     Claimed,
@@ -36,6 +35,7 @@ from satchel.keep.files.records import (
     PendingClaim,
     Released,
 )
+from satchel.keep.presence import is_anyone_refused, is_anyone_waiting
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import acting, acting_named, find_authors
 from satchel.keep.sessions.records import Actor
@@ -66,7 +66,7 @@ class Files(Service):
     def __init__(self, workplace: Workplace, after_change: AfterChange | None = None) -> None:
         super().__init__(workplace)
         self._after_change = after_change
-        self._seats = threading.Semaphore(waits.SEATS)
+        self._seats = threading.Semaphore(projects.WAIT_SEATS)
 
     def record(
         self,
@@ -127,27 +127,7 @@ class Files(Service):
         description: str | None,
         layer: tuple[int, str] | None = None,
     ) -> FileChange:
-        work = self._workplace
-        now = work.clock()
-        number, name = layer or (None, None)
-        new = changes.NewChange(
-            place.path,
-            project_id,
-            changes.change_number(change),
-            actor.number,
-            actor.session,
-            place.worktree,
-            work.retention.expires_at(now, work.retention.file_changes_hours),
-            now,
-            number,
-            description,
-        )
-        item, uid, seq = changes.insert(transaction, new)
-        made = FileChange(
-            *(item, uid.hex(), seq, place.path, change, actor.name, place.worktree, name, description),
-            created_at=now,
-            expires_at=new.expires_at,
-        )
+        made = changes.record(transaction, self._workplace, project_id, actor, place, change, description, layer)
         if self._after_change is None or description is None:
             return made
         return replace(made, notes=self._after_change(transaction, project_id, actor, made))
@@ -207,7 +187,7 @@ class Files(Service):
         if len(wanted) != len(set(wanted)):
             twice = next(place.path for place in in_common if wanted.count(place) > 1)
             raise InvalidInput(f"{twice} is in paths and in shared", "Name it in one of them")
-        check_whole("wait_seconds", wait_seconds, waits.MAX_SECONDS)
+        check_whole("wait_seconds", wait_seconds, projects.MAX_WAIT_SECONDS)
         if not isinstance(automatic, bool):
             raise InvalidInput(f"automatic {automatic!r} is neither true nor false", "Give true or false")
         default = AUTOMATIC_MINUTES if automatic else work.claim_minutes
@@ -237,7 +217,7 @@ class Files(Service):
         except claims.ClaimRefused as refused:
             ahead = claiming.record_refusal(work, request, refused)
             queue = f" behind {ahead} other{'s' * (ahead != 1)}" if ahead else ""
-            wait = "" if wait_seconds else f"wait for it{queue} with wait_seconds (1 to {waits.MAX_SECONDS}), "
+            wait = "" if wait_seconds else f"wait for it{queue} with wait_seconds (1 to {projects.MAX_WAIT_SECONDS}), "
             remedy = (
                 f"You can {wait}{refused.remedy}; a later answer tells you when it is free, and the first to claim it "
                 "gets it"

@@ -18,7 +18,8 @@ from satchel.store import backups
 from satchel.store.engine import Engine
 from satchel.store.failures import one_line
 from satchel.store.schema import SCHEMA_VERSION
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, first_number
+from satchel.store.upkeep import Check
 
 _MAX_NAMED = 5
 _SAMPLE = 50
@@ -27,15 +28,6 @@ _COMPARED_BYTES = 64 << 20
 """Of the items, and of the store, beyond which only a sample of texts is compared: it takes more than 20 seconds."""
 _AT_ONCE = 500
 _KIND_OF_TABLE = {kind.table: kind for kind in Kind}
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """Result of one check: ok, warning or failed; unless ok, ``detail`` has a remedy."""
-
-    name: str
-    status: str
-    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +44,11 @@ def examine(engine: Engine, warnings: tuple[str, ...], further: tuple[Examinatio
         yield Check("configuration", "warning", "; ".join(warnings))
     else:
         yield Check("configuration", "ok", "every value is valid")
-    place = _guarded("place", lambda engine: Check(*engine.upkeep.check_place()), engine)
+    place = _guarded("place", lambda engine: engine.upkeep.check_place(), engine)
     yield place
     if place.status == "failed" or not engine.exists():
         return
-    yield from (Check(*one) for one in engine.upkeep.check_unopened())
+    yield from engine.upkeep.check_unopened()
     for name, examination in (
         ("store", _check_version),
         (engine.upkeep.soundness[0], _check_soundness),
@@ -72,7 +64,7 @@ def examine(engine: Engine, warnings: tuple[str, ...], further: tuple[Examinatio
         yield check
         if check.status == "failed" and examination in {_check_version, _check_soundness, _check_schema}:
             break
-    yield from (Check(*one) for one in engine.upkeep.check_surroundings())
+    yield from engine.upkeep.check_surroundings()
     yield _check_backups(engine)
 
 
@@ -125,8 +117,8 @@ def _check_soundness(engine: Engine) -> Check:
 
 def _check_index(engine: Engine) -> Check:
     with engine.read() as transaction:
-        row = transaction.one("SELECT count(*) FROM documents")
-        is_large = engine.upkeep.size() > _COMPARED_BYTES or (row is not None and row[0] > _COMPARED_WHOLE)
+        count = first_number(transaction, "SELECT count(*) FROM documents")
+        is_large = engine.upkeep.size() > _COMPARED_BYTES or count > _COMPARED_WHOLE
         problems = index_problems(transaction, is_sample=is_large)
     if problems:
         return Check("index", "failed", f"{'; '.join(problems)}; `satchel doctor --rebuild` rebuilds it")
@@ -239,9 +231,9 @@ def index_problems(transaction: Transaction, *, is_sample: bool = False) -> list
             ("not in the documents", f"{kind.table} WHERE id NOT IN ({indexed})"),
             ("in the documents but gone", f"({indexed}) AS d WHERE item_id NOT IN (SELECT id FROM {kind.table})"),
         ):
-            row = transaction.one(f"SELECT count(*) FROM {source}", {"kind": kind.number})
-            if row and row[0]:
-                problems.append(f"{row[0]} items of kind {thing.name} are {text}")
+            count = first_number(transaction, f"SELECT count(*) FROM {source}", {"kind": kind.number})
+            if count:
+                problems.append(f"{count} items of kind {thing.name} are {text}")
     return problems + (_sample_problems(transaction) if is_sample else _text_problems(transaction))
 
 
@@ -267,8 +259,7 @@ def _text_problems(transaction: Transaction) -> list[str]:
 
 def _sample_problems(transaction: Transaction) -> list[str]:
     index = index_of(transaction)
-    row = transaction.one("SELECT max(id) FROM documents")
-    highest = int(row[0] or 0) if row else 0
+    highest = first_number(transaction, "SELECT max(id) FROM documents")
     values = {"step": max(1, highest // _SAMPLE), "newest": highest - _SAMPLE // 2, "most": 2 * _SAMPLE}
     problems: list[str] = []
     for kind, thing in KINDS.items():
@@ -319,23 +310,23 @@ _OF_OTHERS = " UNION ALL ".join(
 def count_problems(transaction: Transaction) -> list[str]:
     problems: list[str] = []
     for what, (table, _, _) in _JUNCTIONS.items():
-        row = transaction.one(
-            f"SELECT count(*) FROM {table} j JOIN decisions d ON d.id = j.decision_id WHERE {_DIFFERS}"
-        )
-        if row and row[0]:
-            problems.append(f"{row[0]} {what} of decisions have the wrong status or time")
+        sql = f"SELECT count(*) FROM {table} j JOIN decisions d ON d.id = j.decision_id WHERE {_DIFFERS}"
+        count = first_number(transaction, sql)
+        if count:
+            problems.append(f"{count} {what} of decisions have the wrong status or time")
     # a count of zero may be a row or missing
-    row = transaction.one(
+    count = first_number(
+        transaction,
         f"""
         SELECT count(*) FROM (
             SELECT 1 FROM ({_COUNTED} UNION ALL
                 SELECT project_id, dimension, name_id, status, -decisions FROM decision_counts) AS both_sides
             GROUP BY project_id, dimension, name_id, status HAVING sum(decisions) <> 0
         ) AS differing
-        """
+        """,
     )
-    if row and row[0]:
-        problems.append(f"{row[0]} counts of decisions are wrong")
+    if count:
+        problems.append(f"{count} counts of decisions are wrong")
     return problems
 
 

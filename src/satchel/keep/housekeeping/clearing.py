@@ -27,7 +27,7 @@ from satchel.keep.projects import Project, Workplace
 from satchel.keep.sessions.actors import acting, is_by_person, require_person
 from satchel.store.backups import Progress
 from satchel.store.engine import Engine
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, first_number
 from satchel.store.upkeep import Shrunk
 
 MAX_HOURS = 87_600
@@ -57,8 +57,8 @@ class _Old:
     values: Mapping[str, object]
 
     def count(self, transaction: Transaction) -> int:
-        row = transaction.one(f"SELECT count(*) FROM {self.declaration.table} t WHERE {self.where}", self.values)
-        return int(row[0]) if row else 0
+        sql = f"SELECT count(*) FROM {self.declaration.table} t WHERE {self.where}"
+        return first_number(transaction, sql, self.values)
 
     def numbers(self, transaction: Transaction, after: int) -> list[int]:
         rows = transaction.all(

@@ -16,7 +16,7 @@ from satchel.base.file_checks import read_toml
 from satchel.base.git_files import text_of
 from satchel.base.paths import FILE_NAME, FOLDER_NAME
 from satchel.base.records import NamedTuple
-from satchel.keep.housekeeping.checks import Check
+from satchel.store.upkeep import Check
 
 _STORE = f"{FOLDER_NAME}/{FILE_NAME}"
 _EVERYTHING = frozenset({"", ".", "*"})

@@ -11,7 +11,7 @@ from satchel.base.text import check_encodable
 from satchel.find.index import index_of
 from satchel.keep import expiry, projects
 from satchel.keep.housekeeping import checks, clearing, statistics, usage
-from satchel.keep.housekeeping.checks import BeyondRepair, Check, Examination
+from satchel.keep.housekeeping.checks import BeyondRepair, Examination
 from satchel.keep.housekeeping.clearing import Cleared, Forgotten
 from satchel.keep.housekeeping.statistics import LayerSummary, Statistics
 from satchel.keep.housekeeping.usage import Activity, MemoryUse, NamesInUse
@@ -19,7 +19,7 @@ from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import record_action, require_person
 from satchel.store.accepting import Accepted
 from satchel.store.backups import Backup, Progress
-from satchel.store.upkeep import Restored, Shrunk
+from satchel.store.upkeep import Check, Restored, Shrunk
 
 
 class Housekeeping:

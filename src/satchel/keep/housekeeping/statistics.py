@@ -14,7 +14,7 @@ from satchel.keep.kinds import KINDS
 from satchel.keep.names import PERSONS
 from satchel.keep.projects import Project
 from satchel.store.engine import Engine
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, first_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,7 @@ def count_up(transaction: Transaction, engine: Engine | None, project: Project, 
     values = {"project": project.id, "now": now}
 
     def count(sql: str) -> int:
-        row = transaction.one(sql, values)
-        return int(row[0]) if row else 0
+        return first_number(transaction, sql, values)
 
     def cached_count(sql: str) -> int:
         return until_expiry(transaction, project.id, now, sql, lambda: count(sql))

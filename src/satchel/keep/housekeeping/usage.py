@@ -18,7 +18,7 @@ from satchel.keep.corrections.log import CONFIRMED
 from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
 from satchel.keep.kinds import KINDS
 from satchel.keep.projects import Project
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, first_number
 
 DAYS = 7
 """How many days the activity of agents is counted for, today included."""
@@ -233,7 +233,9 @@ def count_uses(transaction: Transaction, project_id: int, now: int) -> MemoryUse
     return MemoryUse(
         items=len(counts),
         deliveries=sum(count.delivered for count in counts.values()),
-        tokens=_briefed_tokens(transaction, project_id),
+        tokens=first_number(
+            transaction, "SELECT sum(tokens) FROM windows WHERE project_id = :project", {"project": project_id}
+        ),
         whole_tokens=sum(use.delivered * estimate(there[item]) for item, use in counts.items()),
         confirmed=sum(count.confirmed > 0 for count in counts.values()),
         corrected=sum(count.corrected for count in counts.values()),
@@ -242,11 +244,6 @@ def count_uses(transaction: Transaction, project_id: int, now: int) -> MemoryUse
         unused=rendered(unused),
         unused_total=len(unused),
     )
-
-
-def _briefed_tokens(transaction: Transaction, project_id: int) -> int:
-    row = transaction.one("SELECT sum(tokens) FROM windows WHERE project_id = :project", {"project": project_id})
-    return 0 if row is None else int(row[0] or 0)
 
 
 def _delivered(transaction: Transaction, project_id: int) -> dict[Item, _Count]:

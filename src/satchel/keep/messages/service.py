@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.clock import span_in_words
@@ -14,16 +14,15 @@ from satchel.base.records import replace
 from satchel.base.text import fold
 from satchel.base.vocabulary import HUMAN, priority_number
 from satchel.find.kind import Kind
-from satchel.keep import expiry, names, projects, waits
+from satchel.keep import expiry, names, projects
 from satchel.keep.messages import queries, updates, visibility
 from satchel.keep.messages.records import MarkedRead, Message, MessagePage
 from satchel.keep.messages.updates import Draft, Unread
 from satchel.keep.messages.visibility import Reader
-from satchel.keep.projects import Service, Workplace
+from satchel.keep.projects import POLL_SECONDS, Service, Workplace
 from satchel.keep.sessions.actors import acting_named, agents_of_client, is_unnamed, reader_name, silent_sessions
 from satchel.keep.sessions.caller import COMMAND
 from satchel.keep.texts import check_content
-from satchel.keep.waits import POLL_SECONDS
 from satchel.store.transaction import Transaction, set_of
 
 if TYPE_CHECKING:
@@ -37,14 +36,21 @@ MAX_MARKED = 500
 _MAX_ANSWER_MINUTES = 7 * 24 * 60
 # An agent that was not heard of for so long is silent.
 _SILENT_MS = 30 * 60_000
+# One that was heard of so lately is active.
+_ACTIVE_MS = 5 * 60_000
+
+
+HasNews = Callable[[Transaction, Workplace, int, str], bool]
+"""Returns whether the next answer brings the named agent news, which ends its wait."""
 
 
 class Messages(Service):
     """Messages between agents, to one of them or to all."""
 
-    def __init__(self, workplace: Workplace) -> None:
+    def __init__(self, workplace: Workplace, has_news: HasNews | None = None) -> None:
         super().__init__(workplace)
-        self._seats = threading.Semaphore(waits.SEATS)
+        self._has_news = has_news
+        self._seats = threading.Semaphore(projects.WAIT_SEATS)
 
     def send(
         self,
@@ -128,8 +134,8 @@ class Messages(Service):
         """List an agent's messages: those to it, and others' to all. Nothing is marked as read.
 
         Args:
-            wait_seconds: how long to wait for an unread one, 0 to 45; then only unread ones are listed. At most 4 calls
-                of one opened store wait at once.
+            wait_seconds: how long to wait for an unread one or for news, 0 to 45; then only unread ones are listed. At
+                most 4 calls of one opened store wait at once.
             agent: the reader; None takes the default.
 
         Returns:
@@ -141,17 +147,42 @@ class Messages(Service):
         """
         from satchel.keep import lists
 
-        check_whole("wait_seconds", wait_seconds, waits.MAX_SECONDS)
+        check_whole("wait_seconds", wait_seconds, projects.MAX_WAIT_SECONDS)
         name = self._name_of_session() if is_unnamed(self._workplace, agent) else reader_name(self._workplace, agent)
         if name is None:
             name = self._name_of_session()
         if wait_seconds:
             filters["unread"] = True
-        has_come = _wait_for_message(self._workplace, self._seats, name, wait_seconds) if wait_seconds else True
+        has_come = not wait_seconds or self._wait(name, wait_seconds)
         page = lists.find(self._workplace, queries.LISTING, MessagePage, filters, agent=name)
         if has_come:
             return page
         return replace(page, notes=(*page.notes, f"nothing came in {wait_seconds} s; ask again to wait longer"))
+
+    def _wait(self, name: str, seconds: int) -> bool:
+        # the seats limit the waiting calls of the connection
+        if not self._seats.acquire(blocking=False):
+            raise Conflict("too many calls of this connection wait for messages already", "Leave wait_seconds out")
+        try:
+            deadline = time.monotonic() + seconds
+            with self._workplace.engine.watch() as is_changed:
+                while not self._is_awaited(name):
+                    while not is_changed():
+                        remaining = deadline - time.monotonic()
+                        if remaining <= 0:
+                            return False
+                        time.sleep(min(POLL_SECONDS, remaining))
+            return True
+        finally:
+            self._seats.release()
+
+    def _is_awaited(self, name: str) -> bool:
+        work = self._workplace
+        with projects.reading(work) as (transaction, project):
+            reader, _ = visibility.find_reader(transaction, project.id, name, work.clock())
+            return visibility.count(transaction, reader).unread > 0 or (
+                self._has_news is not None and self._has_news(transaction, work, project.id, name)
+            )
 
     def _name_of_session(self) -> str:
         # gives the agent of a session that has written nothing yet a name
@@ -319,7 +350,9 @@ def _addressee_state(transaction: Transaction, project_id: int, agent: int, now:
     ago = span_in_words(now - seen_at)
     if ended_at is not None:
         return (f"{name} left {span_in_words(now - ended_at)} ago; {heir or 'whoever continues its work'} gets it",)
-    return (f"{name} {'is active' if now - seen_at < _SILENT_MS else 'has been silent'}, last heard of {ago} ago",)
+    silence = now - seen_at
+    state = "is active, " if silence < _ACTIVE_MS else "has been silent, " if silence >= _SILENT_MS else "was "
+    return (f"{name} {state}last heard of {ago} ago",)
 
 
 def _addressee(
@@ -361,27 +394,3 @@ def _addressee(
         raise Unconfirmed(f"nobody is called {name!r} here", f"Did you mean {near!r}? Nothing was sent")
     hint = f"; did you mean {near!r}?" if near else queries.others_hint(transaction, project_id, sender)
     return number, (f"nobody of that name is here yet; it waits for them{hint}",)
-
-
-def _wait_for_message(work: Workplace, seats: threading.Semaphore, name: str, seconds: int) -> bool:
-    # ``seats`` limits the waiting calls of the connection.
-    if not seats.acquire(blocking=False):
-        raise Conflict("too many calls of this connection wait for messages already", "Leave wait_seconds out")
-    try:
-        deadline = time.monotonic() + seconds
-        with work.engine.watch() as is_changed:
-            while not _has_unread(work, name):
-                while not is_changed():
-                    remaining = deadline - time.monotonic()
-                    if remaining <= 0:
-                        return False
-                    time.sleep(min(POLL_SECONDS, remaining))
-        return True
-    finally:
-        seats.release()
-
-
-def _has_unread(work: Workplace, name: str) -> bool:
-    with projects.reading(work) as (transaction, project):
-        reader, _ = visibility.find_reader(transaction, project.id, name, work.clock())
-        return visibility.count(transaction, reader).unread > 0

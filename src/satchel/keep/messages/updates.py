@@ -12,7 +12,6 @@ from satchel.base.vocabulary import PRIORITIES
 from satchel.find import documents
 from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
-from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import check_json, check_size, json_texts, map_texts, parse_json, storable_json, to_json
 from satchel.store.transaction import Transaction, update_row
 
@@ -161,7 +160,7 @@ def mark(transaction: Transaction, agent_id: int, unread: Sequence[Unread], now:
     documents.set_expiry(transaction, Kind.MESSAGE, sooner)
 
 
-def withdraw(transaction: Transaction, project_id: int, sender: Actor, number: int, now: int) -> str:
+def withdraw(transaction: Transaction, project_id: int, sender: int | None, number: int, now: int) -> str:
     """Withdraw a message that nobody has read or was shown, and return its text."""
     ref = Kind.MESSAGE.ref(number)
     row = transaction.one(
@@ -171,9 +170,9 @@ def withdraw(transaction: Transaction, project_id: int, sender: Actor, number: i
     )
     if row is None:
         raise NotFound(f"there is no message {ref} in this project, or it has expired", "Nothing was changed")
-    if row[0] is None or row[0] != sender.number:
+    if row[0] is None or row[0] != sender:
         raise Refused(f"{ref} was sent by another", "Only its sender withdraws a message; answer it with reply_to")
-    names = readers(transaction, project_id, sender.number, number)
+    names = readers(transaction, project_id, sender, number)
     if names:
         raise Conflict(f"{ref} was read by {names}", f"Send a correction with reply_to={ref}")
     update_row(transaction, "agent_messages", number, expires_at=now, seq=transaction.next_seq(project_id))

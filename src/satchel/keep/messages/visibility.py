@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from satchel.base.records import dataclass
 from satchel.base.vocabulary import HUMAN, PRIORITIES
-from satchel.keep.agent_rows import find_agent_row
-from satchel.keep.messages import presence
-from satchel.keep.messages.presence import PERSONS
+from satchel.keep import presence
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.names import is_persons
+from satchel.keep.presence import ALL_PERSONS, find_agent_row
 from satchel.store.transaction import Transaction, set_of
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ _REQUEST = MESSAGE_TYPES.index("request") + 1
 ARMS = (
     "m.project_id = :project AND m.to_agent_id = :me",
     "m.project_id = :project AND m.to_agent_id IS NULL AND m.from_agent_id IS DISTINCT FROM :me",
-    f"m.project_id = :project AND m.to_agent_id = {PERSONS} AND m.from_agent_id IS DISTINCT FROM :me",
+    f"m.project_id = :project AND m.to_agent_id = {ALL_PERSONS} AND m.from_agent_id IS DISTINCT FROM :me",
 )
 """The parts of an inbox: to the reader alone, to all, and to all persons if the reader is one.
 Each has its own index."""
@@ -38,7 +37,7 @@ NOT_GONE = f"NOT EXISTS ({_READ} AND r.gone_at <= :now)"
 # where the messages are named
 ALIVE = "+m.expires_at > :now"
 _TO_ME = (
-    f"+m.to_agent_id = :me OR (+m.to_agent_id IS NULL OR +m.to_agent_id = {PERSONS}) "
+    f"+m.to_agent_id = :me OR (+m.to_agent_id IS NULL OR +m.to_agent_id = {ALL_PERSONS}) "
     "AND +m.from_agent_id IS DISTINCT FROM :me"
 )
 IS_MINE = f"+m.project_id = :project AND ({_TO_ME})"
@@ -107,7 +106,7 @@ def find_reader(transaction: Transaction, project_id: int, name: str, now: int) 
 
 def count(transaction: Transaction, reader: Reader) -> Counts:
     """Count a reader's messages."""
-    return Counts(*presence.counts(transaction, reader.project_id, reader.agent_id, reader.now))
+    return Counts(*presence.count_messages(transaction, reader.project_id, reader.agent_id, reader.now))
 
 
 def unread_by_sender(
@@ -116,18 +115,10 @@ def unread_by_sender(
     """Return who sent what a reader has neither read nor been shown, with how many, and how many are critical."""
     if not count(transaction, reader).unread:
         return []
-    newest = " UNION ALL ".join(
-        f"""
-        SELECT * FROM (SELECT m.from_agent_id AS sender, m.priority FROM agent_messages m
-        WHERE {arm} AND {ALIVE} AND {UNREAD} AND NOT {seen_sql}
-        ORDER BY m.created_at DESC, m.id DESC LIMIT {most}) AS arm
-        """
-        for arm in ARMS
-    )
     return transaction.all(
         f"""
         SELECT (SELECT name FROM agents WHERE id = sender), count(*), count(*) FILTER (WHERE priority = {_CRITICAL})
-        FROM ({newest}) AS newest GROUP BY sender ORDER BY 2 DESC, 1 NULLS FIRST
+        FROM ({_newest(seen_sql, most)}) AS newest GROUP BY sender ORDER BY 2 DESC, 1 NULLS FIRST
         """,
         {**reader.values, **values},
     )
@@ -137,21 +128,25 @@ def newest_unseen(
     transaction: Transaction, reader: Reader, seen_sql: str, values: Mapping[str, object], most: int
 ) -> list[tuple[int, int, str | None, str]]:
     """Return what a reader has neither read nor been shown, the newest first: number, seq, sender and text."""
-    either = " UNION ALL ".join(
+    return transaction.all(
         f"""
-        SELECT * FROM (SELECT m.id, m.seq, m.from_agent_id AS sender, m.message, m.created_at FROM agent_messages m
+        SELECT id, seq, (SELECT name FROM agents WHERE agents.id = sender), message
+        FROM ({_newest(seen_sql, most)}) AS newest
+        ORDER BY created_at DESC, id DESC LIMIT {most}
+        """,
+        {**reader.values, **values},
+    )
+
+
+def _newest(seen_sql: str, most: int) -> str:
+    columns = "m.id, m.seq, m.from_agent_id AS sender, m.priority, m.message, m.created_at"
+    return " UNION ALL ".join(
+        f"""
+        SELECT * FROM (SELECT {columns} FROM agent_messages m
         WHERE {arm} AND {ALIVE} AND {UNREAD} AND NOT {seen_sql}
         ORDER BY m.created_at DESC, m.id DESC LIMIT {most}) AS arm
         """
         for arm in ARMS
-    )
-    return transaction.all(
-        f"""
-        SELECT id, seq, (SELECT name FROM agents WHERE agents.id = sender), message
-        FROM ({either}) AS newest
-        ORDER BY created_at DESC, id DESC LIMIT {most}
-        """,
-        {**reader.values, **values},
     )
 
 

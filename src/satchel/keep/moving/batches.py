@@ -18,7 +18,7 @@ from satchel.keep.moving import lines as moving
 from satchel.keep.moving import states
 from satchel.keep.moving.reading import Reading, claim_of
 from satchel.keep.moving.records import Outcome, Verdict
-from satchel.keep.moving.states import Judgement, Source, State
+from satchel.keep.moving.states import Source, State
 from satchel.keep.names import is_persons, marked_name
 from satchel.store.transaction import RuleBroken, set_of, update_row
 
@@ -291,10 +291,18 @@ class Batch:
             base = next(
                 (state.digest for state in states_seen if state.in_step and state.source == self._source.id), None
             )
-            is_seen = any(state.digest == incoming for state in states_seen)
-            judgement = states.judge(local, base, incoming, is_known=is_seen)
-            judgement = Judgement.TAKE if self._decided else judgement
-            outcome, notes = self._apply(judgement, arrival, number, ours)
+            if self._decided:
+                outcome, notes = Outcome.UPDATED, self._change(arrival, number, ours)
+            elif incoming == local or any(state.digest == incoming for state in states_seen):
+                outcome, notes = Outcome.PRESENT, ()
+            elif base is None or base not in {local, incoming}:
+                outcome, notes = self._settle(arrival, number, ours)
+            elif incoming == base or (
+                not self._source.is_ordered and moving.rank_of(arrival.line) < moving.rank_of(ours)
+            ):
+                outcome, notes = Outcome.KEPT, ()
+            else:
+                outcome, notes = Outcome.UPDATED, self._change(arrival, number, ours)
         except SatchelError as error:
             self._leave_out(arrival.place, arrival.line, error.problem)
             return
@@ -321,18 +329,9 @@ class Batch:
         }
         return {**{name: ours[name] for name in fillable if name in ours}, **values, **began, **own}
 
-    def _apply(
-        self, judgement: Judgement, arrival: _Incoming, number: int, ours: Line
-    ) -> tuple[Outcome, tuple[str, ...]]:
-        if judgement is Judgement.PRESENT:
-            return Outcome.PRESENT, ()
-        if judgement is Judgement.KEEP_OURS:
-            return Outcome.KEPT, ()
+    def _settle(self, arrival: _Incoming, number: int, ours: Line) -> tuple[Outcome, tuple[str, ...]]:
+        # both sides have changed since they were last in step, if they ever were
         theirs, own = moving.rank_of(arrival.line), moving.rank_of(ours)
-        if judgement is Judgement.TAKE:
-            if theirs < own and not self._source.is_ordered:
-                return Outcome.KEPT, ()
-            return Outcome.UPDATED, self._change(arrival, number, ours)
         if self._kind.name == "run" and ours["uid"] != arrival.line["uid"]:
             return Outcome.KEPT, ("a run of this name exists here: its items are added to that run",)
         later = (theirs, moving.digest(arrival.line)) > (own, moving.digest(ours))

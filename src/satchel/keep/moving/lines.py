@@ -15,7 +15,7 @@ from satchel.keep.moving import marks
 from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.records import KindLines
 from satchel.store.damage import is_damaged
-from satchel.store.transaction import Row, Transaction, set_of, update_row
+from satchel.store.transaction import Row, Transaction, first_number, put_rows, set_of, update_row
 
 SCHEMA = 1  # the schema version that this program writes, and the latest one it reads
 
@@ -80,8 +80,7 @@ def count(transaction: Transaction, project_id: int, now: int, kinds: Sequence[s
     total = 0
     for kind in kinds:
         where, values = _condition(LINE_KINDS[kind], project_id, now)
-        row = transaction.one(f"SELECT count(*) FROM {LINE_KINDS[kind].table} i WHERE {where}", values)
-        total += row[0] if row else 0
+        total += first_number(transaction, f"SELECT count(*) FROM {LINE_KINDS[kind].table} i WHERE {where}", values)
     return total
 
 
@@ -278,12 +277,12 @@ def record_links(
     arrived: Mapping[bytes, int],
 ) -> None:
     """Record waiting links of items of a kind, and resolve those to items of the kind that arrived, by uid."""
-    transaction.many(
-        "INSERT INTO unresolved_links (project_id, kind, item_id, field, target) "
-        "VALUES (:project, :kind, :item, :field, :target) ON CONFLICT (kind, item_id, field) "
-        "DO UPDATE SET project_id = excluded.project_id, target = excluded.target",
+    put_rows(
+        transaction,
+        "unresolved_links",
+        ("kind", "item_id", "field"),
         [
-            {"project": project_id, "kind": kind.name, "item": number, "field": name, "target": target}
+            {"project_id": project_id, "kind": kind.name, "item_id": number, "field": name, "target": target}
             for number, name, target in waiting
         ],
     )

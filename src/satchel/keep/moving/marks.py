@@ -8,14 +8,14 @@ from hashlib import blake2b
 from typing import Any
 
 from satchel.base.errors import InvalidInput
-from satchel.find.kind import KIND_NAMED, Kind
+from satchel.find.kind import KIND_NAMED, KIND_OF, Kind
 from satchel.keep import deliveries, fields
 from satchel.keep.deliveries import Window
 from satchel.keep.fields import Codec, Field, read_uid
 from satchel.keep.kind import Line, LineKind, Part, Rows
 from satchel.keep.moving.reading import Reading
 from satchel.store.damage import is_damaged
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, first_number
 
 EVERYTHING = 0
 # what the table `seen` holds besides each Kind: a solution, the edits of an agent, a correction, a failure of a hook,
@@ -79,8 +79,10 @@ def _expiry(number: int, table: str) -> str:
 _EXPIRING = (Kind.MESSAGE.number, Kind.FILE_CHANGE.number, Kind.ERROR_PATTERN.number, SOLUTION)
 
 
-def _uid_by_kind(numbers: Iterable[int]) -> str:
-    cases = (f"WHEN {number} THEN (SELECT n.uid FROM {_TABLES[number]} n WHERE n.id = s.item_id)" for number in numbers)
+def _of_item(column: str, numbers: Iterable[int] = KIND_OF) -> str:
+    cases = (
+        f"WHEN {number} THEN (SELECT n.{column} FROM {_TABLES[number]} n WHERE n.id = s.item_id)" for number in numbers
+    )
     return f"CASE s.kind {' '.join(cases)} END"
 
 
@@ -91,7 +93,7 @@ _MARKS = f"""(
     SELECT * FROM (
         SELECT row_number() OVER (ORDER BY s.person_id, s.kind, s.item_id) AS id, a.uid, s.project_id, s.person_id,
             CASE s.item_id WHEN {NOBODY} THEN {NOBODY} ELSE s.kind END AS kind, s.item_id,
-            {_uid_by_kind(_TABLES)} AS item, CASE s.kind {_EXPIRIES} ELSE {_FOREVER} END AS expires_at,
+            {_of_item("uid", _TABLES)} AS item, CASE s.kind {_EXPIRIES} ELSE {_FOREVER} END AS expires_at,
             s.seq, s.created_at
         FROM seen s JOIN agents a ON a.id = s.person_id WHERE s.kind IN ({", ".join(map(str, _OF.values()))})
     ) x WHERE item_id <= 0 OR item IS NOT NULL
@@ -183,7 +185,7 @@ _OUTCOMES = {"rejected": 0, **{kind.name.lower(): kind.number for kind in (Kind.
 _DOCUMENT_TEXTS = f"""(
     SELECT * FROM (
         SELECT row_number() OVER (ORDER BY s.project_id, s.path, s.digest) AS id, s.digest AS uid,
-            {_uid_by_kind(number for number in _OUTCOMES.values() if number)} AS item, s.*
+            {_of_item("uid", filter(None, _OUTCOMES.values()))} AS item, s.*
         FROM document_texts s
     ) x WHERE item_id = 0 OR item IS NOT NULL
 )"""
@@ -217,11 +219,6 @@ DOCUMENT_KIND = LineKind(
 
 
 DELIVERY = "delivery"
-_NAMES = {kind.number: kind.name.lower() for kind in Kind}
-_KINDS = {name: number for number, name in _NAMES.items()}
-_ITEM_TABLES = {kind.number: kind.table for kind in Kind}
-_UIDS = " ".join(f"WHEN {kind.number} THEN (SELECT n.uid FROM {kind.table} n WHERE n.id = d.item_id)" for kind in Kind)
-_SEQS = " ".join(f"WHEN {kind.number} THEN (SELECT n.seq FROM {kind.table} n WHERE n.id = d.item_id)" for kind in Kind)
 
 WINDOW_FIELDS = (
     Field("session", fields.link("sessions"), "session_id"),
@@ -233,17 +230,17 @@ WINDOW_FIELDS = (
     Field("iteration", fields.WHOLE, default=0),
 )
 DELIVERY_FIELDS = (
-    Field("kind", fields.one_of(tuple(_KINDS)), required=True),
+    Field("kind", fields.one_of(tuple(kind.name.lower() for kind in Kind)), required=True),
     Field("item", fields.link("the table of its kind"), required=True),
     Field("delivered_at", fields.TIME, required=True),
 )
 
 _SELECT = f"""
-    SELECT w.id, s.uid, w.number, r.run_id, w.task_id, w.role, a.name, w.iteration,
-        d.kind, CASE d.kind {_UIDS} END, d.created_at, d.seq < CASE d.kind {_SEQS} END
-    FROM windows w JOIN deliveries d ON d.window_id = w.id LEFT JOIN sessions s ON s.id = w.session_id
+    SELECT w.id, o.uid, w.number, r.run_id, w.task_id, w.role, a.name, w.iteration,
+        s.kind, {_of_item("uid")}, s.created_at, s.seq < {_of_item("seq")}
+    FROM windows w JOIN deliveries s ON s.window_id = w.id LEFT JOIN sessions o ON o.id = w.session_id
     LEFT JOIN runs r ON r.id = w.run_id LEFT JOIN agents a ON a.id = w.agent_id
-    WHERE w.project_id = :project AND w.id > :after AND w.id <= :last ORDER BY w.id, d.kind, d.item_id
+    WHERE w.project_id = :project AND w.id > :after AND w.id <= :last ORDER BY w.id, s.kind, s.item_id
 """
 _WINDOWS_PER_PAGE = 100
 
@@ -268,7 +265,7 @@ def window_lines(transaction: Transaction, project_id: int) -> Iterator[Line]:
             if number not in lines:
                 lines[number] = _line(*where)
             delivery: Line = {
-                "kind": _NAMES[kind],
+                "kind": KIND_OF[kind].name.lower(),
                 "item": item.hex(),
                 "delivered_at": fields.TIME.show(at) if fields.TIME.show else at,
             }
@@ -307,12 +304,13 @@ def take_window(reading: Reading, line: Line) -> bool:
             raise InvalidInput("its items are not objects", "Each has kind, item and delivered_at")
         kind = DELIVERY_FIELDS[0].codec.read(item.get("kind"), reading, "kind")
         read_uid(item.get("item"), "item")
-        number = reading.number_of(_ITEM_TABLES[kind], item["item"])
+        number = reading.number_of(_TABLES[kind], item["item"])
         if number is None:
             missing += 1
         elif number not in delivered.get(kind, {}):
             at = fields.TIME.read(item.get("delivered_at"), reading, "delivered_at")
-            seq = 0 if item.get("is_stale") else _seq(reading, kind, number)
+            changed = f"SELECT seq FROM {_TABLES[kind]} WHERE id = :id"
+            seq = 0 if item.get("is_stale") else first_number(reading.transaction, changed, {"id": number})
             deliveries.record(reading.transaction, window, [(kind, number, seq)], at)
             is_news = True
     if missing and missing == len(items):
@@ -320,8 +318,3 @@ def take_window(reading: Reading, line: Line) -> bool:
     if missing:
         reading.notes.append(f"{missing} delivered items do not exist here")
     return is_news
-
-
-def _seq(reading: Reading, kind: int, number: int) -> int:
-    row = reading.transaction.one(f"SELECT seq FROM {_ITEM_TABLES[kind]} WHERE id = :id", {"id": number})
-    return 0 if row is None else int(row[0])

@@ -48,7 +48,7 @@ def claim_of(person: str) -> str:
 
 
 class Reading:
-    """State of reading one line.
+    """State of reading lines, one after the other.
 
     Attributes:
         last_seq: of an import as written, the project's last change number where the lines come from.
@@ -60,13 +60,14 @@ class Reading:
         new_layers: layers the project did not have; ``new_runs``: runs known only by name.
     """
 
+    transaction: Transaction
+    project: int
+
     def __init__(
-        self, transaction: Transaction, project: int, workplace: Workplace, now: int, last_seq: int | None = None
+        self, workplace: Workplace, now: int, *, last_seq: int | None, is_by_agent: bool, is_accepted: bool
     ) -> None:
         self._last_seq = last_seq
-        self.is_by_agent = self.is_accepted = False
-        self.transaction = transaction
-        self.project = project
+        self.is_by_agent, self.is_accepted = is_by_agent, is_accepted
         self.workplace = workplace
         self.now = self.at = now
         self.new_layers: dict[str, str] = {}
@@ -76,6 +77,11 @@ class Reading:
         self._named: dict[tuple[str, str], tuple[int, bool]] = {}
         self._numbers: dict[tuple[str, str], int] = {}
         self.begin()
+
+    def start(self, transaction: Transaction, project: int) -> None:
+        """Go on in another transaction, before which others may have written."""
+        self.transaction, self.project = transaction, project
+        self.forget()
 
     def forget(self) -> None:
         for cache in (self._runs, self._named, self._numbers):

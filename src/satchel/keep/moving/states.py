@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
-from enum import Enum
 from typing import NamedTuple
 
 from satchel.base.records import dataclass
@@ -13,24 +12,6 @@ from satchel.keep.texts import storable_json
 from satchel.store.transaction import Transaction, set_of
 
 SHARED = "shared"  # the source name of the text in the repository
-
-
-class Judgement(Enum):
-    PRESENT = "present"
-    TAKE = "take"
-    KEEP_OURS = "keep ours"
-    CONFLICT = "conflict"
-
-
-def judge(local: bytes, base: bytes | None, incoming: bytes, *, is_known: bool) -> Judgement:
-    """Decide between two states by their digests; ``base`` is the one last in step, ``is_known`` marks an old copy."""
-    if incoming == local or is_known:
-        return Judgement.PRESENT
-    if base is None:
-        return Judgement.CONFLICT
-    if local == base:
-        return Judgement.TAKE
-    return Judgement.KEEP_OURS if incoming == base else Judgement.CONFLICT
 
 
 class State(NamedTuple):

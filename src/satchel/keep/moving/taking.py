@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from satchel.base.records import replace
 from satchel.keep.kind import Line
 from satchel.keep.moving import states
 from satchel.keep.moving.batches import Batch
@@ -26,7 +25,6 @@ class Taking:
     Args:
         source: name of the source; a merge is based on the state last in step with it.
         written_at: when the lines were written, in milliseconds UTC; None if unknown, so they may be older than others.
-        is_ordered: whether lines are never older than earlier ones unless seen before; None decides by ``written_at``.
         decided: whether a person decided that the incoming state wins as it is; the replaced state is kept.
         last_seq: of an import as written, the project's last change number where the lines come from; None otherwise.
         is_by_agent, is_accepted: as for :class:`satchel.keep.moving.reading.Reading`.
@@ -42,32 +40,24 @@ class Taking:
         source: str,
         now: int | None = None,
         written_at: int | None = None,
-        is_ordered: bool | None = None,
         decided: bool = False,
         last_seq: int | None = None,
         is_by_agent: bool = False,
         is_accepted: bool = False,
     ) -> None:
-        self.new_layers: dict[str, str] = {}
-        self.new_runs: dict[str, str] = {}
-        self._workplace = workplace
+        now = workplace.clock() if now is None else now
+        self._reading = Reading(workplace, now, last_seq=last_seq, is_by_agent=is_by_agent, is_accepted=is_accepted)
+        self.new_layers, self.new_runs = self._reading.new_layers, self._reading.new_runs
         self._name = source
-        self._now = workplace.clock() if now is None else now
         self._written_at = written_at
-        self._is_ordered = is_ordered
         self._decided = decided
-        self._last_seq = last_seq
-        self._is_by_agent, self._is_accepted = is_by_agent, is_accepted
         self._source: Source | None = None
 
     def take(self, transaction: Transaction, project_id: int, lines: Sequence[Line]) -> list[Verdict]:
         if self._source is None:
-            opened = states.open_source(transaction, project_id, self._name, self._written_at)
-            is_ordered = opened.is_ordered if self._is_ordered is None else self._is_ordered
-            self._source = replace(opened, is_ordered=is_ordered)
-        reading = Reading(transaction, project_id, self._workplace, self._now, self._last_seq)
-        reading.is_by_agent, reading.is_accepted = self._is_by_agent, self._is_accepted
-        reading.new_layers, reading.new_runs = self.new_layers, self.new_runs
+            self._source = states.open_source(transaction, project_id, self._name, self._written_at)
+        reading = self._reading
+        reading.start(transaction, project_id)
         verdicts: list[Verdict | None] = [None] * len(lines)
         for kind, group in groupby(enumerate(lines), key=lambda pair: pair[1].get("kind")):
             batch = list(group)

@@ -1,30 +1,235 @@
-"""Service for the packages of a project's runs: save, find and read them, and set their priority."""
+"""Packages: their declaration, list and rules, and the service that saves, finds and reads them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Unpack
+from typing import Any, Unpack
 
-from satchel.base.errors import InvalidInput, unknown_name
+from satchel.base.errors import Conflict, InvalidInput, NotFound, Refused, unknown_name
 from satchel.base.paging import check_whole
 from satchel.base.records import replace
+from satchel.base.text import check_name, fold
 from satchel.base.vocabulary import PRIORITIES, priority_number
-from satchel.find.kind import Kind
-from satchel.keep import kept, projects, replacing, runs
-from satchel.keep.names import check_agent
-from satchel.keep.packages import contents, kind
-from satchel.keep.packages.kind import LISTING, PACKAGE, PackageFilters
+from satchel.find import documents
+from satchel.find.kind import LIVE, Kind
+from satchel.keep import fields, kept, names, projects, replacing, runs
+from satchel.keep import listing as filters
+from satchel.keep.fields import Checking, Codec, Field
+from satchel.keep.kind import ItemKind, Part
+from satchel.keep.listing import Filter, Order, RunFilters, View
+from satchel.keep.packages import contents
 from satchel.keep.packages.records import (
     DEFAULT_PRIORITY,
     DEFAULT_TYPE,
     EVENTS,
+    MAX_SUMMARY_CHARS,
+    STATUSES,
+    TYPES,
+    Consumption,
     Package,
     PackageContent,
     PackagePage,
     priority_after,
+    type_number,
 )
 from satchel.keep.projects import Service
+from satchel.keep.runs import RunChoice
 from satchel.keep.sessions.actors import acting, persons_gate
+from satchel.store.transaction import Transaction, grouped, set_of, update_row
+
+_MOST_CONSUMED = 20
+
+
+def _package_path(value: Any, context: Checking, name: str) -> str:
+    root = context.workplace.files_root
+    path = names.check_file(value, root, name)
+    context.notes += contents.check_saved(path, root, context.workplace.max_content_bytes)
+    return path
+
+
+def check_form(path: object, content: object) -> None:
+    if (path is None) == (content is None):
+        raise InvalidInput("a package is either a file or a text", "Give path or content, one of them")
+
+
+PACKAGE = ItemKind(
+    "a file or text handed to other agents",
+    (
+        fields.CREATED,
+        Field("type", fields.one_of(TYPES, "package type"), required=True),
+        Field("priority", fields.one_of(PRIORITIES), required=True),
+        Field("summary", fields.short(MAX_SUMMARY_CHARS, one_line=True), required=True),
+        Field("path", Codec("a path inside the project", None, _package_path, check=_package_path), "content_path"),
+        Field("content", fields.TEXT, attribute="content_bytes", selected="octet_length(i.content)"),
+        fields.name_field("run", fields.RUN, "runs", "run_id", "run_id", required=True, attribute="run_id"),
+        fields.TASK,
+        fields.name_field("agent", fields.AGENT, "agents", "producer_id", merge=fields.FILL),
+        fields.link_field("superseded_by", "context_packages", merge=fields.SOFT, is_own=True),
+        Field("updated_at", fields.TIME, required=True, merge=fields.SOFT),
+    ),
+    (
+        Part(
+            "consumers",
+            "package_consumers",
+            "package_id",
+            (Field("role", fields.FOLDED, required=True),),
+            is_own=True,
+            order="i.role",
+        ),
+    ),
+    documents=Kind.PACKAGE,
+    derive=lambda _, row: check_form(row["content_path"], row["content"]),
+    rank=("superseded_by", "updated_at"),
+    record=Package,
+    types=TYPES,
+    statuses=STATUSES,
+    text=("summary", "content"),  # a file may change at any time, so its text is not indexed
+    document={
+        "run_id": "run_id",
+        "type": "type",
+        "agent_id": "producer_id",
+        "task_id": "task_id",
+        "file": "content_path",
+    },
+)
+
+
+class PackageFilters(RunFilters, total=False):
+    """Filters for packages.
+
+    Keys:
+        types: only these types; at least one.
+        priority: only this one or a higher one.
+        task_id: only packages of this task or of the whole run.
+        role: only packages for this role or for any role.
+        author: only packages of this agent.
+        status: live, superseded or all.
+    """
+
+    types: Sequence[str] | None
+    priority: str | None
+    task_id: str | None
+    role: str | None
+    author: str | None
+    status: str
+
+
+def _for_role(view: View, role: str) -> None:
+    consumers = "SELECT 1 FROM package_consumers k WHERE k.package_id = i.id"
+    view.where(f"(EXISTS ({consumers} AND k.role = {{}}) OR NOT EXISTS ({consumers}))", role)
+
+
+def _count_by_priority(view: View, where: str) -> None:
+    rows = view.transaction.all(
+        f"SELECT i.priority, count(*) FROM context_packages i WHERE {where} GROUP BY i.priority ORDER BY 1 DESC",
+        view.values,
+    )
+    view.fields["by_priority"] = tuple((PRIORITIES[number - 1], count) for number, count in rows)
+
+
+LISTING = kept.listing(
+    PACKAGE,
+    (
+        filters.types("i.type", Kind.PACKAGE, "package", "research", type_number),
+        filters.least_priority("i.priority"),
+        filters.compared("task_id", "(i.task_id = {} OR i.task_id IS NULL)"),
+        Filter("role", lambda value, _: fold(check_name(value, "role")), _for_role),
+        filters.author("i.producer_id"),
+        filters.liveness("i.superseded_by"),
+    ),
+    Order("priority", "i.priority DESC, i.created_at DESC, i.id DESC"),
+    in_run=True,
+    finish=_count_by_priority,
+)
+
+
+def check_superseded(
+    transaction: Transaction, project_id: int, run: RunChoice, number: int, passes: Callable[[str], bool]
+) -> None:
+    ref = Kind.PACKAGE.ref(number)
+    old = kept.load(PACKAGE, transaction, project_id, number)
+    if old is None:
+        raise not_there(number)
+    if old.run_id != run.run_id:
+        raise Conflict(
+            f"{ref} belongs to run {old.run_id}, and this is {run.run_id}",
+            f"A package is superseded in its own run: name it with run_id={old.run_id}, or leave supersedes out",
+        )
+    if old.superseded_by is not None:
+        raise superseded_already(old)
+    check_author(old, passes)
+
+
+def check_author(package: Package, passes: Callable[[str], bool]) -> None:
+    if names.is_persons(package.agent) and not passes(package.ref):
+        raise Refused(
+            f"{package.ref} was written by a person: only a person can change it", "Save a package of your own"
+        )
+
+
+def superseded_already(package: Package) -> Conflict:
+    heir = Kind.PACKAGE.ref(package.superseded_by or 0)
+    return Conflict(f"{package.ref} was superseded by {heir} already", f"Name {heir} instead")
+
+
+def not_there(number: int) -> NotFound:
+    return NotFound(
+        f"there is no package {Kind.PACKAGE.ref(number)} in this project", "Listing packages shows their ids"
+    )
+
+
+def set_priority(transaction: Transaction, project_id: int, number: int, priority: int, now: int) -> None:
+    seq = transaction.next_seq(project_id)
+    update_row(transaction, PACKAGE.table, number, priority=priority, seq=seq, updated_at=now)
+    documents.set_status(transaction, Kind.PACKAGE, [(number, seq)], LIVE)
+
+
+def react_for_task(
+    transaction: Transaction, project_id: int, run: int, task_id: str, types: Sequence[str], event: str, now: int
+) -> list[int]:
+    """Change the priority of a task's live packages by rule, after an event of the task; return their numbers."""
+    listed = ", ".join(str(type_number(name)) for name in types)
+    rows = transaction.all(
+        f"""
+        SELECT id, priority FROM context_packages
+        WHERE project_id = :project AND run_id = :run AND task_id = :task AND superseded_by IS NULL
+            AND type IN ({listed})
+        ORDER BY id
+        """,
+        {"project": project_id, "run": run, "task": task_id},
+    )
+    changed = [
+        (number, priority_after(event, before)) for number, before in rows if priority_after(event, before) != before
+    ]
+    for number, priority in changed:
+        set_priority(transaction, project_id, number, priority, now)
+    return [number for number, _ in changed]
+
+
+def load_with_content(transaction: Transaction, project_id: int, number: int) -> tuple[Package, str | None] | None:
+    package = kept.load(PACKAGE, transaction, project_id, number)
+    row = transaction.one("SELECT content FROM context_packages WHERE id = :id", {"id": number})
+    return None if package is None or row is None else (package, row[0])
+
+
+def consumptions(
+    transaction: Transaction, project_id: int, numbers: Sequence[int]
+) -> dict[int, tuple[Consumption, ...]]:
+    rows = transaction.all(
+        f"""
+        SELECT d.item_id, a.name, w.role, w.task_id, w.iteration, d.created_at
+        FROM windows w JOIN deliveries d ON d.window_id = w.id LEFT JOIN agents a ON a.id = w.agent_id
+        WHERE w.project_id = :project AND d.kind = {Kind.PACKAGE.number} AND d.item_id IN {set_of(numbers)}
+        ORDER BY d.created_at DESC, w.id DESC
+        """,
+        {"project": project_id},
+    )
+    by_package = grouped(
+        (number, Consumption(agent, role or None, task or None, iteration, at))
+        for number, agent, role, task, iteration, at in rows
+    )
+    return {number: tuple(every[:_MOST_CONSUMED]) for number, every in by_package.items()}
+
 
 MAX_READ = 100
 """Maximum number of packages read by one call."""
@@ -63,7 +268,7 @@ class Packages(Service):
             Conflict: that package belongs to another run or was superseded already.
         """
         work = self._workplace
-        kind.check_form(path, content)
+        check_form(path, content)
         new = kept.check(
             PACKAGE,
             work,
@@ -77,12 +282,12 @@ class Packages(Service):
         )
         old = None if supersedes is None else Kind.PACKAGE.number_of(supersedes)
         run_id = None if run_id is None else runs.check_run_id(run_id)
-        agent = check_agent(work, agent)
+        agent = names.check_agent(work, agent)
         with projects.writing(work) as (transaction, project, now):
             run = runs.choose_for_writing(transaction, work, project.id, run_id, now)
             if old is not None:
                 passes = persons_gate(transaction, work, project.id, agent, now)
-                kind.check_superseded(transaction, project.id, run, old, passes)
+                check_superseded(transaction, project.id, run, old, passes)
             author = acting(transaction, work, project.id, agent, now).number
             notes = (*new.notes, *run.notes)
             package = kept.insert(*(PACKAGE, transaction, work, project.id, new, now, author, notes), run_id=run.id)
@@ -108,7 +313,7 @@ class Packages(Service):
         number = Kind.PACKAGE.number_of(ref)
         (content,) = self.read_many([number], max_bytes)
         if content.package is None:
-            raise kind.not_there(number)
+            raise not_there(number)
         return content
 
     def read_many(self, refs: Sequence[str | int], max_bytes: int | None = None) -> tuple[PackageContent, ...]:
@@ -119,11 +324,11 @@ class Packages(Service):
             max_bytes = work.max_content_bytes
         check_whole("max_bytes", max_bytes, contents.MAX_BYTES, smallest=1)
         with projects.reading(work) as (transaction, project):
-            packages = [(number, kind.load_with_content(transaction, project.id, number)) for number in numbers]
-            consumed = kind.consumptions(transaction, project.id, numbers)
+            packages = [(number, load_with_content(transaction, project.id, number)) for number in numbers]
+            consumed = consumptions(transaction, project.id, numbers)
         # files are read outside the transaction, so that a slow disk delays nobody
         return tuple(
-            PackageContent(Kind.PACKAGE.ref(number), None, None, kind.not_there(number).problem)
+            PackageContent(Kind.PACKAGE.ref(number), None, None, not_there(number).problem)
             if package is None
             else replace(_content(*package, work.files_root, max_bytes), consumed=consumed.get(number, ()))
             for number, package in packages
@@ -162,16 +367,16 @@ class Packages(Service):
             project = projects.find(transaction, work)
             before = kept.load(PACKAGE, transaction, project.id, number)
             if before is None:
-                raise kind.not_there(number)
+                raise not_there(number)
             if before.superseded_by is not None:
-                raise kind.superseded_already(before)
+                raise superseded_already(before)
             wanted = rule(priority_number(before.priority))
             if PRIORITIES[wanted - 1] == before.priority:
                 return replace(before, notes=(f"{before.ref} is {before.priority} already{otherwise}",))
             now = work.clock()
             if not is_free:
-                kind.check_author(before, persons_gate(transaction, work, project.id, work.agent, now))
-            kind.set_priority(transaction, project.id, number, wanted, now)
+                check_author(before, persons_gate(transaction, work, project.id, work.agent, now))
+            set_priority(transaction, project.id, number, wanted, now)
             package = kept.load(PACKAGE, transaction, project.id, number)
         assert package is not None
         return package

@@ -14,7 +14,7 @@ from satchel.keep.projects import Workplace
 from satchel.keep.sessions import standing
 from satchel.keep.sessions.clients import State
 from satchel.keep.sessions.records import Actor
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, first_number, set_of
 
 _WAIT_MS = 250
 
@@ -148,7 +148,8 @@ def agents_of_client(transaction: Transaction, project_id: int, client: str, now
 
 def silent_sessions(transaction: Transaction, project_id: int, client: str, now: int) -> int:
     """Count a client's sessions at work in which nobody has written yet."""
-    row = transaction.one(
+    return first_number(
+        transaction,
         """
         SELECT count(*) FROM sessions
         WHERE project_id = :project AND lower(client) = :client AND agent_id IS NULL AND unnamed_id IS NULL
@@ -156,7 +157,6 @@ def silent_sessions(transaction: Transaction, project_id: int, client: str, now:
         """,
         {"project": project_id, "client": client.lower(), "since": now - _AT_WORK_MS},
     )
-    return 0 if row is None else int(row[0])
 
 
 def find_authors(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from satchel.base import processes
 from satchel.base.processes import Process
 from satchel.base.records import NamedTuple
+from satchel.keep.presence import is_abandoned, local_process
 from satchel.keep.sessions.clients import OF_TOKENS, STATE, VARIABLE, State, host_id
-from satchel.keep.sessions.presence import is_abandoned, local_process
 from satchel.store.transaction import Asking, Row, Transaction, answering, set_of
 
 if TYPE_CHECKING:

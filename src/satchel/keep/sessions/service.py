@@ -111,9 +111,9 @@ class Sessions(Service):
 
     def unmet(self) -> tuple[tuple[str, str], ...]:
         """Return pairs of live sessions that should be one: of a client's server and of its hooks in a worktree."""
+        from satchel.keep.presence import MAX_CHECKED
         from satchel.keep.sessions import joining
         from satchel.keep.sessions.clients import client_named
-        from satchel.keep.sessions.presence import MAX_CHECKED
 
         with projects.reading(self._workplace) as (transaction, project):
             where = "s.project_id = :project AND s.ended_at IS NULL AND s.client IS NOT NULL"
@@ -134,8 +134,8 @@ class Sessions(Service):
     def recorded(self) -> tuple[tuple[Process, ...], tuple[tuple[int, Place], ...]]:
         """Return the processes of sessions and the newest citations, for comparison on the caller's machine."""
         from satchel.keep import citations
+        from satchel.keep.presence import LISTED_DAYS, MAX_CHECKED
         from satchel.keep.sessions import joining
-        from satchel.keep.sessions.presence import LISTED_DAYS, MAX_CHECKED
 
         with projects.reading(self._workplace) as (transaction, project):
             since = self._workplace.clock() - LISTED_DAYS * 86_400_000

@@ -14,9 +14,9 @@ from satchel.keep.entries import structured
 from satchel.keep.entries.records import SCRATCHPAD
 from satchel.keep.loop_scope import OF_LOOPS
 from satchel.keep.names import PERSONS
+from satchel.keep.presence import LISTED_DAYS, MAX_CHECKED
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.joining import SessionRow
-from satchel.keep.sessions.presence import LISTED_DAYS, MAX_CHECKED
 from satchel.store.transaction import Asking, Transaction, both, grouped, set_of
 
 if TYPE_CHECKING:

@@ -32,6 +32,7 @@ from satchel.keep.shared.records import (
 from satchel.keep.shared.repository import Repository, read_repository
 from satchel.keep.shared.states import BOTH, CHANGED, NEW, WHYS, resolve
 from satchel.keep.shared.survey import Survey
+from satchel.store.transaction import first_number
 
 if TYPE_CHECKING:
     from satchel.keep.common_filters import CheckedFilters
@@ -69,9 +70,8 @@ class Exchange:
                         refused.append((ref, reason or ""))
                         continue
                     if not dry_run:
-                        self._folder.write(name, render(text))
                         survey.reload(text.uid)
-                        survey.record_file(text.uid, text, name)
+                        self._put(survey, text, name)
                     written.append(views.item_of(text, ref, name, IN_STEP))
             if not dry_run:
                 survey.save()
@@ -101,8 +101,7 @@ class Exchange:
                     )
                 written.append(views.item_of(before or stone, survey.ref(uid), name, UNSHARED))
                 if not dry_run:
-                    self._folder.write(name, render(stone))
-                    survey.record_tombstone(stone, name)
+                    self._put(survey, stone, name)
             if not dry_run:
                 survey.save()
         return Sharing(tuple(written), (), (), not dry_run)
@@ -114,7 +113,7 @@ class Exchange:
         if resolution is not None and repository.conflicts:
             resolved = resolve(self._folder, repository.conflicts, resolution, dry_run=dry_run)
             repository = repository if dry_run else read_repository(place, last)
-        with self._survey(place, repository, write=not dry_run) as survey:
+        with self._survey((place, repository), write=not dry_run) as survey:
             ended = [survey.ref(uid) or uid[:8] for uid in survey.update_states()]
             accepted, notes = self._accept_committed(survey, dry_run=dry_run)
             waiting = views.waiting_items(survey)
@@ -138,7 +137,7 @@ class Exchange:
         place, repository = self._read()
         if self._last_commit() is None and not repository.committed and not repository.here:
             return
-        with self._survey(place, repository, write=True) as survey:
+        with self._survey((place, repository), write=True) as survey:
             survey.update_states()
             # nobody would notice that both sides changed
             self._accept_committed(survey, dry_run=False, whys=(NEW, CHANGED))
@@ -153,8 +152,10 @@ class Exchange:
         problems = views.problems_of(survey.problems, is_person=self._is_person)
         return SharedList(visible, shared, survey.place.default, problems)
 
-    def accept(self, refs: Sequence[str], digests: Sequence[str], *, is_all: bool) -> Accepted:
-        self._require_person("accept")
+    def decide(self, refs: Sequence[str], digests: Sequence[str], *, is_all: bool, is_accepted: bool) -> Accepted:
+        """Accept or reject waiting texts."""
+        self._require_person("accept" if is_accepted else "reject")
+        decision = "accepted" if is_accepted else "rejected"
         items: list[SharedItem] = []
         failed: list[tuple[str, str]] = []
         notes: list[str] = []
@@ -162,33 +163,24 @@ class Exchange:
             survey.update_states()
             uids = views.select_waiting(survey, refs, is_all=is_all)
             _check_unchanged(survey, uids, digests)
-            authors = _authors(survey, uids)
+            authors = _authors(survey, uids) if is_accepted else {}
             for uid in uids:
-                item = views.waiting_item(survey, uid)
+                item = replace(views.waiting_item(survey, uid), state=decision, why=None)
+                if not is_accepted:
+                    survey.reject(uid)
+                    items.append(item)
+                    continue
                 done = survey.accept(uid, authors.get(survey.incoming[uid].file.name))
                 if done.failure is not None:
                     failed.append((item.file or uid, done.failure))
                     continue
                 notes += done.notes
-                items.append(replace(item, ref=survey.ref(done.uid), state="accepted", why=None))
-            self._record_events(survey, items)
-            self._record_passage(survey, "accepted", items)
+                items.append(replace(item, ref=survey.ref(done.uid)))
+            if is_accepted:
+                self._record_events(survey, items)
+            self._record_passage(survey, decision, items)
             _save(survey, changed=True)
-        return Accepted(True, tuple(items), tuple(failed), tuple(dict.fromkeys(notes)))
-
-    def reject(self, refs: Sequence[str], digests: Sequence[str], *, is_all: bool) -> Accepted:
-        self._require_person("reject")
-        items: list[SharedItem] = []
-        with self._survey(write=True) as survey:
-            survey.update_states()
-            uids = views.select_waiting(survey, refs, is_all=is_all)
-            _check_unchanged(survey, uids, digests)
-            for uid in uids:
-                items.append(replace(views.waiting_item(survey, uid), state="rejected", why=None))
-                survey.reject(uid)
-            self._record_passage(survey, "rejected", items)
-            _save(survey, changed=True)
-        return Accepted(False, tuple(items), (), ())
+        return Accepted(is_accepted, tuple(items), tuple(failed), tuple(dict.fromkeys(notes)))
 
     def diff(self, refs: Sequence[str], *, is_all: bool) -> Differences:
         self._require_person("read")
@@ -210,21 +202,14 @@ class Exchange:
             return None
         with projects.reading(work) as (transaction, project):
             last = last_reading(transaction, project.id)
-        return None if last is None else last.commit
+        return None if last is None else last.commit_id
 
     @contextmanager
-    def _survey(
-        self, place: Place | None = None, repository: Repository | None = None, *, write: bool
-    ) -> Iterator[Survey]:
-        if place is None or repository is None:
-            place, repository = self._read()
-        work, is_person = self._workplace, self._is_person
-        if write:
-            with projects.writing(work) as (transaction, project, _):
-                yield Survey(transaction, project.id, work, place, repository, is_person=is_person)
-        else:
-            with projects.reading(work) as (transaction, project):
-                yield Survey(transaction, project.id, work, place, repository, is_person=is_person)
+    def _survey(self, read: tuple[Place, Repository] | None = None, *, write: bool) -> Iterator[Survey]:
+        place, repository = read or self._read()
+        work = self._workplace
+        with projects.writing(work) if write else projects.reading(work) as (transaction, project, *_):
+            yield Survey(transaction, project.id, work, place, repository, is_person=self._is_person)
 
     def _accept_committed(
         self, survey: Survey, *, dry_run: bool, whys: Collection[int] = WHYS
@@ -264,19 +249,21 @@ class Exchange:
                 continue
             written.append(views.item_of(text, ref, name, IN_STEP))
             if not dry_run:
-                self._folder.write(name, render(text))
-                survey.record_file(uid, text, name)
+                self._put(survey, text, name)
         for uid in survey.files_to_end():
             file = survey.repository.here[uid]
             stone = SharedText(file.text.kind, uid, None, file.text.time, is_gone=True)
             written.append(views.item_of(file.text, None, file.name, UNSHARED))
             if not dry_run:
-                self._folder.write(file.name, render(stone))
-                survey.record_tombstone(stone, file.name)
+                self._put(survey, stone, file.name)
         return written
 
+    def _put(self, survey: Survey, text: SharedText, name: str) -> None:
+        self._folder.write(name, render(text))
+        survey.record(text, name)
+
     def _git_notes(self, written: Sequence[SharedItem], *, dry_run: bool) -> tuple[str, ...]:
-        note = self._folder.let_git_see() if written and not dry_run else None
+        note = self._folder.git_note() if written and not dry_run else None
         return () if note is None else (note,)
 
     def _record_events(self, survey: Survey, items: Sequence[SharedItem]) -> None:
@@ -343,13 +330,12 @@ def _save(survey: Survey, *, changed: bool, is_whole: bool = True) -> None:
     last = last_reading(survey.transaction, survey.project)
     commit = repository.commit
     if last is not None and (repository.is_behind or commit is None):
-        commit = last.commit
-    row = survey.transaction.one("SELECT seq FROM projects WHERE id = :id", {"id": survey.project})
+        commit = last.commit_id
     reading = Reading(
-        commit=commit,
+        commit_id=commit,
         look=b"" if changed else survey.place.look,
         stamp=b"" if changed or survey.problems or not is_whole else repository.listing.stamp,
-        seq=int(row[0]) if row else 0,
+        seq=first_number(survey.transaction, "SELECT seq FROM projects WHERE id = :id", {"id": survey.project}),
     )
     if reading != last:
         record_reading(survey.transaction, survey.project, reading)

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from satchel.base import git_files
 from satchel.base.errors import Refused
-from satchel.base.file_checks import IGNORED_BY_GIT, SHARED_FOLDER, kind_of
+from satchel.base.file_checks import SHARED_FOLDER, kind_of
 from satchel.base.git_files import Branches
 from satchel.base.paths import FOLDER_NAME
 from satchel.keep import projects
 from satchel.keep.projects import Workplace
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, put_rows
 
 BELOW = f"{FOLDER_NAME}/{SHARED_FOLDER}"
 
@@ -31,7 +31,6 @@ _MAX_LISTED = 200_000
 IS_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}\.md").fullmatch
 IGNORED = frozenset(("README.md", ".gitattributes", ".gitkeep"))  # other files that people keep in the folder
 
-OLD_IGNORE = b"# what agents keep here is theirs, not the repository's\n*\n"
 _LINES_FOR_GIT = (b"!/shared/", b"!/shared/**")
 
 
@@ -95,17 +94,13 @@ class Folder:
         return Listing(tuple(name for name, _ in listed), tuple(sorted(skipped)), stamp)
 
     def read(self, name: str) -> bytes | None:
-        flags = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+        from satchel.base.cited import read_cited  # looking for news does without
+
         try:
-            descriptor = os.open(f"{self.path}/{name}", flags)
-        except (OSError, ValueError):
+            file = read_cited(self.root, f"{BELOW}/{name}")
+        except OSError:
             return None
-        with os.fdopen(descriptor, "rb") as stream:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
-                return None
-            data = stream.read(MAX_BYTES + 1)
-        return None if len(data) > MAX_BYTES else data
+        return None if file is None else file.data
 
     def write(self, name: str, data: bytes) -> None:
         self.prepare()
@@ -116,7 +111,7 @@ class Folder:
                     f"{self.display_path(name)} is not a regular file", "See where it comes from and remove it"
                 )
         temporary = f"{self.path}/.{name[:-3]}.{os.getpid()}.tmp"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
             Path(temporary).unlink(missing_ok=True)
             with os.fdopen(os.open(temporary, flags, 0o644), "wb") as stream:
@@ -142,18 +137,14 @@ class Folder:
             if not stat.S_ISDIR(mode):
                 raise Refused(f"{path} is {kind_of(mode)}, not a folder", "See where it comes from and remove it")
 
-    def let_git_see(self) -> str | None:
-        """Change the ``.gitignore`` created by Satchel so that git sees the folder."""
+    def git_note(self) -> str | None:
+        """Return a note if the ``.gitignore`` beside the folder may hide it from git, as that of before 0.2.0 does."""
         path = Path(self.root) / FOLDER_NAME / ".gitignore"
         try:
             if not stat.S_ISREG(os.lstat(path).st_mode):
                 return None
             content = path.read_bytes()
         except OSError:
-            return None
-        if content.replace(b"\r\n", b"\n") == OLD_IGNORE:
-            with suppress(OSError):
-                path.write_text(IGNORED_BY_GIT, encoding="utf-8")
             return None
         if all(line in content for line in _LINES_FOR_GIT) or b"*\n" not in content:
             return None
@@ -230,7 +221,7 @@ def _stat(path: str) -> tuple[int, ...]:
 
 
 class Reading(NamedTuple):
-    commit: str | None
+    commit_id: str | None
     look: bytes
     stamp: bytes
     seq: int
@@ -244,15 +235,7 @@ def last_reading(transaction: Transaction, project_id: int) -> Reading | None:
 
 
 def record_reading(transaction: Transaction, project_id: int, reading: Reading) -> None:
-    transaction.run(
-        """
-        INSERT INTO shared_readings (project_id, commit_id, look, stamp, seq)
-        VALUES (:project, :commit, :look, :stamp, :seq)
-        ON CONFLICT (project_id) DO UPDATE SET
-            commit_id = excluded.commit_id, look = excluded.look, stamp = excluded.stamp, seq = excluded.seq
-        """,
-        {"project": project_id, **reading._asdict()},
-    )
+    put_rows(transaction, "shared_readings", ("project_id",), [{"project_id": project_id, **reading._asdict()}])
 
 
 def may_be_news(workplace: Workplace, branch: str | None) -> bool:

@@ -151,31 +151,17 @@ def line_from(text: SharedText, ours: Line | None) -> Line:
     """Return the import line of a shared text; ``ours`` is the existing item, which keeps its run and counters."""
     line: Line = {"kind": text.kind, "uid": text.uid}
     if ours is not None:
-        line |= {name: value for name, value in ours.items() if name not in {"id", *_RENAMED[text.kind]}}
+        shape = SHAPES[text.kind]
+        omitted = _RENAMED.union(shape.fields) - {*shape.required, "solutions"}
+        line |= {name: value for name, value in ours.items() if name not in omitted}
     if text.author is not None:
         line["agent"] = text.author
     line = _LINES[text.kind](text, line)
     return line | ({"metadata": metadata_in(line["metadata"])} if "metadata" in text.fields else {})
 
 
-# fields that a text omits or renames
-_RENAMED: Mapping[str, tuple[str, ...]] = {
-    "decision": ("value", "version", "layer", "tags", "scopes", "paths", "metadata", "rationale", "agent"),
-    "constraint": (
-        "status",
-        "layer",
-        "tags",
-        "paths",
-        "metadata",
-        "reason",
-        "deactivated_by",
-        "deactivated_at",
-        "agent",
-    ),
-    "entry": ("file", "line", "last_line", "agent"),
-    "error_pattern": ("lang",),
-    "strategy": ("lang", "framework", "agent"),
-}
+# fields that a text names otherwise
+_RENAMED = frozenset(("id", "agent", "rationale", "deactivated_by", "deactivated_at"))
 
 
 def _decision_line(text: SharedText, line: Line) -> Line:

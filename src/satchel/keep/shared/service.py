@@ -132,7 +132,7 @@ class SharedTexts:
             InvalidInput, NotFound: nothing is named, or what is does not wait.
             Conflict: a text is another than the one that was seen.
         """
-        return self._exchange().accept(refs, seen, is_all=all)
+        return self._exchange().decide(refs, seen, is_all=all, is_accepted=True)
 
     def reject(
         self,
@@ -142,7 +142,7 @@ class SharedTexts:
         seen: Sequence[str] = (),
     ) -> Accepted:
         """Reject waiting texts until they change; arguments and errors are those of :meth:`accept`."""
-        return self._exchange().reject(refs, seen, is_all=all)
+        return self._exchange().decide(refs, seen, is_all=all, is_accepted=False)
 
     def diff(self, refs: Sequence[str] = (), *, all: bool = False) -> Differences:  # noqa: A002 -- the option's name
         """Return the waiting texts with their differences; arguments and errors are those of :meth:`accept`."""

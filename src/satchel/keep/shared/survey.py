@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from satchel.base.git_commands import Author
@@ -14,27 +14,47 @@ from satchel.keep.moving.states import SHARED
 from satchel.keep.moving.taking import Outcome, Taking
 from satchel.keep.projects import Workplace
 from satchel.keep.shared.folder import BELOW, Place, Skipped
-from satchel.keep.shared.items import cleaned, line_from, mask_of
-from satchel.keep.shared.markdown import SharedText
-from satchel.keep.shared.repository import Repository
+from satchel.keep.shared.items import cleaned, line_from, mask_of, text_of
+from satchel.keep.shared.markdown import SHAPES, SharedText
+from satchel.keep.shared.repository import Repository, RepositoryText
 from satchel.keep.shared.states import (
+    BOTH,
+    CHANGED,
     NEW,
     SAME_KEY,
-    Incoming,
-    LocalItem,
     TextState,
     add_sightings,
     as_revision,
-    find_news,
-    find_same_key,
-    load_items,
     load_sightings,
     load_states,
-    may_write,
     save_states,
-    text_at,
 )
-from satchel.store.transaction import Transaction, update_row
+from satchel.store.transaction import Transaction, set_of, update_row
+
+_LINES_AT_ONCE = 500
+
+
+class LocalItem(NamedTuple):
+    """A local item: its number, change number, and the digest and text it would share."""
+
+    kind: str
+    number: int
+    seq: int
+    digest: bytes
+    text: SharedText | None
+
+
+class Incoming(NamedTuple):
+    """A text that is news here.
+
+    Attributes:
+        is_committed: whether the default branch has it; otherwise it is an edit in this worktree.
+        why: its reason to wait, as numbered by :mod:`satchel.keep.shared.states`; 0 for a tombstone.
+    """
+
+    file: RepositoryText
+    is_committed: bool
+    why: int
 
 
 class Acceptance(NamedTuple):
@@ -72,34 +92,92 @@ class Survey:
         self.states = load_states(transaction, project_id)
         self.sightings = load_sightings(transaction, project_id)
         self.uids = sorted({*self.states, *repository.committed, *repository.here})
-        self.ours = load_items(transaction, project_id, self.states, self.uids, self._mask)
+        self.ours = self._load_items(self.uids, self.states)
         self.problems = [*repository.problems]
         self.incoming = {uid: one for uid in self.uids if (one := self._incoming(uid)) is not None}
         self._changed: dict[str, TextState] = {}
         self._new_sightings: set[tuple[str, bytes]] = set()
 
+    def _load_items(self, uids: Iterable[str], states: Mapping[str, TextState]) -> dict[str, LocalItem]:
+        # those unchanged since their last reading are not read again
+        by_uid: dict[str, LocalItem] = {}
+        these = set_of(map(bytes.fromhex, uids))
+        for kind in SHAPES:
+            rows = self.transaction.all(
+                f"SELECT id, uid, seq FROM {LINE_KINDS[kind].table} WHERE project_id = :project AND uid IN {these}",
+                {"project": self.project},
+            )
+            stale: dict[int, int] = {}
+            for number, raw, seq in rows:
+                before = states.get(raw.hex())
+                if before is not None and before.ours is not None and before.seq == seq:
+                    by_uid[raw.hex()] = LocalItem(kind, number, seq, before.ours, None)
+                else:
+                    stale[number] = seq
+            for number, text in self._texts_of(kind, [*stale]).items():
+                by_uid[text.uid] = LocalItem(kind, number, stale[number], text.digest, text)
+        return by_uid
+
+    def _texts_of(self, kind: str, numbers: Sequence[int]) -> dict[int, SharedText]:
+        texts: dict[int, SharedText] = {}
+        for first in range(0, len(numbers), _LINES_AT_ONCE):
+            lines = lines_of(self.transaction, self.project, kind, numbers[first : first + _LINES_AT_ONCE])
+            texts |= {number: text_of(line, self._mask) for number, line in lines.items()}
+        return texts
+
     def _incoming(self, uid: str) -> Incoming | None:
-        ours = self.ours.get(uid)
-        digest = None if ours is None else ours.digest
-        is_on_default = self.place.is_on_default
-        news = find_news(
-            uid, self.repository, self.states.get(uid), digest, self.sightings, is_on_default=is_on_default
-        )
-        if news is not None and ours is not None and news.file.text.kind != ours.kind:
-            problem = f"has the uid of {self.ref(uid)}, which is not a {news.file.text.kind}"
-            self.problems.append(Skipped(f"{BELOW}/{news.file.name}", problem))
+        """Return an item's text if it is news here, else None.
+
+        A text of the default branch is news if it was never seen, or changed there since the last reading, even back to
+        an earlier state: git's history distinguishes an old copy from a revert. A text only in the worktree is news if
+        it was never seen and belongs to the default branch.
+        """
+        state, ours = self.states.get(uid), self.ours.get(uid)
+        committed, here = self.repository.committed.get(uid), self.repository.here.get(uid)
+        known = {None if ours is None else ours.digest, None if state is None else state.in_step}
+        file, is_committed = None, True
+        if committed is not None and (digest := committed.text.digest) not in known:
+            is_moved = uid in (self.repository.changed or ()) and (state is None or digest != state.tip)
+            waits = state is not None and state.waiting == digest
+            if is_moved or waits or (uid, digest) not in self.sightings:
+                file = committed
+        if file is None and here is not None and self.place.is_on_default:
+            digest = here.text.digest
+            is_same = committed is not None and committed.text.digest == digest
+            if not is_same and digest not in known and (uid, digest) not in self.sightings:
+                file, is_committed = here, False
+        if file is None:
             return None
-        return None if news is None else self._with_reason(news)
+        if ours is not None and file.text.kind != ours.kind:
+            problem = f"has the uid of {self.ref(uid)}, which is not a {file.text.kind}"
+            self.problems.append(Skipped(f"{BELOW}/{file.name}", problem))
+            return None
+        if file.text.is_gone:
+            return Incoming(file, is_committed, 0)
+        if ours is None:
+            return self._with_reason(Incoming(file, is_committed, NEW))
+        return Incoming(file, is_committed, CHANGED if state is not None and state.in_step == ours.digest else BOTH)
 
     def _with_reason(self, news: Incoming) -> Incoming:
         has_same_key = news.why == NEW and self._same_key(news.file.text) is not None
         return news._replace(why=SAME_KEY) if has_same_key else news
 
     def _same_key(self, text: SharedText) -> tuple[int, str] | None:
-        return find_same_key(self.transaction, self.project, text)
+        key = LINE_KINDS[text.kind].key
+        if key is None or text.is_gone:
+            return None
+        row = self.transaction.one(
+            f"SELECT id, uid FROM {LINE_KINDS[text.kind].table} WHERE project_id = :project AND {key[0]} = :key",
+            {"project": self.project, "key": text.fields[key[1]]},
+        )
+        return None if row is None or row[1].hex() == text.uid else (int(row[0]), row[1].hex())
+
+    def _state_of(self, uid: str, kind: str) -> TextState:
+        return self.states.get(uid) or TextState(uid, kind)
 
     def text(self, uid: str) -> SharedText:
-        return text_at(self.transaction, self.project, self.ours[uid], self._mask)
+        ours = self.ours[uid]
+        return ours.text or self._texts_of(ours.kind, [ours.number])[ours.number]
 
     def ref(self, uid: str) -> str | None:
         ours = self.ours.get(uid)
@@ -185,7 +263,7 @@ class Survey:
         line = None
         if ours is not None:
             line = lines_of(self.transaction, self.project, ours.kind, [ours.number]).get(ours.number)
-        taking = Taking(self._workplace, source=SHARED, is_ordered=True, decided=True, is_accepted=True)
+        taking = Taking(self._workplace, source=SHARED, decided=True, is_accepted=True)
         verdict = taking.take(self.transaction, self.project, [line_from(text, line)])[0]
         if verdict.outcome is Outcome.LEFT_OUT:
             return Acceptance(uid, verdict.note or "it cannot be stored", ())
@@ -209,8 +287,8 @@ class Survey:
             if is_shared and ours is not None:
                 self.put(replace(ours.at_rest(), in_step=None, taken=None, ours=None, seq=None, merged=True))
         else:
-            duplicate = self.states.get(text.uid) or TextState(text.uid, text.kind)
-            duplicate = replace(duplicate.at_rest(), file=news.file.name, in_step=None, merged=True, tip=digest)
+            duplicate = self._state_of(text.uid, text.kind).at_rest()
+            duplicate = replace(duplicate, file=news.file.name, in_step=None, merged=True, tip=digest)
             self.put(duplicate, (digest,))
             self.reload(other)
         self.ours.pop(other if keep == text.uid else text.uid, None)
@@ -222,9 +300,8 @@ class Survey:
     def _record_accepted(self, uid: str, news: Incoming) -> None:
         self.reload(uid)
         ours, digest = self.ours[uid], news.file.text.digest
-        one = self.states.get(uid) or TextState(uid, ours.kind)
         one = replace(
-            one.at_rest(),
+            self._state_of(uid, ours.kind).at_rest(),
             file=news.file.name,
             in_step=ours.digest,
             taken=None if ours.digest == digest else digest,
@@ -236,7 +313,7 @@ class Survey:
         self.incoming.pop(uid, None)
 
     def reload(self, uid: str) -> None:
-        local = load_items(self.transaction, self.project, {}, [uid], self._mask)
+        local = self._load_items([uid], {})
         self.ours |= local
         state = self.states.get(uid)
         if state is not None and uid in local:
@@ -244,41 +321,48 @@ class Survey:
 
     def reject(self, uid: str) -> None:
         news = self.incoming.pop(uid)
-        state = self.states.get(uid) or TextState(uid, news.file.text.kind)
-        self.put(state.at_rest(), (news.file.text.digest,))
+        self.put(self._state_of(uid, news.file.text.kind).at_rest(), (news.file.text.digest,))
+
+    @property
+    def _has_branch(self) -> bool:
+        return self.place.default is None or self.place.branch is not None
 
     def files_to_write(self) -> list[tuple[str, LocalItem]]:
         """Return the changed items whose files may be written; none without a checked out branch."""
-        if self.place.default is not None and self.place.branch is None:
-            return []
         return [
-            (uid, ours)
-            for uid, ours in self.ours.items()
-            if uid not in self.incoming
-            and (state := self.states.get(uid)) is not None
-            and state.is_shared
-            and may_write(
-                uid, self.repository, state, ours.digest, self.sightings, is_on_default=self.place.is_on_default
-            )
+            (uid, ours) for uid, ours in self.ours.items() if self._has_branch and self._may_write(uid, ours.digest)
         ]
+
+    def _may_write(self, uid: str, ours: bytes) -> bool:
+        """Return whether a shared item's local text may overwrite its file in this worktree.
+
+        It may if the item changed since both were in step, or if the accepted text was normalized; never over unseen
+        changes, if the default branch already has it, without a file, or on another branch over anything not in step.
+        """
+        state, here = self.states.get(uid), self.repository.here.get(uid)
+        if uid in self.incoming or state is None or not state.is_shared or here is None or here.text.is_gone:
+            return False
+        digest, committed = here.text.digest, self.repository.committed.get(uid)
+        if digest == ours or (committed is not None and committed.text.digest == ours):
+            return False
+        if ours == state.in_step:
+            return digest == state.taken
+        is_seen = (uid, digest) in self.sightings or digest == state.in_step
+        return is_seen and (self.place.is_on_default or digest in {state.in_step, state.taken})
 
     def files_to_end(self) -> list[str]:
         """Return the texts whose items were merged into others, so that their files become tombstones."""
-        if self.place.default is not None and self.place.branch is None:
-            return []
+        here = self.repository.here
         return [
             uid
             for uid, state in self.states.items()
-            if state.merged and uid in self.repository.here and not self.repository.here[uid].text.is_gone
+            if self._has_branch and state.merged and uid in here and not here[uid].text.is_gone
         ]
 
-    def record_file(self, uid: str, text: SharedText, name: str) -> None:
-        one = self.states.get(uid) or TextState(uid, text.kind)
+    def record(self, text: SharedText, name: str) -> None:
+        """Record a text, or a tombstone, that was written to a file."""
         digest = text.digest
-        ours = self.ours[uid]
-        one = replace(one.at_rest(), file=name, in_step=digest, taken=None, ours=digest, seq=ours.seq, stood=text.time)
-        self.put(replace(one, merged=False), (digest,))
-
-    def record_tombstone(self, text: SharedText, name: str) -> None:
-        one = self.states.get(text.uid) or TextState(text.uid, text.kind)
-        self.put(replace(one.at_rest(), file=name, in_step=None, taken=None, merged=False), (text.digest,))
+        one = replace(self._state_of(text.uid, text.kind).at_rest(), file=name, in_step=None, taken=None, merged=False)
+        if not text.is_gone:
+            one = replace(one, in_step=digest, ours=digest, seq=self.ours[text.uid].seq, stood=text.time)
+        self.put(one, (digest,))

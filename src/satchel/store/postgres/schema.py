@@ -23,7 +23,7 @@ from satchel.store.opening import Access
 from satchel.store.postgres.database import one_line
 from satchel.store.schema import BASE_VERSION, MIGRATIONS, SCHEMA_VERSION, records, steps
 from satchel.store.sqlite import SqliteEngine
-from satchel.store.upkeep import Finding, Shrunk, Upkeep
+from satchel.store.upkeep import Check, Shrunk, Upkeep
 
 if TYPE_CHECKING:
     from satchel.base.clock import Clock
@@ -356,20 +356,20 @@ class PostgresUpkeep(Upkeep):
     def trust_reason(self) -> str:
         return "its address was given"
 
-    def check_place(self) -> Finding:
+    def check_place(self) -> Check:
         if not self._engine.exists():
-            return Finding("store", "warning", f"{self._location} holds no store yet; the first write makes it")
+            return Check("store", "warning", f"{self._location} holds no store yet; the first write makes it")
         version, role, is_remote, is_encrypted = self._rows(_LINE)[0]
         if is_remote and not is_encrypted:
-            return Finding(
+            return Check(
                 "place",
                 "warning",
                 f"{self._location}: the connection is not encrypted: add sslmode=verify-full",
             )
         way = "encrypted" if is_encrypted else "on this machine"
-        return Finding("place", "ok", f"{self._location}, PostgreSQL {version} as {role}, {way}")
+        return Check("place", "ok", f"{self._location}, PostgreSQL {version} as {role}, {way}")
 
-    def check_surroundings(self) -> list[Finding]:
+    def check_surroundings(self) -> list[Check]:
         """Check the server's settings that durability depends on."""
         fsync, commits, whole_pages, checksums, vacuum, is_standby = self._rows(_SETTINGS)[0]
         missing = []
@@ -383,8 +383,8 @@ class PostgresUpkeep(Upkeep):
             missing.append("autovacuum is off: run `satchel clear --compact` now and then")
         settings = f"fsync = {fsync}, synchronous_commit = {commits}{', on a standby' if is_standby else ''}"
         return [
-            Finding("settings", "warning" if missing else "ok", "; ".join([settings, *missing])),
-            Finding("deleted", "ok", _OUT_OF_REACH),
+            Check("settings", "warning" if missing else "ok", "; ".join([settings, *missing])),
+            Check("deleted", "ok", _OUT_OF_REACH),
         ]
 
     def problems(self) -> list[str]:

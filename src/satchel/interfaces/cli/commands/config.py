@@ -12,7 +12,7 @@ from satchel.base.config_keys import Key, key_named
 from satchel.base.errors import Refused
 from satchel.base.folders import config_folder, current_folder
 from satchel.client import open_satchel
-from satchel.interfaces.cli.common import json_option, require_person_here, setting_text, show_json, store_options
+from satchel.interfaces.cli.common import json_option, require_person_here, setting_text, show, show_json, store_options
 from satchel.interfaces.cli.opening import warn
 from satchel.interfaces.cli.suggesting import SuggestingGroup
 from satchel.interfaces.text.housekeeping import server_fields, server_line
@@ -112,11 +112,9 @@ def _write(key: Key, value: object, *, shared: bool, as_json: bool) -> None:
     text = edited(file.text, Syntax.TOML, changes)
     if text != file.text:
         write(file, text)
-    if as_json:
-        show_json({"file": file.path, "key": key.name, "value": value})
-        return
-    click.echo(f"{key.name} {'is not set' if value is None else f'= {setting_text(value)}'} in {file.path}")
-    if key.variable in os.environ:
+    text = f"{key.name} {'is not set' if value is None else f'= {setting_text(value)}'} in {file.path}"
+    show({"file": file.path, "key": key.name, "value": value}, text, as_json=as_json)
+    if not as_json and key.variable in os.environ:
         warn((f"{key.variable} in the environment overrides it",))
 
 

@@ -13,7 +13,7 @@ from satchel.base.folders import current_folder
 from satchel.base.installation import command_adding
 from satchel.base.tokens import token_counter
 from satchel.client import Satchel, open_satchel
-from satchel.interfaces.cli.common import json_option, progress, show_json, store_options
+from satchel.interfaces.cli.common import json_option, progress, show, show_json, store_options
 from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.hooks.state import check_hooks
 from satchel.interfaces.text.housekeeping import server_fields, server_line
@@ -83,10 +83,7 @@ def _rebuild(db: str | None, project: str | None, *, as_json: bool) -> None:
         housekeeping, finding = satchel.housekeeping, satchel.finding
         count = finding.rebuild(report)
         housekeeping.recount()
-    if as_json:
-        show_json({"indexed": count})
-    else:
-        click.echo(f"{count:,} items indexed")
+    show({"indexed": count}, f"{count:,} items indexed", as_json=as_json)
 
 
 def _unmet(server: str, hooks: str) -> Check:

@@ -17,7 +17,7 @@ from satchel.base.git_commands import ask_git
 from satchel.base.git_files import top_of
 from satchel.base.records import dataclass
 from satchel.base.user_files import ConfigFile
-from satchel.interfaces.cli.common import json_option, leave_trace, show_json
+from satchel.interfaces.cli.common import json_option, leave_trace, show, show_json
 from satchel.interfaces.cli.suggesting import SuggestingGroup
 from satchel.interfaces.guard import STOPPED
 from satchel.interfaces.setup.entries import find_launcher
@@ -204,15 +204,12 @@ def check(as_json: bool) -> int:
     """
     hook = find_hook(current_folder())
     state = hook.state(_launcher()[0])
-    if as_json:
-        show_json({"state": state.value, "hook": str(hook.path)})
-    else:
-        messages = {
-            State.CURRENT: f"the guard is installed in {hook.path}",
-            State.STALE: f"the guard in {hook.path} does not work as it should; `satchel guard install` renews it",
-            State.MISSING: f"{hook.path} does not run the guard; `satchel guard install` installs it",
-        }
-        click.echo(messages[state])
+    messages = {
+        State.CURRENT: f"the guard is installed in {hook.path}",
+        State.STALE: f"the guard in {hook.path} does not work as it should; `satchel guard install` renews it",
+        State.MISSING: f"{hook.path} does not run the guard; `satchel guard install` installs it",
+    }
+    show({"state": state.value, "hook": str(hook.path)}, messages[state], as_json=as_json)
     return 0 if state is State.CURRENT else ERROR_KINDS["not_found"].exit_status
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from satchel.base.errors import NoProject
-from satchel.interfaces.cli.common import json_option, leave_trace, show_json, with_options
+from satchel.interfaces.cli.common import json_option, leave_trace, show, with_options
 from satchel.interfaces.cli.opening import opened
+from satchel.interfaces.cli.options import OF_SERVER
 from satchel.interfaces.hooks import events, state
-from satchel.interfaces.mcp.command import OPTIONS, run
 
 
 @click.command()
@@ -39,7 +39,7 @@ def hook_command(explain: bool, client: str, event: str) -> int:
 
 
 @click.command()
-@with_options(*OPTIONS)
+@with_options(*OF_SERVER)
 def mcp_command(**options: Any) -> int:
     """Serve agents over stdio with the Model Context Protocol, until the input ends.
 
@@ -49,6 +49,8 @@ def mcp_command(**options: Any) -> int:
     Example:
       satchel mcp --agent builder-1 --toolsets all
     """
+    from satchel.interfaces.mcp.server import run
+
     return run(**options)
 
 
@@ -76,10 +78,5 @@ def pause_command(of_project: bool, off: bool, as_json: bool) -> None:
         folder = str(Path(root).resolve())
     paused = state.pause(folder, on=not off)
     leave_trace(f"turned hooks {'on' if off else 'off'}{'' if of_project else ' everywhere'}")
-    if as_json:
-        show_json({"paused": paused})
-        return
-    if not paused:
-        click.echo("hooks are on")
-    for one in paused:
-        click.echo("hooks are off everywhere" if one == "*" else f"hooks are off in {one}")
+    lines = [f"hooks are off {'everywhere' if one == '*' else f'in {one}'}" for one in paused]
+    show({"paused": paused}, *lines or ["hooks are on"], as_json=as_json)

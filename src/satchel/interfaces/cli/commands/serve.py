@@ -16,7 +16,7 @@ from satchel.base.clock import system_clock
 from satchel.base.errors import InvalidInput, Refused, SatchelError
 from satchel.base.folders import state_folder
 from satchel.client import open_satchel
-from satchel.interfaces.cli.common import json_option, leave_trace, require_person_here, show_json
+from satchel.interfaces.cli.common import json_option, leave_trace, require_person_here, show, show_json
 from satchel.interfaces.http.databases import Databases, configuration_file
 from satchel.interfaces.http.running import Servers
 from satchel.interfaces.http.tokens import ACTIVE, Tokens
@@ -151,7 +151,7 @@ def _open(logins: Logins, url: str, port: int) -> None:
         link, direct = opening.links_of(state_folder(), url, secret)
         click.echo(link, err=True)
         show_fallback(direct)
-        show(logins, link, secret)
+        open_in_browser(logins, link, secret)
     except SatchelError as error:
         click.echo(f"no browser was opened: {error.problem}; {error.remedy}", err=True)
 
@@ -229,10 +229,8 @@ def open_command(
     if revoke is not None:
         require_person_here("log a browser out")
         ended = logins.revoke(None if revoke == "all" else revoke)
-        if as_json:
-            show_json({"revoked": fields_of(ended)})
-        else:
-            click.echo(f"{len(ended)} logged out" if len(ended) != 1 else f"login {ended[0].id} is logged out")
+        text = f"{len(ended)} logged out" if len(ended) != 1 else f"login {ended[0].id} is logged out"
+        show({"revoked": ended}, text, as_json=as_json)
         return
     require_person_here("open the pages")
     server = Servers(folder).find(port)
@@ -247,7 +245,7 @@ def open_command(
     leave_trace("opened the pages")
     if only_prints:
         return
-    show(logins, link, secret)
+    open_in_browser(logins, link, secret)
 
 
 def show_fallback(direct: str | None) -> None:
@@ -261,7 +259,7 @@ def name_here() -> str:
     return shown_name(local_person(os.environ))
 
 
-def show(logins: Logins, link: str, secret: str) -> None:
+def open_in_browser(logins: Logins, link: str, secret: str) -> None:
     """Open the browser at a link, and wait until the link is used."""
     if not opening.has_display(os.environ):
         click.echo("there is no display here: open the link yourself", err=True)

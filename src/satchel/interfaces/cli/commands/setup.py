@@ -16,6 +16,7 @@ from satchel.base.paths import FILE_NAME, FOLDER_NAME, StorePlace, locate_store
 from satchel.base.records import dataclass, replace
 from satchel.client import through_a_server
 from satchel.interfaces.cli.common import is_terminal, json_option, require_person_here, show_json, waiting_texts
+from satchel.interfaces.setup import shown
 from satchel.interfaces.setup.address import Remote, plan_no_address
 from satchel.interfaces.setup.checking import ClientCheck, Standing, check, is_on_machine, launcher_note, version_note
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Wish
@@ -24,14 +25,6 @@ from satchel.interfaces.setup.guide import left_by_clients
 from satchel.interfaces.setup.journal import Journal
 from satchel.interfaces.setup.parts import NAME
 from satchel.interfaces.setup.planning import Plan, carry_out, joined, plan_removal, plan_setup
-from satchel.interfaces.setup.shown import (
-    by_hand_text,
-    check_fields,
-    check_lines,
-    left_lines,
-    outcome_lines,
-    plan_fields,
-)
 from satchel.interfaces.text.housekeeping import server_fields, server_line
 from satchel.remote.where import server_for
 from satchel.store.known_stores import KnownStore, KnownStores
@@ -211,7 +204,7 @@ def setup_command(
     allowed = frozenset(client.name for client in CLIENTS.values() if (trust if client.has_trust else allow))
     wish = Wish(NAME if in_project else str(launcher), in_project, with_hooks, allowed)
     if only_print:
-        click.echo(by_hand_text(clients or ("your client",), place, wish, remote.checked_url()))
+        click.echo(shown.by_hand_text(clients or ("your client",), place, wish, remote.checked_url()))
         return 0
     note = launcher_note(place, launcher, in_project=in_project)
     if only_check:
@@ -228,7 +221,7 @@ def setup_command(
         _show(plan, place, [note], is_done=False, as_json=as_json)
         return 0
     if plan.edits and (asks or not (was_named or yes)):
-        for line in outcome_lines(plan, place, is_done=False):
+        for line in shown.outcome_lines(plan, place, is_done=False):
             click.echo(line)
         if not asks:
             raise InvalidInput("nothing was written, since nobody can be asked", "Add --yes, or name the clients")
@@ -282,7 +275,7 @@ def _meaning_note(plan: Plan) -> str | None:
     from satchel.base.installation import command_adding
     from satchel.find.meaning import is_installed
 
-    if not plan.edits or is_installed():
+    if not plan.edits or is_installed("wordllama"):
         return None
     command = command_adding("meaning")
     return f"searches can rank by meaning too, offline: `{command}`"
@@ -412,11 +405,11 @@ def _check(clients: list[Client], place: Place, wish: Wish, note: str | None, *,
     server = server_fields(os.environ, current_folder())
     is_fine = bool(counted) and all(one.is_fine for one in counted) and "fault" not in (server or {})
     if as_json:
-        show_json({**check_fields(checks, is_fine=is_fine, note=note), "server": server})
+        show_json({**shown.check_fields(checks, is_fine=is_fine, note=note), "server": server})
     else:
         if server is not None:
             click.echo(f"server    {server_line(server)}")
-        for line in check_lines(checks, place, clients_were_named=bool(clients), note=note):
+        for line in shown.check_lines(checks, place, clients_were_named=bool(clients), note=note):
             click.echo(line)
     return 0 if is_fine else ERROR_KINDS["not_found"].exit_status
 
@@ -424,9 +417,13 @@ def _check(clients: list[Client], place: Place, wish: Wish, note: str | None, *,
 def _show(plan: Plan, place: Place, notes: list[str | None], *, is_done: bool, as_json: bool) -> None:
     notes_to_show = [note for note in notes if note is not None]
     if as_json:
-        show_json(plan_fields(plan, is_done=is_done, notes=notes_to_show))
+        show_json(shown.plan_fields(plan, is_done=is_done, notes=notes_to_show))
         return
-    for line in (*outcome_lines(plan, place, is_done=is_done), *notes_to_show, *left_lines(plan, is_done=is_done)):
+    for line in (
+        *shown.outcome_lines(plan, place, is_done=is_done),
+        *notes_to_show,
+        *shown.left_lines(plan, is_done=is_done),
+    ):
         click.echo(line)
     if plan.edits and not is_done:
         click.echo("Add --json to see how each file would change")

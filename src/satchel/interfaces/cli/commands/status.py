@@ -66,7 +66,7 @@ def _read(satchel: Satchel, *, as_json: bool) -> str:
     if as_json:
         import json
 
-        return json.dumps(operation.as_json(status), ensure_ascii=False, indent=2)
+        return json.dumps(operation.json_maker()(status), ensure_ascii=False, indent=2)
     from satchel.interfaces.hooks.state import is_paused
     from satchel.interfaces.text.status import is_empty, status_text
 

@@ -103,10 +103,8 @@ def trust_command(
         file = locate_store(None, os.environ, current_folder()).file if path is None else _store_in(path)
         common.require_person_here("end the trust in a store")
         removed = KnownStores(state_folder()).remove(file)
-        if as_json:
-            common.show_json({"store": file, "removed": removed})
-        else:
-            click.echo(f"{file} {'is trusted no longer' if removed else 'was not on the list'}")
+        text = f"{file} {'is trusted no longer' if removed else 'was not on the list'}"
+        common.show({"store": file, "removed": removed}, text, as_json=as_json)
         return
     store = None if path is None else _store_in(path)
     if store is not None and not os.path.lexists(store):
@@ -243,13 +241,9 @@ def restore_command(source: Path | None, yes: bool, db: str | None, project: str
             return
         with common.progress("restoring", quiet=as_json) as report:
             result = satchel.housekeeping.restore(backup, report)
-    if as_json:
-        common.show_json(result)
-        return
-    click.echo(f"restored {result.source}")
-    if result.previous is not None:
-        what = "the damaged file was set aside as" if result.previous_was_damaged else "the state before it is in"
-        click.echo(f"{what} {result.previous}")
+    what = "the damaged file was set aside as" if result.previous_was_damaged else "the state before it is in"
+    previous = [] if result.previous is None else [f"{what} {result.previous}"]
+    common.show(result, f"restored {result.source}", *previous, as_json=as_json)
 
 
 @click.command()

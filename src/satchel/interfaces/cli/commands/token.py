@@ -12,7 +12,7 @@ from satchel.base.clock import iso, parse_time, system_clock
 from satchel.base.errors import InvalidInput
 from satchel.base.folders import state_folder
 from satchel.client import Satchel, open_satchel
-from satchel.interfaces.cli.common import json_option, leave_trace, require_person_here, show_json, store_options
+from satchel.interfaces.cli.common import json_option, leave_trace, require_person_here, show, show_json, store_options
 from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.cli.suggesting import SuggestingGroup
 from satchel.interfaces.http.access import AGENT, ROLES
@@ -155,10 +155,8 @@ def revoke(name_or_id: str, as_json: bool) -> None:
     token = Tokens(state_folder(), system_clock).revoke(name_or_id)
     leave_trace(f"revoked the token {token.name}")
     assert token.revoked_at is not None
-    if as_json:
-        show_json(token)
-        return
-    click.echo(f"token {token.name} ({token.id}) is {REVOKED} since {local_time(token.revoked_at)}")
+    text = f"token {token.name} ({token.id}) is {REVOKED} since {local_time(token.revoked_at)}"
+    show(token, text, as_json=as_json)
 
 
 def _opened(

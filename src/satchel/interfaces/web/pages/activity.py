@@ -74,7 +74,7 @@ def activity(request: PageRequest) -> Page:
         - sum(len(some) for _, (_, some) in shown),
         "now": since.asked_at,
     }
-    return Page(f"Activity in {request.project.name}", "activity.html", context, since, request.project, "/activity")
+    return Page(f"Activity in {request.project.name}", "activity.html", context, since, "/activity")
 
 
 def _group(agent: str, items: list[Changed], session: TeamSession | None, *, by_time: bool) -> Group:

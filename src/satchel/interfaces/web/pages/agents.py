@@ -65,9 +65,7 @@ def agents(request: PageRequest) -> Page:
     }
     title = f"Agents of {request.project.name}"
     # fields of a long timeline take longer to make than the page
-    return Page(
-        title, "agents.html", context, lambda: {**fields_of(where), "days": activity.days}, request.project, "/agents"
-    )
+    return Page(title, "agents.html", context, lambda: {**fields_of(where), "days": activity.days}, "/agents")
 
 
 def _weeks(days: Iterable[AgentDay], now: int) -> list[AgentWeek]:
@@ -127,7 +125,7 @@ def agent(request: PageRequest) -> Page:
         "attempts": attempts,
         "messages": messages[:_MESSAGES],
     }
-    return Page(shown, "agent.html", context, data, request.project, "/agents")
+    return Page(shown, "agent.html", context, data, "/agents")
 
 
 def _waiting(request: PageRequest, session: TeamSession) -> dict[str, list[str]]:

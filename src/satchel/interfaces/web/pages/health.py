@@ -67,7 +67,7 @@ def health(request: PageRequest) -> Page:
         "highest": max((sum(day.tokens) for day in spending.days), default=0),
         "now": needs.asked_at,
     }
-    return Page(f"Health of {request.project.name}", "health.html", context, data, request.project, "/health")
+    return Page(f"Health of {request.project.name}", "health.html", context, data, "/health")
 
 
 def _bars(spending: Spending) -> list[Bar]:

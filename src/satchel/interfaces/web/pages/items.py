@@ -130,7 +130,7 @@ def item(request: PageRequest) -> Page:
     }
     data = {"items": fields_of(result.items), "notes": result.notes, "history": history, "error": error}
     shown = [one.record] if isinstance(one.record, Message) else []
-    return Page(brief(title, 80), "item.html", context, data, request.project, "/memory", shown)
+    return Page(brief(title, 80), "item.html", context, data, "/memory", shown)
 
 
 def edit(request: PageRequest) -> Page:

@@ -171,7 +171,7 @@ def memory(request: PageRequest) -> Page:
         "now": now(request),
     }
     data = {"facets": facets, **fields_of(results, "results")}
-    return Page(f"Memory of {request.project.name}", "memory.html", context, data, request.project, "/memory")
+    return Page(f"Memory of {request.project.name}", "memory.html", context, data, "/memory")
 
 
 def _among(request: PageRequest, state: str, tag: str | None, *, by_use: bool) -> tuple[list[str] | None, list[str]]:

@@ -46,7 +46,7 @@ def messages(request: PageRequest) -> Page:
         "older": f"{here}?{urlencode(filters | {'before': threads.before})}" if threads.before else None,
         "now": threads.asked_at,
     }
-    return Page("Messages", "messages.html", context, threads, request.project, "/activity")
+    return Page("Messages", "messages.html", context, threads, "/activity")
 
 
 def thread(request: PageRequest) -> Page:
@@ -64,7 +64,7 @@ def thread(request: PageRequest) -> Page:
         "answered_by": "" if answered_by is None else Kind.MESSAGE.ref(answered_by),
     }
     shown = [one.message for one in content.messages]
-    return Page(f"Thread {content.thread}", "messages.html", context, content, request.project, "/activity", shown)
+    return Page(f"Thread {content.thread}", "messages.html", context, content, "/activity", shown)
 
 
 def send(request: PageRequest) -> ActionResult:

@@ -67,7 +67,7 @@ def overview(request: PageRequest) -> Page:
         "conflicts": conflicts,
         "sent": sent,
     }
-    return Page(project.name, "overview.html", context, data, project, "/")
+    return Page(project.name, "overview.html", context, data, "/")
 
 
 def new_count(since: Since) -> int:

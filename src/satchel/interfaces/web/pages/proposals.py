@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from urllib.parse import urlencode
 
 from satchel.base.errors import Conflict, NotFound, Refused, SatchelError
@@ -58,7 +59,7 @@ def proposals(request: PageRequest) -> Page:
         "run": run,
         "now": now(request),
     }
-    return Page("Proposals", "proposals.html", context, data, request.project, "/memory")
+    return Page("Proposals", "proposals.html", context, data, "/memory")
 
 
 def share(request: PageRequest) -> ActionResult:
@@ -75,24 +76,33 @@ def unshare(request: PageRequest) -> ActionResult:
     return ActionResult("unshared", request.path["ref"])
 
 
-def accept_shared(request: PageRequest) -> ActionResult:
-    """Accept a pending text, if it is the one on the page."""
-    return _settle(request, "accept")
+def settle_shared(verb: str, request: PageRequest) -> ActionResult:
+    """Accept or reject a pending text, if it is the one on the page."""
+    uid, digest = request.values.get("uid", ""), request.values.get("digest", "")
+    texts = _beside_files(request).shared
+    try:
+        result = getattr(texts, verb)([uid], seen=[digest])
+    except Conflict as error:
+        current = next((one for one in texts.diff([uid]).items), None)
+        if current is None or current.digest == digest:
+            raise
+        theirs, button = {"Current text": "\n".join(current.lines)}, f"{verb.capitalize()} this"
+        raise edit_conflict(request, error.problem, theirs, f"/shared/{verb}", button, digest=current.digest) from None
+    if result.failed:
+        raise Conflict(f"{result.failed[0][0]}: {result.failed[0][1]}", "It is still pending")
+    return ActionResult(f"{verb}ed", result.items[0].ref or "", f"{request.here}/proposals")
 
 
-def reject_shared(request: PageRequest) -> ActionResult:
-    """Reject a pending text, if it is the one on the page."""
-    return _settle(request, "reject")
-
-
-def accept_document(request: PageRequest) -> ActionResult:
-    """Accept a text of a document, or all texts that need no look."""
-    return _decide(request, "accept")
-
-
-def reject_document(request: PageRequest) -> ActionResult:
-    """Reject a text of a document, until it changes."""
-    return _decide(request, "reject")
+def decide_documents(verb: str, request: PageRequest) -> ActionResult:
+    """Accept or reject texts of documents, if they are those on the page."""
+    documents, refs = _beside_files(request).documents, request.values.get("refs", "").splitlines()
+    # what stands in the document now has to be what the page showed
+    digests = {one.ref: one.digest for one in documents.review().proposals}
+    seen = dict(one.rsplit(" ", 1) for one in refs if " " in one)
+    if not seen or any(digests.get(ref) != digest for ref, digest in seen.items()):
+        raise Conflict("the document has changed since the page was made", "Reload the page and read it again")
+    (documents.accept if verb == "accept" else documents.reject)(list(seen))
+    return ActionResult(f"{verb}ed", "", f"{request.here}/proposals")
 
 
 def end_form(request: PageRequest) -> Page:
@@ -157,10 +167,10 @@ PAGES: Mapping[str, View] = {"/proposals": proposals, "/runs/end": end_form}
 ACTIONS: Mapping[str, Action] = {
     "/items/{ref}/share": share,
     "/items/{ref}/unshare": unshare,
-    "/shared/accept": accept_shared,
-    "/shared/reject": reject_shared,
-    "/documents/accept": accept_document,
-    "/documents/reject": reject_document,
+    "/shared/accept": partial(settle_shared, "accept"),
+    "/shared/reject": partial(settle_shared, "reject"),
+    "/documents/accept": partial(decide_documents, "accept"),
+    "/documents/reject": partial(decide_documents, "reject"),
     "/runs/end": end,
     "/strategies": save_strategy,
     "/proposals/accept": accept_strategy,
@@ -187,30 +197,3 @@ def _beside_files(request: PageRequest) -> Satchel:
     if satchel is None:
         raise Refused(*_NO_FILES)
     return satchel
-
-
-def _settle(request: PageRequest, verb: str) -> ActionResult:
-    uid, digest = request.values.get("uid", ""), request.values.get("digest", "")
-    texts = _beside_files(request).shared
-    try:
-        result = getattr(texts, verb)([uid], seen=[digest])
-    except Conflict as error:
-        current = next((one for one in texts.diff([uid]).items), None)
-        if current is None or current.digest == digest:
-            raise
-        theirs, button = {"Current text": "\n".join(current.lines)}, f"{verb.capitalize()} this"
-        raise edit_conflict(request, error.problem, theirs, f"/shared/{verb}", button, digest=current.digest) from None
-    if result.failed:
-        raise Conflict(f"{result.failed[0][0]}: {result.failed[0][1]}", "It is still pending")
-    return ActionResult(f"{verb}ed", result.items[0].ref or "", f"{request.here}/proposals")
-
-
-def _decide(request: PageRequest, verb: str) -> ActionResult:
-    documents, refs = _beside_files(request).documents, request.values.get("refs", "").splitlines()
-    # what stands in the document now has to be what the page showed
-    digests = {one.ref: one.digest for one in documents.review().proposals}
-    seen = dict(one.rsplit(" ", 1) for one in refs if " " in one)
-    if not seen or any(digests.get(ref) != digest for ref, digest in seen.items()):
-        raise Conflict("the document has changed since the page was made", "Reload the page and read it again")
-    (documents.accept if verb == "accept" else documents.reject)(list(seen))
-    return ActionResult(f"{verb}ed", "", f"{request.here}/proposals")

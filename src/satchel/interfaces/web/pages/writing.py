@@ -105,11 +105,20 @@ def decide(request: PageRequest) -> ActionResult:
 
 
 def approve(request: PageRequest) -> ActionResult:
-    """Make a draft of a decision active."""
+    """Make a draft of a decision active; one that proposes a change of a person's decision changes that."""
+    return _set_status(request, "active")
+
+
+def decline(request: PageRequest) -> ActionResult:
+    """Deprecate a draft of a decision."""
+    return _set_status(request, "deprecated")
+
+
+def _set_status(request: PageRequest, status: str) -> ActionResult:
     before = request.reader.items.read([request.path["ref"]]).items[0].record
     if not isinstance(before, Decision):
-        raise NotFound(f"{request.path['ref']} is not a decision", "Approve a draft, such as d12")
-    decision = request.satchel.decisions.set(before.key, status="active", expected_revision=before.revision)
+        raise NotFound(f"{request.path['ref']} is not a decision", "Give a draft, such as d12")
+    decision = request.satchel.decisions.set(before.key, status=status, expected_revision=before.revision)
     return _decided(request, decision, before)
 
 
@@ -152,6 +161,7 @@ ACTIONS: Mapping[str, Action] = {
     "/rules": add_rule,
     "/decisions": decide,
     "/items/{ref}/approve": approve,
+    "/items/{ref}/decline": decline,
     "/items/{ref}/fix": add_fix,
     "/items/{ref}/promote": promote,
     "/items/{ref}/take-back": take_back,
@@ -172,7 +182,7 @@ NOTICES: Mapping[str, Notice] = {
 
 def _decided(request: PageRequest, decision: Decision, before: Decision | None) -> ActionResult:
     page = request.item_page(decision.ref)
-    if before is not None and decision.revision == before.revision:
+    if before is not None and (decision.id, decision.revision) == (before.id, before.revision):
         return ActionResult("decided-before", decision.ref, page)
     return ActionResult("decided", decision.ref, page, {"revision": decision.revision})
 
