@@ -109,7 +109,7 @@ def _is_shown_by(message: Need, decisions: list[Need]) -> bool:
     # a changed decision is shown itself, and so is the draft that a notice proposes, as long as it is one
     if not is_notice(message.text):
         return False
-    return not is_proposal(message.text) or any(f" {one.ref} " in message.text for one in decisions)
+    return not is_proposal(message.text) or any(f" {one.ref}." in message.text for one in decisions)
 
 
 def _messages(look: Look) -> list[Need]:
