@@ -207,6 +207,7 @@ OF_BRIEF_FIND_CONSULT: Mapping[str, str] = {
     "consult/test_conversation_size.py": _OF_SQLITE,
     "test_a_file_without_its_folder_is_found": _OF_SQLITE,
     "test_a_backup_holds_conversations_and_going_back_to_it_brings_them_back": _RESTORE,
+    "test_pages_of_one_state_of_the_store_compare_its_claims_once": "a transaction there keeps no reads for the next",
 }
 """The same of the folders ``brief``, ``find`` and ``consult``."""
 

@@ -142,10 +142,12 @@ def test_a_rule_that_was_opened_by_its_id_does_not_come_again_as_binding(
     reader = open_in(project, caller=Caller.of_hook({}, "claude", "s1", begins=True))
     reader.sessions.enter()
     other = open_in(project)
+    other.constraints.add("never log a key", priority="critical", agent="ben")
+    reader.brief()
     other.constraints.add("keys rotate", paths=["src/a.py"], agent="ben")
     other.decisions.set("ttl", "45 s", paths=["src/a.py"], agent="ben")
-    assert "c1" in (reader.notices.line(taken=["src/a.py"], shown_by=None, is_preview=True) or "")
-    reader.items.read(["c1", "decision:ttl"])
+    assert "c2" in (reader.notices.line(taken=["src/a.py"], shown_by=None, is_preview=True) or "")
+    reader.items.read(["c2", "decision:ttl"])
     assert reader.notices.line(taken=["src/a.py"], shown_by=None, is_preview=True) is None
 
 

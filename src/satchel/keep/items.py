@@ -183,7 +183,9 @@ class Items(Service):
                 window = deliveries.Window(project.id, actor.session, actor.window, actor.number, 0)
                 kinds = [Kind.DECISION if isinstance(one, Decision) else Kind.CONSTRAINT for one in bound]
                 items = [(kind.number, one.id, one.seq) for kind, one in zip(kinds, bound, strict=True)]
-                deliveries.record(transaction, window, items, work.clock())
+                # before its first briefing nothing counts as shown, so that what is new is not reckoned from here
+                if deliveries.delivered(transaction, window):
+                    deliveries.record(transaction, window, items, work.clock())
 
     def _load(self, wanted: Sequence[_Wanted], name: str | None) -> tuple[dict[_Wanted | None, Item], str | None]:
         work = self._workplace
