@@ -134,9 +134,10 @@ def is_notice(text: str) -> bool:
 _PROPOSAL = "stays as it is; an agent proposes a change: see the draft"
 
 
-def is_proposal(notice: str) -> bool:
-    """Return whether a notice is of a draft, not of a change."""
-    return f"{_MIDDLE}{_PROPOSAL}" in notice
+def proposed_draft(notice: str) -> str | None:
+    """Return the id of the draft that a notice proposes, or None if it is of a change."""
+    match = re.search(rf"{_MIDDLE}{_PROPOSAL} (d\d+)", notice)
+    return None if match is None else match[1]
 
 
 def _proposal_text(proposed: ChangedDecision) -> str:

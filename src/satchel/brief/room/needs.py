@@ -14,7 +14,7 @@ from satchel.base.invisible import revealed
 from satchel.base.records import replace
 from satchel.base.text import shortened
 from satchel.base.vocabulary import HUMAN, PRIORITIES
-from satchel.brief.announcements import is_notice, is_proposal
+from satchel.brief.announcements import is_notice, proposed_draft
 from satchel.brief.room import conflicts, last_need, looking, needs_proposals, states
 from satchel.brief.room.looking import LINE_CHARS, OPEN_RUN, Look, possible, value_text
 from satchel.brief.room.marks import marks, numbered_ref
@@ -67,7 +67,7 @@ def find(look: Look) -> Needs:
 def _of_items(look: Look) -> list[Need]:
     decisions = [*_overtaken(look), *_drafts(look)]
     return [
-        *(one for one in _messages(look) if not _is_shown_by(one, decisions)),
+        *(one for one in _messages(look) if not _is_shown_by(look, one, decisions)),
         *decisions,
         *_rules(look),
         *_verdicts(look),
@@ -105,11 +105,15 @@ _LIMITED = {
 }
 
 
-def _is_shown_by(message: Need, decisions: list[Need]) -> bool:
-    # a changed decision is shown itself, and so is the draft that a notice proposes, as long as it is one
+def _is_shown_by(look: Look, message: Need, decisions: list[Need]) -> bool:
+    # a changed decision is shown itself, and so is a proposed draft, until it is settled; then who did that knows
     if not is_notice(message.text):
         return False
-    return not is_proposal(message.text) or any(f" {one.ref}." in message.text for one in decisions)
+    draft = proposed_draft(message.text)
+    if draft is None or any(one.ref == draft for one in decisions):
+        return True
+    settled = "SELECT 1 FROM decisions WHERE id = :id AND agent_id = :me"
+    return bool(look.rows(settled, id=Kind.DECISION.number_of(draft)))
 
 
 def _messages(look: Look) -> list[Need]:
