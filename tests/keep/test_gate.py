@@ -81,7 +81,7 @@ def test_a_command_without_a_terminal_has_to_be_confirmed(
     note = satchel.entries.write("discovery", "the gateway signs")
     assert note.agent == "human"
     for attempt in (satchel.housekeeping.forget, satchel.pins.pin, satchel.corrections.retract):
-        with pytest.raises(Unconfirmed, match="no terminal") as raised:
+        with pytest.raises(Unconfirmed, match="without a terminal") as raised:
             attempt(note.ref)
         assert raised.value.person == "human"
     assert satchel.entries.read().items[0].ref == note.ref

@@ -110,6 +110,7 @@ class _Wanted(NamedTuple):
     ref: str
     kind: str
     number: int = 0
+    is_guess: bool = False
 
 
 def _open(transaction: Transaction, reader: Reader, wanted: _Wanted) -> object:
@@ -135,8 +136,8 @@ class Items(Service):
         """Return whole items; messages to the reading agent are marked as read.
 
         Args:
-            refs: 1 to 20 short ids of any kind, or ``decision:KEY`` for a decision with its history, or ``file:PATH``
-                for what is known of a file; each is returned once, in the order given.
+            refs: 1 to 20 short ids of any kind, or ``decision:KEY`` or ``KEY`` for a decision with its history, or
+                ``file:PATH`` for what is known of a file; each is returned once, in the order given.
             offset: number of characters of their text already read.
             agent: the reader; None takes the default, which may be nobody.
 
@@ -221,7 +222,7 @@ class Items(Service):
                 try:
                     records[one] = Decisions(work).get(one.ref.removeprefix(_DECISION_REF), limit=_MOST_STATES)
                 except NotFound:
-                    if len(wanted) == 1:
+                    if len(wanted) == 1 and not one.is_guess:
                         raise
         existing = [one for one in wanted if records.get(one) is not None]
         return {
@@ -269,12 +270,12 @@ def _read(ref: str) -> _Wanted | None:
         return _Wanted(ref, _FILE)
     if ref.startswith(_DECISION_REF):
         return _Wanted(ref, _HISTORY)
-    ref = ref.lower()
+    key, ref = ref, ref.lower()
     try:
         if ref.startswith(SOLUTION_LETTER):
             number = solution_number(ref)
             return _Wanted(f"{SOLUTION_LETTER}{number}", _SOLUTION, number)
         kind, number = read_ref(ref)
     except InvalidInput:
-        return None
+        return _Wanted(f"{_DECISION_REF}{key}", _HISTORY, is_guess=True) if key else None
     return _Wanted(kind.ref(number), kind.name.lower(), number)

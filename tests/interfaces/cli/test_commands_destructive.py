@@ -134,3 +134,8 @@ def test_a_file_that_is_no_backup_is_not_restored(cli: Cli, folder: Path) -> Non
     (folder / "notes.txt").write_text("hello " * 2_000)
     assert cli("restore", "notes.txt", "--yes")[0] == 10
     assert contents(cli) == ["one", "two", "three"]
+
+
+def test_a_missing_backup_is_refused_before_the_question(cli: Cli) -> None:
+    status, out, err = cli("restore", "nofile.db")
+    assert (status, out, "there is no file" in err, "in the place of" in err) == (3, "", True, False)

@@ -82,6 +82,21 @@ def test_an_editor_s_terminal_asks_once_and_goes_on_as_the_person(cli: Cli, monk
     assert asked == ["human: only a person can pin items, and this command runs in vscode, where agents work too"]
 
 
+def test_without_a_terminal_the_refusal_names_the_item_its_author_and_the_way(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cli("decide", "vat", "19")
+    monkeypatch.setattr("satchel.base.processes.has_terminal", lambda: False)
+    monkeypatch.delenv("TERM_PROGRAM", raising=False)
+    monkeypatch.setenv("SATCHEL_PERSON", "")
+    status, _, err = cli("decide", "vat", "20")
+    assert status == 1
+    assert "only a person can change d1, which a person wrote, and this command runs without a terminal" in err
+    assert "Run it in a terminal, or set SATCHEL_PERSON to your name in your script" in err
+    monkeypatch.setenv("SATCHEL_PERSON", "ann")
+    assert cli("decide", "vat", "20")[0] == 0
+
+
 def test_what_ends_a_protection_leaves_a_trace(cli: Cli, folder: Path) -> None:
     cli("write", "discovery", "the gateway signs")
     git(folder, "init", "--quiet")

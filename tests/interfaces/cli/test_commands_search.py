@@ -178,3 +178,13 @@ def test_a_rebuild_mends_what_doctor_complains_of(cli: Cli) -> None:
     assert cli("doctor", "--rebuild")[0] == 0
     assert cli("doctor")[0] == 0
     assert refs(cli, "cookies") == {"e5", "e6"}
+
+
+def test_people_read_the_names_of_things_and_programs_the_kinds_of_the_api(cli: Cli) -> None:
+    cli("rule", "add", "The gateway signs")
+    cli("error", "report", "KeyError", "the gateway is gone")
+    cli("write", "discovery", "the gateway is old")
+    out = cli("search", "gateway")[1]
+    assert ("c1 rule" in out, "x1 error " in out, " discovery" in out) == (True, True, True)
+    kinds = {one["kind"] for one in json.loads(cli("search", "gateway", "--json")[1])["results"]}
+    assert kinds == {"constraint", "error_pattern", "entry"}

@@ -118,3 +118,11 @@ def test_unshare_and_a_way_to_resolve_that_there_is_not(cli: Cli, folder: Path) 
     assert "unshared: true" in _file(folder).read_text()
     assert cli("share", "--remove", "d1")[0] == 3
     assert cli("sync", "--resolve", "mine")[0] == 2
+
+
+def test_a_clone_without_a_store_names_the_texts_that_wait_and_the_commands(cli: Cli, folder: Path) -> None:
+    assert "wait" not in cli("status")[1]
+    shared = folder / ".satchel" / "shared"
+    shared.mkdir(parents=True)
+    (shared / "decision-db-0123456789abcdef0123456789abcdef.md").write_text("---\n---\n")
+    assert "1 shared text waits here: `satchel sync` reads" in cli("status")[1]

@@ -73,3 +73,11 @@ def test_a_message_shown_to_its_person_counts_as_read_but_a_question_waits(cli: 
     assert ("m4 " in (out := cli("message", "list", "--unread")[1]), "m3 " in out) == (True, False)
     assert cli("message", "send", "8080", "--reply-to", "m4")[0] == 0
     assert "unread" not in cli("rule", "list")[2]
+
+
+def test_a_decision_is_shown_by_its_key_alone_and_by_decide_without_a_value(cli: Cli) -> None:
+    cli("decide", "vat", "19", "--why", "law")
+    assert '"vat"' not in (shown := cli("show", "vat")[1])
+    assert shown == cli("show", "decision:vat")[1]
+    assert "unchanged d1 vat, revision 1: 19 (law)" in cli("decide", "vat")[1]
+    assert "no 'vta'" in cli("show", "vta")[2]

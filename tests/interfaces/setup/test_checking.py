@@ -275,3 +275,16 @@ def test_vs_code_has_the_hooks_of_claude_code_in_a_project(bare: Place, journal:
     assert [finding.detail for finding in one.findings if finding.part == "hooks"] == [
         "those of Claude Code, which VS Code reads"
     ]
+
+
+def test_a_file_that_cannot_be_read_is_named_with_the_place_of_the_fault(place: Place, wish: Wish) -> None:
+    client = CLIENTS["claude"]
+    carry_out(plan_setup([client], place, wish), Journal())
+    hooks = client.targets(place, wish)[-1].path
+    hooks.write_text('{ "hooks": {')
+    one = check(client, place, wish)
+    assert (one.standing, str(hooks) in one.step, "not valid JSON: line 1" in one.step) == (
+        Standing.NEEDS_YOU,
+        True,
+        True,
+    )

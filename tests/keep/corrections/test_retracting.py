@@ -44,7 +44,7 @@ def test_what_was_retracted_is_found_only_when_it_is_asked_for(satchel: Satchel,
     retracted = satchel.corrections.retract(ref, "it does not", agent="ben")
     assert (retracted.ref, retracted.done, retracted.text) == (ref, True, retracted.text)
     found = satchel.finding.search("gateway")
-    assert (found.results, found.notes) == ((), ("1 that was replaced or retracted: status=superseded",))
+    assert (found.results, found.notes) == ((), ("1 that is closed, replaced or retracted: status=superseded",))
     assert [one.ref for one in satchel.finding.search("gateway", status="superseded").results] == [ref]
     assert satchel.briefings.brief(query="gateway").items == ()
 

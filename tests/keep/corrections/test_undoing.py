@@ -192,7 +192,8 @@ def test_what_cannot_be_undone_is_named_and_nothing_older_is_undone_instead(
     clock.advance(1)
     satchel.files.claim(["a.py"], agent="ann")
     problem = f"you sent {sent}, which ben read, claimed a.py, reported x1: undo cannot take that back"
-    with pytest.raises(Conflict, match=f"{problem}. `satchel undo {note}` takes back .*: the gateway signs"):
+    remedy = f'`satchel undo {note}` takes back .*, of note {note} "the gateway signs"'
+    with pytest.raises(Conflict, match=f"{problem}. {remedy}"):
         satchel.corrections.undo_change(agent="ann")
     assert live(satchel) == [note]
     assert satchel.corrections.undo_change(note, agent="ann").ref == note

@@ -202,7 +202,7 @@ def test_undo_of_a_changed_decision_record_proposes_it_again(satchel: Satchel, c
         commit({"doc/adr/0001-store.md": record.format(name)})
         satchel.documents.accept()
     satchel.corrections.undo_change()
-    assert satchel.decisions.get("0001-store").decision.value == "We use Postgres."
+    assert satchel.decisions.get("0001-store").decision.value == "Store: We use Postgres."
     assert [one[1:] for one in proposed(satchel)] == [("changed", "d1")]
 
 

@@ -60,3 +60,25 @@ def test_a_record_that_is_not_in_force_is_none(status: str, reason: str) -> None
 )
 def test_records_are_known_by_their_place(path: str, is_record: bool) -> None:
     assert bool(IS_RECORD(path)) is is_record
+
+
+def test_a_title_is_kept_and_a_plain_paragraph_is_a_decision() -> None:
+    plain = "# 1. Money in cents\nStatus: accepted\n\nWe keep amounts as integers in cents, because floats round.\n"
+    piece = read_record("docs/adr/0001-cents.md", "", plain, 1)
+    assert isinstance(piece, Piece)
+    assert piece.text == "Money in cents: We keep amounts as integers in cents, because floats round."
+    sections = "# Cents\n\n## Status\n\nAccepted\n\n## Decision\n\nNo floats.\n"
+    headed = read_record("docs/adr/0001-cents.md", "", sections, 1)
+    assert isinstance(headed, Piece)
+    assert headed.text == "Cents: No floats."
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("Status: accepted\n\nWe keep cents.\n", "without a title, such as '# Money in cents'"),
+        ("# Cents\n\nStatus: accepted\n", "without a decision: a section '## Decision' or a paragraph"),
+    ],
+)
+def test_a_record_without_a_part_says_which_and_what_would_be_right(text: str, missing: str) -> None:
+    assert missing in str(read_record("docs/adr/0001-cents.md", "", text, 1))

@@ -96,6 +96,17 @@ def mark_shown(answer: Any, db: str | None, project: str | None) -> None:
             satchel.messages.mark_read(unread)
 
 
+def waiting_texts(root: str | None) -> str | None:
+    """Return a note on the texts that others have shared in a project whose store knows none, or None."""
+    from satchel.keep.shared.folder import Folder
+
+    count = 0 if root is None else len(Folder(root).list().names)
+    if not count:
+        return None
+    texts = "text waits" if count == 1 else "texts wait"
+    return f"{count} shared {texts} here: `satchel sync` reads, and `satchel proposals` lists what to accept"
+
+
 def shown_by(*, lists_messages: bool) -> str | None:
     """Return the command that lists messages; None if the answer does."""
     return None if lists_messages else "satchel message list"

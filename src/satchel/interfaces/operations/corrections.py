@@ -31,7 +31,10 @@ def _ask_for_older(error: SatchelError, values: dict[str, Any]) -> dict[str, Any
     import click
 
     question = f"{error.problem}. Take back {older[2]}?"
-    return values | {"id": older[1]} if click.confirm(question, err=True) else None
+    if not click.confirm(question, err=True):
+        click.echo("nothing was changed", err=True)
+        raise SystemExit(1)
+    return values | {"id": older[1]}
 
 
 OPERATIONS = (

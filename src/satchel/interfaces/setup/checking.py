@@ -148,6 +148,10 @@ class Standing(StrEnum):
     NOT_SET_UP = "not set up"
 
 
+_FILE = "file"
+"""The part of a finding on a file that cannot be read."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClientCheck:
     """The results of all checks of one client."""
@@ -174,8 +178,9 @@ class ClientCheck:
         """The one thing to do next, or why it is unknown whether the client works; empty if it works."""
         match self.standing:
             case Standing.NEEDS_YOU:
-                bad = min((one for one in self.findings if one.verdict not in _FINE), key=_urgency)
-                if bad.verdict not in {Verdict.MISSING, Verdict.STALE}:
+                unfit = sorted((one for one in self.findings if one.verdict not in _FINE), key=_urgency)
+                bad = next((one for one in unfit if one.part == _FILE), unfit[0])
+                if bad.part == _FILE or bad.verdict not in {Verdict.MISSING, Verdict.STALE}:
                     return bad.detail
                 parts = " and ".join(dict.fromkeys(one.part for one in self.findings if one.verdict is bad.verdict))
                 command = f"satchel setup {self.name}{' --project' if self.in_project else ''}"
@@ -283,7 +288,7 @@ def _parts(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
             text = _text_of(target)
             result = target.found(text)
         except SatchelError as error:
-            yield Finding("file", Verdict.BROKEN if NAME in text else Verdict.MISSING, _with_path(error, target.path))
+            yield Finding(_FILE, Verdict.BROKEN if NAME in text else Verdict.MISSING, _with_path(error, target.path))
             continue
         for part, (role, one) in zip(target.parts, result, strict=True):
             if isinstance(part, Fixed) or role == "permission":

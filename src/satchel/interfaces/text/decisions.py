@@ -88,6 +88,8 @@ def set_text(decisions: Sequence[Decision], when: lists.When | None = None) -> s
         is_unchanged = UNCHANGED in decision.notes
         line = f"{'unchanged' if is_unchanged else 'set'} {decision.ref} {value_text(decision.key)}"
         line += f", revision {decision.revision}" if decision.revision > 1 or is_unchanged else " (new)"
+        if is_unchanged and when is not None:  # people may have asked for the value
+            line += f": {_shortened_value(decision.value)}" + (f" ({decision.rationale})" if decision.rationale else "")
         if not is_unchanged and decision.status == "active":
             line += f"; binds {', '.join(decision.paths)}" if decision.paths else "; binds everywhere"
         if decision.status == "draft":

@@ -13,7 +13,7 @@ from satchel.base.records import dataclass, replace
 from satchel.base.text import shortened
 from satchel.base.tokens import estimate
 from satchel.base.vocabulary import MAIN_RUN
-from satchel.find.kind import Kind
+from satchel.find.kind import KIND_NAMED, Kind
 from satchel.find.snippets import Snippet
 from satchel.interfaces.text import lists
 from satchel.interfaces.text.parts import (
@@ -57,7 +57,12 @@ def results_text(page: FoundPage) -> str:
 
 def show_results(page: FoundPage) -> None:
     """Print results, with the matches marked."""
-    lists.show_lines(page, "results", [result_line(result, _marked(result.snippet)) for result in page.results])
+    lists.show_lines(page, "results", [_line_for_people(result) for result in page.results])
+
+
+def _line_for_people(result: Found) -> lists.Line:
+    kind = result.kind if result.kind == _USUAL_KIND else KIND_NAMED[result.kind].noun
+    return result_line(replace(result, kind=kind), _marked(result.snippet))
 
 
 def result_line(result: Found, text: str) -> lists.Line:

@@ -38,7 +38,7 @@ class _Section(NamedTuple):
 
 def status_text(status: Status, width: int, height: int, style: Style) -> str:
     """Return one screen of at most the width and height; a screen is never lower than 20 lines."""
-    if _is_empty(status):
+    if is_empty(status):
         project = line_of(status.project)
         next_step = "Next: start a coding client in this folder, once `satchel setup` has connected it."
         return f"{project}: nothing is stored yet, and no agent has been here.\n\n{next_step}"
@@ -58,7 +58,8 @@ def line_of(text: str) -> str:
     return revealed(" ".join(text.split()))
 
 
-def _is_empty(status: Status) -> bool:
+def is_empty(status: Status) -> bool:
+    """Return whether nothing is stored and nobody was here."""
     team = status.team
     return not (
         team.total or team.earlier or team.persons or status.needs.total or status.since.items or status.since.own
@@ -86,12 +87,12 @@ def _sections(status: Status) -> tuple[_Section, ...]:
     first = "No agents yet. Start a client here, once `satchel setup` has connected it"
     nobody = "No agents at work" if team.earlier else first
     parts = (
-        ("Needs you", [_need(one, now) for one in status.needs.items], "Nothing needs you.", status.needs.total),
+        ("Needs you", [_need(one, now) for one in status.needs.items], "", status.needs.total),
         ("Agents", [_session(one, now) for one in team.sessions], f"{nobody}.", team.total),
         (
             "Conflicts",
             [_conflict(one, now) for one in status.conflicts.files],
-            "No conflicts.",
+            "",
             status.conflicts.total,
         ),
         ("Last changes", [*map(partial(_change, now=now), since.items), *own], nothing_new, changes + len(own)),
@@ -174,7 +175,8 @@ def _shared_out(wanted: Sequence[int], lines: int) -> list[int]:
 
 def _lines(section: _Section, room: int, width: int, style: Style) -> Iterator[str]:
     if not section.rows:
-        yield style(_cut(section.empty, width), "quiet")
+        if section.empty:
+            yield style(_cut(section.empty, width), "quiet")
         return
     yield style(section.title, "heading")
     visible = len(section.rows)

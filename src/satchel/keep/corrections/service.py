@@ -34,6 +34,7 @@ from satchel.keep.messages import updates as messages
 from satchel.keep.names import check_agent, ensure_agent, find_agent, is_persons, shown_name
 from satchel.keep.patterns.records import SOLUTION_LETTER
 from satchel.keep.projects import Service
+from satchel.keep.sessions import actors
 from satchel.keep.sessions.actors import acting, acting_named, is_by_person, persons_gate
 from satchel.keep.strategies import Strategy
 from satchel.keep.texts import Storable, check_content
@@ -269,7 +270,7 @@ class Corrections(Service):
             # a call without a name is of the session's agent, who might confirm its own notes otherwise
             first = "SELECT a.id, a.name FROM sessions s JOIN agents a ON a.id = s.agent_id WHERE s.id = :session"
             number, name = transaction.one(first, {"session": actor.session}) or (number, name)
-        done = "confirmed" if doing == "confirming" else "changed"
+        done = actors.CONFIRMED if doing == "confirming" else "changed"
         gate = persons_gate(transaction, work, project.id, agent, now, done)
         return project.id, Corrector(number, actor.session, gate, now, name)
 

@@ -147,11 +147,10 @@ def not_last(transaction: Transaction, lasting: list[str], last: Change | Correc
     problem = f"you {', '.join(lasting[:3])}{more}: undo cannot take that back"
     if last is None:
         return NotFound(problem, "Nothing was changed")
-    text = kept.texts(KINDS[last.kind], transaction, [last.item]).get(last.item, "")
+    text = kept.texts(KINDS[last.kind], transaction, [last.item]).get(last.item, "").partition("\n")[0]
     ref = last.kind.ref(last.item)
-    return Conflict(
-        problem, f"`satchel undo {ref}` takes back your last change before that, of {ref}: {shortened(text)}"
-    )
+    what = f'{last.kind.noun} {ref} "{shortened(text)}"'
+    return Conflict(problem, f"`satchel undo {ref}` takes back your last change before that, of {what}")
 
 
 def record_taken_back(transaction: Transaction, project_id: int, change: Change, by: Corrector) -> None:

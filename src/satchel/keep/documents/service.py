@@ -160,7 +160,8 @@ class Documents:
             if decided.items:
                 places = ", ".join(dict.fromkeys(one.path for one, _ in decided.items))
                 verb = "accepted" if is_accepted else "rejected"
-                what = f"{verb} {len(decided.items)} proposals from {places}"
+                count = len(decided.items)
+                what = f"{verb} {count} proposal{'s' * (count != 1)} from {places}"
                 record_passage(transaction, work, project.id, what, now)
         return replace(decided, left_out=tuple(left_out))
 

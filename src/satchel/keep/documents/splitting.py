@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
 from satchel.base.records import NamedTuple
+from satchel.base.text import fold
 
 RULE, DECISION, NOTE = "rule", "decision", "note"
 """The kinds of items that documents make."""
@@ -234,6 +235,7 @@ IS_RECORD = re.compile(
 ).fullmatch
 """Whether a path is that of a decision record."""
 
+_NUMBER = re.compile(r"^(?:adr[-_ ]?)?\d+[.:)]?\s+(?:[-\u2013\u2014:]\s+)?", re.IGNORECASE)
 _TITLE = re.compile(r"^#\s+(.+?)\s*$", re.MULTILINE)
 _FRONT_STATUS = re.compile(r"^status:\s*(.+)$", re.MULTILINE | re.IGNORECASE)
 _LINE_STATUS = re.compile(r"^\s*(?:[*-]\s+)?[*_]*status[*_]*:[*_]*\s*(.+)$", re.MULTILINE | re.IGNORECASE)
@@ -258,10 +260,15 @@ def read_record(path: str, front: str, text: str, first: int) -> Piece | str:
     if _OVER.search(status) or not _ACCEPTED.match(status):
         return f"it is a decision record that is {status.strip().split(chr(10))[0].strip('*_ ')[:40].lower()}"
     names = ("decision outcome", "decision", "outcome")
-    outcome = next((sections[name] for name in names if sections.get(name, (0, ""))[1]), None)
-    if title is None or outcome is None:
-        return "it is a decision record without a title or a decision"
+    if title is None:
+        return "it is a decision record without a title, such as '# Money in cents'"
+    plain = _LINE_STATUS.sub("", preamble[title.end() :]).strip()
+    outcome = next((sections[name] for name in names if sections.get(name, (0, ""))[1]), (title.end(), plain))
     start, value = outcome
+    if not value:
+        return "it is a decision record without a decision: a section '## Decision' or a paragraph below the status"
+    name = _NUMBER.sub("", title[1])
+    value = value if fold(name) in fold(value) else f"{name}: {value}"
     about = ("context and problem statement", "context", "problem statement")
     reason = next((sections[name][1] for name in about if name in sections), "")
     line = first + text.count("\n", 0, start)

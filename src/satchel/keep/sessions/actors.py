@@ -28,6 +28,9 @@ UNKNOWN = -1
 
 _ASK = f"Ask a person for it with satchel's send_message to={HUMAN}"
 
+CONFIRMED = "confirmed"
+"""What :func:`persons_gate` records where a person confirms what an agent has stored of their words."""
+
 ME = "me"
 """The calling agent's name in filters."""
 
@@ -204,7 +207,8 @@ def persons_gate(
     def passes(ref: str) -> bool:
         if not is_by_person(workplace, agent):
             return False
-        require_person(workplace, "change what a person wrote", agent=agent)
+        verb, origin = ("confirm", "stated") if done == CONFIRMED else ("change", "wrote")
+        require_person(workplace, f"{verb} {ref}, which a person {origin}", agent=agent)
         record_passage(transaction, workplace, project_id, f"{done} {ref}", now)
         return True
 

@@ -56,7 +56,7 @@ def standing_of(caller: Caller | None) -> Standing:
     if editor is not None:
         return Standing(True, False, f"this command runs in {editor}, where agents work too", _CONFIRM_IT)
     if not processes.has_terminal():
-        return Standing(True, False, "this command has no terminal to confirm it at", _CONFIRM_IT)
+        return Standing(True, False, "this command runs without a terminal, as those of agents do", _RUN_IT)
     return _PERSON
 
 
@@ -81,4 +81,5 @@ def _agent(why: str = "", hint: str = "") -> Standing:
 
 _PERSON = Standing(True, True)
 _NAME_IT = f"set {PERSON_VARIABLE} to your name"
+_RUN_IT = f"Run it in a terminal, or set {PERSON_VARIABLE} to your name in your script"
 _CONFIRM_IT = f"Confirm it at a terminal, or set {PERSON_VARIABLE} to your name in your script"

@@ -15,7 +15,7 @@ from satchel.base.folders import config_folder, current_folder, home_path, state
 from satchel.base.paths import FILE_NAME, FOLDER_NAME, StorePlace, locate_store
 from satchel.base.records import dataclass, replace
 from satchel.client import through_a_server
-from satchel.interfaces.cli.common import is_terminal, json_option, require_person_here, show_json
+from satchel.interfaces.cli.common import is_terminal, json_option, require_person_here, show_json, waiting_texts
 from satchel.interfaces.setup import shown
 from satchel.interfaces.setup.address import Remote, plan_no_address
 from satchel.interfaces.setup.checking import ClientCheck, Standing, check, is_on_machine, launcher_note, version_note
@@ -226,7 +226,7 @@ def setup_command(
         if not asks:
             raise InvalidInput("nothing was written, since nobody can be asked", "Add --yes, or name the clients")
         if not click.confirm("Write these files?", default=True):
-            click.echo("nothing was changed")
+            click.echo(f"nothing was changed; name the clients you want: `satchel setup {selection[0].name}`")
             return 0
     if asks:
         wish = _with_permissions(selection, wish, plan)
@@ -241,7 +241,8 @@ def setup_command(
     versions = [version_note(client, place) for client in selection if wish.hooks]
     documents = None if has_server else _documents(store)
     note_on_documents = f"{documents} can fill this project's memory: `satchel import docs`" if documents else None
-    notes = [note, *versions, made, _meaning_note(plan), None if asks else note_on_documents]
+    root = None if missing is None or missing.files_root is None else str(missing.files_root)
+    notes = [note, *versions, made, waiting_texts(root), _meaning_note(plan), None if asks else note_on_documents]
     _show(_with_steps(plan, place, wish), place, notes, is_done=True, as_json=as_json)
     if asks and documents and click.confirm(f"Look at the rules that {documents} propose?", default=True):
         _review_documents()

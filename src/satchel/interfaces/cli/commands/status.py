@@ -11,6 +11,7 @@ import click
 
 from satchel.base.errors import Busy, Unreachable
 from satchel.client import Satchel
+from satchel.interfaces.cli import common
 from satchel.interfaces.cli.common import json_option, store_options
 from satchel.interfaces.cli.opening import opened
 from satchel.interfaces.operations.room import OPERATIONS
@@ -67,11 +68,13 @@ def _read(satchel: Satchel, *, as_json: bool) -> str:
 
         return json.dumps(operation.json_maker()(status), ensure_ascii=False, indent=2)
     from satchel.interfaces.hooks.state import is_paused
-    from satchel.interfaces.text.status import status_text
+    from satchel.interfaces.text.status import is_empty, status_text
 
     width, height = shutil.get_terminal_size((80, 24))
     paused = is_paused("")
+    note = common.waiting_texts(satchel.workplace.files_root) if is_empty(status) else None
     screen = status_text(status, width, height - paused, lambda text, name: click.style(text, **_STYLES.get(name, {})))
+    screen += f"\n{note}" if note else ""
     return f"{screen}\nHooks are paused here. `satchel pause --off` turns them on again." if paused else screen
 
 

@@ -233,6 +233,8 @@ def restore_command(source: Path | None, yes: bool, db: str | None, project: str
         if as_json and not yes:
             raise InvalidInput("restore with --json asks nobody", "Add --yes to put the backup in the store's place")
         backup = satchel.housekeeping.newest_backup().file if source is None else source.absolute()
+        if not backup.exists():
+            raise NotFound(f"there is no file {backup}", "`satchel backup --list` shows the backups")
         location = satchel.workplace.engine.location
         if not yes and not common.confirm(f"Put {backup} in the place of {location}?"):
             click.echo("nothing was changed")
