@@ -56,7 +56,7 @@ class TestTheFrame:
     @pytest.mark.parametrize(
         ("status", "budget", "said"),
         [
-            (STUCK, 500, "STUCK: 4 iterations without progress, each another approach. Write the blocker into a "),
+            (STUCK, 500, "STUCK: 4 iterations without progress, each another approach. Write a scratchpad "),
             (STUCK, 299, "STUCK: stop, write down the blocker"),
             (REPEATING, 500, "REPEATING: find another approach, your last one had failed before"),
             (REPEATING, 299, "REPEATING: find another approach"),

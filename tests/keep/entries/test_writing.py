@@ -10,6 +10,7 @@ import pytest
 
 from kept_bytes import kept_bytes
 from satchel import InvalidInput, NewEntry, Satchel, TooLarge
+from satchel.keep.entries.structured import ISSUE_TYPES
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -312,6 +313,9 @@ def test_a_scratchpad_that_begins_like_an_object_and_is_none_is_refused(satchel:
         satchel.entries.write("scratchpad", '{"done": true')
 
 
-def test_an_issue_may_have_any_type(satchel: Satchel) -> None:
-    written = satchel.entries.write("review_issue", {"description": "no example", "issue_type": "docs, low"})
-    assert json.loads(written.content)["issue_type"] == "docs, low"
+def test_an_issue_has_one_of_six_types_and_others_are_refused_with_the_list(satchel: Satchel) -> None:
+    for issue_type in (*ISSUE_TYPES, None):
+        satchel.entries.write("review_issue", {"description": f"it is {issue_type}", "issue_type": issue_type})
+    with pytest.raises(InvalidInput, match="cannot be 'bogus-type'") as caught:
+        satchel.entries.write("review_issue", {"description": "d", "issue_type": "bogus-type"})
+    assert ", ".join(ISSUE_TYPES) in str(caught.value.remedy)

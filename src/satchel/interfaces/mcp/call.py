@@ -173,7 +173,19 @@ def answer(
     if work.caller is not None:
         parts.append(work.caller.pop_warning())
     notice = "\n".join(part for part in parts if part is not None) or None
-    return json_answer(fields(), notice) if form == "json" else text_answer(text(), notice)
+    if form == "json":
+        return json_answer(fields(), notice)
+    body = text()
+    return text_answer(body, None if notice is None else _without_shown(notice, body))
+
+
+def _without_shown(notice: str, body: str) -> str | None:
+    # a rule or decision that the answer itself lists is no news beside it
+    from satchel.brief.news import new_item  # few answers have a notice
+
+    listed = {line.partition(" ")[0] for line in body.splitlines()}
+    lines = [line for line in notice.splitlines() if new_item(line) not in listed]
+    return "\n".join(lines) or None
 
 
 def notice_for(

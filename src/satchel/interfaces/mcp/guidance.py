@@ -216,8 +216,8 @@ You review: {values["goal"]}
 
 1. get_briefing role="tech_lead"{scope} query="<what you review>" is your briefing: what binds everyone, what was \
 tried, open bugs, what the last review found. search{scope} detail="full" shows all that was built, decided and tried.
-2. For each issue write_context type="review_issue" file=... line=...{scope} with issue_type (such as \
-over-engineering, missing-error-handling, pattern-violation, dead-code, spec-intent-mismatch), description and \
+2. For each issue write_context type="review_issue" file=... line=...{scope} with issue_type (over-engineering, \
+missing-error-handling, pattern-violation, dead-code, spec-intent-mismatch, architecture-concern), description and \
 suggestion. Report what matters; do not repeat an issue that is still open.
 3. End with write_context type="review_verdict"{scope} and passed, summary, intent_satisfied and change (the id of the \
 file change that you judge, such as f12; its author learns if it failed), also when there is no issue: without a \

@@ -26,9 +26,10 @@ _NOTE = (
         "content",
         str | Object,
         about="Text, or an object for: scratchpad {done, attempted [texts], next_step, blockers [texts], test_status, "
-        "iteration}, bug {description*, severity: low to critical}, review_issue {description*, issue_type, "
-        "suggestion}, review_verdict {passed*, summary, intent_satisfied, change: f12}, codebase_analysis {summary*, "
-        "tech_stack, ...}; * required",
+        "iteration}, bug {description*, severity: low to critical}, review_issue {description*, suggestion, "
+        "issue_type: over-engineering, missing-error-handling, pattern-violation, dead-code, spec-intent-mismatch or "
+        "architecture-concern}, review_verdict {passed*, summary, intent_satisfied, change: f12}, codebase_analysis "
+        "{summary*, tech_stack, ...}; * required",
         required=True,
         option="CONTENT",
         reads="stdin",
@@ -93,7 +94,7 @@ OPERATIONS = (
         tool="read_context",
         toolset="lists",
         title="Read notes",
-        about="Notes that agents kept, newest first or by search.",
+        about="Notes, newest first or by search.",
         found_by="memory notes remember recall history what did the others do context from other agents",
         command=("read",),
         help="Read notes, newest first, or those that match WORDS best. Any text is a valid search.",

@@ -41,7 +41,7 @@ SUPERSEDES = Parameter(
 )
 AUTHOR = Parameter(
     "author",
-    about="A name of get_team, a client, or me",
+    about="A name, a client, or me",
     help="Only what this agent wrote, or this client's agents, or me.",
 )
 NEW_TAGS = Parameter("tags", list[str], help="May be repeated.")

@@ -29,7 +29,7 @@ OPERATIONS = (
         help="Save an approach that worked: what it is about, and what to do and why.",
         examples=('strategy save token-refresh "Refresh before expiry, not on 401: no request fails" --lang python',),
         parameters=(
-            Parameter("topic", about="What it is for, in a few words", required=True, option="TOPIC"),
+            Parameter("topic", about="What it is for", required=True, option="TOPIC"),
             Parameter("insight", about="What to do and why it works", required=True, option="INSIGHT"),
             Parameter(
                 "lang", about="Programming language; default any", help="The programming language. Default: any."

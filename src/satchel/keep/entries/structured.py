@@ -12,6 +12,7 @@ from functools import lru_cache, wraps
 
 from satchel.base.errors import InvalidInput, unknown_name
 from satchel.base.records import dataclass, field_names
+from satchel.base.text import shortened
 from satchel.base.vocabulary import PRIORITIES
 from satchel.keep.texts import check_json, json_texts, parse_json
 
@@ -74,6 +75,15 @@ TELLING_FIELDS = ("fix", "solution", "resolution", "summary")
 
 PLAN = "approved_plan"
 """The scratchpad field with a plan approved by a person and saved by a hook."""
+
+ISSUE_TYPES = (
+    "over-engineering",
+    "missing-error-handling",
+    "pattern-violation",
+    "dead-code",
+    "spec-intent-mismatch",
+    "architecture-concern",
+)
 
 _HIDDEN = "later attempts only see done=, attempted=, next_step="
 
@@ -158,9 +168,14 @@ def as_object(entry_type: str, content: str | Mapping[str, object]) -> str | Map
 def check_new(entry_type: str, content: str) -> tuple[str, ...]:
     """Check values of a new entry that stored ones may have, and return a note for its writer."""
     fields = parse_object(entry_type, content)
-    severity = fields.get("severity")
+    severity, issue_type = fields.get("severity"), fields.get("issue_type")
     if entry_type == "bug" and severity is not None and severity not in PRIORITIES:
         raise unknown_name("severity", severity, PRIORITIES)
+    if entry_type == "review_issue" and issue_type is not None and issue_type not in ISSUE_TYPES:
+        raise InvalidInput(
+            f"issue_type of a review_issue cannot be {shortened(str(issue_type), 40)!r}",
+            f"Give one of {', '.join(ISSUE_TYPES)}, or leave it out",
+        )
     # without a text in the fields shown to later attempts
     is_hidden = entry_type == "scratchpad" and not is_plan(content) and scratchpad(content) == Scratchpad()
     return (_HIDDEN,) if is_hidden else ()
