@@ -83,7 +83,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
         "would remove 1 message; nothing was removed",
         {"messages", "done"},
     ),
-    "stats": ((), "2 entries, 0 of them superseded", {"project", "entries", "size_bytes", "runs"}),
+    "stats": ((), "2 notes, 0 of them superseded", {"project", "entries", "size_bytes", "runs"}),
     "forget": (("e1", "--dry-run"), "Nothing was removed; this would be", {"ref", "kind", "text", "still_in", "done"}),
     "backup": ((), "/backup-", {"file", "size_bytes", "created_at"}),
     "trust": ((), "It holds 9 items of 1 project by 3 agents", {"store", "how", "items", "copy_of"}),

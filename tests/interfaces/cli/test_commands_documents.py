@@ -67,8 +67,9 @@ def test_one_command_accepts_all_but_what_hides_something(cli: Cli, documents: P
 
 def test_a_person_decides_one_by_one_at_a_terminal(cli: Cli, documents: Path, answers: list[str]) -> None:
     answers += ["e", "a", "r", "k", "a"]
-    status, _, _ = cli("import", "docs")
+    status, _, err = cli("import", "docs")
     assert (status, answers) == (0, [])
+    assert err == "2 accepted, 1 rejected\n"
     rules = json.loads(cli("rule", "list", "--json")[1])["constraints"]
     assert sorted(rule["text"] for rule in rules) == ["A shop.", "edited"]
 

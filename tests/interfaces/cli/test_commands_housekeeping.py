@@ -45,7 +45,7 @@ def test_stats_show_everything_that_is_kept(cli: Cli) -> None:
     assert status == 0
     assert "2 decisions (1 active, 0 deprecated, 1 draft)" in out
     assert "2 rules (1 active, 1 inactive)" in out
-    assert "1 file change, 1 message, 1 error pattern, 1 strategy" in out
+    assert "\n1 file change, 1 message, 1 error, 1 strategy\n" in out
     assert "1 claim, 1 solution, 0 deliveries" in out
     assert "0 own tags, 1 scope" in out
     assert "2 packages (1 live, 1 superseded)" in out

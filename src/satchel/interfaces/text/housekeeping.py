@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from satchel.base.clock import iso
 from satchel.base.config_keys import Config, Value
 from satchel.base.errors import SatchelError
+from satchel.find.kind import KIND_NAMED
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.lists import When, in_sentence
 from satchel.interfaces.text.parts import NONE, content_lines, counted, json_line, plural, quoted, value_text
@@ -164,8 +165,9 @@ def people_statistics_text(statistics: housekeeping.Statistics) -> str:
         ("rule", statistics.constraints),
         ("package", statistics.packages),
     )
-    listed = {"entry", *(noun for noun, _ in of_states)}
-    others = [counted(count, name.replace("_", " ")) for name, count in statistics.kinds if name not in listed]
+    listed = {"note", *(noun for noun, _ in of_states)}
+    nouns = [(KIND_NAMED[name].noun, count) for name, count in statistics.kinds]
+    others = [counted(count, noun) for noun, count in nouns if noun not in listed]
     texts = f"{size_text(statistics.turn_bytes)}, contents {size_text(statistics.content_bytes)}"
     each = f", {statistics.bytes_per_item:,} bytes per item" if statistics.bytes_per_item else ""
     neighbours = f"{statistics.other_projects} other projects share this store"
@@ -176,7 +178,7 @@ def people_statistics_text(statistics: housekeeping.Statistics) -> str:
             f"{counted(statistics.runs, 'run')} ({statistics.active_runs} active), "
             f"{counted(statistics.agents, 'agent')}, {counted(statistics.persons, 'person')}",
             *bars,
-            f"{statistics.total_entries:,} entries, {statistics.superseded:,} of them superseded",
+            f"{counted(statistics.total_entries, 'note')}, {statistics.superseded:,} of them superseded",
             *(f"{counted(sum(count for _, count in counts), noun)} ({_listed(counts)})" for noun, counts in of_states),
             ", ".join(others),
             f"{counted(statistics.claims, 'claim')}, {counted(statistics.solutions, 'solution')}, "

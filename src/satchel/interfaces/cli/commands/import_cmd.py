@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -239,6 +240,8 @@ def docs_command(
         if accept or reject:
             decided = documents.accept(refs) if accept else documents.reject(refs)
             show_json(decided) if as_json else _show_decided(decided)
+            if not as_json:
+                _show_counts([decided])
             return ERROR_KINDS["incomplete"].exit_status if decided.failed else 0
         review = documents.review()
         if as_json:
@@ -292,7 +295,14 @@ def _show_decided(decided: Decided) -> None:
     if decided.left_out:
         click.echo("`satchel import docs` shows what was left out; accept it by its place if it is right")
     warn_notes(decided.notes)
-    click.echo(f"{len(decided.items)} {'accepted' if decided.accepted else 'rejected'}", err=True)
+
+
+def _show_counts(decisions: Sequence[Decided]) -> None:
+    counts = Counter[str]()
+    for decided in decisions:
+        counts["accepted" if decided.accepted else "rejected"] += len(decided.items)
+    if counts:
+        click.echo(", ".join(f"{count} {verb}" for verb, count in counts.items()), err=True)
 
 
 def ask(documents: Documents, review: Review) -> None:
@@ -302,6 +312,7 @@ def ask(documents: Documents, review: Review) -> None:
     keys = ", ".join(f"{key} {meaning}" for key, meaning in _KEYS.items())
     if proposals:
         click.echo(keys)
+    decisions: list[Decided] = []
     for place, proposal in enumerate(proposals):
         one, is_edited = proposal, False
         while True:
@@ -319,12 +330,15 @@ def ask(documents: Documents, review: Review) -> None:
             if key not in {"e", "k"}:
                 break
         if key == "q":
-            return
+            break
         if key == "r":
-            _show_decided(documents.reject([one.ref]))
+            decisions.append(documents.reject([one.ref]))
+            _show_decided(decisions[-1])
         if key in {"a", "all"}:
             texts = {one.ref: one.text} if is_edited else {}
             rest = [later.ref for later in proposals[place + 1 :] if not later.needs_a_look] if key == "all" else []
-            _show_decided(documents.accept([one.ref, *rest], texts=texts, kinds={one.ref: one.kind}))
+            decisions.append(documents.accept([one.ref, *rest], texts=texts, kinds={one.ref: one.kind}))
+            _show_decided(decisions[-1])
         if key == "all":
-            return
+            break
+    _show_counts(decisions)
