@@ -10,13 +10,15 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from http_serving import Served
 from interfaces.web.test_pages import NASTY
 from room_browsing import Browser, Parsed
 from room_stocked import stock
 from satchel import Satchel, open_satchel
 from satchel.interfaces.http.failing import SAFETY_HEADERS
+from satchel.interfaces.web.logins import Logins
 from satchel.interfaces.web.pages import PLACES
-from satchel.interfaces.web.pages.memory import KEPT
+from satchel.interfaces.web.pages.memory import KEPT, NAMES
 from satchel.interfaces.web.rendering import brief, visible
 
 HERE = "/p/project/"
@@ -141,6 +143,28 @@ def test_an_error_shows_its_fixes_and_who_reported_what(ann: Browser, satchel: S
     page = page_of(ann, f"items/{met.pattern.ref}")
     assert "helped 2, did not 1" in page.text
     assert f"{met.recorded.ref} did not help d" in page.text
+
+
+def test_a_preference_of_one_person_is_marked_in_the_memory(
+    ann: Browser, satchel: Satchel, room: Served, logins: Logins
+) -> None:
+    settings = {"person.name": "ann"}
+    with open_satchel(satchel.place.file, project="project", environ={}, settings=settings, agent="human:ann") as own:
+        own.constraints.add("Answer me briefly", only_for="me", tags=["taste"])
+    assert "only you" in page_of(ann, "memory?tag=taste").text
+    assert "only ann" in page_of(Browser.of(room, logins, "ben"), "memory?tag=taste").text
+
+
+def test_the_memory_and_the_health_page_count_the_same(ann: Browser, satchel: Satchel) -> None:
+    satchel.entries.write("scratchpad", {"done": False, "next_step": "count"}, task_id="counts", agent="counter")
+    satchel.corrections.retract(satchel.entries.write("discovery", "Counted no more", agent="counter").ref, "wrong")
+    facets = ann.get(f"{HERE}memory.json").json()["facets"]
+    body = ann.get(f"{HERE}health").body.decode()
+    for one in facets["kinds"]:
+        name = NAMES[one["name"]][1]
+        assert f"<dt>{name.lower()}</dt><dd>{one['count']:,}</dd>" in body, name
+        assert f"<bdi>{name}</bdi></span><span>{one['count']:,}</span>" in ann.get(f"{HERE}memory").body.decode(), name
+    assert f"<dt>progress notes</dt><dd>{facets['progress']:,}</dd>" in body
 
 
 def test_an_error_that_needs_a_person_gets_a_fix(ann: Browser, satchel: Satchel) -> None:
