@@ -82,7 +82,7 @@ def _skipped(
     transaction: Transaction, work: Workplace, project_id: int, actor: Actor, new: Sequence[Row]
 ) -> set[tuple[int, int]]:
     # what binds other persons' sessions or other files, and what the client loads itself
-    loaded = loaded_items(transaction, project_id, actor.session)
+    loaded = loaded_items(transaction, work, project_id, actor)
     skipped = {(row[0], row[1]) for row in new if loaded.get(row[0], {}).get(row[1], -1) >= row[-2]}
     rules = [row[1] for row in new if row[0] == Kind.CONSTRAINT.number]
     binds = binding.binding_caller(transaction, work, project_id) if rules else ""

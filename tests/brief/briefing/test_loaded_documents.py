@@ -43,6 +43,24 @@ def test_each_client_gets_what_its_own_documents_do_not_say(start: Start, client
     assert "The shop sells shoes." in text
 
 
+@pytest.mark.parametrize("own", ["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"])
+def test_claude_code_loads_agents_md_only_where_the_project_has_no_file_of_its_own(
+    open_in: Callable[..., Satchel], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str
+) -> None:
+    top = make_repository(tmp_path.resolve() / "repository")
+    (top / "AGENTS.md").write_text("- Always use tabs.\n")
+    commit_all(top)
+    open_in(top, caller="command").documents.accept()
+    start = Clients(lambda **options: open_in(top, **options), monkeypatch).start
+    assert "Always use tabs." not in start("claude-code").brief(budget=2_000).text
+    (top / own).parent.mkdir(exist_ok=True)
+    (top / own).write_text("Be kind.\n")
+    assert "Always use tabs." in start("claude-code").brief(budget=2_000).text
+    (top / own).unlink()
+    (top / "AGENTS.md").unlink()
+    assert "Always use tabs." in start("claude-code").brief(budget=2_000).text
+
+
 def test_a_text_that_the_person_edited_is_briefed_to_all(start: Start, open_in: Callable[..., Satchel]) -> None:
     server = start("claude-code")
     top = server.workplace.files_root

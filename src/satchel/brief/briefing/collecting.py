@@ -192,7 +192,7 @@ def _collect(
     delivered = None
     if (actor.is_named or actor.session is not None) and not request.again:
         delivered = deliveries.ask_delivered(transaction, window)
-    written = own.find(transaction, project.id, actor, window)
+    written = own.find(transaction, workplace, project.id, actor, window)
     loop = LoopScope(
         project.id,
         run_of_loop.id,

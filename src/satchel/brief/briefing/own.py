@@ -17,6 +17,7 @@ from satchel.store.transaction import Asking, Transaction
 
 if TYPE_CHECKING:
     from satchel.brief.briefing.records import Candidate
+    from satchel.keep.projects import Workplace
 
 _MOST_UNANSWERED = 3
 _YOURS = "yours"
@@ -54,9 +55,9 @@ class Own:
         return replace(candidate, is_yours=True, head=head)
 
 
-def find(transaction: Transaction, project_id: int, actor: Actor, window: Window) -> Own:
+def find(transaction: Transaction, work: Workplace, project_id: int, actor: Actor, window: Window) -> Own:
     """Return the notes that an agent wrote in its session, and what its client loads; nothing without a session."""
-    loaded = loaded_items(transaction, project_id, actor.session)
+    loaded = loaded_items(transaction, work, project_id, actor)
     if actor.session is None or actor.number is None or actor.name is None:
         return Own("", loaded)
     row = transaction.one("SELECT created_at FROM sessions WHERE id = :session", {"session": actor.session})

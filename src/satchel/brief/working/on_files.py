@@ -101,7 +101,7 @@ def tell(
     files = files[:_MOST_FILES]
     work, project_id = context.work, context.project_id
     bound, unchecked = binding.find(context.transaction, work, project_id, files, code or "", _time_limit())
-    loaded = loaded_items(context.transaction, project_id, context.actor.session)
+    loaded = loaded_items(context.transaction, work, project_id, context.actor)
     bound = [one for one in bound if not has(loaded, (one.kind.number, one.item, one.seq))]
     got: Contents | None = None
     spent = 0

@@ -262,7 +262,7 @@ def window_contents(context: HookContext) -> dict[int, dict[int, int]]:
     from satchel.brief.briefing import own
 
     got = deliveries.delivered(context.transaction, context.window)
-    own.find(context.transaction, context.project_id, context.actor, context.window).add_to(got)
+    own.find(context.transaction, context.work, context.project_id, context.actor, context.window).add_to(got)
     return got
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from satchel.base.records import NamedTuple
@@ -12,6 +13,7 @@ from satchel.store.transaction import Transaction, put_rows
 if TYPE_CHECKING:
     from satchel.keep.kind import Line
     from satchel.keep.projects import Workplace
+    from satchel.keep.sessions.records import Actor
 
 SOURCE = "documents"
 """The source of what was accepted, among the states of items that an import replaced."""
@@ -115,20 +117,29 @@ def clients_loading(paths: Iterable[str]) -> str:
     return f" {' '.join(names)} " if names else ""
 
 
-def loaded_items(transaction: Transaction, project_id: int, session: int | None) -> dict[int, dict[int, int]]:
+def loaded_items(transaction: Transaction, work: Workplace, project_id: int, actor: Actor) -> dict[int, dict[int, int]]:
     """Return the seq at acceptance of the items that a session's client loads itself, by kind and item number."""
     items: dict[int, dict[int, int]] = {}
-    if session is not None:
+    if actor.session is not None:
+        # Claude Code then loads what Codex does; it is looked up now, since a CLAUDE.md may come and go
+        alias = "codex" if _claude_reads_agents(work.files_root) else "claude"
         rows = transaction.all(
-            """
+            f"""
             SELECT d.kind, d.item_id, d.seq FROM document_texts d JOIN sessions s ON s.id = :session
-            WHERE d.project_id = :project AND d.item_id <> 0 AND d.clients LIKE '% ' || s.client || ' %'
+            WHERE d.project_id = :project AND d.item_id <> 0 AND d.clients LIKE
+                '% ' || CASE s.client WHEN 'claude' THEN '{alias}' ELSE s.client END || ' %'
             """,
-            {"project": project_id, "session": session},
+            {"project": project_id, "session": actor.session},
         )
         for kind, item, seq in rows:
             items.setdefault(kind, {})[item] = seq
     return items
+
+
+def _claude_reads_agents(root: str | None) -> bool:
+    if root is None or not Path(root, "AGENTS.md").is_file():
+        return False
+    return not any(Path(root, name).exists() for name in (*LOADED["claude"], "CLAUDE.local.md"))
 
 
 def reopen(
