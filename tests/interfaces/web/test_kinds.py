@@ -145,6 +145,41 @@ def test_an_error_shows_its_fixes_and_who_reported_what(ann: Browser, satchel: S
     assert f"{met.recorded.ref} did not help d" in page.text
 
 
+def test_an_error_shows_its_stack_as_code_once_beside_the_form_for_a_fix(ann: Browser, satchel: Satchel) -> None:
+    stack = 'Traceback (most recent call last):\n  File "load.py", line 3, in load\n    return rates[name]'
+    error = satchel.patterns.report("LookupError", "no rate of that name", stack=stack, agent="a").pattern.ref
+    body = ann.get(f"{HERE}items/{error}").body.decode()
+    main, _, aside = body.partition('<div class="two">')[2].partition('aria-labelledby="t-fixes"')
+    code = re.search(r'<pre class="text code"[^>]*>\n(.*?)</pre>', main, re.DOTALL)
+    assert code is not None
+    assert unescape(code[1]).startswith(f"no rate of that name\n{stack}")
+    assert body.count("line 3, in load") == 1
+    assert aside.index('id="new-fix"') < aside.index('id="t-details"')
+
+
+def test_an_item_shows_its_text_once_below_a_short_heading(ann: Browser, satchel: Satchel) -> None:
+    text = "Once is enough for a text"
+    rule, note = satchel.constraints.add(text, agent="a").ref, satchel.entries.write("discovery", text, agent="a").ref
+    decision = satchel.decisions.set("once.enough", text, agent="a").ref
+    error = satchel.patterns.report("OnceError", text, agent="a").pattern.ref
+    headings = {rule: f"Rule {rule}", note: f"Note {note}", decision: "once.enough", error: "OnceError"}
+    for ref, heading in headings.items():
+        body = ann.get(f"{HERE}items/{ref}").body.decode().partition("<main")[2]
+        assert f'<h1 dir="auto">{heading}</h1>' in body
+        assert Parsed(body.partition('id="t-details"')[0].encode()).text.count(text) == 1, ref
+
+
+def test_a_decision_shows_its_reason_once_and_no_version_that_nobody_chose(ann: Browser, satchel: Satchel) -> None:
+    plain = satchel.decisions.set("tax", 19, rationale="so says the law", agent="a").ref
+    chosen = satchel.decisions.set("tax.of.books", 7, version="2.0.0", rationale="the law as well", agent="a").ref
+    assert page_of(ann, f"items/{plain}").text.count("so says the law") == 1
+    assert "version" not in page_of(ann, f"items/{plain}").text
+    assert "2.0.0" in page_of(ann, f"items/{chosen}").text
+    satchel.decisions.set("tax", 21, rationale="a new law", agent="a")
+    revised = page_of(ann, f"items/{plain}").text
+    assert (revised.count("a new law"), revised.count("so says the law")) == (1, 1)
+
+
 def test_a_preference_of_one_person_is_marked_in_the_memory(
     ann: Browser, satchel: Satchel, room: Served, logins: Logins
 ) -> None:
