@@ -37,7 +37,7 @@ def test_who_is_at_work_is_a_table(cli: Cli, folder: Path) -> None:
     status, out, err = cli("who")
     headings, _, row = out.splitlines()
     assert (status, headings.split(), err) == (0, ["agents", "task", "state", "seen"], "1 session\n")
-    assert row.split()[:3] == ["ann", "T1", "working"]
+    assert row.split()[:4] == ["ann", "T1", "working,", "seen"]
 
 
 def test_json_is_the_records(cli: Cli, folder: Path) -> None:

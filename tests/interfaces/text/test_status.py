@@ -58,6 +58,23 @@ def test_a_claim_that_an_ended_session_left_is_free() -> None:
     assert "claude-3f2b, on fix, had claimed src/a.py: free to claim" in lines[4]
 
 
+@pytest.mark.parametrize(
+    ("state", "seen_min", "expected"),
+    [
+        (AgentState("working", NOW - 60 * MINUTE), 2, " seen 2 min ago"),
+        (AgentState("working", NOW - 60 * MINUTE), 0, " seen <1 min ago"),
+        (AgentState("waiting", NOW - 3 * MINUTE, "m7"), 1, " for 3 min"),
+        (AgentState("ended", NOW - 3 * MINUTE), 3, " 3 min ago"),
+    ],
+)
+def test_the_time_of_a_state_says_what_it_means(state: AgentState, seen_min: int, expected: str) -> None:
+    session = replace(SESSION, state=state, seen_at=NOW - seen_min * MINUTE)
+    status = a_status()
+    line = screen(replace(status, team=replace(status.team, sessions=(session,))))[4]
+    assert line.endswith(expected)
+    assert len(line) == 80
+
+
 def test_actions_in_the_persons_own_name_are_one_line_below_the_news() -> None:
     own = tuple(Changed("action", f"action:{n}", "done", "opened the pages", "human:ann", NOW, n) for n in (1, 2))
     status = a_status()
@@ -72,7 +89,7 @@ def test_one_screen_says_what_needs_whom_who_works_what_collides_and_what_change
         "Needs you",
         "  message    m7 codex-5f45: which port?                                    3 min",
         "Agents",
-        "  stuck      claude-3f2b, T1: mock the whole network, on fix, holds src…  12 min",
+        "  stuck      claude-3f2b, T1: mock the whole network, on fix, holds…  for 12 min",
         "Conflicts",
         "  conflict   src/a.py: claude-3f2b claims it, codex-5f45 edited it, in…    1 min",
         "Last changes",

@@ -60,6 +60,16 @@ def test_a_document_is_split_by_its_structure() -> None:
     ]
 
 
+def test_headings_that_only_call_rules_by_that_name_are_left_out() -> None:
+    titles = ("## Rules", "## Coding conventions for agents", "**Rules:**\n", "## Our guidelines\n\nRules:\n")
+    for title in titles:
+        assert [(one.kind, one.text) for one in split(f"# Shop\n\n{title}\n- Money is cents.\n")] == [
+            ("rule", "Money is cents.")
+        ]
+    tests = "# Shop\n\n## Rules\n\n### Rules for tests\n\n- They are fast.\n\n## Agents\n\n- Ask first.\n"
+    assert [one.text for one in split(tests)] == ["Rules for tests: They are fast.", "Agents: Ask first."]
+
+
 def test_a_fence_in_an_item_is_of_it_to_its_end() -> None:
     text = "- Run it:\n  ```sh\n- no item\n\nno note\n  ```\n- Read on.\n"
     assert [(one.kind, len(one.lines)) for one in blocks_of(text)] == [("item", 6), ("item", 1)]

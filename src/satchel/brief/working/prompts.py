@@ -125,14 +125,14 @@ class AboutPrompt(NamedTuple):
         matches: how they match, for people.
         is_task: whether the prompt states a task.
         related: all items that share telling words with it, the strongest first.
-        has_news: whether rules or decisions may be new since the session began.
+        is_awaited: whether rules or decisions may be new since the session began, or it was not seen for a minute.
     """
 
     items: Sequence[Item] = ()
     matches: tuple[RelatedItem, ...] = ()
     is_task: bool = False
     related: Sequence[RelatedItem] = ()
-    has_news: bool = False
+    is_awaited: bool = False
 
 
 class PromptPreview(NamedTuple):

@@ -19,8 +19,10 @@ from satchel.brief.working.hook_context import (
     estimate,
     tokens_of,
 )
+from satchel.brief.working.triggers import may_state_rule
 from satchel.keep import deliveries
 from satchel.keep.projects import Workplace
+from satchel.keep.sessions.actors import hook_heartbeat_due
 from satchel.keep.sessions.caller import HOOK_WAIT_MS
 
 if TYPE_CHECKING:
@@ -31,20 +33,6 @@ _SHORT, _SLOW = "it was short of time", "the store was slow"
 _OFF = "hooks.prompt is 0"
 _GOT = "the agent has what matches the prompt"
 _NO_TEXT = "the client passes no text to the model at this moment"
-
-
-# A prompt that states a lasting rule has one of these, so that others need no patterns.
-_TRIGGERS = tuple(
-    (
-        "always|never|ever |ever.|from now|from here|from today|forward|future|next time|rule|policy|convention|"
-        "remember|in mind|whenever|each time|every|exceptions|no circumstances|project|repo|codebase|code base|must|"
-        "mandatory|forbidden|we |prefer|all new|"
-        "immer|nie|künftig|zukunft|ab jetzt|ab sofort|ab heute|von nun|grundsätzlich|bei uns|merk|regel|hier|jedes mal|"
-        "projekt|toujours|jamais|désormais|dorénavant|avenir|maintenant|chez nous|retiens|règle|préfère|chaque fois|"
-        "projet|dépôt|doivent|siempre|nunca|jamás|ahora|adelante|recuerda|regla|norma|cada vez|prefiero|proyecto|"
-        "vuelvas|aquí|deben"
-    ).split("|")
-)
 
 
 class _Undone(Exception):
@@ -175,11 +163,15 @@ class Working:
             return replace(NOTHING, why="no file of the project")
         with self._workplace.engine.read() as transaction:
             project = projects.find(transaction, self._workplace)
-            # the usual case takes no lock
-            if not on_files.is_concerned(transaction, self._workplace, project.id, paths):
-                return replace(NOTHING, why="nothing binds the file, and no error or review cites it")
+            is_concerned = on_files.is_concerned(transaction, self._workplace, project.id, paths)
+            is_due = hook_heartbeat_due(transaction, self._workplace, project.id)
+        nothing = replace(NOTHING, why="nothing binds the file, and no error or review cites it")
+        if not is_concerned and not is_due:  # the usual case takes no lock
+            return nothing
 
         def act(context: HookContext) -> HookAnswer:
+            if not is_concerned:
+                return nothing
             return self._with_files(context, moment.resolve(context, cwd, files), [], [], None)
 
         return self._act(agent_id, "edit", act)
@@ -220,11 +212,11 @@ class Working:
 
         about, why = self._about(text, is_over)
         rules: Sequence[str] = ()
-        if by_person and agent_id is None and self._config.hooks_prompt and _may_state_rule(text):
+        if by_person and agent_id is None and self._config.hooks_prompt and may_state_rule(text):
             from satchel.brief.working import capture
 
             rules = list(capture.rules_in(text))
-        if not about.items and not about.is_task and not about.has_news and not rules:  # the usual case takes no lock
+        if not about.items and not about.is_task and not about.is_awaited and not rules:  # the usual case takes no lock
             problem = f"{_SHORT}: notes on a prompt were not looked up" if why == _SLOW else ""
             return replace(NOTHING, why=why, problem=problem)
 
@@ -273,7 +265,8 @@ class Working:
                 transaction.is_out_of_time = is_over
                 project = projects.find(transaction, work)
                 about = prompts.find(transaction, work, project.id, text, is_over)
-                about = about._replace(has_news=news.has_binding(transaction, work, project.id))
+                is_due = hook_heartbeat_due(transaction, work, project.id)
+                about = about._replace(is_awaited=is_due or news.has_binding(transaction, work, project.id))
         except Interrupted:
             if not is_over():
                 raise
@@ -441,11 +434,6 @@ class Working:
 
         budget = self._config.hooks_messages
         return answer.plus(context, *hook_context.unread_messages(context, budget)) if budget else answer
-
-
-def _may_state_rule(prompt: str) -> bool:
-    lower = prompt.lower()
-    return any(trigger in lower for trigger in _TRIGGERS)
 
 
 def _with_notice(answer: HookAnswer, work: Workplace) -> HookAnswer:

@@ -11,6 +11,7 @@ from satchel.base.invisible import revealed
 from satchel.base.records import NamedTuple
 from satchel.brief.room.records import Changed, FileConflict, Need, Party, Since, Status
 from satchel.interfaces.text.parts import counted, width_of
+from satchel.interfaces.text.team import state_time
 from satchel.keep.names import shown_name
 from satchel.keep.sessions.team import TeamSession
 
@@ -129,8 +130,7 @@ def _session(one: TeamSession, now: int) -> _Row:
         claims = f"{line_of(one.claims[0].path)}{f' and {more} more' if more else ''}"
         # claims that a session left do not keep others out
         parts.append(f"had claimed {claims}: free to claim" if one.state.name == "ended" else f"holds {claims}")
-    since = _span(now - one.state.since_at)
-    return _Row(one.state.name, one.state.name, ", ".join([name, *parts]), since)
+    return _Row(one.state.name, one.state.name, ", ".join([name, *parts]), _brief(state_time(one, now)))
 
 
 def _conflict(one: FileConflict, now: int) -> _Row:
@@ -160,7 +160,11 @@ def _name(agent: str) -> str:
 
 
 def _span(milliseconds: int) -> str:
-    return span_in_words(milliseconds).replace("less than 1 min", "<1 min")
+    return _brief(span_in_words(milliseconds))
+
+
+def _brief(text: str) -> str:
+    return text.replace("less than 1 min", "<1 min")
 
 
 def _shared_out(wanted: Sequence[int], lines: int) -> list[int]:
@@ -182,10 +186,11 @@ def _lines(section: _Section, room: int, width: int, style: Style) -> Iterator[s
     visible = len(section.rows)
     if room < visible + (section.more > 0):
         visible = max(1, room - 1)
-    remaining = width - _WORD_COLUMNS - _AGE_COLUMNS - 4
+    age_columns = max(_AGE_COLUMNS, *(len(row.age) for row in section.rows[:visible]))
+    remaining = width - _WORD_COLUMNS - age_columns - 4
     for row in section.rows[:visible]:
         word = style(_padded(row.word, _WORD_COLUMNS), row.style)
-        yield f"  {word} {_padded(_cut(row.text, remaining), remaining)} {row.age:>{_AGE_COLUMNS}}".rstrip()
+        yield f"  {word} {_padded(_cut(row.text, remaining), remaining)} {row.age:>{age_columns}}".rstrip()
     rest = len(section.rows) - visible + section.more
     if rest:
         yield style(f"  {rest} more", "quiet")

@@ -67,7 +67,7 @@ def show_team(team: Team) -> None:
 
     def state(one: TeamSession) -> str:
         reason = f"\n{shortened(one.state.reason, _REASON_CHARS)}" if one.state.reason else ""
-        return f"{one.state.name} {span_in_words(team.asked_at - one.state.since_at)}{reason}"
+        return f"{_named_state(one, team.asked_at)}{reason}"
 
     headings = "agents, client, worktree, branch, run, task, about to, state, seen, claims, left off, continues".split(
         ", "
@@ -106,13 +106,22 @@ def _line(one: TeamSession, now: int, shared: Collection[str]) -> str:
 
 def state_text(one: TeamSession, now: int) -> str:
     """Return the state of a session in words, as in ``waiting for 3 min: "an answer from ann to m7"``."""
-    state = one.state
-    if state.name == "ended":
-        return f"ended {_ago(state.since_at, now)}"
-    if state.name == "working":
-        return f"{'done' if _is_done(one) else 'working'}, seen {_ago(one.seen_at, now)}"
-    reason = f": {quoted(shortened(state.reason, _MAX_CHARS))}" if state.reason else ""
-    return f"{state.name} for {span_in_words(now - state.since_at)}{reason}"
+    reason = f": {quoted(shortened(one.state.reason, _MAX_CHARS))}" if one.state.reason else ""
+    return f"{_named_state(one, now)}{reason}"
+
+
+def _named_state(one: TeamSession, now: int) -> str:
+    is_working = one.state.name == "working"
+    name = "done" if is_working and _is_done(one) else one.state.name
+    return f"{name}{',' * is_working} {state_time(one, now)}"
+
+
+def state_time(one: TeamSession, now: int) -> str:
+    """Return how long a session has been in a state; if it ended or works, how long ago it was last seen."""
+    if one.state.name == "working":
+        return f"seen {_ago(one.seen_at, now)}"
+    since = one.state.since_at
+    return _ago(since, now) if one.state.name == "ended" else f"for {span_in_words(now - since)}"
 
 
 def _is_done(one: TeamSession) -> bool:

@@ -12,6 +12,7 @@ from satchel.find.kind import Kind
 from satchel.keep import constraints, events, kept, pins, projects, replacing
 from satchel.keep.constraints import Constraint
 from satchel.keep.corrections import log, undoing
+from satchel.keep.corrections.asking import ask, ask_person, because
 from satchel.keep.corrections.log import (
     CONFIRMED,
     RETRACTED,
@@ -82,7 +83,7 @@ class Corrections(Service):
                 before = log.end_reason(transaction, kind, number, log.ending_of(record))
                 return Retracted(record.ref, kind_name(kind), record, short, already=before)
             if not _may_end(by, record):
-                message = _ask_person(transaction, work, project_id, by, record, short, text)
+                message = ask_person(transaction, work, project_id, by, record, short, text)
                 return Retracted(record.ref, kind_name(kind), record, short, done=False, asked=message, notes=notes)
             _end(transaction, project_id, (kind, number), text, by)
             correction = log.record(transaction, project_id, RETRACTED, (kind, number), by, reason=text)
@@ -384,21 +385,6 @@ def _has_other_person(transaction: Transaction, confirmation: Correction) -> boo
     return any(one.action == CONFIRMED and is_persons(one.agent) and one.id != confirmation.id for one in active)
 
 
-def _ask_person(
-    transaction: Transaction,
-    work: projects.Workplace,
-    project_id: int,
-    by: Corrector,
-    record: Any,
-    short: str,
-    reason: str | None,
-) -> str:
-    # returns the short id of the message
-    person, _ = ensure_agent(transaction, project_id, HUMAN, by.now)
-    text = f'{by.name or "an agent"} asks you to retract {record.ref} "{short}"{_because(reason)}. '
-    return _ask(transaction, work, project_id, by, person, f"{text}`satchel retract {record.ref}` does it")
-
-
 def _dispute(
     transaction: Transaction,
     work: projects.Workplace,
@@ -425,28 +411,9 @@ def _dispute(
         setter_name = setter_name or HUMAN
         setter, _ = ensure_agent(transaction, project_id, setter_name, by.now)
     short = shortened(f"{current.key}: {current.value}")
-    text = f'{by.name or "an agent"} disputes {ref} "{short}"{_because(None if reason is None else reason.text)}. '
+    text = f'{by.name or "an agent"} disputes {ref} "{short}"{because(None if reason is None else reason.text)}. '
     text += "It stays in force until it is changed; please answer"
-    message = _ask(transaction, work, project_id, by, setter, text)
+    message = ask(transaction, work, project_id, by, setter, text)
     notes = () if reason is None else reason.notes
     name = kind_name(Kind.DECISION)
     return Retracted(ref, name, current, short, done=False, asked=message, notes=notes, asked_of=str(setter_name))
-
-
-def _because(reason: str | None) -> str:
-    return "" if reason is None else f" because: {shortened(reason)}"
-
-
-def _ask(transaction: Transaction, work: projects.Workplace, project_id: int, by: Corrector, to: int, text: str) -> str:
-    number = messages.post(
-        transaction,
-        project_id,
-        sender_id=by.agent,
-        to_id=to,
-        type="request",
-        priority="high",
-        text=text,
-        now=by.now,
-        retention=work.retention,
-    )
-    return Kind.MESSAGE.ref(number)

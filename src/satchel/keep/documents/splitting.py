@@ -43,7 +43,9 @@ _OF_RULES = re.compile(
     r"(?i)\b(?:rules?|conventions?|guidelines?|guidance|style|standards?|principles?|practices?|requirements?|do'?s|"
     r"polic(?:y|ies)|constraints?|boundaries)\b"
 )
-
+_OF_ANY_RULES = frozenset(
+    "the our your project general code coding important development guide for and ai agent agents don'ts".split()
+)
 
 _LONGEST_LEAD = 300
 """Longer words above a list are a part of their own, and are not repeated with each item."""
@@ -201,8 +203,8 @@ def split(text: str, *, first: int = 1) -> list[Piece]:
             more = f"\n\n{block.text}"
             pieces[-1] = last._replace(text=last.text + more, source=last.source + more)
             continue
-        context = " > ".join(title for _, title in above)
-        pieces.append(_piece(block, context, lead if block.kind in {"item", "steps"} else None))
+        headings = [title for _, title in above]
+        pieces.append(_piece(block, headings, lead if block.kind in {"item", "steps"} else None))
     return pieces
 
 
@@ -210,7 +212,7 @@ def _is_lead(text: str) -> bool:
     return len(text) <= _LONGEST_LEAD and text.rstrip().rstrip("*_").endswith(":")
 
 
-def _piece(block: Block, context: str, lead: Block | None) -> Piece:
+def _piece(block: Block, headings: Sequence[str], lead: Block | None) -> Piece:
     body = block.text.rstrip()
     if block.kind == "item":
         marker = _ITEM.match(body)
@@ -218,15 +220,24 @@ def _piece(block: Block, context: str, lead: Block | None) -> Piece:
         width = len(marker[0])
         rest = [line[width:] if not line[:width].strip() else line for line in body.split("\n")[1:]]
         body = "\n".join([body.split("\n")[0][width:], *rest]).strip()
-    if lead is not None:
-        opening = " ".join(lead.text.split()).rstrip("*_").rstrip(":").rstrip()
-        context = f"{context}: {opening}" if context else opening
+    opening = "" if lead is None else " ".join(lead.text.split()).rstrip("*_").rstrip(":").rstrip()
     binds = block.kind in {"item", "steps", "text"} and (
-        _BINDS.search(body) or _ORDER.match(body) or (block.kind != "text" and _OF_RULES.search(context))
+        _BINDS.search(body)
+        or _ORDER.match(body)
+        or (block.kind != "text" and _OF_RULES.search(" ".join([*headings, opening])))
     )
+    # a rule gains nothing from a heading that only calls it one
+    above = " > ".join(heading for heading in headings if not _only_calls_rules(heading))
+    context = ": ".join(part for part in (above, opening) if part and not _only_calls_rules(part))
     text = body if not context else f"{context}: {body}" if "\n" not in body else f"{context}:\n{body}"
     source = block.text if lead is None else f"{lead.text}\n{block.text}"
     return Piece(block.line, RULE if binds else NOTE, text, source)
+
+
+def _only_calls_rules(heading: str) -> bool:
+    words = re.findall(r"[^\W_](?:[\w'\u2019]*[^\W_])?", heading.lower())
+    names = [word for word in words if word not in _OF_ANY_RULES]
+    return bool(names) and all(map(_OF_RULES.fullmatch, names))
 
 
 IS_RECORD = re.compile(

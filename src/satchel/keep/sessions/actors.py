@@ -12,6 +12,7 @@ from satchel.keep import events, projects
 from satchel.keep.names import check_agent, ensure_agent, find_agent, is_persons, no_agent
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions import standing
+from satchel.keep.sessions.caller import SEEN_MS
 from satchel.keep.sessions.clients import State
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction, first_number, set_of
@@ -246,6 +247,17 @@ def _actor(number: int | None, name: str | None, state: State | None, *, is_name
     if state is None:
         return Actor(number, name, None, is_named)
     return Actor(number, name, state.id, is_named, state.window)
+
+
+def hook_heartbeat_due(transaction: Transaction, workplace: Workplace, project_id: int) -> bool:
+    """Return whether a hook's session, known by its client's id, was last seen over a minute ago."""
+    host = None if workplace.caller is None else workplace.caller.host_id
+    due = """
+        SELECT 1 FROM session_hosts h JOIN sessions s ON s.id = h.session_id
+        WHERE h.host_id = :host AND s.project_id = :project AND s.seen_at <= :before
+    """
+    values = {"host": host, "project": project_id, "before": workplace.clock() - SEEN_MS}
+    return host is not None and transaction.one(due, values) is not None
 
 
 def touch_session(workplace: Workplace) -> bool:
