@@ -161,3 +161,15 @@ def test_a_change_closes_the_review_issue_that_it_names_and_says_what_it_cannot_
     assert satchel.items.read(["e1"]).items[0].notes == ("closed by ben: fixed by f1",)
     again = satchel.files.record("a.py", "modified", description="fixes e1", agent="ben")
     assert again.notes == ()
+
+
+def test_an_agents_change_closes_no_bug_of_a_person_and_none_that_it_says_is_not_fixed(satchel: Satchel) -> None:
+    satchel.entries.write("bug", "it hangs", agent="human:ann")
+    satchel.entries.write("bug", "it crashes", agent="ben")
+    change = satchel.files.record(
+        "a.py", "modified", description="fixes e1; does not fix e2, TODO: fix e2", agent="ben"
+    )
+    assert change.notes == ("e1 is ann's and stays open: tell them that f1 fixes it",)
+    assert [one.ref for one in satchel.entries.read(types=["bug"], order="asc")] == ["e1", "e2"]
+    satchel.files.record("a.py", "modified", description="closes e1", agent="human:ann")
+    assert [one.ref for one in satchel.entries.read(types=["bug"])] == ["e2"]

@@ -12,6 +12,7 @@ from satchel.find.kind import Kind
 from satchel.keep import events
 from satchel.keep.decisions.records import ChangedDecision
 from satchel.keep.entries.records import BUG, ENTRY_TYPES, REVIEW_ISSUE, Prepared, Writer
+from satchel.keep.names import is_persons, shown_name
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from satchel.keep.sessions.records import Actor
 
 
-# The id of a bug or a review issue in the description of a change.
-_FIXED = r"\b(?:fix(?:es|ed)?|close[sd]?)\s+(e[1-9]\d*)\b"
+# The id of a bug or a review issue that the description of a change names as fixed, not as one that is not or is to be.
+_FIXED = r"(?<!not )(?<!n't )(?<!never )(?<!to )(?<!todo )(?<!todo: )\b(?:fix(?:es|ed)?|close[sd]?)\s+(e[1-9]\d*)\b"
 
 
 _CLOSED_BY_CHANGES = frozenset({BUG, REVIEW_ISSUE})
@@ -39,12 +40,17 @@ def close_fixed(transaction: Transaction, project_id: int, actor: Actor, change:
     for ref in dict.fromkeys(re.findall(_FIXED, change.description or "", re.IGNORECASE)):
         number = Kind.ENTRY.number_of(ref.lower())
         row = transaction.one(
-            "SELECT type, superseded_by IS NULL FROM context WHERE id = :id AND project_id = :project",
+            "SELECT c.type, c.superseded_by IS NULL, a.name FROM context c LEFT JOIN agents a ON a.id = c.agent_id "
+            "WHERE c.id = :id AND c.project_id = :project",
             {"id": number, "project": project_id},
         )
         if row is None or row[0] not in _CLOSED_BY_CHANGES:
             what = "not here" if row is None else f"a {ENTRY_TYPES[row[0] - 1]}"
             notes.append(f"{ref.lower()} is {what}: a change closes bugs and review issues")
+        elif row[1] and is_persons(row[2]) and not is_persons(actor.name):
+            notes.append(
+                f"{ref.lower()} is {shown_name(row[2])}'s and stays open: tell them that {change.ref} fixes it"
+            )
         elif row[1]:
             item = (Kind.ENTRY, number)
             replacing.retract(transaction, project_id, *item)

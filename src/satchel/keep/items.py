@@ -42,7 +42,7 @@ _MAX_OFFSET = 2**53
 _SOLUTION, _HISTORY, _FILE = "solution", "decision_history", "file"
 _DECISION_REF = "decision:"
 _MOST_STATES = 500
-# Items with more text may be cut, so they do not count as shown; and how long marking waits for a writer.
+# An answer with more text may be cut, so its items do not count as shown; and how long marking waits for a writer.
 _SHOWN_CHARS, _WAIT_MS = 8_000, 250
 _MOST_BOUND, _MOST_NOTES, _MOST_CHANGES = 20, 10, 3
 
@@ -175,7 +175,7 @@ class Items(Service):
         # no notice or hook of the session repeats a rule, decision or note that was read here
         opened: list[Any] = [one.decision if isinstance(one, DecisionHistory) else one for one in records]
         shown = [one for one in opened if type(one) in _MARKED]
-        if not shown or sum(len(f"{one}") for one in shown) > _SHOWN_CHARS:
+        if not shown or sum(len(f"{one}") for one in opened) > _SHOWN_CHARS:
             return
         work = self._workplace
         with suppress(SatchelError), work.engine.write(_WAIT_MS) as transaction:

@@ -10,13 +10,15 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from http_serving import Served
 from interfaces.web.test_pages import NASTY
 from room_browsing import Browser, Parsed
 from room_stocked import stock
 from satchel import Satchel, open_satchel
 from satchel.interfaces.http.failing import SAFETY_HEADERS
+from satchel.interfaces.web.logins import Logins
 from satchel.interfaces.web.pages import PLACES
-from satchel.interfaces.web.pages.memory import KEPT
+from satchel.interfaces.web.pages.memory import KEPT, NAMES
 from satchel.interfaces.web.rendering import brief, visible
 
 HERE = "/p/project/"
@@ -141,6 +143,63 @@ def test_an_error_shows_its_fixes_and_who_reported_what(ann: Browser, satchel: S
     page = page_of(ann, f"items/{met.pattern.ref}")
     assert "helped 2, did not 1" in page.text
     assert f"{met.recorded.ref} did not help d" in page.text
+
+
+def test_an_error_shows_its_stack_as_code_once_beside_the_form_for_a_fix(ann: Browser, satchel: Satchel) -> None:
+    stack = 'Traceback (most recent call last):\n  File "load.py", line 3, in load\n    return rates[name]'
+    error = satchel.patterns.report("LookupError", "no rate of that name", stack=stack, agent="a").pattern.ref
+    body = ann.get(f"{HERE}items/{error}").body.decode()
+    main, _, aside = body.partition('<div class="two">')[2].partition('aria-labelledby="t-fixes"')
+    code = re.search(r'<pre class="text code"[^>]*>\n(.*?)</pre>', main, re.DOTALL)
+    assert code is not None
+    assert unescape(code[1]).startswith(f"no rate of that name\n{stack}")
+    assert body.count("line 3, in load") == 1
+    assert aside.index('id="new-fix"') < aside.index('id="t-details"')
+
+
+def test_an_item_shows_its_text_once_below_a_short_heading(ann: Browser, satchel: Satchel) -> None:
+    text = "Once is enough for a text"
+    rule, note = satchel.constraints.add(text, agent="a").ref, satchel.entries.write("discovery", text, agent="a").ref
+    decision = satchel.decisions.set("once.enough", text, agent="a").ref
+    error = satchel.patterns.report("OnceError", text, agent="a").pattern.ref
+    headings = {rule: f"Rule {rule}", note: f"Note {note}", decision: "once.enough", error: "OnceError"}
+    for ref, heading in headings.items():
+        body = ann.get(f"{HERE}items/{ref}").body.decode().partition("<main")[2]
+        assert f'<h1 dir="auto">{heading}</h1>' in body
+        assert Parsed(body.partition('id="t-details"')[0].encode()).text.count(text) == 1, ref
+
+
+def test_a_decision_shows_its_reason_once_and_no_version_that_nobody_chose(ann: Browser, satchel: Satchel) -> None:
+    plain = satchel.decisions.set("tax", 19, rationale="so says the law", agent="a").ref
+    chosen = satchel.decisions.set("tax.of.books", 7, version="2.0.0", rationale="the law as well", agent="a").ref
+    assert page_of(ann, f"items/{plain}").text.count("so says the law") == 1
+    assert "version" not in page_of(ann, f"items/{plain}").text
+    assert "2.0.0" in page_of(ann, f"items/{chosen}").text
+    satchel.decisions.set("tax", 21, rationale="a new law", agent="a")
+    revised = page_of(ann, f"items/{plain}").text
+    assert (revised.count("a new law"), revised.count("so says the law")) == (1, 1)
+
+
+def test_a_preference_of_one_person_is_marked_in_the_memory(
+    ann: Browser, satchel: Satchel, room: Served, logins: Logins
+) -> None:
+    settings = {"person.name": "ann"}
+    with open_satchel(satchel.place.file, project="project", environ={}, settings=settings, agent="human:ann") as own:
+        own.constraints.add("Answer me briefly", only_for="me", tags=["taste"])
+    assert "only you" in page_of(ann, "memory?tag=taste").text
+    assert "only ann" in page_of(Browser.of(room, logins, "ben"), "memory?tag=taste").text
+
+
+def test_the_memory_and_the_health_page_count_the_same(ann: Browser, satchel: Satchel) -> None:
+    satchel.entries.write("scratchpad", {"done": False, "next_step": "count"}, task_id="counts", agent="counter")
+    satchel.corrections.retract(satchel.entries.write("discovery", "Counted no more", agent="counter").ref, "wrong")
+    facets = ann.get(f"{HERE}memory.json").json()["facets"]
+    body = ann.get(f"{HERE}health").body.decode()
+    for one in facets["kinds"]:
+        name = NAMES[one["name"]][1]
+        assert f"<dt>{name.lower()}</dt><dd>{one['count']:,}</dd>" in body, name
+        assert f"<bdi>{name}</bdi></span><span>{one['count']:,}</span>" in ann.get(f"{HERE}memory").body.decode(), name
+    assert f"<dt>progress notes</dt><dd>{facets['progress']:,}</dd>" in body
 
 
 def test_an_error_that_needs_a_person_gets_a_fix(ann: Browser, satchel: Satchel) -> None:

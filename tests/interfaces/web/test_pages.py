@@ -231,6 +231,18 @@ def test_changes_are_marked_as_seen_up_to_what_was_shown(ann: Browser, satchel: 
     assert b"colour" not in page
 
 
+def test_what_a_person_changed_in_their_own_name_is_shown_with_its_key_and_value(
+    ann: Browser, satchel: Satchel, room: Served, logins: Logins
+) -> None:
+    decided = satchel.decisions.set("vat", 19, agent="human:ann")
+    assert ann.post("/p/project/decisions", {"key": "vat", "value": "20", "revision": "1"}).status == 303
+    link = f'<a href="/p/project/items/{decided.ref}">changed {decided.ref}: vat: 20</a>'
+    assert link in ann.get("/p/project/activity").body.decode()
+    newcomer = Browser.of(room, logins, "newcomer")
+    for address in ("/p/project/activity", "/p/project/"):
+        assert "since this project began" in newcomer.get(address).body.decode()
+
+
 TAGS = set(
     "html head meta title link script body a header div nav span form input kbd details summary ul ol li button main "
     "h1 h2 section p b bdi time textarea label dl dt dd dialog svg defs pattern path g circle use rect line text code "

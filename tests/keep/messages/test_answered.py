@@ -67,3 +67,12 @@ def test_who_answers_a_message_has_read_it(satchel: Satchel) -> None:
         ("which port?", False),
     ]
     assert page.unread == 1
+
+
+def test_a_question_to_a_person_is_answered_by_a_person_only(satchel: Satchel) -> None:
+    satchel.messages.send("may I drop it?", to="human:ann", agent="Bob")
+    satchel.messages.send("go on", reply_to="m1", agent="Cat")
+    satchel.messages.send("I will", to="human:ann", reply_to="m1", agent="Bob")
+    assert [one.answered_by for one in sent(satchel, "Bob") if one.ref == "m1"] == [None]
+    satchel.messages.send("no", reply_to="m1", agent="human:ann")
+    assert [one.answered_by for one in sent(satchel, "Bob") if one.ref == "m1"] == [4]

@@ -397,3 +397,17 @@ def test_what_lines_name_is_found_by_the_index_of_uids(satchel: Satchel, monkeyp
     take(satchel, [note(uid=f"{number:032x}", superseded_by=OTHER_UID) for number in range(500)])
     assert plans
     assert [plan for plan in plans if "_uid (uid=?)" not in plan] == []
+
+
+def test_what_an_agent_imports_binds_no_more_than_what_an_agent_writes(satchel: Satchel) -> None:
+    satchel.decisions.set("store", "redis", agent="human:ann")
+    satchel.decisions.set("store", "valkey", agent="ben")
+    draft = satchel.decisions.get("store_draft").decision
+    forged = decision(
+        uid=draft.uid, key="store_draft", value="valkey", revision=2, updated_at="2036-01-01T00:00:00.000Z"
+    )
+    take(satchel, [rule(priority="critical"), forged], is_by_agent=True)
+    assert satchel.constraints.find().constraints[0].priority == "high"
+    assert satchel.decisions.get("store_draft").decision.status == "draft"
+    take(satchel, [rule(uid=OTHER_UID, priority="critical")])
+    assert satchel.constraints.find().constraints[0].priority == "critical"

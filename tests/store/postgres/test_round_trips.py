@@ -15,7 +15,8 @@ from store.postgres.places import Place
 
 _CALLS: dict[str, tuple[int, Callable[[Satchel, int], object]]] = {
     "a note": (5, lambda satchel, number: satchel.entries.write("error", f"note {number} of the cache token")),
-    "a rule": (6, lambda satchel, number: satchel.constraints.add(f"rule {number}")),
+    # it is compared with those in force
+    "a rule": (11, lambda satchel, number: satchel.constraints.add(f"every function of module {number} is typed")),
     "a decision": (8, lambda satchel, number: satchel.decisions.set(f"key-{number}", "value")),
     "a page": (4, lambda satchel, _: satchel.entries.read(limit=20)),
     "a question": (9, lambda satchel, _: satchel.entries.read(query="what about the cache token?")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from satchel.base.clock import span_in_words
 from satchel.base.records import NamedTuple, replace
 from satchel.brief.room.records import ClaimBar, Mark, SessionDay, Where
 from satchel.interfaces.web.rendering import clock
@@ -11,12 +12,13 @@ from satchel.interfaces.web.rows import in_order
 from satchel.keep.names import shown_name
 from satchel.keep.sessions.team import TeamSession
 
-_HOUR_MS = 3_600_000
+_MINUTE_MS, _HOUR_MS = 60_000, 3_600_000
 HOURS, _HOURS = (1, 8, 24), 8
+_LEAST_MS = 30 * _MINUTE_MS
 _MOST_LANES, _MOST_CLAIM_LANES = 12, 8
 # Marks of one kind that would cover each other are one, in per cent of the width.
 _APART = 2
-_TICK_MINUTES = {1: 10, 8: 60, 24: 180}
+_TICK_MINUTES, _MOST_TICKS = (5, 10, 30, 60, 180), 9
 
 
 class Bar(NamedTuple):
@@ -52,49 +54,63 @@ class Lane(NamedTuple):
 
 
 class Timeline(NamedTuple):
-    """Lanes, and the times of the lines between them, each with its ``x``."""
+    """Lanes, and the times of the lines between them, each with its ``x``.
 
-    hours: int
+    Attributes:
+        hours: the zoom; None if it begins with the first event.
+        span: the time that is drawn, in words.
+    """
+
+    hours: int | None
+    span: str
     lanes: tuple[Lane, ...]
     ticks: tuple[tuple[float, int], ...]
 
 
-def chosen_hours(values: Mapping[str, str]) -> int:
-    """Return the number of hours in the address of a page."""
+def chosen_hours(values: Mapping[str, str]) -> int | None:
+    """Return the number of hours in the address of a page, None without one."""
     text = values.get("hours", "")
-    return int(text) if text in map(str, HOURS) else _HOURS
+    return int(text) if text in map(str, HOURS) else None
 
 
-def of_team(where: Where, hours: int) -> Timeline:
+def of_team(where: Where, hours: int | None) -> Timeline:
     """Return a lane for each session, in the order of the table."""
-    window = _Window(where.team.asked_at, hours)
     sessions = {one.uid: one for one in in_order(where.team.sessions)}
     days = {day.uid: day for day in where.timeline}
     drawn = [days[uid] for uid in sessions if uid in days][:_MOST_LANES]
+    window = _Window(where.team.asked_at, hours, drawn)
     lanes = (_lane(window, day, sessions[day.uid], "", window.points(day.marks)) for day in drawn)
-    return Timeline(hours, tuple(one for one in lanes if one.bars or one.points), window.ticks())
+    return window.timeline(one for one in lanes if one.bars or one.points)
 
 
-def of_session(where: Where, session: TeamSession, hours: int) -> Timeline:
+def of_session(where: Where, session: TeamSession, hours: int | None) -> Timeline:
     """Return lanes for the state of a session, what it did, and its claims."""
-    window = _Window(where.team.asked_at, hours)
     day = next((day for day in where.timeline if day.uid == session.uid), None)
+    window = _Window(where.team.asked_at, hours, () if day is None else (day,))
     if day is None:
-        return Timeline(hours, (), window.ticks())
+        return window.timeline(())
     lanes = [_lane(window, day, session, "Session", ())]
     lanes.append(Lane("Events", None, f"{len(day.marks)} events", (), window.points(day.marks)))
     for path in list(dict.fromkeys(one.path for one in day.claims))[:_MOST_CLAIM_LANES]:
         bars = window.claims(one for one in day.claims if one.path == path)
         if bars:
             lanes.append(Lane(path, None, f"Claims of {path}", bars, (), is_path=True))
-    return Timeline(hours, tuple(lanes), window.ticks())
+    return window.timeline(lanes)
 
 
 class _Window:
-    """The time that is drawn."""
+    """The time that is drawn: the hours that were chosen, else from the first event, but at most 8 hours."""
 
-    def __init__(self, now: int, hours: int) -> None:
-        self.now, self.hours, self.began = now, hours, now - hours * _HOUR_MS
+    def __init__(self, now: int, hours: int | None, days: Iterable[SessionDay]) -> None:
+        self.now = now
+        self.hours: int | None = hours or _HOURS
+        self.began = now - (hours or _HOURS) * _HOUR_MS
+        first = min([now - _LEAST_MS, *(at for day in days for at in _starts(day))])
+        if hours is None and first > self.began:
+            self.hours, self.began = None, first
+
+    def timeline(self, lanes: Iterable[Lane]) -> Timeline:
+        return Timeline(self.hours, span_in_words(self.now - self.began), tuple(lanes), self.ticks())
 
     def x(self, at: int) -> float:
         return round((max(at, self.began) - self.began) * 100 / (self.now - self.began), 2)
@@ -128,9 +144,16 @@ class _Window:
         )
 
     def ticks(self) -> tuple[tuple[float, int], ...]:
-        step = _TICK_MINUTES[self.hours] * 60_000
+        steps = (minutes * _MINUTE_MS for minutes in _TICK_MINUTES)
+        step = next(one for one in steps if self.now - self.began <= one * _MOST_TICKS)
         first = -(-self.began // step) * step
         return tuple((self.x(at), at) for at in range(first, self.now - step // 4, step))
+
+
+def _starts(day: SessionDay) -> Iterable[int]:
+    yield from (one.began_at for one in day.spans)
+    yield from (one.began_at for one in day.claims)
+    yield from (one.at for one in day.marks)
 
 
 def _lane(window: _Window, day: SessionDay, session: TeamSession, name: str, points: tuple[Point, ...]) -> Lane:

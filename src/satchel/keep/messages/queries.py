@@ -14,7 +14,7 @@ from satchel.keep.common_filters import ListFilters
 from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.messages import visibility
 from satchel.keep.messages.records import MESSAGE_TYPES, Message
-from satchel.keep.names import is_persons
+from satchel.keep.names import PERSONS, is_persons
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import find_authors
 from satchel.store.transaction import Row, Transaction, set_of
@@ -260,8 +260,10 @@ def _with_fates(
         )
         SELECT known.id, a.name, NULL FROM known JOIN agents a ON a.id = known.agent_id
         UNION ALL
-        SELECT reply_to, NULL, max(id) FROM agent_messages
-        WHERE reply_to IN {numbers} AND +expires_at > :now GROUP BY reply_to
+        SELECT m.id, NULL, max(r.id) FROM agent_messages m JOIN agent_messages r ON r.reply_to = m.id
+        WHERE m.id IN {numbers} AND +r.expires_at > :now
+            AND (r.from_agent_id IN {PERSONS} OR COALESCE(m.to_agent_id, 0) NOT IN {PERSONS})
+        GROUP BY m.id
         """,
         {"project": project_id, "me": reader, "now": now},
     )

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from urllib.parse import urlencode
 
-from satchel.base.records import NamedTuple
+from satchel.base.errors import NotFound
+from satchel.base.records import NamedTuple, replace
 from satchel.brief.room.records import Changed
+from satchel.interfaces.web.pages.memory import title_of
 from satchel.interfaces.web.request import Page, PageRequest, View
 from satchel.interfaces.web.rows import CHANGE_NAMES
+from satchel.keep.items import MAX_ITEMS
+from satchel.keep.kinds import is_ref
 from satchel.keep.sessions.team import TeamSession
 
 _MOST_SHOWN, _MOST_GROUPS = 6, 25
@@ -32,7 +37,7 @@ def activity(request: PageRequest) -> Page:
     since, where = room.since(), request.reader.room.where()
     kind, agent = request.values.get("kind", ""), request.values.get("agent", "")
     by_time = request.values.get("by") == "time"
-    items = [*since.items, *since.own]
+    items = _named(request, [*since.items, *since.own])
     items = [one for one in items if kind in ("", one.kind) and agent in ("", one.agent or "")]
     if by_time:
         items.sort(key=lambda one: -one.changed_at)
@@ -77,13 +82,28 @@ def activity(request: PageRequest) -> Page:
     return Page(f"Activity in {request.project.name}", "activity.html", context, since, "/activity")
 
 
+def _named(request: PageRequest, items: Sequence[Changed]) -> list[Changed]:
+    """Return changes with the title of the item that an action such as ``changed d1`` ends in."""
+    refs = {one.ref: one.text.rpartition(" ")[2] for one in items if one.kind == "action" and " " in one.text}
+    wanted = [*dict.fromkeys(filter(is_ref, refs.values()))]
+    titles: dict[str, str] = {}
+    for first in range(0, len(wanted), MAX_ITEMS):
+        with suppress(NotFound):
+            opened = request.reader.items.read(wanted[first : first + MAX_ITEMS]).items
+            titles |= {one.ref: title_of(one.record) for one in opened}
+    return [
+        replace(one, item=ref, text=f"{one.text}: {titles[ref]}") if (ref := refs.get(one.ref, "")) in titles else one
+        for one in items
+    ]
+
+
 def _group(agent: str, items: list[Changed], session: TeamSession | None, *, by_time: bool) -> Group:
     most = len(items) if by_time else _MOST_SHOWN
     return Group(agent, session, items[-1].changed_at, items[0].changed_at, tuple(items[:most]), tuple(items[most:]))
 
 
 def _sentence(items: tuple[Changed, ...], total: int, *, has_looked: bool) -> str:
-    since = "since your last visit" if has_looked else "since the beginning"
+    since = "since your last visit" if has_looked else "since this project began"
     if not total:
         return f"No changes {since}."
     counts = Counter((one.kind, one.action) for one in items)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from satchel.base.records import NamedTuple
 from satchel.brief.room.memory import Spending
-from satchel.interfaces.web.pages.memory import NAMES
+from satchel.interfaces.web.pages.memory import KEPT, NAMES
 from satchel.interfaces.web.rendering import date
 from satchel.interfaces.web.request import Page, PageRequest, View
 from satchel.keep.sessions.team import TeamSession
@@ -38,7 +38,7 @@ def health(request: PageRequest) -> Page:
         clients[key] = max(clients.get(key, one), one, key=lambda session: session.seen_at)
     # a login by a token sees nothing of the machine
     is_here = request.login.token is None
-    statistics = satchel.housekeeping.statistics()
+    statistics, facets = satchel.housekeeping.statistics(), satchel.room.facets()
     backups = request.projects.backups(request.project) if is_here else []
     tokens = request.projects.tokens(request.project) if is_here else []
     logins = request.projects.logins() if is_here else []
@@ -46,6 +46,7 @@ def health(request: PageRequest) -> Page:
     data = {
         "version": version("satchel"),
         "statistics": statistics,
+        "facets": facets,
         "backups": backups,
         "hooks": hooks,
         "clients": list(clients.values()),
@@ -57,7 +58,11 @@ def health(request: PageRequest) -> Page:
     context = {
         **data,
         "is_here": is_here,
-        "names": NAMES,
+        "counts": [
+            *((NAMES[one.name][1], one.count) for one in facets.kinds),
+            ("Progress notes", facets.progress),
+            *((NAMES[kind][1], count) for kind, count in statistics.kinds if kind not in KEPT),
+        ],
         "store": request.project.store,
         "is_file": isinstance(request.project.store, Path),
         "newest": newest,

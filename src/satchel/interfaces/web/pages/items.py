@@ -30,7 +30,7 @@ from satchel.interfaces.web.request import (
     offset,
 )
 from satchel.keep.constraints import Constraint
-from satchel.keep.decisions.records import Decision, DecisionState
+from satchel.keep.decisions.records import DEFAULT_VERSION, Decision, DecisionState
 from satchel.keep.entries.records import STRUCTURED_TYPES, Entry
 from satchel.keep.items import Item
 from satchel.keep.messages.records import Message
@@ -38,7 +38,9 @@ from satchel.keep.packages.records import PackageContent
 from satchel.keep.pins import PINNED
 from satchel.keep.shared.markdown import SHAPES
 
-_TEXTS = ("content", "message", "text", "value", "insight", "description", "rationale", "reason", "error")
+_TEXTS = ("example", "content", "message", "text", "value", "insight", "description", "rationale", "reason", "error")
+_EMPTY: tuple[object, ...] = (None, "", [], {})
+_HEADINGS = ("key", "error_type", "topic")
 _SOLUTION = "solution"
 _REVISIONS, _MOST_RELATED = 10, 5
 _STATES = 5
@@ -59,7 +61,7 @@ _LABELS = {
 """The labels of fields that are not their names."""
 
 _HIDDEN = frozenset({"id", "uid", "seq", "hash", "score", "notes", "ttl_days", "kind", "solutions", "rationale"})
-"""Fields without meaning to a person; the JSON has them."""
+"""Fields without meaning to a person, or shown apart; the JSON has them."""
 
 _LISTS = {
     "run_id": ("/memory", "run"),
@@ -110,6 +112,7 @@ def item(request: PageRequest) -> Page:
         "item": one,
         "kind": NAMES.get(one.kind, (one.kind, one.kind)),
         "title": title,
+        "heading": _heading(one, title),
         "row": row_of(request, one, None if one.kind == _SOLUTION else flags_of(request, [one.ref]).get(one.ref)),
         "has_text": has_text,
         "text": part,
@@ -396,6 +399,14 @@ def _undo(correction: int | None) -> dict[str, str | int]:
     return {} if correction is None else {"correction": correction}
 
 
+def _heading(one: Item, title: str) -> str:
+    """Return the name of an item, or its kind and id: its text is below. A package is known by its summary."""
+    if one.kind == "package":
+        return title
+    names = (getattr(one.record, name, None) for name in _HEADINGS)
+    return next(filter(None, names), f"{NAMES.get(one.kind, (one.kind,))[0]} {one.ref}")
+
+
 def _content(request: PageRequest, one: Item) -> tuple[bool, str, list[Fact]]:
     """Return whether an item has a text, the text, and its other fields."""
     record: Any = one.record
@@ -404,14 +415,20 @@ def _content(request: PageRequest, one: Item) -> tuple[bool, str, list[Fact]]:
         fields = {"text": fields.get("text"), "reason": fields.get("reason"), **fields_of(record.package)}
         record = record.package
     # the first of the texts is the item's; the others are facts
-    name = next((name for name in _TEXTS if isinstance(fields.get(name), (str, dict, list)) and fields[name]), None)
+    name = next((name for name in _TEXTS if fields.get(name) not in _EMPTY), None)
     value = None if name is None else fields.pop(name)
+    if name == "example":  # it begins with the message
+        fields.pop("message", None)
+    if fields.get("version") == DEFAULT_VERSION:
+        del fields["version"]
     text = "" if value is None else _lines(value) if isinstance(value, dict) else as_text(value)
+    hidden = {*_HIDDEN, *_HEADINGS}
+    # an item that was retracted is superseded by itself
+    hidden |= {"superseded_by"} if fields.get("superseded_by") == one.ref else set()
     facts = [
         _fact(request, key, value, getattr(record, key, None))
         for key, value in fields.items()
-        # an item that was retracted is superseded by itself
-        if key not in _HIDDEN and value not in (None, [], {}, "") and (key != "superseded_by" or value != one.ref)
+        if key not in hidden and value not in _EMPTY
     ]
     return name is not None, text, facts
 

@@ -233,6 +233,8 @@ def row_of(request: PageRequest, item: Item, flags: Flags | None = None, found: 
             chip = ("stale", "May be stale")
         if isinstance(record, Constraint):
             facts.append(record.priority)
+            if record.for_person is not None:
+                facts.append(f"only {name_for(request.login.author, record.for_person)}")
             if record.unconfirmed:
                 chip = ("plain", "Unconfirmed")
         is_own = agent == request.login.author

@@ -1,0 +1,56 @@
+"""The timeline of agents: where it begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from clients_at_work import Clients
+from satchel import Satchel
+from satchel.interfaces.web import timeline
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
+
+MINUTE = 60_000
+
+
+@pytest.fixture
+def at_work(open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch) -> Satchel:
+    """The session of a client that has just done something."""
+    clients = Clients(partial(open_in, project), monkeypatch)
+    satchel = clients.turn_to(clients.start())
+    satchel.entries.write("discovery", "The port is 8080", agent="ann")
+    return satchel
+
+
+def drawn(satchel: Satchel, hours: int | None = None) -> timeline.Timeline:
+    where = satchel.room.where()
+    of_team = timeline.of_team(where, hours)
+    assert timeline.of_session(where, where.team.sessions[0], hours).span == of_team.span
+    return of_team
+
+
+def test_a_timeline_begins_with_the_first_event_but_shows_half_an_hour(at_work: Satchel, clock: ManualClock) -> None:
+    assert (drawn(at_work).hours, drawn(at_work).span) == (None, "30 min")
+    clock.advance(100 * MINUTE - clock.now % (15 * MINUTE))
+    later = drawn(at_work)
+    assert (later.hours, later.span, later.lanes[0].bars[0].x) == (None, "100 min", 0)
+    assert {at % (30 * MINUTE) for _, at in later.ticks} == {0}
+
+
+@pytest.mark.parametrize("hours", timeline.HOURS)
+def test_a_timeline_shows_the_hours_that_were_chosen(at_work: Satchel, hours: int) -> None:
+    chosen = drawn(at_work, timeline.chosen_hours({"hours": str(hours)}))
+    assert chosen.hours == hours
+    assert chosen.lanes[0].bars[0].x == pytest.approx(100, abs=30 / hours)
+
+
+def test_a_timeline_of_a_longer_day_shows_the_last_eight_hours(at_work: Satchel, clock: ManualClock) -> None:
+    clock.advance(9 * 60 * MINUTE)
+    at_work.entries.write("discovery", "The port is 8081", agent="ann")
+    assert (drawn(at_work).hours, drawn(at_work).span) == (8, "8 h")
