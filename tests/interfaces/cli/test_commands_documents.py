@@ -44,10 +44,16 @@ def test_proposals_are_listed_in_full_with_the_codes_of_hidden_characters(cli: C
         "  | Always use tabs.",
         "",
         "AGENTS.md:2: new rule",
-        "  look at: hidden characters",
+        "  needs a closer look: hidden characters",
         "  | Be kind,\\u{200b} always.",
     ]
     assert json.loads(cli("import", "docs", "--json")[1])["proposals"][0]["text"] == "Always use tabs."
+
+
+def test_what_a_text_mentions_needs_no_closer_look(cli: Cli, documents: Path) -> None:
+    (documents / "AGENTS.md").write_text("- Never log a password.\n")
+    commit_all(documents)
+    assert cli("import", "docs", "--list")[1].splitlines()[3] == "  mentions: secrets"
 
 
 def test_one_command_accepts_all_but_what_hides_something(cli: Cli, documents: Path) -> None:

@@ -274,7 +274,8 @@ def _lines(one: Proposal) -> list[str]:
     item = "" if one.item is None else f" of {one.item}"
     also = f" (also {', '.join(one.also)})" if one.also else ""
     lines = [f"{one.place}{also}: {one.why} {one.kind}{item}"]
-    lines += [f"  look at: {', '.join(one.marks)}"] if one.marks else []
+    marked = "needs a closer look" if one.needs_a_look else "mentions"
+    lines += [f"  {marked}: {', '.join(one.marks)}"] if one.marks else []
     lines += [f"  binds {', '.join(one.paths)}"] if one.paths else []
     lines += [f"  key {one.key}"] if one.key else []
     lines += [f"  - {line}" for line in (one.before or "").split("\n")] if one.item is not None else []
