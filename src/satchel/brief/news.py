@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from itertools import accumulate
 
-from satchel.base.lazy import lazy_regex
 from satchel.base.records import NamedTuple
 from satchel.base.text import quoted_line
 from satchel.brief.fields import by, name_text
@@ -223,15 +222,6 @@ _ON_FILES = f"""
     WHERE {_OTHERS} AND {_NEW.format(kind=deliveries.CLAIM, item="c.id")}
     LIMIT {_MOST}
 """
-
-
-_NEW_ITEM = lazy_regex(r"notice: new (?:critical )?(?:rule|decision) ([cd]\d+) ")
-
-
-def new_item(line: str) -> str | None:
-    """Return the id of the new rule or decision that a line of a notice tells, or None."""
-    match = _NEW_ITEM().match(line)
-    return None if match is None else match[1]
 
 
 # What became of a rule that the agent was shown, by its last correction.

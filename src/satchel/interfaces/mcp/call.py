@@ -181,11 +181,18 @@ def answer(
 
 def _without_shown(notice: str, body: str) -> str | None:
     # a rule or decision that the answer itself lists is no news beside it
-    from satchel.brief.news import new_item  # few answers have a notice
-
     listed = {line.partition(" ")[0] for line in body.splitlines()}
-    lines = [line for line in notice.splitlines() if new_item(line) not in listed]
+    lines = [line for line in notice.splitlines() if not (line.startswith(_NEW) and _new_item(line) in listed)]
     return "\n".join(lines) or None
+
+
+_NEW = "notice: new "
+
+
+def _new_item(line: str) -> str:
+    # as in "notice: new critical rule c1 by ann"
+    words = line.split(" ", 5)
+    return words[4] if words[2] == "critical" else words[3]
 
 
 def notice_for(
