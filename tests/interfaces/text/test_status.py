@@ -75,12 +75,28 @@ def test_the_time_of_a_state_says_what_it_means(state: AgentState, seen_min: int
     assert len(line) == 80
 
 
+def test_the_commands_for_what_needs_somebody_are_whole_and_come_once_for_a_kind() -> None:
+    rejected = f"`satchel decide {'rounding' * 5}_draft --status active` accepts it, or reject it"
+    needs = [
+        *a_status().needs.items,
+        Need("message", "low", "red", "m8", None, "ben", NOW, ()),
+        Need("draft", "low", "rounding", "d2", None, "ben", NOW, (), remedy=rejected),
+        Need("rule", "low", "no floats", "c4", None, "ben", NOW, ()),
+    ]
+    status = replace(a_status(), needs=replace(a_status().needs, items=tuple(needs), total=4))
+    assert screen(status)[-4:-1] == [
+        "Answer: `satchel message send --reply-to m7 TEXT`",
+        rejected,
+        "Confirm it: `satchel confirm c4`; end it: `satchel retract c4`",
+    ]
+
+
 def test_actions_in_the_persons_own_name_are_one_line_below_the_news() -> None:
     own = tuple(Changed("action", f"action:{n}", "done", "opened the pages", "human:ann", NOW, n) for n in (1, 2))
     status = a_status()
     for total, more in ((2, ""), (60, ", and 58 earlier")):
         lines = screen(replace(status, since=replace(status.since, own=own, own_total=total)))
-        assert f"in your name: opened the pages (2 times){more}  " in lines[-2]
+        assert f"in your name: opened the pages (2 times){more}  " in lines[-3]
 
 
 def test_one_screen_says_what_needs_whom_who_works_what_collides_and_what_changed() -> None:
@@ -94,6 +110,7 @@ def test_one_screen_says_what_needs_whom_who_works_what_collides_and_what_change
         "  conflict   src/a.py: claude-3f2b claims it, codex-5f45 edited it, in…    1 min",
         "Last changes",
         "  decision   d4 changed by ben: port: 8080 (was 80)                          2 h",
+        "Answer: `satchel message send --reply-to m7 TEXT`",
         "More: `satchel who`, `satchel message list`, `satchel show ID`, `satchel open`",
     ]
 

@@ -44,14 +44,28 @@ def status_text(status: Status, width: int, height: int, style: Style) -> str:
         next_step = "Next: start a coding client in this folder, once `satchel setup` has connected it."
         return f"{project}: nothing is stored yet, and no agent has been here.\n\n{next_step}"
     sections = _sections(status)
-    used = 2 + sum(1 for one in sections if one.rows or one.empty)
+    steps = _steps(status.needs.items)
+    used = 2 + len(steps) + sum(1 for one in sections if one.rows or one.empty)
     wanted = [len(one.rows) + (one.more > 0) for one in sections]
     rooms = _shared_out(wanted, max(20, height) - 1 - used)
     lines = [style(_cut(_head(status), width), "heading")]
     for section, room in zip(sections, rooms, strict=True):
         lines += _lines(section, room, width, style)
     hints = "More: `satchel who`, `satchel message list`, `satchel show ID`, `satchel open`"
-    return "\n".join([*lines, style(_cut(hints, width), "quiet")])
+    return "\n".join([*lines, *(style(step, "quiet") for step in steps), style(_cut(hints, width), "quiet")])
+
+
+def _steps(needs: Sequence[Need]) -> list[str]:
+    # whole commands for the first need of a kind: rows are cut to the width
+    steps: dict[str, str] = {}
+    for one in needs:
+        if one.kind == "message":
+            steps.setdefault("message", f"Answer: `satchel message send --reply-to {one.ref} TEXT`")
+        elif one.kind == "rule":
+            steps.setdefault("rule", f"Confirm it: `satchel confirm {one.ref}`; end it: `satchel retract {one.ref}`")
+        elif one.remedy is not None and one.kind != "hook":
+            steps.setdefault(one.kind, line_of(one.remedy))
+    return list(steps.values())
 
 
 def line_of(text: str) -> str:
@@ -115,8 +129,7 @@ def _need(one: Need, now: int) -> _Row:
     who = f"{_name(one.agent)}: " if one.agent else ""
     ref = f"{one.ref} " if one.ref and one.kind != "hook" else ""
     age = "" if one.began_at is None else _span(now - one.began_at)
-    remedy = f" ({line_of(one.remedy)})" if one.proposed is not None and one.remedy else ""
-    return _Row(one.kind, one.severity, f"{ref}{who}{line_of(one.text)}{remedy}", age)
+    return _Row(one.kind, one.severity, f"{ref}{who}{line_of(one.text)}", age)
 
 
 def _session(one: TeamSession, now: int) -> _Row:
