@@ -109,6 +109,27 @@ def test_critical_rules_leave_a_hook_answer_short_enough_to_be_shown_whole(reade
     assert [ref for ref in refs if f"rule {ref} by" not in "".join(answers)] == []
 
 
+def test_agents_do_not_use_up_the_tokens_that_a_session_has_for_persons(
+    reader: Satchel, other: Satchel, clock: ManualClock
+) -> None:
+    for number in range(18):
+        other.constraints.add(f"{number} {LONG}", agent="bot")
+        clock.advance(MINUTE)
+        text = prompted(reader)
+    assert text == "Satchel: and 1 more new rule: search kinds=[constraint]"
+    other.constraints.add("no new dependencies", agent="human:cat")
+    assert "no new dependencies" in prompted(reader)
+
+
+def test_changes_that_are_only_counted_are_not_called_new(reader: Satchel, other: Satchel) -> None:
+    refs = [other.constraints.add(f"rule {number} of bot", agent="bot").ref for number in range(10)]
+    told(reader)
+    for ref in refs:
+        other.corrections.retract(ref, agent="bot")
+    other.constraints.add("types", priority="high", agent="bot")
+    assert told(reader).endswith("notice: and 1 more new or changed rule: search kinds=[constraint]")
+
+
 def test_a_rule_with_many_paths_lists_few(reader: Satchel, other: Satchel) -> None:
     reader.files.claim(shared=["src/a.py"])
     other.constraints.add("types", paths=[f"src/{letter}.py" for letter in "abcdefgh"], agent="bot")

@@ -76,7 +76,7 @@ def fitting(fresh: Sequence[News], chars: int, affords: Callable[[News], bool] =
         if has_room and affords(one):
             told.append(one)
             chars -= len(one.text)
-        elif has_room or not one.is_persons:
+        elif has_room or not one.is_persons or len(one.text) > MOST_CHARS:
             others.append(one)
     return [*told, _number_of(others)] if others else told
 
@@ -85,7 +85,8 @@ def _number_of(others: Sequence[News]) -> News:
     numbers = [one.items[0] for one in others]
     counts = [(kind, sum(number[0] == kind.number for number in numbers)) for kind in _COUNTED]
     some = [(kind, count) for kind, count in counts if count]
-    what = " and ".join(f"{count} more new {kind.noun}{'s' * (count != 1)}" for kind, count in some)
+    new = "new" if all(one.text.startswith("new ") for one in others) else "new or changed"
+    what = " and ".join(f"{count} more {new} {kind.noun}{'s' * (count != 1)}" for kind, count in some)
     kinds = ",".join(kind.name.lower() for kind, _ in some)
     marks = [(_COUNTED[KIND_OF[kind]], number, seq) for kind, number, seq in numbers]
     return News(f"and {what}: search kinds=[{kinds}]", marks)

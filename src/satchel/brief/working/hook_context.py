@@ -177,7 +177,8 @@ def with_news(context: HookContext, answer: HookAnswer, *, at_prompt: bool) -> H
     def affords(one: news.News) -> bool:
         nonlocal left
         tokens = tokens_of(f"Satchel: {one.text}\n")
-        if not one.is_critical and tokens > left:
+        # what agents do leaves some of the tokens to persons
+        if not one.is_critical and tokens > left - (0 if one.is_persons else deliveries.SESSION_TOKENS // 4):
             return False
         left -= tokens
         return True
