@@ -24,7 +24,7 @@ from satchel.store.transaction import Row, Transaction, set_of
 _MOST = 10
 
 # How many rules and decisions are read: first those of persons, and last what waits for the agent to come to its files.
-_MOST_READ = 1_000
+_MOST_READ = 200
 
 # How many new rules of agents a context window is told; of others it gets the number.
 _MOST_OF_AGENTS = 20
