@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from itertools import accumulate
+from collections.abc import Callable, Sequence
 
 from satchel.base.records import NamedTuple
 from satchel.base.text import quoted_line
 from satchel.brief.fields import by, name_text
-from satchel.find.kind import Kind
-from satchel.keep import binding, deliveries, paths
+from satchel.find.kind import KIND_OF, Kind
+from satchel.keep import binding, deliveries, events, paths
 from satchel.keep.corrections.log import CONFIRMED
 from satchel.keep.documents.states import loaded_items
 from satchel.keep.entries import updates as entries
@@ -23,35 +22,73 @@ from satchel.store.transaction import Row, Transaction, set_of
 # How many pieces of news of each kind one answer brings.
 _MOST = 10
 
-# How many rules and decisions are read: those with paths wait until the agent comes to their files.
+# How many rules and decisions are read: first those of persons, and last what waits for the agent to come to its files.
 _MOST_READ = 200
+
+# How many new rules of agents a context window is told; of others it gets the number.
+_MOST_OF_AGENTS = 20
+
+# How many globs of a rule or decision are listed.
+_MOST_GLOBS = 3
 
 # What was stored so shortly before the first text of a window may have come too late for it.
 _LATE_MS = 1_000
 
-_CHARS, _MOST_CHARS = 1_000, 4_000
-"""The longest quoted text, and the most that the news of one answer has; the next has the others."""
+_CHARS, MOST_CHARS = 1_000, 4_000
+"""The longest quoted text, and the most that the news of one answer has."""
 
 
 class News(NamedTuple):
-    """A piece of news, and the deliveries by which it is marked as shown: kind, number and seq of each item."""
+    """A piece of news, and the deliveries by which it is marked as shown: kind, number and seq of each item.
+
+    ``is_counted`` is that too many of its kind were told before, so that it only adds to a number.
+    """
 
     text: str
     items: Sequence[tuple[int, int, int]]
     is_critical: bool = False
+    is_persons: bool = False
+    is_counted: bool = False
 
 
 def find(transaction: Transaction, work: Workplace, project_id: int, actor: Actor, now: int) -> list[News]:
     """Return the news of others' work that was not delivered to an agent yet."""
     values = {"project": project_id, "agent": actor.number, "session": actor.session or 0, "now": now}
-    news = [
-        *find_binding(transaction, work, project_id, actor),
-        *_news_of_files(transaction.all(_ON_FILES, values)),
-    ]
-    lengths = accumulate(len(one.text) for one in news)
-    return [
-        one for place, (one, length) in enumerate(zip(news, lengths, strict=True)) if not place or length <= _MOST_CHARS
-    ]
+    told = fitting(find_binding(transaction, work, project_id, actor), MOST_CHARS)
+    left = MOST_CHARS - sum(len(one.text) for one in told)
+    for one in _news_of_files(transaction.all(_ON_FILES, values)):
+        if len(one.text) <= left or not told:
+            told.append(one)
+            left -= len(one.text)
+    return told
+
+
+def fitting(fresh: Sequence[News], chars: int, affords: Callable[[News], bool] = lambda _: True) -> list[News]:
+    """Return the news of rules and decisions that an answer has room for, and the number of the others as the last.
+
+    What agents did is told so, and what its reader cannot afford; what persons did waits for the next answer.
+    """
+    told: list[News] = []
+    others: list[News] = []
+    for one in fresh:
+        has_room = not one.is_counted and len(told) < _MOST and len(one.text) <= chars
+        if has_room and affords(one):
+            told.append(one)
+            chars -= len(one.text)
+        elif has_room or not one.is_persons or len(one.text) > MOST_CHARS:
+            others.append(one)
+    return [*told, _number_of(others)] if others else told
+
+
+def _number_of(others: Sequence[News]) -> News:
+    numbers = [one.items[0] for one in others]
+    counts = [(kind, sum(number[0] == kind.number for number in numbers)) for kind in _COUNTED]
+    some = [(kind, count) for kind, count in counts if count]
+    new = "new" if all(one.text.startswith("new ") for one in others) else "new or changed"
+    what = " and ".join(f"{count} more {new} {kind.noun}{'s' * (count != 1)}" for kind, count in some)
+    kinds = ",".join(kind.name.lower() for kind, _ in some)
+    marks = [(_COUNTED[KIND_OF[kind]], number, seq) for kind, number, seq in numbers]
+    return News(f"and {what}: search kinds=[{kinds}]", marks)
 
 
 def is_waiting(transaction: Transaction, work: Workplace, project_id: int, agent: str) -> bool:
@@ -64,39 +101,54 @@ def is_waiting(transaction: Transaction, work: Workplace, project_id: int, agent
 def find_binding(transaction: Transaction, work: Workplace, project_id: int, actor: Actor) -> list[News]:
     """Return what others did to rules and decisions that an agent was shown, and those made since its window began."""
     values = {"project": project_id, "agent": actor.number, "session": actor.session or 0, "window": actor.window}
-    rows = transaction.all(_BINDING.format(own=_OF_ACTOR), values) if actor.number is not None else []
-    new = [row for row in rows if row[2]]
-    skipped = _skipped(transaction, work, project_id, actor, new) if new else set()
-    return [_about_item(row) for row in rows if (row[0], row[1]) not in skipped][:_MOST]
+    rows = transaction.all(_BINDING.format(own=_OF_ACTOR, most=_MOST_READ), values) if actor.number is not None else []
+    skipped = _skipped(transaction, work, project_id, actor, rows) if rows else set()
+    news: list[News] = []
+    of_agents = rows[0][-1] if rows else 0
+    for row in sorted(rows, key=lambda row: (row[10] != binding.CRITICAL, not row[13], -row[10], row[11])):
+        if (row[0], row[1]) not in skipped:
+            one = _about_item(row[:13], is_persons=bool(row[13]))
+            if row[2] and row[0] == Kind.CONSTRAINT.number and not one.is_persons:
+                of_agents += 1
+                items = (*one.items, (deliveries.NEWS_OF_AGENT, row[1], 0))
+                one = one._replace(items=items, is_counted=of_agents > _MOST_OF_AGENTS)
+            news.append(one)
+    return news
 
 
 def has_binding(transaction: Transaction, work: Workplace, project_id: int) -> bool:
     """Return whether there may be such news for the caller's session, known by its client's id: one statement."""
     host = None if work.caller is None else work.caller.host_id
     values = {"project": project_id, "host": host}
-    return host is not None and bool(transaction.all(_BINDING.format(own=_OF_HOST), values))
+    return host is not None and bool(transaction.all(_BINDING.format(own=_OF_HOST, most=1), values))
 
 
 def _skipped(
-    transaction: Transaction, work: Workplace, project_id: int, actor: Actor, new: Sequence[Row]
+    transaction: Transaction, work: Workplace, project_id: int, actor: Actor, rows: Sequence[Row]
 ) -> set[tuple[int, int]]:
     # what binds other persons' sessions or other files, and what the client loads itself
-    loaded = loaded_items(transaction, work, project_id, actor)
-    skipped = {(row[0], row[1]) for row in new if loaded.get(row[0], {}).get(row[1], -1) >= row[-2]}
-    rules = [row[1] for row in new if row[0] == Kind.CONSTRAINT.number]
+    new = [row for row in rows if row[2]]
+    loaded = loaded_items(transaction, work, project_id, actor) if new else {}
+    skipped = {(row[0], row[1]) for row in new if loaded.get(row[0], {}).get(row[1], -1) >= row[11]}
+    rules = [row[1] for row in rows if row[0] == Kind.CONSTRAINT.number]
     binds = binding.binding_caller(transaction, work, project_id) if rules else ""
     if binds:
-        some = f"SELECT c.id FROM constraints c WHERE c.id IN {set_of(rules)}{binds}"
+        # that a rule which was shown is no longer confirmed is told to everybody
+        changed = set_of(row[1] for row in rows if row[0] == Kind.CONSTRAINT.number and not row[2])
+        some = f"""
+            SELECT c.id FROM constraints c
+            WHERE c.id IN {set_of(rules)} AND (c.for_person IS NULL AND c.id IN {changed} OR 1 = 1{binds})
+        """
         here = {number for (number,) in transaction.all(some, {"project": project_id})}
         skipped |= {(Kind.CONSTRAINT.number, number) for number in rules if number not in here}
-    with_paths = [row for row in new if row[-1] != "[]"]
+    with_paths = [row for row in new if row[12] != "[]"]
     if with_paths:
         values = {"project": project_id, "agent": actor.number, "session": actor.session}
         files = [path for (path,) in transaction.all(_TOUCHED, values)]
         skipped |= {
             (row[0], row[1])
             for row in with_paths
-            if not any(paths.matches(glob, file) for glob in paths.globs_in(row[-1]) for file in files)
+            if not any(paths.matches(glob, file) for glob in paths.globs_in(row[12]) for file in files)
         }
     return skipped
 
@@ -122,29 +174,49 @@ _CONFIRMATION = f"""(
     SELECT CASE WHEN k.action <> {CONFIRMED} THEN 0 WHEN k.undone_at IS NULL THEN 1 ELSE 2 END FROM corrections k
     WHERE k.item_kind = {Kind.CONSTRAINT.number} AND k.item_id = c.id ORDER BY k.seq DESC LIMIT 1
 )"""
-_RULE_AUTHOR = "COALESCE(c.deactivated_by, c.created_by)"
+_RULE_AUTHOR = Kind.CONSTRAINT.changed_by.replace("i.", "c.")
+_COUNTED = {Kind.CONSTRAINT: deliveries.COUNTED_RULE, Kind.DECISION: deliveries.COUNTED_DECISION}
+_COUNTED_AS = " ".join(f"WHEN {mark} THEN {kind.number}" for kind, mark in _COUNTED.items())
+_IS_PERSONS = "CASE WHEN a.folded = 'human' OR a.folded >= 'human:' AND a.folded < 'human;' THEN 1 ELSE 0 END"
 _DECISION_COLUMNS = (
-    "c.key, c.value_text, c.value_number, c.status = 1, 0, a.name, c.rationale, 0 AS priority, c.seq AS seq, c.paths"
+    "c.key, c.value_text, c.value_number, c.status = 1, 0, a.name, c.rationale, 0 AS priority, c.seq AS seq, "
+    f"c.paths AS paths, {_IS_PERSONS} AS is_persons"
 )
 _RULE_COLUMNS = f"""
     '', c.text, NULL, c.active = 1, COALESCE({_CONFIRMATION}, 0), a.name, c.reason, c.priority, c.seq,
-    c.paths
+    c.paths, {_IS_PERSONS}
 """
 _IS_NEW = """
     own.session <> 0 AND NOT EXISTS (SELECT 1 FROM shown s WHERE s.kind = {kind} AND s.item_id = c.id)
     AND {at} > (SELECT created_at FROM sessions WHERE id = own.session)
     AND {at} > COALESCE((SELECT min(began) FROM shown), 0) - {late}
 """
+# When an item began to bind: it may have been made long before.
+_BEGAN = "(CASE WHEN b.at > {at} THEN b.at ELSE {at} END)"
+
+# What others let bind since the session began: shared texts, what a person had stated, and what holds again.
+_BEGINS = f"""
+    SELECT e.item_kind AS kind, e.item_id AS id, max(e.created_at) AS at FROM own JOIN events e
+        ON own.session <> 0 AND e.project_id = :project AND e.agent_id IS DISTINCT FROM own.agent
+        AND e.seq > COALESCE((SELECT seq FROM events WHERE session_id = own.session ORDER BY created_at LIMIT 1), 0)
+    WHERE e.kind = {events.ACCEPTANCE} OR e.kind = {events.CONFIRMATION} AND e.item_kind = {Kind.CONSTRAINT.number}
+        AND EXISTS (SELECT 1 FROM constraints c WHERE c.id = e.item_id AND c.stated_by IS NOT NULL)
+        OR e.kind = {events.TAKEN_BACK} AND NOT EXISTS (SELECT 1 FROM corrections k
+            WHERE k.item_kind = e.item_kind AND k.item_id = e.item_id AND k.action = {CONFIRMED}
+                AND k.undone_at = e.created_at)
+    GROUP BY e.item_kind, e.item_id
+"""
 
 # Rules and decisions that others changed or retracted after the agent was shown them, or made since its window began.
 _BINDING = f"""
     WITH own AS ({{own}}), shown AS (
-        SELECT d.kind, d.item_id, max(d.seq) AS seq, min(d.created_at) AS began FROM own JOIN windows w
+        SELECT CASE d.kind {_COUNTED_AS} ELSE d.kind END AS kind, d.item_id, max(d.seq) AS seq,
+            min(d.created_at) AS began FROM own JOIN windows w
             ON w.project_id = :project AND w.agent_id = own.agent AND w.session_id = own.session
             AND (own.session = 0 OR w.number = own.number)
-        JOIN deliveries d ON d.window_id = w.id GROUP BY d.kind, d.item_id
-    )
-    SELECT * FROM (
+        JOIN deliveries d ON d.window_id = w.id GROUP BY CASE d.kind {_COUNTED_AS} ELSE d.kind END, d.item_id
+    ), begun AS ({_BEGINS})
+    SELECT news.*, (SELECT count(*) FROM shown WHERE kind = {deliveries.NEWS_OF_AGENT}) FROM (
         SELECT {Kind.DECISION.number} AS kind, c.id AS id, 0 AS is_new, {_DECISION_COLUMNS}
         FROM own JOIN shown s ON s.kind = {Kind.DECISION.number} JOIN decisions c ON c.id = s.item_id AND c.seq > s.seq
         LEFT JOIN agents a ON a.id = c.agent_id WHERE c.agent_id IS DISTINCT FROM own.agent
@@ -156,16 +228,18 @@ _BINDING = f"""
         UNION ALL
         SELECT {Kind.CONSTRAINT.number}, c.id, 1, {_RULE_COLUMNS}
         FROM own JOIN constraints c ON c.project_id = :project AND c.active = 1
-        LEFT JOIN agents a ON a.id = c.created_by
+        LEFT JOIN agents a ON a.id = {_RULE_AUTHOR}
+        LEFT JOIN begun b ON b.kind = {Kind.CONSTRAINT.number} AND b.id = c.id
         WHERE c.created_by IS DISTINCT FROM own.agent
-            AND {_IS_NEW.format(kind=Kind.CONSTRAINT.number, at="c.created_at", late=_LATE_MS)}
+            AND {_IS_NEW.format(kind=Kind.CONSTRAINT.number, at=_BEGAN.format(at="c.created_at"), late=_LATE_MS)}
         UNION ALL
         SELECT {Kind.DECISION.number}, c.id, 1, {_DECISION_COLUMNS}
         FROM own JOIN decisions c ON c.project_id = :project AND c.status = 1
         LEFT JOIN agents a ON a.id = c.agent_id
+        LEFT JOIN begun b ON b.kind = {Kind.DECISION.number} AND b.id = c.id
         WHERE c.agent_id IS DISTINCT FROM own.agent
-            AND {_IS_NEW.format(kind=Kind.DECISION.number, at="c.updated_at", late=_LATE_MS)}
-    ) AS news ORDER BY priority DESC, seq LIMIT {_MOST_READ}
+            AND {_IS_NEW.format(kind=Kind.DECISION.number, at=_BEGAN.format(at="c.updated_at"), late=_LATE_MS)}
+    ) AS news ORDER BY is_persons DESC, paths = '[]' DESC, priority DESC, seq LIMIT {{most}}
 """
 
 # Files that the agent edited, holds, or of which hooks have shown it something.
@@ -228,14 +302,18 @@ _ON_FILES = f"""
 _RULE_NOW = ("holds again", "is confirmed", "is no longer confirmed")
 
 
-def _about_item(row: Row) -> News:
+def _about_item(row: Row, *, is_persons: bool) -> News:
     kind, number, is_new, key, text, value, is_live, confirmation, agent, reason, priority, seq, globs = row
     is_rule = kind == Kind.CONSTRAINT.number
     ref = (Kind.CONSTRAINT if is_rule else Kind.DECISION).ref(number)
     who, why = _who(agent), f" because {_quoted(reason)}" if reason else ""
     # a value that is no plain word could pass for the rest of the sentence
     value_now = f"{value:g}" if text is None else text if name_text(text) == text else _quoted(text)
-    where = f", binding {', '.join(map(json.dumps, paths.globs_in(globs)))}" if is_new and globs != "[]" else ""
+    where = ""
+    if is_new and globs != "[]":
+        every = [*map(json.dumps, paths.globs_in(globs))]
+        more = f" and {len(every) - _MOST_GLOBS} more" if len(every) > _MOST_GLOBS else ""
+        where = f", binding {', '.join(every[:_MOST_GLOBS])}{more}"
     is_critical = priority == binding.CRITICAL
     if is_rule and is_new:
         line = f"new {'critical ' * is_critical}rule {ref} {who}{where}: {_quoted(text)}"
@@ -246,7 +324,7 @@ def _about_item(row: Row) -> News:
         line = f"new decision {ref} {name_text(key)}: {value_now}, set {who}{why}{where}"
     else:
         line = f"{ref} {name_text(key)} {f'is now {value_now}' if is_live else 'no longer holds'}, set {who}{why}"
-    return News(line, [(kind, number, seq)], is_critical)
+    return News(line, [(kind, number, seq)], is_critical, is_persons)
 
 
 def _news_of_files(rows: Sequence[Row]) -> list[News]:

@@ -17,9 +17,10 @@ from keep.shared.sharing_steps import (
     value_of,
     waiting_for,
 )
-from satchel import Satchel
+from satchel import Satchel, open_satchel
 from satchel.base import git_commands
 from satchel.base.errors import NotFound
+from satchel.keep.sessions.caller import Caller
 from sharing_clones import Team
 
 
@@ -39,6 +40,21 @@ def test_what_others_wrote_waits_until_a_person_accepts_it(team: Team) -> None:
     team.accept("ben")
     assert value_of(team, "ben") == "SQLite"
     assert waiting_for(team, "ben") == []
+
+
+def test_what_a_person_accepts_is_news_for_a_session_that_began_before(team: Team) -> None:
+    """However long ago it was written."""
+    set_and_share(team)
+    team.add_rule("ann", "keys rotate")
+    send(team, "ann")
+    pull(team, "ben")
+    caller = Caller.of_hook({}, "claude", "s1", begins=True)
+    with open_satchel(cwd=team.top("ben"), environ={}, clock=team.tick, caller=caller) as reader:
+        reader.sessions.enter()
+        assert reader.notices.line(shown_by=None) is None
+        team.accept("ben")
+        told = reader.notices.line(shown_by=None) or ""
+    assert [line.split()[1:4] for line in told.splitlines()] == [["new", "rule", "c1"], ["new", "decision", "d1"]]
 
 
 def test_a_change_goes_there_and_back_with_its_history(team: Team) -> None:

@@ -156,6 +156,10 @@ def fitting(lines: Sequence[str], budget: int) -> list[str]:
     return selected
 
 
+# The longest answer with news, below what clients show, and the least that it has left for it.
+_MOST_CHARS, _LEAST_CHARS = 8_500, 2_500
+
+
 def with_news(context: HookContext, answer: HookAnswer, *, at_prompt: bool) -> HookAnswer:
     """Add news of rules and decisions: critical rules at once, others at a prompt as far as the tokens allow."""
     from satchel.brief import news
@@ -163,17 +167,24 @@ def with_news(context: HookContext, answer: HookAnswer, *, at_prompt: bool) -> H
     fresh = [
         one
         for one in news.find_binding(context.transaction, context.work, context.project_id, context.actor)
-        if (at_prompt or one.is_critical) and not {*one.items} <= {*answer.items}
+        if (at_prompt or one.is_critical) and one.items[0] not in answer.items
     ]
-    if not fresh:
+    chars = min(news.MOST_CHARS, _MOST_CHARS - len(answer.text))
+    if not fresh or chars < _LEAST_CHARS:  # they come with the next answer
         return answer
     left = deliveries.tokens_left(deliveries.delivered(context.transaction, context.window)) - tokens_of(answer.text)
-    for one in fresh:
-        line = f"Satchel: {one.text}"
-        tokens = tokens_of(f"{line}\n")
-        if one.is_critical or tokens <= left:
-            answer = answer.plus(context, [line], one.items)
-            left -= tokens
+
+    def affords(one: news.News) -> bool:
+        nonlocal left
+        tokens = tokens_of(f"Satchel: {one.text}\n")
+        # what agents do leaves some of the tokens to persons
+        if not one.is_critical and tokens > left - (0 if one.is_persons else deliveries.SESSION_TOKENS // 4):
+            return False
+        left -= tokens
+        return True
+
+    for one in news.fitting(fresh, chars, affords):
+        answer = answer.plus(context, [f"Satchel: {one.text}"], one.items)
     return answer
 
 
