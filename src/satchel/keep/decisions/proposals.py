@@ -76,16 +76,16 @@ def refusal(key: str, persons: Decision) -> Refused:
     )
 
 
-def ends(draft: Decision) -> bool:
-    """Return whether a draft proposes to end the decision."""
-    return draft.metadata.get(_WISH) == _END
+def ends(metadata: records.Metadata) -> bool:
+    """Return whether the draft with this metadata proposes to end the decision."""
+    return metadata.get(_WISH) == _END
 
 
 def as_draft(persons: Decision, wanted: Decision, new: Prepared) -> Prepared:
     """Return what an agent wanted as the draft that proposes it."""
     # a new value is no longer the wish to end
     is_kept = isinstance(new.value, records.Keep) or not isinstance(new.metadata, records.Keep)
-    is_end = new.status == "deprecated" or (ends(wanted) and is_kept)
+    is_end = new.status == "deprecated" or (ends(wanted.metadata) and is_kept)
     what = "to end it" if is_end else "a change"
     return replace(
         as_prepared(wanted, new),
@@ -107,7 +107,7 @@ def as_accepted(persons: Decision, draft: Decision | None, new: Prepared) -> Pre
     if draft is None:
         return accepted
     is_value_theirs = not isinstance(new.value, records.Keep)
-    is_end = ends(draft) and not is_value_theirs
+    is_end = ends(draft.metadata) and not is_value_theirs
     value = new.value if is_value_theirs else draft.value
     change = f"{persons.value} ended" if is_end else f"{persons.value} -> {value}"
     by = "" if is_value_theirs else f", as {draft.agent or 'somebody unnamed'} proposed"
@@ -133,6 +133,6 @@ def end(transaction: Transaction, by: Setter, decision: Decision, *, is_accepted
     draft = records.load(transaction, by.project_id, key_of(decision))
     if draft is None or draft.status != "draft":
         return
-    if is_accepted or (draft.value == decision.value and ends(draft) == (decision.status == "deprecated")):
+    if is_accepted or (draft.value == decision.value and ends(draft.metadata) == (decision.status == "deprecated")):
         ended = replace(draft, status="deprecated", agent=by.actor.name, updated_at=by.now)
         tables.change(transaction, by.project_id, draft, ended, by.actor.number, by.actor.session)
