@@ -13,6 +13,7 @@ from clients_at_work import Clients
 from satchel import Conflict, InvalidInput, Satchel
 from satchel.base.clock import DAY_MS
 from satchel.brief.room.records import ACTIONS, NEEDS, Need
+from satchel.keep.decisions.records import NewDecision
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -171,6 +172,26 @@ def test_what_an_agent_proposes_instead_of_a_persons_decision_is_shown_once(satc
     assert (conflict.title, conflict.first.text, conflict.second.text) == ("port", "80", "8080")
     satchel.decisions.set("port_draft", status="deprecated", agent="human:ann")
     assert (needs(satchel, "human:ann"), satchel.room.conflicts().decided) == ([], ())
+
+
+def test_a_proposal_to_end_a_decision_is_shown_as_that(satchel: Satchel) -> None:
+    satchel.decisions.set("port", 80, agent="human:ann")
+    satchel.decisions.set("port", status="deprecated", agent="ben")
+    need = only(satchel, "human:ann")
+    assert (need.text, need.is_end, need.revision) == ("port: ann decided 80, proposed is to end it", True, 1)
+
+
+def test_no_number_of_other_drafts_hides_a_proposal_and_those_not_read_are_counted(
+    satchel: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("satchel.brief.room.needs.LOOKED_AT", 3)
+    satchel.decisions.set("port", 80, agent="human:ann")
+    proposal = satchel.decisions.set("port", 8080, agent="ben").ref
+    flood = [NewDecision(f"flood {number}", "x", status="draft") for number in range(5)]
+    satchel.decisions.set_many(flood, agent="ben")
+    found = satchel.room.needs(person="human:ann")
+    assert (found.items[0].ref, len(found.items), found.total) == (proposal, 4, 6)
+    assert [one.ref for one in found.items].count(proposal) == 1
 
 
 def test_a_refusal_is_over_once_its_claim_ended_whoever_claims_the_file_later(

@@ -64,6 +64,17 @@ def test_the_shell_of_a_client_is_refused(
     assert "the gateway signs" in cli("read")[1]
 
 
+def test_a_proposal_says_that_a_person_accepts_it_and_accepting_says_what_binds(cli: Cli) -> None:
+    cli("decide", "vat", "19", "--agent", "human:ann")
+    _, out, err = cli("decide", "vat", "21", "--agent", "ben")
+    assert "set d2 vat_draft (new), a draft: briefed as proposed; it binds once a person accepts it" in out
+    assert "vat was decided by human:ann and stays: this draft proposes a change" in err
+    _, out, err = cli("decide", "vat_draft", "22", "--agent", "cat")
+    assert ("it binds once a person accepts it" in out, "replaces the proposal of ben" in err) == (True, True)
+    _, out, err = cli("decide", "vat_draft", "--status", "active", "--agent", "human:ann")
+    assert ("set d1 vat, revision 2" in out, "vat: 19 -> 22, as cat proposed" in err) == (True, True)
+
+
 def test_an_editor_s_terminal_asks_once_and_goes_on_as_the_person(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     cli("write", "discovery", "the gateway signs")
     asked: list[str] = []

@@ -171,6 +171,44 @@ def test_a_decision_is_set_changed_and_taken_back(ann: Browser, satchel: Satchel
     assert satchel.decisions.get("db").decision.status == "active"
 
 
+@pytest.mark.parametrize(("action", "button", "value"), [("approve", "Take 21", 25), ("decline", "Keep 19", 19)])
+def test_a_proposal_is_settled_only_as_it_was_shown(
+    ann: Browser, satchel: Satchel, action: str, button: str, value: int
+) -> None:
+    key = f"vat_{action}"
+    satchel.decisions.set(key, 19, agent="human:ann")
+    ref = satchel.decisions.set(key, 21, agent="builder").ref
+    path = f"{HERE}/items/{ref}/{action}"
+    page = ann.get(f"{HERE}/").body.decode()
+    assert f'formaction="{path}" name="revision" value="1">{button}</button>' in page
+    assert ann.post(path, {}).status == 400
+    satchel.decisions.set(key, 25, agent="critic")
+    late = ann.post(path, {"revision": "1"})
+    assert (late.status, f"{key}_draft has changed since: 25" in late.body.decode()) == (409, True)
+    assert satchel.decisions.get(f"{key}_draft").decision.status == "draft"
+    again, fields = _form(late, "Approve it" if action == "approve" else "Reject it")
+    assert (again, fields["revision"]) == (path, "2")
+    assert ann.post(again, fields).status == 303
+    assert satchel.decisions.get(key).decision.value == value
+    assert satchel.decisions.get(f"{key}_draft").decision.status == "deprecated"
+
+
+def test_a_draft_is_approved_on_its_page_as_it_was_shown(ann: Browser, satchel: Satchel) -> None:
+    draft = satchel.decisions.set("drive", "flash", status="draft", agent="builder")
+    path, fields = _form(ann.get(f"{HERE}/items/{draft.ref}"), "Approve")
+    satchel.decisions.set("drive", "tape", agent="builder")
+    assert ann.post(path, fields).status == 409
+    assert satchel.decisions.get("drive").decision.status == "draft"
+
+
+def test_the_end_of_a_decision_is_accepted_on_the_page(ann: Browser, satchel: Satchel) -> None:
+    satchel.decisions.set("levy", 19, agent="human:ann")
+    ref = satchel.decisions.set("levy", status="deprecated", agent="builder").ref
+    assert ">End it</button>" in ann.get(f"{HERE}/").body.decode()
+    assert ann.post(f"{HERE}/items/{ref}/approve", {"revision": "1"}).status == 303
+    assert satchel.decisions.get("levy").decision.status == "deprecated"
+
+
 def test_a_new_decision_that_is_taken_back_is_deprecated_and_a_number_stays_one(ann: Browser, satchel: Satchel) -> None:
     satchel.decisions.set("workers", 4, agent="builder")
     path = f"{HERE}/decisions"

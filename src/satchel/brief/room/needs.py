@@ -21,9 +21,11 @@ from satchel.brief.room.marks import marks, numbered_ref
 from satchel.brief.room.records import NEEDS, Need, Needs
 from satchel.find.kind import Kind
 from satchel.keep import events, following, projects
-from satchel.keep.decisions.records import DEPRECATED, DRAFT_SUFFIX, STATUSES
+from satchel.keep.decisions.proposals import ends
+from satchel.keep.decisions.records import ACTIVE, DEPRECATED, DRAFT_SUFFIX, STATUSES
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import REVIEW_VERDICT
+from satchel.keep.fields import metadata_in
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, UNREAD
 from satchel.keep.moving.kinds import LINE_KINDS
@@ -60,7 +62,8 @@ def find(look: Look) -> Needs:
     needs.sort(key=lambda one: (-PRIORITIES.index(one.severity), one.began_at or look.now, one.kind, one.ref or ""))
     quiet_since = None if needs else last_need.since(look)
     items = tuple(one if one.key else replace(one, key=f"{one.kind}-{one.ref}") for one in needs[:MOST])
-    return Needs(look.person, items, len(needs), quiet_since, look.now, _more(look, needs))
+    unread = max(_draft_count(look) - sum(one.kind == "draft" for one in needs), 0)
+    return Needs(look.person, items, len(needs) + unread, quiet_since, look.now, _more(look, needs))
 
 
 @looking.once_a_minute
@@ -79,7 +82,7 @@ def _of_items(look: Look) -> list[Need]:
 
 def _more(look: Look, needs: list[Need]) -> tuple[str, ...]:
     counts = Counter(one.kind for one in needs)
-    limits = dict.fromkeys(("message", "draft", "rule", "shared"), LOOKED_AT) | {"waiting": MOST, "refusal": MOST}
+    limits = dict.fromkeys(("message", "rule", "shared"), LOOKED_AT) | {"waiting": MOST, "refusal": MOST}
     limited = _limited(look) | {kind for kind, limit in limits.items() if counts[kind] >= limit}
     return tuple(kind for kind in NEEDS if kind in limited)
 
@@ -179,33 +182,49 @@ def _overtaken(look: Look) -> list[Need]:
     return needs
 
 
+_OTHERS_DRAFT = f"""
+    x.project_id = :project AND x.status = {_DRAFT}
+    AND x.agent_id IS DISTINCT FROM :me AND x.agent_id IS DISTINCT FROM :former
+"""
+
+
 def _drafts(look: Look) -> list[Need]:
-    rows = look.rows(
+    columns = "x.id, x.key, x.value_text, x.value_number, a.name, x.updated_at, x.revision"
+    author = "LEFT JOIN agents a ON a.id = x.agent_id"
+    newest = f"ORDER BY x.created_at DESC, x.id DESC LIMIT {LOOKED_AT}"
+    # read apart, so that no number of other drafts hides them
+    proposals = look.rows(
         f"""
-        SELECT x.id, x.key, x.value_text, x.value_number, a.name, x.updated_at,
-            p.key, p.value_text, p.value_number, b.name
-        FROM decisions x LEFT JOIN agents a ON a.id = x.agent_id
-        LEFT JOIN decisions p ON p.project_id = :project AND x.key = p.key || '{DRAFT_SUFFIX}' AND p.status = 1
-            AND p.agent_id IN {PERSONS}
-        LEFT JOIN agents b ON b.id = p.agent_id
-        WHERE x.project_id = :project AND x.status = {_DRAFT}
-            AND x.agent_id IS DISTINCT FROM :me AND x.agent_id IS DISTINCT FROM :former
-        ORDER BY x.created_at DESC, x.id DESC LIMIT {LOOKED_AT}
+        SELECT {columns}, x.metadata, p.key, p.value_text, p.value_number, b.name
+        FROM decisions p JOIN decisions x ON x.project_id = :project AND x.key = p.key || '{DRAFT_SUFFIX}' {author}
+        JOIN agents b ON b.id = p.agent_id
+        WHERE p.project_id = :project AND p.status = {ACTIVE} AND p.agent_id IN {PERSONS} AND {_OTHERS_DRAFT} {newest}
         """
     )
     needs = []
-    for number, key, text, amount, agent, updated, persons, *current, person in rows:
-        value, ref = value_text(text, amount), Kind.DECISION.ref(number)
-        if persons is None:
-            needs.append(_proposed("draft", ref, f"{key}: {value}", agent, updated))
-            continue
-        now = value_text(*current)
-        line = f"{persons}: {shown_name(person)} decided {shortened(now, LINE_CHARS // 3)}, proposed is {value}"
+    for number, key, text, amount, agent, updated, revision, metadata, persons, *current, person in proposals:
+        now, value, is_end = value_text(*current), value_text(text, amount), ends(metadata_in(metadata))
+        line = f"{persons}: {shown_name(person)} decided {shortened(now, LINE_CHARS // 3)}, proposed is "
+        line += "to end it" if is_end else value
         command = f"`satchel decide {shlex.quote(key)} --status"
         remedy = f"{command} active` accepts it, {command} deprecated` rejects it"
-        need = _proposed("draft", ref, line, agent, updated, remedy)
-        needs.append(replace(need, severity=_MEDIUM, current=now, proposed=value))
+        need = _proposed("draft", Kind.DECISION.ref(number), line, agent, updated, remedy)
+        fields = {"current": now, "proposed": value, "is_end": is_end, "revision": revision}
+        needs.append(replace(need, severity=_MEDIUM, **fields))
+    refs = {one.ref for one in needs}
+    for number, key, text, amount, agent, updated, revision in look.rows(
+        f"SELECT {columns} FROM decisions x {author} WHERE {_OTHERS_DRAFT} {newest}"
+    ):
+        need = _proposed("draft", Kind.DECISION.ref(number), f"{key}: {value_text(text, amount)}", agent, updated)
+        if need.ref not in refs:
+            needs.append(replace(need, revision=revision))
     return needs
+
+
+@looking.once_a_minute
+def _draft_count(look: Look) -> int:
+    ((count,),) = look.rows(f"SELECT count(*) FROM decisions x WHERE {_OTHERS_DRAFT}")
+    return int(count)
 
 
 def _rules(look: Look) -> list[Need]:

@@ -52,6 +52,8 @@ class Need:
         remedy: advice beyond the actions, in one sentence, or None.
         key: its identity while it waits, whatever else changes.
         current, proposed: the value of a person's decision, and the one that a draft proposes; else None.
+        is_end: whether that draft proposes to end the decision instead.
+        revision: that of a draft, which its actions repeat.
         held_path: the claimed path, maybe a folder around the place, from ``held_began_at``
             to ``held_until``, in milliseconds UTC.
     """
@@ -72,6 +74,8 @@ class Need:
     key: str = ""
     current: str | None = None
     proposed: str | None = None
+    is_end: bool = False
+    revision: int | None = None
     held_path: str | None = None
     held_until: int | None = None
     held_began_at: int | None = None

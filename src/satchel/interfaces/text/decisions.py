@@ -25,7 +25,7 @@ from satchel.interfaces.text.parts import (
     value_text,
 )
 from satchel.keep.decisions.records import (
-    PROPOSES,
+    PROPOSED,
     UNCHANGED,
     Decision,
     DecisionHistory,
@@ -79,7 +79,7 @@ def decisions_text(page: DecisionPage) -> str:
 
 def says(note: str) -> bool:
     """Return whether :func:`set_text` says a note by itself."""
-    return note == UNCHANGED
+    return note in (UNCHANGED, PROPOSED)
 
 
 def set_text(decisions: Sequence[Decision], when: lists.When | None = None) -> str:
@@ -93,9 +93,8 @@ def set_text(decisions: Sequence[Decision], when: lists.When | None = None) -> s
         if not is_unchanged and decision.status == "active":
             line += f"; binds {', '.join(decision.paths)}" if decision.paths else "; binds everywhere"
         if decision.status == "draft":
-            is_proposal = any(PROPOSES in note for note in decision.notes)
-            way = "a person accepts it" if is_proposal else "you or another sets it with status=active"
-            line += f", a draft: briefed as proposed; it binds once {way}"
+            way = PROPOSED if PROPOSED in decision.notes else "it binds once you or another sets it with status=active"
+            line += f", a draft: briefed as proposed; {way}"
         below: Sequence[str] = ()
         if decision.replaced is not None:
             before = _state_text(decision.replaced, decision, value=_shortened_value, who=True)

@@ -2,49 +2,137 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from satchel.base.errors import Refused
 from satchel.base.records import replace
 from satchel.keep.decisions import records, tables
 from satchel.keep.decisions.records import Decision
-from satchel.keep.names import is_persons
+from satchel.keep.names import PERSONS, alike_form
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
-    from satchel.keep.decisions.updates import Prepared
+    from satchel.keep.decisions.updates import Prepared, Setter
 
-_PROPOSED = ("value", "tags", "scopes", "paths", "rationale", "metadata")
+_PROPOSED = ("value", "tags", "scopes", "paths", "layer", "version", "rationale", "metadata")
+
+_WISH = "proposes"  # in the metadata of a draft that proposes to end a decision
+_END = "end"
+
+_SEPARATORS = re.compile(r"[\s._\-\u2010-\u2015\u2212]+")
+_DRAFTS = re.compile(r"(?:draft\d*)+")
 
 
-def note(key: str, person: str | None, what: str) -> str:
-    return f"{key} was decided by {person} {records.PROPOSES} {what}"
+def key_of(decision: Decision) -> str:
+    """Return the key of the one draft that proposes a change of a decision."""
+    return f"{decision.key}{records.DRAFT_SUFFIX}"
 
 
-def persons_decision(transaction: Transaction, project_id: int, key: str) -> Decision | None:
-    """Return a person's decision in force that a draft with a key proposes to change, or None."""
-    if not key.endswith(records.DRAFT_SUFFIX):
+def target(transaction: Transaction, project_id: int, key: str, *, exact: bool) -> Decision | None:
+    """Return a person's decision that a draft with a key proposes to change, or None.
+
+    The key is that of the draft, or unless ``exact`` one that looks like it or is nested, as in X-Draft_draft2.
+    """
+    wanted = _form(key)
+    if not _DRAFTS.search(wanted):
         return None
-    decision = records.load(transaction, project_id, key.removesuffix(records.DRAFT_SUFFIX))
-    return decision if decision is not None and decision.status == "active" and is_persons(decision.agent) else None
+    decided = _persons(transaction, project_id)
+    if any(form == wanted and is_active for _, _, form, is_active in decided):
+        return None
+    # a draft that a person settled is theirs too: of what no longer binds, the shortest key is the decision's
+    matches = [
+        (is_active, len(form) if is_active else -len(form), f"{its_key}{records.DRAFT_SUFFIX}" == key, number)
+        for number, its_key, form, is_active in decided
+        if form and wanted.startswith(form) and _DRAFTS.fullmatch(wanted, len(form))
+    ]
+    decision = records.load_number(transaction, project_id, max(matches)[-1]) if matches else None
+    return None if decision is None or (exact and key != key_of(decision)) else decision
+
+
+def persons_alike(transaction: Transaction, project_id: int, key: str) -> Decision | None:
+    wanted = _form(key)
+    numbers = (number for number, _, form, _ in _persons(transaction, project_id) if form == wanted)
+    number = next(numbers, None)
+    return None if number is None else records.load_number(transaction, project_id, number)
+
+
+def _persons(transaction: Transaction, project_id: int) -> list[tuple[int, str, str, bool]]:
+    rows = transaction.all(
+        f"SELECT id, key, status FROM decisions WHERE project_id = :project AND agent_id IN {PERSONS} ORDER BY id",
+        {"project": project_id},
+    )
+    return [(number, key, _form(key), status == records.ACTIVE) for number, key, status in rows]
+
+
+def _form(key: str) -> str:
+    return _SEPARATORS.sub("", alike_form(key))
 
 
 def refusal(key: str, persons: Decision) -> Refused:
     return Refused(
-        f"{key} proposes a change of {persons.key}, which {persons.agent} decided; only a person accepts it",
+        f"{key} proposes a change of {persons.key}, which {persons.agent} decided; only a person accepts or rejects it",
         f"Leave it a draft, with status=draft, and ask {persons.agent} by a message",
     )
 
 
-def as_prepared(draft: Decision, new: Prepared) -> Prepared:
-    """Return what is set with the fields of a draft where it leaves them out."""
-    kept = {name: getattr(draft, name) for name in _PROPOSED if isinstance(getattr(new, name), records.Keep)}
+def ends(metadata: records.Metadata) -> bool:
+    """Return whether the draft with this metadata proposes to end the decision."""
+    return metadata.get(_WISH) == _END
+
+
+def as_draft(persons: Decision, wanted: Decision, new: Prepared) -> Prepared:
+    """Return what an agent wanted as the draft that proposes it."""
+    # a new value is no longer the wish to end
+    is_kept = isinstance(new.value, records.Keep) or not isinstance(new.metadata, records.Keep)
+    is_end = new.status == "deprecated" or (ends(wanted.metadata) and is_kept)
+    what = "to end it" if is_end else "a change"
+    return replace(
+        as_prepared(wanted, new),
+        key=key_of(persons),
+        status="draft",
+        metadata=_without_wish(wanted) | ({_WISH: _END} if is_end else {}),
+        expected_revision=None,
+        notes=(
+            *new.notes,
+            f"{persons.key} was decided by {persons.agent} and stays: this draft proposes {what}",
+            records.PROPOSED,
+        ),
+    )
+
+
+def as_accepted(persons: Decision, draft: Decision | None, new: Prepared) -> Prepared:
+    """Return a person's decision as its draft proposes it, but for the fields that the person gives."""
+    accepted = replace(new, key=persons.key, status="active", expected_revision=None)
+    if draft is None:
+        return accepted
+    is_value_theirs = not isinstance(new.value, records.Keep)
+    is_end = ends(draft.metadata) and not is_value_theirs
+    value = new.value if is_value_theirs else draft.value
+    change = f"{persons.value} ended" if is_end else f"{persons.value} -> {value}"
+    by = "" if is_value_theirs else f", as {draft.agent or 'somebody unnamed'} proposed"
+    return replace(
+        as_prepared(replace(draft, metadata=_without_wish(draft)), accepted),
+        status="deprecated" if is_end else "active",
+        notes=(*new.notes, f"{persons.key}: {change}{by}"),
+    )
+
+
+def as_prepared(decision: Decision, new: Prepared) -> Prepared:
+    """Return what is set with the fields of a decision where it leaves them out."""
+    kept = {name: getattr(decision, name) for name in _PROPOSED if isinstance(getattr(new, name), records.Keep)}
     return replace(new, **kept)
 
 
-def end(transaction: Transaction, project_id: int, decision: Decision, agent: int | None, session: int | None) -> None:
-    """End the draft that proposes what a person decided now."""
-    draft = records.load(transaction, project_id, f"{decision.key}{records.DRAFT_SUFFIX}")
-    if draft is not None and draft.status == "draft" and draft.value == decision.value:
-        ended = replace(draft, status="deprecated", agent=decision.agent, updated_at=decision.updated_at)
-        tables.change(transaction, project_id, draft, ended, agent, session)
+def _without_wish(decision: Decision) -> dict[str, str | float]:
+    return {key: value for key, value in decision.metadata.items() if key != _WISH}
+
+
+def end(transaction: Transaction, by: Setter, decision: Decision, *, is_accepted: bool = False) -> None:
+    """End the draft that proposes what a person accepted, or decided by themselves."""
+    draft = records.load(transaction, by.project_id, key_of(decision))
+    if draft is None or draft.status != "draft":
+        return
+    if is_accepted or (draft.value == decision.value and ends(draft.metadata) == (decision.status == "deprecated")):
+        ended = replace(draft, status="deprecated", agent=by.actor.name, updated_at=by.now)
+        tables.change(transaction, by.project_id, draft, ended, by.actor.number, by.actor.session)

@@ -194,11 +194,11 @@ class ChangedDecision:
     human_key: str | None = None
 
 
-DEPRECATED = 2  # the stored number of that status
+ACTIVE, DEPRECATED = 1, 2  # the stored numbers of these statuses
 
 DRAFT_SUFFIX = "_draft"  # of the key of a draft that proposes a change of a person's decision
 
-PROPOSES = "and stays: this draft proposes"  # in the note of such a draft
+PROPOSED = "it binds once a person accepts it"  # the note on such a draft
 
 LARGEST_WHOLE = 2**53  # whole numbers up to this one are stored exactly
 

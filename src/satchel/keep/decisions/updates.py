@@ -17,8 +17,6 @@ from satchel.keep.decisions import proposals, records, tables
 from satchel.keep.decisions.records import DEPRECATED, Decision
 from satchel.keep.fields import metadata_in
 from satchel.keep.names import (
-    PERSONS,
-    alike_form,
     check_identifier,
     check_names,
     ensure_layer,
@@ -170,20 +168,22 @@ class SetResult:
 
 def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequence[int] = ()) -> SetResult:
     """Set a decision; one of a person only if the caller passes, else as a separate draft."""
+    is_person = is_persons(by.actor.name)
+    persons = proposals.target(transaction, by.project_id, new.key, exact=is_person)
+    if persons is not None:
+        new = replace(new, key=proposals.key_of(persons))
     before = records.load(transaction, by.project_id, new.key)
     _check_revision(new, before, by.now)
-    persons = proposals.persons_decision(transaction, by.project_id, new.key)
-    if persons is not None:
-        status = new.status if not isinstance(new.status, records.Keep) else before.status if before else "active"
-        if status == "active" and (before is None or before.status == "draft" or not is_persons(by.actor.name)):
-            if not by.passes(persons.ref):
-                raise proposals.refusal(new.key, persons)
-            accepted = new if before is None else proposals.as_prepared(before, new)
-            return upsert(transaction, by, replace(accepted, key=persons.key, status="active", expected_revision=None))
-        if status == "draft" and not any(records.PROPOSES in note for note in new.notes):
-            new = replace(new, notes=(*new.notes, proposals.note(persons.key, persons.agent, "a change")))
-    if before is None and not is_persons(by.actor.name):
-        before = _persons_alike(transaction, by.project_id, new.key)
+    if persons is not None and not is_person:
+        if new.status == "active" or (new.status == "deprecated" and before is not None and is_persons(before.agent)):
+            raise proposals.refusal(new.key, persons)
+        if new.status != "deprecated":
+            base = before if before is not None and before.status == "draft" else persons
+            return _propose(transaction, by, new, persons, _resolve(transaction, by, new, base))
+    elif persons is not None and _accepts(new, before):
+        return _accept(transaction, by, new, before, persons)
+    if before is None and not is_person:
+        before = proposals.persons_alike(transaction, by.project_id, new.key)
         new = new if before is None else replace(new, key=before.key)
     if before is None:
         return _create(transaction, by, new, similar)
@@ -197,11 +197,11 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
     if wanted == before and tables.metadata_text(wanted) == tables.metadata_text(before):
         return SetResult(replace(before, notes=(*new.notes, records.UNCHANGED)), None)
     if before.agent is not None and is_persons(before.agent) and not by.passes(before.ref):
-        return _propose(transaction, by, new, before, before.agent, wanted)
+        return _propose(transaction, by, new, before, wanted)
     wanted = replace(wanted, agent=by.actor.name, updated_at=by.now)
     after = tables.change(transaction, by.project_id, before, wanted, by.actor.number, by.actor.session)
-    if is_persons(by.actor.name):
-        proposals.end(transaction, by.project_id, after, by.actor.number, by.actor.session)
+    if is_person:
+        proposals.end(transaction, by, after)
     value_is_new = wanted.value != before.value
     bands = tables.value_bands(by.project_id, wanted.value)
     alike = _similar(transaction, by.project_id, None, wanted.value, bands, similar, before.id) if value_is_new else ()
@@ -217,40 +217,52 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
     return SetResult(result, records.ChangedDecision(by.project_id, previous, by.actor.number, replaced, result))
 
 
-def _persons_alike(transaction: Transaction, project_id: int, key: str) -> Decision | None:
-    rows = transaction.all(
-        f"SELECT id, key FROM decisions WHERE project_id = :project AND agent_id IN {PERSONS} ORDER BY id",
-        {"project": project_id},
-    )
-    alike = alike_form(key) if rows else ""
-    number = next((number for number, other in rows if alike_form(other) == alike), None)
-    return None if number is None else records.load_number(transaction, project_id, number)
+def _accepts(new: Prepared, draft: Decision | None) -> bool:
+    if draft is None:
+        return new.status in {"active", records.KEEP} and not isinstance(new.value, records.Keep)
+    return draft.status != "active" and _keep_or(new.status, draft.status) == "active"
 
 
-def _propose(
-    transaction: Transaction, by: Setter, new: Prepared, before: Decision, person: str, wanted: Decision
+def _accept(
+    transaction: Transaction, by: Setter, new: Prepared, draft: Decision | None, persons: Decision
 ) -> SetResult:
-    key = check_identifier(f"{new.key}{records.DRAFT_SUFFIX}", "key")
-    what = "to end it" if wanted.status == "deprecated" else "a change"
-    note = f"{proposals.note(new.key, person, what)}, and {person} got a message"
-    draft = replace(
-        new,
-        key=key,
-        value=wanted.value,
-        tags=wanted.tags,
-        scopes=wanted.scopes,
-        paths=wanted.paths,
-        metadata=wanted.metadata,
-        status="draft",
-        expected_revision=None,
-        notes=(*new.notes, note),
-    )
-    made = upsert(transaction, by._replace(passes=lambda _: False), draft).decision
-    number = find_agent(transaction, by.project_id, person)
-    if number is None or records.UNCHANGED in made.notes:
+    if not by.passes(persons.ref):
+        raise proposals.refusal(new.key, persons)
+    accepted = proposals.as_accepted(persons, draft, new)
+    result = upsert(transaction, by._replace(passes=lambda _: True), accepted)
+    proposals.end(transaction, by, result.decision, is_accepted=True)
+    return result
+
+
+def _propose(transaction: Transaction, by: Setter, new: Prepared, persons: Decision, wanted: Decision) -> SetResult:
+    new = proposals.as_draft(persons, wanted, new)
+    draft = records.load(transaction, by.project_id, check_identifier(new.key, "key"))
+    if draft is None:
+        made = _create(transaction, by, new, ()).decision
+    else:
+        proposed = _resolve(transaction, by, new, draft)
+        if proposed == draft and tables.metadata_text(proposed) == tables.metadata_text(draft):
+            return SetResult(replace(draft, notes=(*new.notes, records.UNCHANGED)), None)
+        if draft.status == "active" and is_persons(draft.agent):
+            raise Conflict(
+                f"{new.key} was decided by {draft.agent}, so it cannot propose a change of {persons.key}",
+                f"Ask {persons.agent} by a message",
+            )
+        notes = new.notes
+        former = draft.agent or "somebody unnamed"
+        if draft.status == "active":
+            notes = (*notes, f"{new.key} was active, set by {former}; it is a proposal now")
+        elif draft.status == "draft" and draft.agent != by.actor.name:
+            notes = (*notes, f"replaces the proposal of {former}")
+        proposed = replace(proposed, agent=by.actor.name, updated_at=by.now)
+        made = tables.change(transaction, by.project_id, draft, proposed, by.actor.number, by.actor.session)
+        made = replace(made, notes=notes, replaced=_replaced(draft, by.now))
+    number = find_agent(transaction, by.project_id, persons.agent)
+    if number is None:
         return SetResult(made, None)
-    replaced = _replaced(before, by.now)
-    return SetResult(made, records.ChangedDecision(by.project_id, number, by.actor.number, replaced, made, new.key))
+    made = replace(made, notes=(*made.notes, f"{persons.agent} got a message"))
+    replaced = _replaced(persons, by.now)
+    return SetResult(made, records.ChangedDecision(by.project_id, number, by.actor.number, replaced, made, persons.key))
 
 
 def _create(transaction: Transaction, by: Setter, new: Prepared, similar: Sequence[int]) -> SetResult:

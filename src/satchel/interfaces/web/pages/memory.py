@@ -218,7 +218,7 @@ def row_of(request: PageRequest, item: Item, flags: Flags | None = None, found: 
         if record.status != "active":
             chip = ("plain", record.status.capitalize())
         if record.status == "draft":
-            action = ("Approve", f"/items/{item.ref}/approve", {})
+            action = ("Approve", f"/items/{item.ref}/approve", {"revision": record.revision})
     elif isinstance(record, ErrorPattern):
         times = "once" if record.occurrences == 1 else f"{record.occurrences} times"
         facts = [f"met {times}"]

@@ -19,6 +19,7 @@ from satchel.interfaces.web.request import (
     form_page,
 )
 from satchel.keep.constraints import DEFAULT_CATEGORY, DEFAULT_PRIORITY
+from satchel.keep.decisions.proposals import ends
 from satchel.keep.decisions.records import Decision, Value
 from satchel.keep.messages.service import EVERYONE
 
@@ -106,19 +107,26 @@ def decide(request: PageRequest) -> ActionResult:
 
 def approve(request: PageRequest) -> ActionResult:
     """Make a draft of a decision active; one that proposes a change of a person's decision changes that."""
-    return _set_status(request, "active")
+    return _set_status(request, "active", "Approve it")
 
 
 def decline(request: PageRequest) -> ActionResult:
     """Deprecate a draft of a decision."""
-    return _set_status(request, "deprecated")
+    return _set_status(request, "deprecated", "Reject it")
 
 
-def _set_status(request: PageRequest, status: str) -> ActionResult:
+def _set_status(request: PageRequest, status: str, button: str) -> ActionResult:
     before = request.reader.items.read([request.path["ref"]]).items[0].record
     if not isinstance(before, Decision):
         raise NotFound(f"{request.path['ref']} is not a decision", "Give a draft, such as d12")
-    decision = request.satchel.decisions.set(before.key, status=status, expected_revision=before.revision)
+    revision = request.number("revision")
+    if revision != before.revision:
+        value = "to end it" if ends(before.metadata) else str(before.value)
+        title, number = f"{before.key} has changed since: {value}", str(before.revision)
+        theirs = {f"Set by {name_for(request.login.author, before.agent or 'someone without a name')}": value}
+        verb = "approve" if status == "active" else "decline"
+        raise edit_conflict(request, title, theirs, f"/items/{before.ref}/{verb}", button, revision=number)
+    decision = request.satchel.decisions.set(before.key, status=status, expected_revision=revision)
     return _decided(request, decision, before)
 
 
