@@ -202,7 +202,7 @@ class Config:
     hooks_prompt: int = _tokens(600, "at another prompt: items about it that the agent did not get")
     hooks_edit: int = _tokens(250, "when a file is read or edited: what binds it, and notes on it, for each file")
     hooks_error: int = _tokens(150, "after a command failed: a known fix, or the most similar error")
-    hooks_messages: int = _tokens(80, "after edits and commands: unread messages, at most once a minute")
+    hooks_messages: int = _tokens(80, "at prompts, and at most once a minute after edits and commands: unread messages")
     hooks_claims: str = _key(
         "deny",
         "What a hook does before an edit of a file that another session has claimed explicitly: deny stops it; ask "

@@ -26,7 +26,7 @@ SERVED = frozenset(
         *("brief", "entries.load_state", "notices.line", "moments.make", "sessions.end", "files.check_commit"),
         *("sessions.record_hooks", "sessions.recorded"),
         *("working.before_edit", "working.after_edit", "working.after_read", "working.unchecked_edit"),
-        *("working.prompt", "working.look"),
+        *("working.prompt", "working.look", "dry_working.prompt"),
         *("working.command_failed", "working.command_succeeded", "working.command_ended", "working.plan_approved"),
         *("dry_working.before_edit", "dry_working.after_edit", "dry_working.after_read", "dry_working.plan_approved"),
         *("dry_working.command_ended", "dry_working.last_error"),
@@ -34,7 +34,7 @@ SERVED = frozenset(
 )
 """Methods that hooks, the guard and clients' servers call, which are no operations."""
 
-TIMED = frozenset({"moments.make", "working.prompt", "working.look"})
+TIMED = frozenset({"moments.make", "working.prompt", "working.look", "dry_working.prompt"})
 """Methods whose second argument, how long they may take, is the server's."""
 
 RECORD = "hooks.record"

@@ -305,6 +305,15 @@ def test_check_of_hooks_that_are_not_trusted_says_what_the_user_does_and_nothing
     )
 
 
+def test_check_says_that_hooks_are_paused(cli: Cli, home: Path) -> None:
+    cli("setup", "cursor", "opencode")
+    cli("pause")
+    said = cli("setup", "--check")[1].splitlines()
+    assert "cursor    switched off: hooks are paused until you run `satchel pause --off`" in said
+    cli("pause", "--off")
+    assert "paused" not in cli("setup", "--check")[1]
+
+
 def test_check_says_the_same_in_json(cli: Cli, home: Path) -> None:
     cli("setup", "cursor", "gemini")
     (home / ".cursor" / "hooks.json").unlink()

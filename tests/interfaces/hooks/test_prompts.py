@@ -300,6 +300,23 @@ class TestExplaining:
         assert said.rstrip().endswith(NOTE)
         assert ask(f"{PROMPT}?") is None  # nor has it forgotten what was delivered
 
+    def test_explaining_it_shows_messages_too(
+        self,
+        ask: Ask,
+        hook: Hook,
+        store: Satchel,
+        capfdbinary: pytest.CaptureFixture[bytes],
+        project: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        hook("claude", "SessionStart", source="startup")
+        ask("is there news for you?")
+        store.messages.send("Semicolons, and no quotes", agent="human:mia")
+        monkeypatch.chdir(project)
+        explain("claude", "UserPromptSubmit")
+        assert "Message m1 from human:mia: Semicolons" in capfdbinary.readouterr().out.decode()
+        assert "Semicolons" in context(ask("and is there any now?"))
+
     def test_secrets_of_a_prompt_are_not_kept(self, ask: Ask, tmp_path: Path) -> None:
         ask(f"{PROMPT} password=hunter2hunter2x")
         (kept,) = (tmp_path / "state").rglob("claude-UserPromptSubmit.json")

@@ -33,6 +33,26 @@ class TestMessages:
         store.messages.send("second", agent="ann")
         assert at_work("s1", "PostToolUse", "Bash", **ok) is None
 
+    def test_an_answer_arrives_once_with_the_next_prompt_and_not_only_after_a_minute(
+        self, at_work: AtWork, store: Satchel, project: Path
+    ) -> None:
+        ok = bash("true", tool_response={"stdout": ""})
+        at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))
+        store.messages.send("first", agent="ann")
+        at_work("s1", "PostToolUse", "Bash", **ok)
+        me = store.files.claims().items[0].agent
+        store.messages.send("Semicolons, and no quotes", to=me, agent="human:mia")
+        assert context(at_work("s1", "UserPromptSubmit", None, prompt="is there news for you?")).splitlines() == [
+            "Message m2 from human:mia: Semicolons, and no quotes"
+        ]
+        assert at_work("s1", "UserPromptSubmit", None, prompt="and is there any now?") is None
+        assert at_work("s1", "PostToolUse", "Bash", **ok) is None
+        assert store.messages.inbox(agent=me).unread == 2
+
+    def test_of_others_a_prompt_brings_none(self, at_work: AtWork, store: Satchel) -> None:
+        store.messages.send("the API changed", to="ben", agent="ann")
+        assert at_work("s1", "UserPromptSubmit", None, prompt="is there news for you?") is None
+
 
 class TestCopilotAfterACompaction:
     """It has no event then that carries a text."""

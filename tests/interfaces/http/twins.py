@@ -210,7 +210,7 @@ class Step:
                 return [self.dice.choice(MOMENTS)], agent
             case "working.before_edit" | "working.after_edit":
                 return ["/p", [(file, "edit")]], {**agent, "text": text}
-            case "working.prompt":
+            case "working.prompt" | "dry_working.prompt":
                 return [text], agent
             case "working.look":
                 return [text], {}

@@ -195,21 +195,18 @@ _MOST_MESSAGES = 5
 _MESSAGE_CHARS = 220
 
 
-def unread_messages(context: HookContext, budget: int) -> tuple[list[str], list[ItemVersion]]:
-    """Return lines on unread messages that the agent did not get, and their items; at most once a minute."""
-    from satchel.keep.presence import is_any_message
+def has_messages(context: HookContext) -> bool:
+    """Return whether there are unread messages that the agent did not get."""
+    return bool(_unseen_messages(context))
 
-    if not is_any_message(context.transaction, context.project_id, context.now):
-        return [], []
+
+def unread_messages(
+    context: HookContext, budget: int, *, at_prompt: bool = False
+) -> tuple[list[str], list[ItemVersion]]:
+    """Return lines on unread messages that the agent did not get, and their items: at a prompt, else once a minute."""
     last = context.transaction.one("SELECT told_at FROM sessions WHERE id = :id", {"id": context.actor.session})
-    if last is not None and last[0] is not None and 0 <= context.now - last[0] < _LEAST_MS:
-        return [], []
-    from satchel.keep.messages.visibility import Reader, newest_unseen
-
-    assert context.actor.number is not None
-    is_delivered, values = deliveries.was_delivered(context.project_id, context.actor, Kind.MESSAGE, "m.id")
-    reader = Reader(context.project_id, context.actor.number, context.now)
-    rows = newest_unseen(context.transaction, reader, is_delivered, values, _MOST_MESSAGES)
+    is_early = last is not None and last[0] is not None and 0 <= context.now - last[0] < _LEAST_MS
+    rows = [] if is_early and not at_prompt else _unseen_messages(context)
     if not rows:
         return [], []
     row_of = {_message_line(row): row for row in rows}
@@ -221,6 +218,18 @@ def unread_messages(context: HookContext, budget: int) -> tuple[list[str], list[
         return [], []
     updates.change(context.transaction, context.actor.session or 0, {"told_at": context.now})
     return selected, [(Kind.MESSAGE.number, row_of[line][0], row_of[line][1]) for line in selected]
+
+
+def _unseen_messages(context: HookContext) -> list[tuple[int, int, str | None, str]]:
+    from satchel.keep.presence import is_any_message
+
+    if context.actor.number is None or not is_any_message(context.transaction, context.project_id, context.now):
+        return []
+    from satchel.keep.messages.visibility import Reader, newest_unseen
+
+    is_delivered, values = deliveries.was_delivered(context.project_id, context.actor, Kind.MESSAGE, "m.id")
+    reader = Reader(context.project_id, context.actor.number, context.now)
+    return newest_unseen(context.transaction, reader, is_delivered, values, _MOST_MESSAGES)
 
 
 def _message_line(row: tuple[int, int, str | None, str], chars: int = _MESSAGE_CHARS) -> str:

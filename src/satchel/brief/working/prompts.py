@@ -125,7 +125,7 @@ class AboutPrompt(NamedTuple):
         matches: how they match, for people.
         is_task: whether the prompt states a task.
         related: all items that share telling words with it, the strongest first.
-        is_awaited: whether rules or decisions may be new since the session began, or it was not seen for a minute.
+        is_awaited: whether rules, decisions or messages may be new to the session, or it was not seen for a minute.
     """
 
     items: Sequence[Item] = ()
@@ -133,21 +133,6 @@ class AboutPrompt(NamedTuple):
     is_task: bool = False
     related: Sequence[RelatedItem] = ()
     is_awaited: bool = False
-
-
-class PromptPreview(NamedTuple):
-    """The text that would be injected at a prompt.
-
-    Attributes:
-        tokens: its length at most, estimated.
-        matches: the matching items, the strongest first.
-        why: why there is nothing, for people.
-    """
-
-    text: str
-    tokens: int
-    matches: tuple[RelatedItem, ...]
-    why: str
 
 
 class _Looking(NamedTuple):

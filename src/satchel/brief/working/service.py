@@ -17,7 +17,6 @@ from satchel.brief.working.hook_context import (
     HookContext,
     ItemVersion,
     estimate,
-    tokens_of,
 )
 from satchel.brief.working.triggers import may_state_rule
 from satchel.keep import deliveries
@@ -27,7 +26,8 @@ from satchel.keep.sessions.caller import HOOK_WAIT_MS
 
 if TYPE_CHECKING:
     from satchel.brief.working.edits import EditedFile
-    from satchel.brief.working.prompts import AboutPrompt, PromptPreview
+    from satchel.brief.working.prompts import AboutPrompt
+    from satchel.find.about import RelatedItem
 
 _SHORT, _SLOW = "it was short of time", "the store was slow"
 _OFF = "hooks.prompt is 0"
@@ -216,7 +216,8 @@ class Working:
             from satchel.brief.working import capture
 
             rules = list(capture.rules_in(text))
-        if not about.items and not about.is_task and not about.is_awaited and not rules:  # the usual case takes no lock
+        is_quiet = not about.items and not about.is_task and not about.is_awaited and not rules
+        if is_quiet and not self._dry_run:  # the usual case takes no lock
             problem = f"{_SHORT}: notes on a prompt were not looked up" if why == _SLOW else ""
             return replace(NOTHING, why=why, problem=problem)
 
@@ -233,24 +234,18 @@ class Working:
             lines, versions = prompts.render(candidates, contents, budget, unseen)
             delivered = (*first, *versions) if lines else ()
             lines += capture.take(context, rules) if rules else []
-            return NOTHING.plus(context, lines, delivered) if lines else replace(NOTHING, why=why or _GOT)
+            answer = NOTHING.plus(context, lines, delivered) if lines else replace(NOTHING, why=why or _GOT)
+            return self._with_messages(context, answer, at_prompt=True) if self._config.hooks_prompt else answer
 
         return self._act(agent_id, "prompt", act)
 
-    def look(self, text: str, is_over: Callable[[], bool]) -> PromptPreview:
-        """Return what a prompt is about as it would be shown in a new window, and why; nothing is recorded.
+    def look(self, text: str, is_over: Callable[[], bool]) -> tuple[RelatedItem, ...]:
+        """Return the stored items that a prompt is about, the strongest first; nothing is recorded.
 
         Raises:
             StoreDamaged: the store cannot be read.
         """
-        from satchel.brief.working import prompts
-        from satchel.brief.working.prompts import PromptPreview
-
-        about, why = self._about(text, is_over)
-        lines, _ = prompts.render(about, {}, self._config.hooks_prompt)
-        rendered = "\n".join(lines)
-        why = "" if rendered else why or "nothing fits the budget"
-        return PromptPreview(rendered, tokens_of(rendered), about.matches, why)
+        return self._about(text, is_over)[0].matches
 
     def _about(self, text: str, is_over: Callable[[], bool]) -> tuple[AboutPrompt, str]:
         from satchel.brief import news
@@ -266,7 +261,11 @@ class Working:
                 project = projects.find(transaction, work)
                 about = prompts.find(transaction, work, project.id, text, is_over)
                 is_due = hook_heartbeat_due(transaction, work, project.id)
-                about = about._replace(is_awaited=is_due or news.has_binding(transaction, work, project.id))
+                is_awaited = is_due or news.has_binding(transaction, work, project.id)
+                if not is_awaited and self._config.hooks_messages:
+                    context = hook_context.find(transaction, work)
+                    is_awaited = context is not None and hook_context.has_messages(context)
+                about = about._replace(is_awaited=is_awaited)
         except Interrupted:
             if not is_over():
                 raise
@@ -429,11 +428,10 @@ class Working:
         reminder = progress.record(context, command, output, has_failed=has_failed)
         return self._with_messages(context, answer.plus(context, reminder, []))
 
-    def _with_messages(self, context: HookContext, answer: HookAnswer) -> HookAnswer:
-        from satchel.brief.working import hook_context
-
+    def _with_messages(self, context: HookContext, answer: HookAnswer, *, at_prompt: bool = False) -> HookAnswer:
         budget = self._config.hooks_messages
-        return answer.plus(context, *hook_context.unread_messages(context, budget)) if budget else answer
+        messages = hook_context.unread_messages(context, budget, at_prompt=at_prompt) if budget else ([], [])
+        return answer.plus(context, *messages)
 
 
 def _with_notice(answer: HookAnswer, work: Workplace) -> HookAnswer:

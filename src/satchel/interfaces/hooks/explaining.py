@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 _DEADLINE_MS = 10_000
 
-_BUDGETS = {events.BEFORE_EDIT: "edit", events.AFTER_READ: "edit", events.FAILED: "error"}
-"""What limits the text at each event at work, with the messages that come after a tool."""
+_BUDGETS = {events.PROMPT: "prompt", events.BEFORE_EDIT: "edit", events.AFTER_READ: "edit", events.FAILED: "error"}
+"""What limits the text at each event at work, with the messages that come at a prompt and after a tool."""
 
 _NOT_KEPT = {
     events.BEFORE_EDIT: "what the edit writes, which chooses among many notes of a file",
@@ -68,7 +68,7 @@ def _explained(event: HookEvent, folder: str) -> list[str]:
         if state.is_paused(folder):
             lines.append("paused: `satchel pause --off` turns hooks on again")
         if event.happening == events.PROMPT:
-            return [*lines, *_at_prompt(event, satchel)]
+            return [*lines, *_at_prompt(event, folder, satchel)]
         if event.happening in events.AT_WORK:
             return [*lines, *_at_work(event, folder, satchel)]
         if event.happening == events.COMPACTING:
@@ -96,16 +96,13 @@ def _explained(event: HookEvent, folder: str) -> list[str]:
         ]
 
 
-def _at_prompt(event: HookEvent, satchel: Satchel) -> list[str]:
-    lines = [_budget(satchel, "hooks.prompt")]
-    looked = satchel.working.look(event.prompt, Deadline(_DEADLINE_MS).has_passed)
-    lines += [
+def _at_prompt(event: HookEvent, folder: str, satchel: Satchel) -> list[str]:
+    lines = [
         f"meets {one.ref}: {one.strength:.1f} times what chance would bring, by {', '.join(one.words)}"
-        for one in looked.matches
+        for one in satchel.working.look(event.prompt, Deadline(_DEADLINE_MS).has_passed)
     ]
-    if not looked.text:
-        return [*lines, f"puts in nothing: {looked.why}"]
-    return [*lines, f"puts in about {looked.tokens} tokens in a new window:", "", looked.text]
+    budget, *rest = _at_work(event, folder, satchel)
+    return [budget, *lines, *rest]
 
 
 def _at_work(event: HookEvent, folder: str, satchel: Satchel) -> list[str]:

@@ -18,6 +18,7 @@ from satchel.base import user_files
 from satchel.base.errors import SatchelError
 from satchel.base.records import dataclass
 from satchel.base.text import shortened
+from satchel.interfaces.hooks.state import is_paused
 from satchel.interfaces.setup import guide
 from satchel.interfaces.setup.clients import Client, Place, Target, Wish
 from satchel.interfaces.setup.entries import JsonPart, Server, address_of, asks_satchel, on_path
@@ -227,7 +228,8 @@ def _check_scope(client: Client, place: Place, wish: Wish) -> ClientCheck:
     findings = list(_parts(client, place, wish))
     is_there = any(finding.verdict is not Verdict.MISSING for finding in findings)
     if plugin is not None and not is_there:
-        return ClientCheck(client.name, (Finding("plugin", Verdict.OK, f"{plugin} brings server and hooks"),), ())
+        brought = Finding("plugin", Verdict.OK, f"{plugin} brings server and hooks")
+        return ClientCheck(client.name, (brought, *_pause(place)), ())
     if plugin is not None:
         remedy = f"the plugin {plugin} brings both too: remove one of the two (`satchel setup claude --remove`)"
         findings.append(Finding("plugin", Verdict.DOUBLED, remedy))
@@ -235,12 +237,17 @@ def _check_scope(client: Client, place: Place, wish: Wish) -> ClientCheck:
         return ClientCheck(client.name, tuple(findings), ())
     findings += guide.doubles_of(client, place, wish)
     if wish.hooks and any(finding.part == "hooks" for finding in findings):
-        findings += _about_hooks(client, place, wish)
+        findings += [*_pause(place), *_about_hooks(client, place, wish)]
     step = guide.trust_step(client, place, in_project=wish.in_project)
     if step is not None:
         findings.append(Finding("trust", Verdict.UNTRUSTED, step))
     remaining = guide.left_for_user(client, place, wish, _text_of, is_changed=False)
     return ClientCheck(client.name, tuple(findings), tuple(remaining), wish.in_project, _why_unsure(client, place))
+
+
+def _pause(place: Place) -> Iterator[Finding]:
+    if is_paused(str(place.project or "")):
+        yield Finding("hooks", Verdict.OFF, "hooks are paused until you run `satchel pause --off`")
 
 
 def _why_unsure(client: Client, place: Place) -> str:
