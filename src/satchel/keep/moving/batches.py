@@ -117,7 +117,7 @@ class Batch:
             from satchel.keep.decisions import proposals  # few imports are an agent's
 
             key = line.get("key")
-            if isinstance(key, str) and proposals.persons_decision(self._transaction, self._reading.project, key):
+            if isinstance(key, str) and proposals.target(self._transaction, self._reading.project, key, exact=False):
                 return {**line, "status": "draft"}
         return line
 
