@@ -97,8 +97,7 @@ class Batch:
             self._leave_out(place, line, error.problem)
             return None
         key: object = None
-        if self._reading.is_by_agent:
-            line = self._as_agents(line)
+        line = self._reading.bounded(self._kind.table, line)
         if self._kind.key is not None:
             column, name = self._kind.key
             key = line.get(name)
@@ -109,22 +108,10 @@ class Batch:
             key = fold(key) if column == "folded" and isinstance(key, str) else key
         return _Incoming(place, line, uid, key if isinstance(key, str) else None)
 
-    def _as_agents(self, line: Line) -> Line:
-        # an agent's import makes no more binding than the agent could
-        if self._kind.table == "constraints" and line.get("priority") == "critical":
-            return {**line, "priority": "high"}
-        if self._kind.table == "decisions" and line.get("status") == "active":
-            from satchel.keep.decisions import proposals  # few imports are an agent's
-
-            key = line.get("key")
-            if isinstance(key, str) and proposals.target(self._transaction, self._reading.project, key, exact=False):
-                return {**line, "status": "draft"}
-        return line
-
     def _find(self, incoming: Sequence[_Incoming]) -> dict[bytes, int]:
-        table, project = self._kind.table, self._reading.project
         if not incoming:
             return {}
+        table, project = self._kind.table, self._reading.project
         # the plus keeps SQLite from scanning the whole project
         uids = set_of(arrival.uid for arrival in incoming)
         sql = f"SELECT uid, id FROM {table} WHERE uid IN {uids} AND +project_id = :project"
