@@ -179,6 +179,7 @@ def test_a_proposal_to_end_a_decision_is_shown_as_that(satchel: Satchel) -> None
     satchel.decisions.set("port", status="deprecated", agent="ben")
     need = only(satchel, "human:ann")
     assert (need.text, need.is_end, need.revision) == ("port: ann decided 80, proposed is to end it", True, 1)
+    assert satchel.room.conflicts().decided == ()  # of two values
 
 
 def test_no_number_of_other_drafts_hides_a_proposal_and_those_not_read_are_counted(

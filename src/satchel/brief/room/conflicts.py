@@ -158,6 +158,7 @@ def _decisions(look: Look) -> Iterator[ItemConflict]:
         JOIN agents a ON a.id = x.agent_id JOIN agents b ON b.id = p.agent_id
         LEFT JOIN sessions s ON s.id = x.session_id LEFT JOIN sessions t ON t.id = p.session_id
         WHERE x.project_id = :project AND x.updated_at > :after AND x.status = {_DRAFT}
+            AND (x.value_text IS DISTINCT FROM p.value_text OR x.value_number IS DISTINCT FROM p.value_number)
         ORDER BY 12 DESC LIMIT {_MOST_ITEMS}
         """,
         after=look.now - DAY_MS,

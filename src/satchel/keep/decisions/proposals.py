@@ -20,7 +20,7 @@ _PROPOSED = ("value", "tags", "scopes", "paths", "layer", "version", "rationale"
 _WISH = "proposes"  # in the metadata of a draft that proposes to end a decision
 _END = "end"
 
-_SEPARATORS = re.compile(r"[\s._\-\u2010-\u2015\u2212]+")
+_SEPARATORS = re.compile(r"[\s._-]+|[^\w\x00-\x7f]+")  # and all signs that are not ASCII, such as dashes
 _DRAFTS = re.compile(r"(?:draft\d*)+")
 
 
@@ -52,7 +52,7 @@ def target(transaction: Transaction, project_id: int, key: str, *, exact: bool) 
 
 def persons_alike(transaction: Transaction, project_id: int, key: str) -> Decision | None:
     wanted = _form(key)
-    numbers = (number for number, _, form, _ in _persons(transaction, project_id) if form == wanted)
+    numbers = (number for number, _, form, _ in _persons(transaction, project_id) if form == wanted != "")
     number = next(numbers, None)
     return None if number is None else records.load_number(transaction, project_id, number)
 
