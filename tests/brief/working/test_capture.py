@@ -48,6 +48,16 @@ def test_a_prompt_with_a_rule_asks_to_store_it_until_a_like_rule_exists(begin: B
     assert "lasting rule" not in prompt(satchel, f"{RULE}.")
 
 
+def test_each_rule_of_a_prompt_is_named(begin: Begin) -> None:
+    satchel = begin()
+    rules = ["Please never commit to main directly.", "Always squash before you push.", f"{RULE}."]
+    said = prompt(satchel, " ".join(rules))
+    assert f"""3 lasting rules of your user: "{'"; "'.join(rules)}". Store each""" in said
+    satchel.constraints.add("Never commit to main directly", stated_by="user")
+    said = prompt(satchel, " ".join(rules))
+    assert ("2 lasting rules" in said, rules[0] in said) == (True, False)
+
+
 def test_nothing_is_asked_where_no_person_writes(begin: Begin) -> None:
     assert prompt(begin(), RULE, by_person=False) == ""
 

@@ -80,6 +80,21 @@ def test_a_person_decides_one_by_one_at_a_terminal(cli: Cli, documents: Path, an
     assert sorted(rule["text"] for rule in rules) == ["A shop.", "edited"]
 
 
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (("s", "s", "s"), "3 left: `satchel import docs` proposes them again\n"),
+        (("a", "r", "s"), "1 accepted, 1 rejected, 1 left: `satchel import docs` proposes it again\n"),
+        (("a", "q"), "1 accepted, 2 left: `satchel import docs` proposes them again\n"),
+    ],
+)
+def test_what_was_skipped_is_counted_with_the_way_back_to_it(
+    keys: tuple[str, ...], said: str, cli: Cli, documents: Path, answers: list[str]
+) -> None:
+    answers += keys
+    assert cli("import", "docs")[2] == said
+
+
 def test_an_editor_that_fails_does_not_end_the_walk(
     cli: Cli, documents: Path, answers: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,6 +69,18 @@ def test_documents_with_rules_are_offered_while_there_are_none(cli: Cli, home: P
     assert offer not in cli("setup", "codex")[1]
 
 
+def test_who_declines_the_documents_is_told_how_to_come_back_to_them(
+    cli: Cli, home: Path, folder: Path, answers: list[bool]
+) -> None:
+    (folder / "AGENTS.md").write_text("- Use tabs.\n")
+    answers += [True, True, False]
+    _, out, _ = cli("setup", "cursor")
+    assert out.splitlines()[-2:] == [
+        "Look at the rules that AGENTS.md propose? [Y/n]",
+        "AGENTS.md can fill this project's memory: `satchel import docs`",
+    ]
+
+
 def test_a_second_time_nothing_is_written(cli: Cli, home: Path) -> None:
     cli("setup", "cursor")
     before = {path: path.stat().st_mtime_ns for path in home.rglob("*.json")}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import islice
 
 from satchel.base.errors import InvalidInput, SatchelError, TooLarge
 from satchel.base.text import HOST_TAGS, shortened
@@ -23,9 +24,11 @@ from satchel.keep.loop_scope import OF_ATTEMPTS
 from satchel.redaction import redact
 
 _LEAST_WORDS, _MOST_CHARS = 3, 400
-_MOST_QUOTED = 160
+_MOST_NAMED, _MOST_QUOTED = 5, 160
+_ONE = ("a lasting rule", "If it is one, store it")
+_MANY = ("{} lasting rules", "Store each that is one by itself,")
 _ASK = (
-    'Satchel: this sounds like a lasting rule of your user: "{}". If it is one, store it in their words: '
+    "Satchel: this sounds like {} of your user: {}. {} in their words: "
     'add_constraint(text=..., stated_by="user"), with for="me" if it is their own preference and no rule of the team.'
 )
 
@@ -173,17 +176,20 @@ def _with_parts(sentence: str) -> Iterator[str]:
 
 
 def take(context: HookContext, sentences: Sequence[str]) -> list[str]:
-    """Record the rules that a person stated; return a line that asks to store the first that no rule says yet."""
+    """Record the rules that a person stated; return a line that asks to store those that no rule says yet."""
     if context.actor.session is None:
         return []
     from satchel.keep.sessions.updates import remember_heard  # imported here: few prompts state a rule
 
     rules = [rule for sentence in sentences for rule in _with_parts(sentence)]
     remember_heard(context.transaction, context.actor.session, rules, context.now)
-    for sentence in sentences:
-        if not constraints.similar(context.transaction, context.project_id, sentence):
-            return [_ASK.format(value_text(shortened(sentence, _MOST_QUOTED)))]
-    return []
+    fresh = (one for one in sentences if not constraints.similar(context.transaction, context.project_id, one))
+    named = list(islice(fresh, _MOST_NAMED))
+    if not named:
+        return []
+    quoted = "; ".join(f'"{value_text(shortened(one, _MOST_QUOTED // len(named)))}"' for one in named)
+    what, how = _ONE if len(named) == 1 else _MANY
+    return [_ASK.format(what.format(len(named)), quoted, how)]
 
 
 _STEP_CHARS = 160

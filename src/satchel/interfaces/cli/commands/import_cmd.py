@@ -298,12 +298,15 @@ def _show_decided(decided: Decided) -> None:
     warn_notes(decided.notes)
 
 
-def _show_counts(decisions: Sequence[Decided]) -> None:
+def _show_counts(decisions: Sequence[Decided], proposed: int = 0) -> None:
     counts = Counter[str]()
     for decided in decisions:
         counts["accepted" if decided.accepted else "rejected"] += len(decided.items)
-    if counts:
-        click.echo(", ".join(f"{count} {verb}" for verb, count in counts.items()), err=True)
+    words = [f"{count} {verb}" for verb, count in counts.items()]
+    if (left := proposed - counts.total()) > 0:
+        words.append(f"{left} left: `satchel import docs` proposes {'it' if left == 1 else 'them'} again")
+    if words:
+        click.echo(", ".join(words), err=True)
 
 
 def ask(documents: Documents, review: Review) -> None:
@@ -342,4 +345,4 @@ def ask(documents: Documents, review: Review) -> None:
             _show_decided(decisions[-1])
         if key == "all":
             break
-    _show_counts(decisions)
+    _show_counts(decisions, len(proposals))

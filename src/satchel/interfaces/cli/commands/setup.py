@@ -244,8 +244,11 @@ def setup_command(
     root = None if missing is None or missing.files_root is None else str(missing.files_root)
     notes = [note, *versions, made, waiting_texts(root), _meaning_note(plan), None if asks else note_on_documents]
     _show(_with_steps(plan, place, wish), place, notes, is_done=True, as_json=as_json)
-    if asks and documents and click.confirm(f"Look at the rules that {documents} propose?", default=True):
-        _review_documents()
+    if asks and documents:
+        if click.confirm(f"Look at the rules that {documents} propose?", default=True):
+            _review_documents()
+        else:
+            click.echo(note_on_documents)
     return 0
 
 
