@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import zip_longest
 from typing import Any
 from urllib.parse import urlencode
 
 from satchel.base.errors import Conflict, InvalidInput, Refused
-from satchel.base.paging import Page as Part
 from satchel.base.records import NamedTuple
 from satchel.interfaces.text.json import fields_of
-from satchel.interfaces.web.difference import Line, compare, lines_of
 from satchel.interfaces.web.pages.memory import KEPT, NAMES, flags_of, row_of, title_of
 from satchel.interfaces.web.rendering import ROOM, WHOLE, brief, fit
 from satchel.interfaces.web.request import (
@@ -29,8 +26,9 @@ from satchel.interfaces.web.request import (
     now,
     offset,
 )
+from satchel.interfaces.web.revisions import revisions_of
 from satchel.keep.constraints import Constraint
-from satchel.keep.decisions.records import DEFAULT_VERSION, Decision, DecisionState
+from satchel.keep.decisions.records import DEFAULT_VERSION, Decision
 from satchel.keep.entries.records import STRUCTURED_TYPES, Entry
 from satchel.keep.items import Item
 from satchel.keep.messages.records import Message
@@ -42,7 +40,7 @@ _TEXTS = ("example", "content", "message", "text", "value", "insight", "descript
 _EMPTY: tuple[object, ...] = (None, "", [], {})
 _HEADINGS = ("key", "error_type", "topic")
 _SOLUTION = "solution"
-_REVISIONS, _MOST_RELATED = 10, 5
+_MOST_RELATED = 5
 _STATES = 5
 """The latest states of an item elsewhere that are shown."""
 
@@ -104,7 +102,7 @@ def item(request: PageRequest) -> Page:
     part = fit(text[first : first + WHOLE], ROOM)
     here, room = request.item_page(one.ref), request.reader.room
     history = None if one.kind == _SOLUTION else room.history(one.ref)
-    revisions = _revisions(request, one.record) if isinstance(one.record, Decision) else None
+    revisions = revisions_of(request, one.record) if isinstance(one.record, Decision) else None
     error = room.error(one.ref) if one.kind == "error_pattern" else None
     related = [] if one.kind == _SOLUTION else _related(request, one)
     title = title_of(one.record)
@@ -335,57 +333,6 @@ def _replacement_conflict(request: PageRequest, record: Entry | Constraint, erro
         theirs, button = {f"Text of {heir}": as_text(text)}, f"Replace {heir} by yours"
     path = f"/items/{heir or record.ref}/correct"
     return edit_conflict(request, f"{record.ref} is no longer valid", theirs, path, button, supersedes=heir or "")
-
-
-class Revision(NamedTuple):
-    """One revision of a decision.
-
-    Attributes:
-        lines: the difference from the one before; of the first the value, unless it is the current one.
-        rationale: the new reason; empty where the old one stayed.
-        set_at: milliseconds UTC.
-        fields: the name, the old and the new text of whatever else changed.
-    """
-
-    number: int
-    agent: str | None
-    lines: tuple[Line, ...]
-    rationale: str
-    set_at: int
-    fields: tuple[tuple[str, str, str], ...]
-
-
-def _revisions(request: PageRequest, current: Decision) -> Part[Revision]:
-    """Return the revisions of a decision, the latest first."""
-    first = request.number("revisions", 0)
-    # one state more than is shown, to compare the last one with; the current state is not in the history
-    limit, skipped = (_REVISIONS + 1, first - 1) if first else (_REVISIONS, 0)
-    history = request.reader.decisions.get(current.key, limit=limit, offset=skipped).history
-    states: list[Decision | DecisionState] = [*([] if first else [current]), *history.items]
-    pairs = zip_longest(states[:_REVISIONS], states[1 : _REVISIONS + 1])
-    revisions = tuple(_revision(state, before) for state, before in pairs if state is not None)
-    return Part(revisions, history.total + 1, first, _REVISIONS)
-
-
-def _revision(state: Decision | DecisionState, before: Decision | DecisionState | None) -> Revision:
-    set_at = state.updated_at if isinstance(state, Decision) else state.set_at
-    value = str(state.value)
-    if before is None:
-        # the page has the text of the current revision anyway
-        lines = () if isinstance(state, Decision) else lines_of(value)
-        return Revision(state.revision, state.agent, lines, state.rationale or "", set_at, ())
-    fields = tuple(
-        (name, old, new)
-        for name in ("status", "version", "layer", "tags", "scopes", "paths")
-        if (old := _text(getattr(before, name))) != (new := _text(getattr(state, name)))
-    )
-    lines = () if state.value == before.value else compare(str(before.value), value)
-    rationale = "" if state.rationale == before.rationale else state.rationale or ""
-    return Revision(state.revision, state.agent, lines, rationale, set_at, fields)
-
-
-def _text(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, (tuple, list)) else "" if value is None else str(value)
 
 
 def _related(request: PageRequest, one: Item) -> list[tuple[str, str, str]]:
