@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from clients_at_work import Clients
+from conftest import ManualClock
 from satchel import Satchel
 from sharing_clones import Team
 from tool_asking import Asker
@@ -48,6 +49,21 @@ def test_what_a_persons_claim_refused_stays_a_need_after_the_session_has_ended(
         clients.end()
     person.files.release(["tests/"], agent="human:ann")
     assert person.room.needs().items == ()
+
+
+def test_a_refusal_needs_nobody_once_its_session_has_edited_other_files(
+    agents: Agents, person: Satchel, clock: ManualClock
+) -> None:
+    person.files.claim(["src/a.py"], agent="human:ann")
+    agents[0].refused("claim_files", paths=["src/a.py"])
+    agents[1].text("record_file_change", file="src/b.py", change="modified")
+    assert [one.kind for one in person.room.needs().items] == ["refusal"]
+    clock.now += 1_000
+    agents[0].text("record_file_change", file="src/b.py", change="modified")
+    assert person.room.needs().items == ()
+    assert "src/a.py" not in [one.path for one in person.room.conflicts().files]
+    agents[0].refused("claim_files", paths=["src/a.py"])
+    assert [one.kind for one in person.room.needs().items] == ["refusal"]
 
 
 def test_a_decision_is_overtaken_and_a_draft_waits(agents: Agents, person: Satchel) -> None:

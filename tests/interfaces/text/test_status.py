@@ -58,6 +58,23 @@ def test_a_claim_that_an_ended_session_left_is_free() -> None:
     assert "claude-3f2b, on fix, had claimed src/a.py: free to claim" in lines[4]
 
 
+def test_a_refusal_stands_once_among_what_needs_the_person() -> None:
+    text = "src/a.py is held by Mia"
+    need = replace(NEED, kind="refusal", text=text, place="src/a.py", holder="human:Mia")
+    waiting = replace(SESSION, state=AgentState("waiting", NOW, text))
+    status = a_status()
+    status = replace(status, needs=replace(status.needs, items=(need,)), team=replace(status.team, sessions=(waiting,)))
+    lines = screen(status)
+    assert lines[0].endswith("0 conflicts")
+    assert [line for line in lines if "src/a.py is held" in line or line.startswith(("Conflicts", "  conflict"))] == [
+        lines[2]
+    ]
+    third = replace(PARTY, agent="gemini-1a2b")
+    (conflict,) = status.conflicts.files
+    conflict = replace(conflict, parties=(*conflict.parties, third))
+    assert "1 conflict" in screen(replace(status, conflicts=replace(status.conflicts, files=(conflict,))))[0]
+
+
 @pytest.mark.parametrize(
     ("state", "seen_min", "expected"),
     [

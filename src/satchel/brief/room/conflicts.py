@@ -275,6 +275,7 @@ class _Wish(NamedTuple):
 def find_wanted(look: Look, most: int, *, of_persons: bool = False) -> list[Need]:
     """Return needs for claims that are waited for, or were refused to sessions still at work, while they are held.
 
+    What was refused counts until its session has edited other files.
     ``of_persons`` adds those of persons that were refused to sessions since ended: the agent does not ask again.
     """
     wanted = _find_wanted(of_nobody(look.transaction, look.project_id, look.now), most)
@@ -331,10 +332,16 @@ def _wish_key(agent: str | None, path: str) -> str:
     return f"claim-{blake2b(chr(0).join((agent or '', path)).encode(), digest_size=8).hexdigest()}"
 
 
+# Other edits after a refusal: who was refused has turned to them.
+_HAS_GONE_ON = "SELECT 1 FROM file_changes WHERE session_id = :session AND created_at > :since LIMIT 1"
+
+
 def _wishes(look: Look, most: int) -> list[_Wish]:
     waiting = waiters.load(look.transaction, look.project_id, look.now)[:most]
     wishes = [_Wish("waiting", one.actor, one.places, one.exclusive, one.created_at) for one in waiting]
     for one, session in refusals.newest(look.transaction, look.project_id, look.now, most):
+        if look.rows(_HAS_GONE_ON, session=session, since=one.refused_at):
+            continue
         actor = Actor(None, one.agent or None, session)
         wishes.append(_Wish("refusal", actor, (one.place,), one.exclusive, one.refused_at))
     return wishes

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 
 from satchel.base.clock import span_in_words
 from satchel.base.invisible import revealed
-from satchel.base.records import NamedTuple
-from satchel.brief.room.records import Changed, FileConflict, Need, Party, Since, Status
+from satchel.base.records import NamedTuple, replace
+from satchel.brief.room.records import Changed, Conflicts, FileConflict, Need, Party, Since, Status
 from satchel.interfaces.text.parts import counted, width_of
 from satchel.interfaces.text.team import state_time
 from satchel.keep.names import shown_name
@@ -43,6 +43,7 @@ def status_text(status: Status, width: int, height: int, style: Style) -> str:
         project = line_of(status.project)
         next_step = "Next: start a coding client in this folder, once `satchel setup` has connected it."
         return f"{project}: nothing is stored yet, and no agent has been here.\n\n{next_step}"
+    status = replace(status, conflicts=_without_wishes(status.conflicts, status.needs.items))
     sections = _sections(status)
     steps = _steps(status.needs.items)
     used = 2 + len(steps) + sum(1 for one in sections if one.rows or one.empty)
@@ -94,16 +95,23 @@ def _head(status: Status) -> str:
     return f"{line_of(status.project)}, as {line_of(shown_name(status.person))}: {', '.join(parts)}"
 
 
+def _without_wishes(conflicts: Conflicts, needs: Sequence[Need]) -> Conflicts:
+    # a wish and the claim against it are one of the needs already
+    wanted = {one.place for one in needs if one.holder}
+    files = tuple(one for one in conflicts.files if one.path not in wanted or len(one.parties) > 2)
+    return replace(conflicts, files=files, total=conflicts.total - len(conflicts.files) + len(files))
+
+
 def _sections(status: Status) -> tuple[_Section, ...]:
     now, since = status.team.asked_at, status.since
     changes = sum(count for _, count in since.totals)
-    team = status.team
+    team, wishes = status.team, {one.text for one in status.needs.items if one.holder}
     own, nothing_new = _own(since, now), "No changes since your last visit."
     first = "No agents yet. Start a client here, once `satchel setup` has connected it"
     nobody = "No agents at work" if team.earlier else first
     parts = (
         ("Needs you", [_need(one, now) for one in status.needs.items], "", status.needs.total),
-        ("Agents", [_session(one, now) for one in team.sessions], f"{nobody}.", team.total),
+        ("Agents", [_session(one, now, wishes) for one in team.sessions], f"{nobody}.", team.total),
         (
             "Conflicts",
             [_conflict(one, now) for one in status.conflicts.files],
@@ -132,9 +140,9 @@ def _need(one: Need, now: int) -> _Row:
     return _Row(one.kind, one.severity, f"{ref}{who}{line_of(one.text)}", age)
 
 
-def _session(one: TeamSession, now: int) -> _Row:
+def _session(one: TeamSession, now: int, wishes: Collection[str]) -> _Row:
     name = ", ".join(map(_name, one.agents)) or f"unnamed ({one.client or 'unknown client'})"
-    parts = [line_of(one.state.reason)] if one.state.reason else []
+    parts = [line_of(one.state.reason)] if one.state.reason and one.state.reason not in wishes else []
     parts += [f"task {line_of(one.task_id)}"] if one.task_id and not one.state.reason else []
     parts += [f"on {line_of(one.branch)}"] if one.branch else []
     parts += [f"in {line_of(one.worktree)}"] if one.worktree else []
