@@ -159,6 +159,7 @@ LEFT_OUT: Mapping[str, str] = {
     "test_the_format_of_what_is_saved_is_chosen[save_package": _TOKEN_NAMES,
     "test_a_critical_rule_stays_and_the_answer_says_who_was_asked": _TOKEN_NAMES,
     "test_a_run_that_was_started_is_worked_in_by_its_name": _TOKEN_NAMES,
+    "test_a_message_shown_to_its_person_counts_as_read": _TOKEN_NAMES,
     "[claim_files-arguments10-agent]": _TOKEN_NAMES,
     "[release_files-arguments16-agent]": _TOKEN_NAMES,
     "[send_message-arguments1-agent]": _TOKEN_NAMES,
