@@ -51,6 +51,38 @@ class News(NamedTuple):
     is_counted: bool = False
 
 
+class _Item(NamedTuple):
+    """A rule or decision that is news, in the columns of ``_BINDING``; ``of_agents`` counts those of agents told before."""
+
+    kind: int
+    number: int
+    is_new: int
+    key: str
+    text: str | None
+    value: float | None
+    is_live: int
+    confirmation: int
+    agent: str | None
+    reason: str | None
+    priority: int
+    seq: int
+    globs: str
+    is_persons: int
+    of_agents: int
+
+    @property
+    def id(self) -> tuple[int, int]:
+        return self.kind, self.number
+
+    @property
+    def is_rule(self) -> bool:
+        return self.kind == Kind.CONSTRAINT.number
+
+    @property
+    def is_critical(self) -> bool:
+        return self.priority == binding.CRITICAL
+
+
 def find(transaction: Transaction, work: Workplace, project_id: int, actor: Actor, now: int) -> list[News]:
     """Return the news of others' work that was not delivered to an agent yet."""
     values = {"project": project_id, "agent": actor.number, "session": actor.session or 0, "now": now}
@@ -102,16 +134,17 @@ def find_binding(transaction: Transaction, work: Workplace, project_id: int, act
     """Return what others did to rules and decisions that an agent was shown, and those made since its window began."""
     values = {"project": project_id, "agent": actor.number, "session": actor.session or 0, "window": actor.window}
     rows = transaction.all(_BINDING.format(own=_OF_ACTOR, most=_MOST_READ), values) if actor.number is not None else []
-    skipped = _skipped(transaction, work, project_id, actor, rows) if rows else set()
+    items = [_Item(*row) for row in rows]
+    skipped = _skipped(transaction, work, project_id, actor, items) if items else set()
     news: list[News] = []
-    of_agents = rows[0][-1] if rows else 0
-    for row in sorted(rows, key=lambda row: (row[10] != binding.CRITICAL, not row[13], -row[10], row[11])):
-        if (row[0], row[1]) not in skipped:
-            one = _about_item(row[:13], is_persons=bool(row[13]))
-            if row[2] and row[0] == Kind.CONSTRAINT.number and not one.is_persons:
+    of_agents = items[0].of_agents if items else 0
+    for item in sorted(items, key=lambda one: (not one.is_critical, not one.is_persons, -one.priority, one.seq)):
+        if item.id not in skipped:
+            one = _about_item(item)
+            if item.is_new and item.is_rule and not item.is_persons:
                 of_agents += 1
-                items = (*one.items, (deliveries.NEWS_OF_AGENT, row[1], 0))
-                one = one._replace(items=items, is_counted=of_agents > _MOST_OF_AGENTS)
+                marks = (*one.items, (deliveries.NEWS_OF_AGENT, item.number, 0))
+                one = one._replace(items=marks, is_counted=of_agents > _MOST_OF_AGENTS)
             news.append(one)
     return news
 
@@ -124,31 +157,31 @@ def has_binding(transaction: Transaction, work: Workplace, project_id: int) -> b
 
 
 def _skipped(
-    transaction: Transaction, work: Workplace, project_id: int, actor: Actor, rows: Sequence[Row]
+    transaction: Transaction, work: Workplace, project_id: int, actor: Actor, items: Sequence[_Item]
 ) -> set[tuple[int, int]]:
     # what binds other persons' sessions or other files, and what the client loads itself
-    new = [row for row in rows if row[2]]
+    new = [one for one in items if one.is_new]
     loaded = loaded_items(transaction, work, project_id, actor) if new else {}
-    skipped = {(row[0], row[1]) for row in new if loaded.get(row[0], {}).get(row[1], -1) >= row[11]}
-    rules = [row[1] for row in rows if row[0] == Kind.CONSTRAINT.number]
+    skipped = {one.id for one in new if loaded.get(one.kind, {}).get(one.number, -1) >= one.seq}
+    rules = [one for one in items if one.is_rule]
     binds = binding.binding_caller(transaction, work, project_id) if rules else ""
     if binds:
         # that a rule which was shown is no longer confirmed is told to everybody
-        changed = set_of(row[1] for row in rows if row[0] == Kind.CONSTRAINT.number and not row[2])
+        changed = set_of(one.number for one in rules if not one.is_new)
         some = f"""
-            SELECT c.id FROM constraints c
-            WHERE c.id IN {set_of(rules)} AND (c.for_person IS NULL AND c.id IN {changed} OR 1 = 1{binds})
+            SELECT c.id FROM constraints c WHERE c.id IN {set_of(one.number for one in rules)}
+                AND (c.for_person IS NULL AND c.id IN {changed} OR 1 = 1{binds})
         """
         here = {number for (number,) in transaction.all(some, {"project": project_id})}
-        skipped |= {(Kind.CONSTRAINT.number, number) for number in rules if number not in here}
-    with_paths = [row for row in new if row[12] != "[]"]
+        skipped |= {one.id for one in rules if one.number not in here}
+    with_paths = [one for one in new if one.globs != "[]"]
     if with_paths:
         values = {"project": project_id, "agent": actor.number, "session": actor.session}
         files = [path for (path,) in transaction.all(_TOUCHED, values)]
         skipped |= {
-            (row[0], row[1])
-            for row in with_paths
-            if not any(paths.matches(glob, file) for glob in paths.globs_in(row[12]) for file in files)
+            one.id
+            for one in with_paths
+            if not any(paths.matches(glob, file) for glob in paths.globs_in(one.globs) for file in files)
         }
     return skipped
 
@@ -302,29 +335,28 @@ _ON_FILES = f"""
 _RULE_NOW = ("holds again", "is confirmed", "is no longer confirmed")
 
 
-def _about_item(row: Row, *, is_persons: bool) -> News:
-    kind, number, is_new, key, text, value, is_live, confirmation, agent, reason, priority, seq, globs = row
-    is_rule = kind == Kind.CONSTRAINT.number
-    ref = (Kind.CONSTRAINT if is_rule else Kind.DECISION).ref(number)
-    who, why = _who(agent), f" because {_quoted(reason)}" if reason else ""
+def _about_item(one: _Item) -> News:
+    ref = (Kind.CONSTRAINT if one.is_rule else Kind.DECISION).ref(one.number)
+    who, why = _who(one.agent), f" because {_quoted(one.reason)}" if one.reason else ""
+    text = f"{one.value:g}" if one.text is None else one.text
     # a value that is no plain word could pass for the rest of the sentence
-    value_now = f"{value:g}" if text is None else text if name_text(text) == text else _quoted(text)
+    value_now = text if one.text is None or name_text(text) == text else _quoted(text)
     where = ""
-    if is_new and globs != "[]":
-        every = [*map(json.dumps, paths.globs_in(globs))]
+    if one.is_new and one.globs != "[]":
+        every = [*map(json.dumps, paths.globs_in(one.globs))]
         more = f" and {len(every) - _MOST_GLOBS} more" if len(every) > _MOST_GLOBS else ""
         where = f", binding {', '.join(every[:_MOST_GLOBS])}{more}"
-    is_critical = priority == binding.CRITICAL
-    if is_rule and is_new:
-        line = f"new {'critical ' * is_critical}rule {ref} {who}{where}: {_quoted(text)}"
-    elif is_rule:
-        what = _RULE_NOW[confirmation] if is_live else f"was retracted {who}{why}"
+    if one.is_rule and one.is_new:
+        line = f"new {'critical ' * one.is_critical}rule {ref} {who}{where}: {_quoted(text)}"
+    elif one.is_rule:
+        what = _RULE_NOW[one.confirmation] if one.is_live else f"was retracted {who}{why}"
         line = f"{ref} {what}: {_quoted(text)}"
-    elif is_new:
-        line = f"new decision {ref} {name_text(key)}: {value_now}, set {who}{why}{where}"
+    elif one.is_new:
+        line = f"new decision {ref} {name_text(one.key)}: {value_now}, set {who}{why}{where}"
     else:
-        line = f"{ref} {name_text(key)} {f'is now {value_now}' if is_live else 'no longer holds'}, set {who}{why}"
-    return News(line, [(kind, number, seq)], is_critical, is_persons)
+        now = f"is now {value_now}" if one.is_live else "no longer holds"
+        line = f"{ref} {name_text(one.key)} {now}, set {who}{why}"
+    return News(line, [(*one.id, one.seq)], one.is_critical, bool(one.is_persons))
 
 
 def _news_of_files(rows: Sequence[Row]) -> list[News]:
