@@ -52,7 +52,7 @@ class News(NamedTuple):
 
 
 class _Item(NamedTuple):
-    """A rule or decision that is news, in the columns of ``_BINDING``; ``of_agents`` counts those of agents told before."""
+    """A rule or decision that is news, in the columns of ``_BINDING``; ``of_agents`` counts those told of agents."""
 
     kind: int
     number: int
