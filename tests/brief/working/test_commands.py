@@ -284,7 +284,7 @@ class TestAskingForTheFix:
             "Traceback (most recent call last):\n  File \"a.py\", line 1, in main\n    open(path)\n"
             "FileNotFoundError: [Errno 2] No such file or directory: 'data/missing.csv'",
         ),
-        ("python tool.py", "python: can't open file '/work/tool.py': [Errno 2] No such file or directory"),
+        ("python tool.py", "python: can't open file '/srv/app/tool.py': [Errno 2] No such file or directory"),
         ("pytest tests/test_nothing.py", "ERROR: file or directory not found: tests/test_nothing.py"),
         ("cp ./a.txt b.txt", "cp: cannot stat './a.txt': No such file or directory"),
         ("python report.py --yeer 3", "usage: report.py [-h]\nreport.py: error: unrecognized arguments: --yeer 3"),

@@ -15,7 +15,8 @@ from store.postgres.places import Place
 
 _CALLS: dict[str, tuple[int, Callable[[Satchel, int], object]]] = {
     "a note": (5, lambda satchel, number: satchel.entries.write("error", f"note {number} of the cache token")),
-    # it is compared with those in force
+    "a rule of one word": (6, lambda satchel, number: satchel.constraints.add("typed" + "x" * number)),
+    # a whole one is compared with those in force
     "a rule": (11, lambda satchel, number: satchel.constraints.add(f"every function of module {number} is typed")),
     "a decision": (8, lambda satchel, number: satchel.decisions.set(f"key-{number}", "value")),
     "a page": (4, lambda satchel, _: satchel.entries.read(limit=20)),
