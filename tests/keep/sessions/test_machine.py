@@ -386,3 +386,31 @@ class Sessions(Desks):
 
 
 TestSessions, TestLongSessions = short_and_long(Sessions, examples=14, steps=60)
+
+
+def test_who_goes_on_from_a_loop_that_succeeded_is_shown_its_own_since_its_own_success() -> None:
+    state = Sessions()
+
+    def open_windows(count: int, who: int = 0) -> None:
+        for _ in range(count):
+            state.open_window(who=who)
+
+    try:
+        state.open()
+        open_windows(2)
+        state.start(client="claude", worktree="project")
+        open_windows(1)
+        state.start(client="claude", worktree="project")
+        open_windows(1)
+        state.try_for_a_while(failures=0, succeeds=True, who=49, loop=None, name=None, task=None)
+        state.start_run(who=0)
+        state.try_for_a_while(failures=2, succeeds=True, who=71, loop=None, name=None, task=None)
+        open_windows(1, who=41)
+        open_windows(1)
+        state.end(says_so=False, who=0)
+        state.restart_client(says_so=True, who=44)
+        state.start_run(who=0)
+        open_windows(6)
+        state.restart_client(says_so=False, who=0)  # which checks what everybody is shown
+    finally:
+        state.teardown()

@@ -52,6 +52,8 @@ _SHARE_TO_END = 1.5
 # How many others at work are listed.
 _MOST_OTHERS = 3
 
+_OF_ATTEMPTS = (SCRATCHPAD, REVIEW_VERDICT)  # what tells of the attempts and successes of a loop
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -207,8 +209,11 @@ def _collect(
     continued = handover.loop_of(transaction, project.id, goes_on_from) if goes_on_from and is_carried else loop
     pinned, history = both(
         pins.ask_pinned(transaction, project.id),
-        loop_history.loading(transaction, continued, now, (SCRATCHPAD, REVIEW_VERDICT)),
+        loop_history.loading(transaction, continued, now, _OF_ATTEMPTS),
     )
+    carried = tuple(one.number for one in history.attempts[: history.recent]) if is_carried else ()
+    # where nothing is carried, attempts are those of its own loop, since that succeeded
+    shown = loop_history.load(transaction, loop, now, _OF_ATTEMPTS) if is_carried and not carried else history
     got = {} if delivered is None else deliveries.by_kind(delivered)
     of_role, _ = deliveries.of_role(window, request.role, got)
     if of_role != window:
@@ -252,9 +257,9 @@ def _collect(
         now=now,
         pinned=pinned,
         loop=loop,
-        loop_since=_since(history),
+        loop_since=_since(shown),
         left_off=goes_on_from,
-        carried=tuple(one.number for one in history.attempts[: history.recent]) if is_carried else (),
+        carried=carried,
     )
     collected.status = loop_history.judge(history)
     relevance: Relevance = {}
