@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from satchel.keep.sessions.records import Actor
 
 
-# The id of a bug or a review issue that the description of a change names as fixed, not as one that is not or is to be.
+# The id of a bug or a review issue that the description of a change calls fixed; "not fixed" and "to fix" do not count.
 _FIXED = r"(?<!not )(?<!n't )(?<!never )(?<!to )(?<!todo )(?<!todo: )\b(?:fix(?:es|ed)?|close[sd]?)\s+(e[1-9]\d*)\b"
 
 
@@ -29,9 +29,10 @@ _CLOSED_BY_CHANGES = frozenset({BUG, REVIEW_ISSUE})
 
 
 def close_fixed(transaction: Transaction, project_id: int, actor: Actor, change: FileChange) -> tuple[str, ...]:
-    """Close bugs and review issues that the description of a new change names as fixed; return a note for each.
+    """Close the bugs and review issues that a new change's description calls fixed.
 
-    Of what cannot be closed so a note says why.
+    Returns:
+        A note for each, which says why if it stays open.
     """
     from satchel.keep import replacing  # a briefing closes none
     from satchel.keep.corrections import log

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from satchel.base.records import NamedTuple
 from satchel.base.text import quoted_line
@@ -14,6 +14,7 @@ from satchel.keep.corrections.log import CONFIRMED
 from satchel.keep.documents.states import loaded_items
 from satchel.keep.entries import updates as entries
 from satchel.keep.files.records import CHANGES
+from satchel.keep.names import PERSONS
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import UNKNOWN, reading
 from satchel.keep.sessions.records import Actor
@@ -25,7 +26,7 @@ _MOST = 10
 # How many rules and decisions are read: first those of persons, and last what waits for the agent to come to its files.
 _MOST_READ = 200
 
-# How many new rules of agents a context window is told; of others it gets the number.
+# How many new rules of agents one context window gets; it gets the number of the others.
 _MOST_OF_AGENTS = 20
 
 # How many globs of a rule or decision are listed.
@@ -39,9 +40,11 @@ _CHARS, MOST_CHARS = 1_000, 4_000
 
 
 class News(NamedTuple):
-    """A piece of news, and the deliveries by which it is marked as shown: kind, number and seq of each item.
+    """A piece of news.
 
-    ``is_counted`` is that too many of its kind were told before, so that it only adds to a number.
+    Attributes:
+        items: kind, number and seq of each item that it is about, which mark it as delivered.
+        is_counted: whether the window got too many of its kind before, so that only their number is shown.
     """
 
     text: str
@@ -50,9 +53,14 @@ class News(NamedTuple):
     is_persons: bool = False
     is_counted: bool = False
 
+    def is_of(self, refs: Collection[str]) -> bool:
+        """Return whether it is about a rule or decision with one of some short ids."""
+        kind = KIND_OF.get(self.items[0][0])
+        return kind in _COUNTED and kind.ref(self.items[0][1]) in refs
+
 
 class _Item(NamedTuple):
-    """A rule or decision that is news, in the columns of ``_BINDING``; ``of_agents`` counts those told of agents."""
+    """A row of ``_BINDING``: a new or changed rule or decision; ``of_agents`` counts agents' rules delivered before."""
 
     kind: int
     number: int
@@ -86,30 +94,31 @@ class _Item(NamedTuple):
 def find(transaction: Transaction, work: Workplace, project_id: int, actor: Actor, now: int) -> list[News]:
     """Return the news of others' work that was not delivered to an agent yet."""
     values = {"project": project_id, "agent": actor.number, "session": actor.session or 0, "now": now}
-    told = fitting(find_binding(transaction, work, project_id, actor), MOST_CHARS)
-    left = MOST_CHARS - sum(len(one.text) for one in told)
+    news = fitting(find_binding(transaction, work, project_id, actor), MOST_CHARS)
+    room = MOST_CHARS - sum(len(one.text) for one in news)
     for one in _news_of_files(transaction.all(_ON_FILES, values)):
-        if len(one.text) <= left or not told:
-            told.append(one)
-            left -= len(one.text)
-    return told
+        if len(one.text) <= room or not news:
+            news.append(one)
+            room -= len(one.text)
+    return news
 
 
 def fitting(fresh: Sequence[News], chars: int, affords: Callable[[News], bool] = lambda _: True) -> list[News]:
-    """Return the news of rules and decisions that an answer has room for, and the number of the others as the last.
+    """Return the news of rules and decisions for which an answer has room.
 
-    What agents did is told so, and what its reader cannot afford; what persons did waits for the next answer.
+    A last line counts the other changes by agents, and those that the session cannot afford. Changes by persons wait
+    for the next answer.
     """
-    told: list[News] = []
+    news: list[News] = []
     others: list[News] = []
     for one in fresh:
-        has_room = not one.is_counted and len(told) < _MOST and len(one.text) <= chars
+        has_room = not one.is_counted and len(news) < _MOST and len(one.text) <= chars
         if has_room and affords(one):
-            told.append(one)
+            news.append(one)
             chars -= len(one.text)
         elif has_room or not one.is_persons or len(one.text) > MOST_CHARS:
             others.append(one)
-    return [*told, _number_of(others)] if others else told
+    return [*news, _number_of(others)] if others else news
 
 
 def _number_of(others: Sequence[News]) -> News:
@@ -166,7 +175,7 @@ def _skipped(
     rules = [one for one in items if one.is_rule]
     binds = binding.binding_caller(transaction, work, project_id) if rules else ""
     if binds:
-        # that a rule which was shown is no longer confirmed is told to everybody
+        # everybody learns that a rule in their context is no longer confirmed
         changed = set_of(one.number for one in rules if not one.is_new)
         some = f"""
             SELECT c.id FROM constraints c WHERE c.id IN {set_of(one.number for one in rules)}
@@ -210,7 +219,7 @@ _CONFIRMATION = f"""(
 _RULE_AUTHOR = Kind.CONSTRAINT.changed_by.replace("i.", "c.")
 _COUNTED = {Kind.CONSTRAINT: deliveries.COUNTED_RULE, Kind.DECISION: deliveries.COUNTED_DECISION}
 _COUNTED_AS = " ".join(f"WHEN {mark} THEN {kind.number}" for kind, mark in _COUNTED.items())
-_IS_PERSONS = "CASE WHEN a.folded = 'human' OR a.folded >= 'human:' AND a.folded < 'human;' THEN 1 ELSE 0 END"
+_IS_PERSONS = f"CASE WHEN a.id IN {PERSONS} THEN 1 ELSE 0 END"
 _DECISION_COLUMNS = (
     "c.key, c.value_text, c.value_number, c.status = 1, 0, a.name, c.rationale, 0 AS priority, c.seq AS seq, "
     f"c.paths AS paths, {_IS_PERSONS} AS is_persons"

@@ -57,6 +57,7 @@ class Notices(Service):
         files: Sequence[str] = (),
         shown_by: str | None = "",
         taken: Sequence[str] = (),
+        listed: Sequence[str] = (),
         is_preview: bool = False,
     ) -> str | None:
         """Return the notice for the receiver of an answer, or None.
@@ -66,6 +67,7 @@ class Notices(Service):
             files: canonical paths that the answer names.
             shown_by: the call that shows messages to the receiver; None if the answer itself does.
             taken: canonical paths that the receiver is about to edit.
+            listed: short ids of the items that the answer lists, whose news it need not repeat.
             is_preview: leaves what comes only once to the next call.
 
         Returns:
@@ -129,26 +131,25 @@ class Notices(Service):
             parts += [one.text for one in fresh]
         else:
             parts += _once(work.engine, free, wanted, actor, now)
-            parts += self._deliver(actor, project_id, fresh, claims, now)
+            if self._deliver(actor, project_id, fresh, claims, now):
+                parts += [one.text for one in fresh if not one.is_of(listed)]
         return "\n".join(f"notice: {part}" for part in parts) if parts else None
 
-    def _deliver(
-        self, actor: Actor, project_id: int, fresh: Sequence[News], claims: Sequence[Claim], now: int
-    ) -> list[str]:
+    def _deliver(self, actor: Actor, project_id: int, fresh: Sequence[News], claims: Sequence[Claim], now: int) -> bool:
+        # returns whether all is marked as delivered: what cannot be comes with a later answer
         from satchel.keep import deliveries
 
         items = [item for one in fresh for item in one.items]
         if _remembers(self._workplace, actor):
             items += [(deliveries.CLAIM, claim.id, claim.seq) for claim in claims if not claim.exclusive]
         if not items:
-            return []
+            return True
         from satchel.brief import news
 
-        # what cannot be marked comes with a later answer
         with suppress(SatchelError), self._workplace.engine.write(_WAIT_MS) as transaction:
             news.mark(transaction, project_id, actor, items, now)
-            return [one.text for one in fresh]
-        return []
+            return True
+        return False
 
 
 def _anything(transaction: Transaction, work: Workplace, now: int) -> Row | None:

@@ -26,7 +26,7 @@ from satchel.redaction import redact
 _LEAST_WORDS, _MOST_CHARS = 3, 400
 _MOST_NAMED, _MOST_QUOTED = 5, 160
 _ONE = ("a lasting rule", "If it is one, store it")
-_MANY = ("{} lasting rules", "Store each that is one by itself,")
+_MANY = ("{} lasting rules", "Store each lasting rule,")
 _ASK = (
     "Satchel: this sounds like {} of your user: {}. {} in their words: "
     'add_constraint(text=..., stated_by="user"), with for="me" if it is their own preference and no rule of the team.'
@@ -184,12 +184,13 @@ def take(context: HookContext, sentences: Sequence[str]) -> list[str]:
     rules = [rule for sentence in sentences for rule in _with_parts(sentence)]
     remember_heard(context.transaction, context.actor.session, rules, context.now)
     fresh = (one for one in sentences if not constraints.similar(context.transaction, context.project_id, one))
-    named = list(islice(fresh, _MOST_NAMED))
-    if not named:
+    rules_shown = list(islice(fresh, _MOST_NAMED))
+    count = len(rules_shown)
+    if not count:
         return []
-    quoted = "; ".join(f'"{value_text(shortened(one, _MOST_QUOTED // len(named)))}"' for one in named)
-    what, how = _ONE if len(named) == 1 else _MANY
-    return [_ASK.format(what.format(len(named)), quoted, how)]
+    quotes = "; ".join(f'"{value_text(shortened(one, _MOST_QUOTED // count))}"' for one in rules_shown)
+    what, how = _ONE if count == 1 else _MANY
+    return [_ASK.format(what.format(count), quotes, how)]
 
 
 _STEP_CHARS = 160

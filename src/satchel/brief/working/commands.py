@@ -277,7 +277,7 @@ def succeed(context: HookContext, cwd: str, command: str) -> list[str]:
 
         after_write.learn_from_command(transaction, _loop(context), pattern, failed_at, context.now)
         ref = Kind.ERROR_PATTERN.ref(pattern)
-        return [_ASKED.format(ref, ref)] if acted_at is not None and not _has_fix(context, pattern) else []
+        return [_QUESTION.format(ref, ref)] if acted_at is not None and not _has_fix(context, pattern) else []
     if acted_at is not None:
         with suppress(NotFound):  # it may have expired
             updates.record_outcome(
@@ -293,7 +293,7 @@ def succeed(context: HookContext, cwd: str, command: str) -> list[str]:
     return []
 
 
-_ASKED = (
+_QUESTION = (
     "Satchel: this command failed with {}, for which no fix is known, and passes after your edits. What fixed it? "
     'Record it with satchel\'s report_outcome id={} solution="..."'
 )

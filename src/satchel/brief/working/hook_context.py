@@ -172,15 +172,16 @@ def with_news(context: HookContext, answer: HookAnswer, *, at_prompt: bool) -> H
     chars = min(news.MOST_CHARS, _MOST_CHARS - len(answer.text))
     if not fresh or chars < _LEAST_CHARS:  # they come with the next answer
         return answer
-    left = deliveries.tokens_left(deliveries.delivered(context.transaction, context.window)) - tokens_of(answer.text)
+    delivered = deliveries.delivered(context.transaction, context.window)
+    tokens_left = deliveries.tokens_left(delivered) - tokens_of(answer.text)
 
     def affords(one: news.News) -> bool:
-        nonlocal left
+        nonlocal tokens_left
         tokens = tokens_of(f"Satchel: {one.text}\n")
         # what agents do leaves some of the tokens to persons
-        if not one.is_critical and tokens > left - (0 if one.is_persons else deliveries.SESSION_TOKENS // 4):
+        if not one.is_critical and tokens > tokens_left - (0 if one.is_persons else deliveries.SESSION_TOKENS // 4):
             return False
-        left -= tokens
+        tokens_left -= tokens
         return True
 
     for one in news.fitting(fresh, chars, affords):

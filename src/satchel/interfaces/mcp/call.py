@@ -164,35 +164,17 @@ def answer(
     agent: str | None = None,
     files: Sequence[str | None] = (),
     taken: Sequence[str] = (),
+    listed: Sequence[str] = (),
 ) -> str:
-    """Render the answer to a completed call."""
+    """Render the answer to a completed call; ``listed`` are the short ids of the items that it lists."""
     call.is_done = True
     # rendered before the notice, which reads the store too and may be requested only once
     work = call.service.workplace
-    parts = [notice_for(call, agent, files, taken)]
+    parts = [notice_for(call, agent, files, taken, listed)]
     if work.caller is not None:
         parts.append(work.caller.pop_warning())
     notice = "\n".join(part for part in parts if part is not None) or None
-    if form == "json":
-        return json_answer(fields(), notice)
-    body = text()
-    return text_answer(body, None if notice is None else _without_shown(notice, body))
-
-
-def _without_shown(notice: str, body: str) -> str | None:
-    # a rule or decision that the answer itself lists is no news beside it
-    listed = {line.partition(" ")[0] for line in body.splitlines()}
-    lines = [line for line in notice.splitlines() if not (line.startswith(_NEW) and _new_item(line) in listed)]
-    return "\n".join(lines) or None
-
-
-_NEW = "notice: new "
-
-
-def _new_item(line: str) -> str:
-    # as in "notice: new critical rule c1 by ann"
-    words = line.split(" ", 5)
-    return words[4] if words[2] == "critical" else words[3]
+    return json_answer(fields(), notice) if form == "json" else text_answer(text(), notice)
 
 
 def notice_for(
@@ -200,6 +182,7 @@ def notice_for(
     agent: str | None,
     files: Sequence[str | None] = (),
     taken: Sequence[str] = (),
+    listed: Sequence[str] = (),
     *,
     is_preview: bool = False,
 ) -> str | None:
@@ -211,6 +194,7 @@ def notice_for(
                 files=[file for file in files if file is not None],
                 shown_by="get_messages",
                 taken=taken,
+                listed=listed,
                 is_preview=is_preview,
             )
     except Exception as error:  # noqa: BLE001 - the answer stands without it, and what was written is written

@@ -46,6 +46,7 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
             agent=agent,
             files=target.files(result),
             taken=() if target.takes is None else target.takes(result),
+            listed=_listed(result),
         )
 
     more = [one for other in others.values() for one in other.parameters if one.name not in _names(operation)]
@@ -67,6 +68,11 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
         unlisted=frozenset(one.name for one in parameters if one.unlisted),
         rare={one.name: one.rare for one in parameters if one.rare},
     )
+
+
+def _listed(result: object) -> list[str]:
+    items = getattr(result, "items", None)
+    return [one.ref for one in items if hasattr(one, "ref")] if isinstance(items, tuple) else []
 
 
 def _select(operation: Operation, others: Mapping[str, Operation], arguments: Mapping[str, Any]) -> Operation:
