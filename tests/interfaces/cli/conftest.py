@@ -71,3 +71,38 @@ def ledger(folder: Path) -> None:
         record("docs/c.md", "modified", agent="planner")
         satchel.files.claim(["src/a.py"], reason="zebras", agent="planner")
         satchel.files.claim(shared=["docs/"], agent="builder")
+
+
+@pytest.fixture
+def home(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home with nothing but the project in it, on a machine without clients, with Satchel installed."""
+    from satchel.interfaces.cli.commands import setup
+    from satchel.interfaces.setup.clients import CLIENTS
+
+    home = tmp_path / "home"
+    home.mkdir()
+    variables = [client.variable for client in CLIENTS.values() if client.variable]
+    for name in [*variables, "XDG_STATE_HOME"]:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr(setup, "find_launcher", lambda _: Path("/opt/satchel/bin/satchel"))
+    return home
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """A terminal at which somebody answers questions in turn; what is left was not asked."""
+    import click
+
+    from satchel.interfaces.cli.commands import setup
+
+    given: list[bool] = []
+    monkeypatch.setattr(setup, "is_terminal", lambda: True)
+
+    def confirm(text: str, *, default: bool) -> bool:
+        click.echo(f"{text} [{'Y/n' if default else 'y/N'}]")
+        return given.pop(0)
+
+    monkeypatch.setattr(click, "confirm", confirm)
+    return given

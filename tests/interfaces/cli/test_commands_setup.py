@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-import click
 import pytest
 
 from cli_asking import options_of
@@ -18,34 +17,6 @@ from satchel.interfaces.setup.clients import CLIENTS
 Cli = Callable[..., tuple[int, str, str]]
 
 LAUNCHER = Path("/opt/satchel/bin/satchel")
-
-
-@pytest.fixture
-def home(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home with nothing but the project in it, on a machine without clients, with Satchel installed."""
-    home = tmp_path / "home"
-    home.mkdir()
-    variables = [client.variable for client in CLIENTS.values() if client.variable]
-    for name in [*variables, "XDG_STATE_HOME"]:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    monkeypatch.setattr(setup, "find_launcher", lambda _: LAUNCHER)
-    return home
-
-
-@pytest.fixture
-def answers(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """A terminal at which somebody answers questions in turn; what is left was not asked."""
-    given: list[bool] = []
-    monkeypatch.setattr(setup, "is_terminal", lambda: True)
-
-    def confirm(text: str, *, default: bool) -> bool:
-        click.echo(f"{text} [{'Y/n' if default else 'y/N'}]")
-        return given.pop(0)
-
-    monkeypatch.setattr(click, "confirm", confirm)
-    return given
 
 
 def test_a_client_that_is_named_is_set_up_without_a_question(cli: Cli, home: Path) -> None:
@@ -422,97 +393,6 @@ def test_every_option_has_a_test() -> None:
     tested = "user project hooks instructions allow trust dry-run check remove all-data print yes json".split()
     tested += "url token token-file everywhere offline".split()  # in test_commands_setup_server.py
     assert options_of(["setup"]) == {("setup", f"--{name}") for name in tested} | {("setup", "CLIENTS")}
-
-
-def listing(*folders: Path) -> dict[Path, bytes]:
-    """Return every file and folder below some folders, with what files hold."""
-    return {path: path.read_bytes() if path.is_file() else b"" for folder in folders for path in folder.rglob("*")}
-
-
-def test_all_data_is_removed_with_what_setup_wrote(cli: Cli, home: Path, folder: Path) -> None:
-    before = listing(home, folder)
-    cli("setup", "claude", "codex", "--yes")
-    cli("write", "discovery", "exports are cp1252")
-    assert (folder / ".satchel" / "satchel.db").is_file()
-    status, out, _ = cli("setup", "--remove", "--all-data", "--yes")
-    assert status == 0
-    assert f"deleted {folder / '.satchel' / 'satchel.db'}\n" in out
-    assert listing(home, folder) == before
-
-
-def test_what_clients_recorded_themselves_is_named_when_all_data_is_removed(cli: Cli, home: Path) -> None:
-    cli("setup", "claude", "codex", "--yes")
-    config, servers = home / ".codex" / "config.toml", home / ".claude.json"
-    own = f'[hooks.state."{home}/.codex/hooks.json:session_start:0:0"]\ntrusted_hash = "sha256:00"\n'
-    config.write_text(f"{config.read_text()}\n{own}")
-    servers.write_text(json.dumps({**json.loads(servers.read_text()), "numStartups": 1}))
-    logs = home / ".cache" / "claude-cli-nodejs" / "-project" / "mcp-logs-satchel"
-    logs.mkdir(parents=True)
-    out = cli("setup", "--remove", "--all-data", "--yes")[1]
-    assert f"left {config}: [hooks.state] is Codex's own record of the hooks that you trusted\n" in out
-    assert f"left {logs}: Claude Code's own logs of the server\n" in out
-    assert (config.read_text().lstrip(), json.loads(servers.read_text())) == (own, {"numStartups": 1})
-
-
-def test_the_files_that_git_carries_stay_when_all_data_is_removed(cli: Cli, home: Path, folder: Path) -> None:
-    cli("decide", "store", "redis")
-    cli("share", "d1")
-    shared = listing(folder / ".satchel" / "shared")
-    cli("setup", "--remove", "--all-data", "--yes")
-    assert listing(folder / ".satchel") == {folder / ".satchel" / "shared": b"", **shared}
-
-
-def test_what_is_not_satchels_own_stays_when_all_data_is_removed(cli: Cli, home: Path, folder: Path) -> None:
-    cli("init")
-    notes = folder / ".satchel" / "NOTES.md"
-    notes.write_text("mine")
-    _, out, _ = cli("setup", "--remove", "--all-data", "--yes")
-    assert listing(folder / ".satchel") == {notes: b"mine"}
-    assert f"left {notes}: it is not Satchel's own, or git carries it\n" in out
-
-
-def test_another_folder_under_a_listed_path_stays_when_all_data_is_removed(
-    cli: Cli, home: Path, folder: Path, tmp_path: Path
-) -> None:
-    cli("init")
-    (folder / ".satchel").rename(tmp_path / "moved")
-    (folder / ".satchel").mkdir()
-    (folder / ".satchel" / "satchel.db").write_text("somebody else's")
-    before = listing(folder, tmp_path / "moved")
-    _, out, _ = cli("setup", "--remove", "--all-data", "--yes")
-    assert listing(folder, tmp_path / "moved") == before
-    assert "another file is there by now\n" in out
-
-
-def test_a_state_folder_that_is_a_link_is_named_when_all_data_is_removed(cli: Cli, home: Path, tmp_path: Path) -> None:
-    (home / ".local" / "state").mkdir(parents=True)
-    (tmp_path / "disk").mkdir()
-    (home / ".local" / "state" / "satchel").symlink_to(tmp_path / "disk")
-    cli("init")
-    _, out, _ = cli("setup", "--remove", "--all-data", "--yes")
-    assert f"left {home / '.local/state/satchel'}: it is a link to {tmp_path / 'disk'}\n" in out
-
-
-def test_all_data_is_removed_only_after_a_question(cli: Cli, home: Path, folder: Path, answers: list[bool]) -> None:
-    cli("write", "discovery", "exports are cp1252")
-    before = listing(home, folder)
-    answers.append(False)
-    _, out, _ = cli("setup", "--remove", "--all-data")
-    assert "clients' files? [y/N]\nnothing was deleted\n" in out
-    assert listing(home, folder) == before
-
-
-@pytest.mark.parametrize("words", [["--all-data"], ["--remove", "--all-data", "claude"]])
-def test_all_data_goes_with_remove_alone(cli: Cli, home: Path, words: list[str]) -> None:
-    status, _, err = cli("setup", *words)
-    assert (status, "--all-data goes with --remove alone" in err) == (2, True)
-
-
-def test_where_nobody_can_be_asked_all_data_stays(cli: Cli, home: Path, folder: Path) -> None:
-    cli("write", "discovery", "exports are cp1252")
-    status, _, err = cli("setup", "--remove", "--all-data")
-    assert (status, "nobody can be asked" in err) == (2, True)
-    assert (folder / ".satchel" / "satchel.db").is_file()
 
 
 def test_the_check_says_that_the_store_of_the_folder_is_gone(cli: Cli, home: Path, folder: Path) -> None:
