@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from html import unescape
 from html.parser import HTMLParser
 from urllib.parse import urlencode
 
 from http_serving import Answer, Served
+from satchel import Satchel
 from satchel.interfaces.web.guard import cookie_name
 from satchel.interfaces.web.logins import Logins, form_key
+from satchel.keep import following, projects
 
 HTML = {"Accept": "text/html,*/*;q=0.8"}
 
@@ -84,3 +87,43 @@ class Parsed(HTMLParser):
     def shape(self) -> list[tuple[str, tuple[str, ...]]]:
         """The elements with the names of their attributes."""
         return [(tag, tuple(name for name, _ in attributes)) for tag, attributes in self.elements]
+
+
+def form_of(page: Answer, button: str) -> tuple[str, dict[str, str]]:
+    """Return where the form of a button goes, and what it sends."""
+    parsed, path, fields, inside = Parsed(page.body), "", {}, ""
+    text = unescape(page.body.decode())
+    for piece in text.split("<form")[1:]:
+        inside = piece.partition("</form>")[0]
+        if f">{button}</button>" in inside:
+            break
+    else:
+        raise AssertionError(f"no form has the button {button!r}")
+    small = Parsed(f"<form{inside}".encode())
+    for tag, attributes in small.elements:
+        given = dict(attributes)
+        if tag == "form":
+            path = given["action"] or ""
+        elif tag == "input":
+            fields[given["name"] or ""] = given.get("value") or ""
+    fields.pop("form_key", None)
+    assert parsed.elements
+    return path, fields
+
+
+def undo(browser: Browser, done: Answer) -> Answer:
+    """Follow an action, and take it back with the button of the page that it leads to."""
+    assert done.status == 303, unescape(done.body.decode())
+    return browser.post(*form_of(browser.get(done.headers["location"]), "Undo"))
+
+
+def events_of(satchel: Satchel) -> list[tuple[str, str | None, str | None]]:
+    """Return what has happened: the kind, the item, and who did it."""
+    work = satchel.workplace
+    with work.engine.read() as transaction:
+        project = projects.find(transaction, work)
+        return [(one.kind, one.item, one.agent) for one in following.events_after(transaction, project.id, 0, 10_000)]
+
+
+def ref_of(done: Answer) -> str:
+    return done.headers["location"].partition("?")[0].rpartition("/")[2]

@@ -97,3 +97,9 @@ def chromium() -> Iterator[Chromium]:
     """A Chromium without a screen."""
     with room_world.a_chromium() as browser:
         yield browser
+
+
+@pytest.fixture
+def bob(room: Served, logins: Logins) -> Browser:
+    """A browser of Bob's."""
+    return Browser.of(room, logins, "bob")

@@ -8,62 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from http_serving import Answer, FixedTokens, Served, served
-from room_browsing import Browser, Parsed
+from http_serving import FixedTokens, Served, served
+from room_browsing import Browser, Parsed, events_of, form_of, ref_of, undo
 from satchel import Satchel, open_satchel
 from satchel.interfaces.http.access import PERSON, Access
 from satchel.interfaces.web import pages
 from satchel.interfaces.web.logins import Logins
-from satchel.keep import following, projects
 from satchel.keep.sessions.caller import Caller
 
 HERE = "/p/project"
-
-
-@pytest.fixture
-def bob(room: Served, logins: Logins) -> Browser:
-    """A browser of Bob's."""
-    return Browser.of(room, logins, "bob")
-
-
-def _form(page: Answer, button: str) -> tuple[str, dict[str, str]]:
-    """Return where the form of a button goes, and what it sends."""
-    parsed, path, fields, inside = Parsed(page.body), "", {}, ""
-    text = unescape(page.body.decode())
-    for piece in text.split("<form")[1:]:
-        inside = piece.partition("</form>")[0]
-        if f">{button}</button>" in inside:
-            break
-    else:
-        raise AssertionError(f"no form has the button {button!r}")
-    small = Parsed(f"<form{inside}".encode())
-    for tag, attributes in small.elements:
-        given = dict(attributes)
-        if tag == "form":
-            path = given["action"] or ""
-        elif tag == "input":
-            fields[given["name"] or ""] = given.get("value") or ""
-    fields.pop("form_key", None)
-    assert parsed.elements
-    return path, fields
-
-
-def _undo(browser: Browser, done: Answer) -> Answer:
-    """Follow an action, and take it back with the button of the page that it leads to."""
-    assert done.status == 303, unescape(done.body.decode())
-    return browser.post(*_form(browser.get(done.headers["location"]), "Undo"))
-
-
-def _events(satchel: Satchel) -> list[tuple[str, str | None, str | None]]:
-    """Return what has happened: the kind, the item, and who did it."""
-    work = satchel.workplace
-    with work.engine.read() as transaction:
-        project = projects.find(transaction, work)
-        return [(one.kind, one.item, one.agent) for one in following.events_after(transaction, project.id, 0, 10_000)]
-
-
-def _ref(done: Answer) -> str:
-    return done.headers["location"].partition("?")[0].rpartition("/")[2]
 
 
 def test_no_action_is_done_without_the_key_of_the_login(ann: Browser) -> None:
@@ -75,23 +28,23 @@ def test_no_action_is_done_without_the_key_of_the_login(ann: Browser) -> None:
 
 
 def test_a_note_is_written_and_withdrawn(ann: Browser, satchel: Satchel) -> None:
-    path, fields = _form(ann.get(f"{HERE}/new?kind=note"), "Save note")
+    path, fields = form_of(ann.get(f"{HERE}/new?kind=note"), "Save note")
     done = ann.post(path, fields | {"text": "The cache is cold\r\nafter a restart", "type": "discovery"})
-    note = satchel.items.read([_ref(done)]).items[0].record
+    note = satchel.items.read([ref_of(done)]).items[0].record
     assert (note.content, note.agent) == ("The cache is cold\nafter a restart", "human:ann")  # type: ignore[attr-defined]
     again = ann.post(path, fields | {"text": "The cache is cold\nafter a restart", "type": "discovery"})
     assert "nothing was written" in ann.get(again.headers["location"]).body.decode()
-    assert _undo(ann, done).status == 303
+    assert undo(ann, done).status == 303
     assert satchel.finding.search("cache cold restart").total == 0
-    assert ("retraction", _ref(done), "human:ann") in _events(satchel)
+    assert ("retraction", ref_of(done), "human:ann") in events_of(satchel)
 
 
 def test_a_rule_is_added_and_withdrawn(ann: Browser, satchel: Satchel) -> None:
-    path, fields = _form(ann.get(f"{HERE}/new?kind=rule"), "Add rule")
+    path, fields = form_of(ann.get(f"{HERE}/new?kind=rule"), "Add rule")
     done = ann.post(path, fields | {"text": "Never push on Friday", "priority": "critical"})
     found = satchel.constraints.find(query="Friday").constraints
     assert [(one.text, one.priority, one.agent) for one in found] == [("Never push on Friday", "critical", "human:ann")]
-    assert _undo(ann, done).status == 303
+    assert undo(ann, done).status == 303
     assert satchel.constraints.find(query="Friday").total == 0
 
 
@@ -127,12 +80,12 @@ def test_tags_and_scopes_are_completed_and_survive_a_change(ann: Browser, satche
     page = ann.get(f"{HERE}/new?kind=decision")
     assert '<option value="logs">logs, 2 uses</option>' in page.body.decode()
     assert '<option value="api">api, 1 use</option>' in page.body.decode()
-    path, fields = _form(page, "Decide")
+    path, fields = form_of(page, "Decide")
     names = fields | {"key": "log.file", "value": "app.log", "tags": "logs, files ,", "scopes": "cli"}
-    decision = satchel.decisions.get(_ref(ann.post(path, names))).decision
+    decision = satchel.decisions.get(ref_of(ann.post(path, names))).decision
     assert (set(decision.tags), decision.scopes) == ({"logs", "files"}, ("cli",))
     for ref, button, change in ((rule.ref, "Save", {"text": "Logs are in UTC"}), (key, "Decide", {"value": "debug"})):
-        path, fields = _form(ann.get(f"{HERE}/items/{ref}/edit"), button)
+        path, fields = form_of(ann.get(f"{HERE}/items/{ref}/edit"), button)
         assert ann.post(path, fields | change).status == 303
     new = satchel.constraints.find(query="Logs are in UTC").constraints[0]
     assert (new.tags, new.paths, new.metadata) == (rule.tags, rule.paths, rule.metadata)
@@ -143,7 +96,7 @@ def test_tags_and_scopes_are_completed_and_survive_a_change(ann: Browser, satche
 def test_a_message_goes_to_all_to_an_agent_or_is_kept_in_the_form(ann: Browser, satchel: Satchel) -> None:
     satchel.entries.write("discovery", "here I am", agent="listener")
     page = ann.get(f"{HERE}/new")
-    path, fields = _form(page, "Send")
+    path, fields = form_of(page, "Send")
     assert fields["to"] == "all"
     assert ann.post(path, fields | {"text": "We freeze at noon", "message_type": "warning"}).status == 303
     told = satchel.messages.inbox(agent="listener", unread=True)
@@ -151,102 +104,19 @@ def test_a_message_goes_to_all_to_an_agent_or_is_kept_in_the_form(ann: Browser, 
     lost = ann.post(path, {"to": "listener", "text": "not lost", "priority": "highest"})
     assert lost.status == 400
     assert "not lost" in lost.body.decode()
-    again, sent = _form(lost, "Send again")
+    again, sent = form_of(lost, "Send again")
     assert (again, sent["to"]) == (path, "listener")
-
-
-def test_a_decision_is_set_changed_and_taken_back(ann: Browser, satchel: Satchel) -> None:
-    path, fields = _form(ann.get(f"{HERE}/new?kind=decision"), "Decide")
-    done = ann.post(path, fields | {"key": "db", "value": "postgres", "rationale": "we know it", "status": "active"})
-    ref = _ref(done)
-    edit, seen = _form(ann.get(f"{HERE}/items/{ref}/edit"), "Decide")
-    assert (edit, seen["revision"]) == (path, "1")
-    changed = ann.post(path, seen | {"value": "sqlite", "rationale": "smaller", "status": "active"})
-    assert satchel.decisions.get("db").decision.value == "sqlite"
-    assert _undo(ann, changed).status == 303
-    stands = satchel.decisions.get("db").decision
-    assert (stands.value, stands.rationale, stands.status) == ("postgres", "we know it", "active")
-    late = _undo(ann, done)  # the first setting is two changes old by now
-    assert late.status == 409
-    assert satchel.decisions.get("db").decision.status == "active"
-
-
-@pytest.mark.parametrize(("action", "button", "value"), [("approve", "Take 21", 25), ("decline", "Keep 19", 19)])
-def test_a_proposal_is_settled_only_as_it_was_shown(
-    ann: Browser, satchel: Satchel, action: str, button: str, value: int
-) -> None:
-    key = f"vat_{action}"
-    satchel.decisions.set(key, 19, agent="human:ann")
-    ref = satchel.decisions.set(key, 21, agent="builder").ref
-    path = f"{HERE}/items/{ref}/{action}"
-    page = ann.get(f"{HERE}/").body.decode()
-    assert f'formaction="{path}" name="revision" value="1">{button}</button>' in page
-    assert ann.post(path, {}).status == 400
-    satchel.decisions.set(key, 25, agent="critic")
-    late = ann.post(path, {"revision": "1"})
-    assert (late.status, f"{key}_draft has changed since: 25" in late.body.decode()) == (409, True)
-    assert satchel.decisions.get(f"{key}_draft").decision.status == "draft"
-    again, fields = _form(late, "Approve it" if action == "approve" else "Reject it")
-    assert (again, fields["revision"]) == (path, "2")
-    assert ann.post(again, fields).status == 303
-    assert satchel.decisions.get(key).decision.value == value
-    assert satchel.decisions.get(f"{key}_draft").decision.status == "deprecated"
-
-
-def test_a_draft_is_approved_on_its_page_as_it_was_shown(ann: Browser, satchel: Satchel) -> None:
-    draft = satchel.decisions.set("drive", "flash", status="draft", agent="builder")
-    path, fields = _form(ann.get(f"{HERE}/items/{draft.ref}"), "Approve")
-    satchel.decisions.set("drive", "tape", agent="builder")
-    assert ann.post(path, fields).status == 409
-    assert satchel.decisions.get("drive").decision.status == "draft"
-
-
-def test_the_end_of_a_decision_is_accepted_on_the_page(ann: Browser, satchel: Satchel) -> None:
-    satchel.decisions.set("levy", 19, agent="human:ann")
-    ref = satchel.decisions.set("levy", status="deprecated", agent="builder").ref
-    assert ">End it</button>" in ann.get(f"{HERE}/").body.decode()
-    assert ann.post(f"{HERE}/items/{ref}/approve", {"revision": "1"}).status == 303
-    assert satchel.decisions.get("levy").decision.status == "deprecated"
-
-
-def test_a_new_decision_that_is_taken_back_is_deprecated_and_a_number_stays_one(ann: Browser, satchel: Satchel) -> None:
-    satchel.decisions.set("workers", 4, agent="builder")
-    path = f"{HERE}/decisions"
-    ann.post(path, {"key": "workers", "value": "5", "revision": "1"})
-    assert satchel.decisions.get("workers").decision.value == 5
-    done = ann.post(path, {"key": "shell", "value": "fish", "revision": "0"})
-    assert _undo(ann, done).status == 303
-    assert satchel.decisions.get("shell").decision.status == "deprecated"
-
-
-def test_a_decision_that_another_has_set_meanwhile_is_shown_beside_ones_own(
-    ann: Browser, bob: Browser, satchel: Satchel
-) -> None:
-    path = f"{HERE}/decisions"
-    assert bob.post(path, {"key": "queue", "value": "kafka", "revision": "0"}).status == 303
-    late = ann.post(path, {"key": "queue", "value": "redis", "rationale": "small", "revision": "0"})
-    assert late.status == 409
-    page = late.body.decode()
-    assert "kafka" in page
-    assert "redis" in page
-    assert "bob" in page
-    assert "human:bob" not in page
-    assert satchel.decisions.get("queue").decision.value == "kafka"
-    again, fields = _form(late, "Set it anyway")
-    assert fields["revision"] == "1"
-    assert ann.post(again, fields | {"value": "redis", "rationale": "small"}).status == 303
-    assert satchel.decisions.get("queue").decision.value == "redis"
 
 
 def test_a_note_is_corrected_and_that_is_taken_back(ann: Browser, satchel: Satchel) -> None:
     note = satchel.entries.write("discovery", "The limit is 10 MB", task_id="t9", agent="builder")
-    path, fields = _form(ann.get(f"{HERE}/items/{note.ref}/edit"), "Save")
+    path, fields = form_of(ann.get(f"{HERE}/items/{note.ref}/edit"), "Save")
     done = ann.post(path, fields | {"text": "The limit is 16 MB"})
-    made = satchel.items.read([_ref(done)]).items[0].record
+    made = satchel.items.read([ref_of(done)]).items[0].record
     assert (made.content, made.task_id) == ("The limit is 16 MB", "t9")  # type: ignore[attr-defined]
-    assert _undo(ann, done).status == 303
+    assert undo(ann, done).status == 303
     assert [one.content for one in satchel.entries.read(task_id="t9")] == ["The limit is 10 MB"]
-    assert ("taken_back", note.ref, "human:ann") in _events(satchel)
+    assert ("taken_back", note.ref, "human:ann") in events_of(satchel)
 
 
 def test_a_correction_that_comes_second_replaces_the_first_only_if_it_is_meant(
@@ -254,11 +124,11 @@ def test_a_correction_that_comes_second_replaces_the_first_only_if_it_is_meant(
 ) -> None:
     rule = satchel.constraints.add("Tests run in 5 minutes", agent="builder")
     path = f"{HERE}/items/{rule.ref}/correct"
-    first = _ref(bob.post(path, {"text": "Tests run in 3 minutes"}))
+    first = ref_of(bob.post(path, {"text": "Tests run in 3 minutes"}))
     late = ann.post(path, {"text": "Tests run in 2 minutes"})
     assert late.status == 409
     assert "3 minutes" in late.body.decode()
-    again, fields = _form(late, f"Replace {first} by yours")
+    again, fields = form_of(late, f"Replace {first} by yours")
     assert ann.post(again, fields | {"text": "Tests run in 2 minutes"}).status == 303
     assert [one.text for one in satchel.constraints.find(query="minutes")] == ["Tests run in 2 minutes"]
 
@@ -268,10 +138,10 @@ def test_a_correction_of_what_was_retracted_can_be_written_anew(ann: Browser, bo
     assert bob.post(f"{HERE}/items/{note.ref}/retract", {"reason": "who cares"}).status == 303
     late = ann.post(f"{HERE}/items/{note.ref}/correct", {"text": "The moon is 384,000 km away"})
     assert late.status == 409
-    again, fields = _form(late, "Write yours as a new note")
+    again, fields = form_of(late, "Write yours as a new note")
     done = ann.post(again, fields | {"text": "The moon is 384,000 km away"})
     assert satchel.finding.search("moon").total == 1
-    assert _undo(ann, done).status == 303
+    assert undo(ann, done).status == 303
 
 
 def test_what_is_retracted_or_confirmed_is_taken_back_only_as_long_as_it_was_last(
@@ -279,16 +149,16 @@ def test_what_is_retracted_or_confirmed_is_taken_back_only_as_long_as_it_was_las
 ) -> None:
     note = satchel.entries.write("discovery", "Water boils at 90 degrees here", agent="builder")
     confirmed = ann.post(f"{HERE}/items/{note.ref}/confirm", {})
-    assert ("confirmation", note.ref, "human:ann") in _events(satchel)
+    assert ("confirmation", note.ref, "human:ann") in events_of(satchel)
     assert ann.post(f"{HERE}/items/{note.ref}/confirm", {}).status == 409
     retracted = ann.post(f"{HERE}/items/{note.ref}/retract", {"reason": "we moved"})
-    late = _undo(ann, confirmed)
+    late = undo(ann, confirmed)
     assert late.status == 409
     assert "your last correction is another one now" in unescape(late.body.decode())
     assert satchel.finding.search("boils").total == 0
-    assert _undo(ann, retracted).status == 303
+    assert undo(ann, retracted).status == 303
     assert satchel.finding.search("boils").total == 1
-    assert _undo(ann, confirmed).status == 303
+    assert undo(ann, confirmed).status == 303
 
 
 def test_a_pinned_item_is_in_every_briefing_until_it_is_not(ann: Browser, satchel: Satchel) -> None:
@@ -302,9 +172,9 @@ def test_a_pinned_item_is_in_every_briefing_until_it_is_not(ann: Browser, satche
     assert "pinned by human:ann" in ann.get(f"{HERE}/items/{note.ref}").body.decode()
     again = ann.post(f"{HERE}/items/{note.ref}/pin", {})
     assert "Already pinned" in ann.get(again.headers["location"]).body.decode()
-    assert _undo(ann, done).status == 303
+    assert undo(ann, done).status == 303
     assert note.ref not in [one.ref for one in satchel.brief(query="bananas", budget=200, dry_run=True).items]
-    happened = _events(satchel)
+    happened = events_of(satchel)
     assert ("pinned", note.ref, "human:ann") in happened
     assert ("unpinned", note.ref, "human:ann") in happened
 
@@ -312,15 +182,15 @@ def test_a_pinned_item_is_in_every_briefing_until_it_is_not(ann: Browser, satche
 def test_a_note_becomes_a_decision_and_a_note_again(ann: Browser, bob: Browser, satchel: Satchel) -> None:
     note = satchel.entries.write("discovery", "We should speak JSON everywhere", agent="builder")
     assert bob.post(f"{HERE}/decisions", {"key": "format", "value": "xml", "revision": "0"}).status == 303
-    path, fields = _form(ann.get(f"{HERE}/items/{note.ref}"), "Decide")
+    path, fields = form_of(ann.get(f"{HERE}/items/{note.ref}"), "Decide")
     late = ann.post(path, fields | {"key": "format"})
     assert late.status == 409
     assert "xml" in late.body.decode()
     assert satchel.finding.search("JSON everywhere").results[0].ref == note.ref
-    done = ann.post(*_form(late, "Set it anyway"))
+    done = ann.post(*form_of(late, "Set it anyway"))
     assert satchel.decisions.get("format").decision.value == "We should speak JSON everywhere"
-    assert [one.ref for one in satchel.finding.search("JSON everywhere").results] == [_ref(done)]
-    assert _undo(ann, done).status == 303
+    assert [one.ref for one in satchel.finding.search("JSON everywhere").results] == [ref_of(done)]
+    assert undo(ann, done).status == 303
     assert satchel.decisions.get("format").decision.value == "xml"
     assert [one.ref for one in satchel.finding.search("JSON everywhere").results] == [note.ref]
 
@@ -329,13 +199,13 @@ def test_what_was_set_aside_or_seen_is_shown_again(ann: Browser, satchel: Satche
     sent = satchel.messages.send("The build is red again", to="human", agent="teller")
     aside = ann.post(f"{HERE}/messages/{sent.ref}/read", {})
     assert b"The build is red again" not in ann.get(f"{HERE}/").body
-    assert _undo(ann, aside).status == 303
+    assert undo(ann, aside).status == 303
     assert b"The build is red again" in ann.get(f"{HERE}/").body
     satchel.files.record("src/weg.py", "modified", agent="painter: & co")
     seq = str(ann.get(f"{HERE}.json").json()["since"]["seq"])
     seen = ann.post(f"{HERE}/seen", {"seq": seq, "ref": "files:painter: & co"})
     assert b"src/weg.py" not in ann.get(f"{HERE}/activity").body
-    assert _undo(ann, seen).status == 303
+    assert undo(ann, seen).status == 303
     assert b"src/weg.py" in ann.get(f"{HERE}/activity").body
     assert ann.post(f"{HERE}/seen/undo", {"things": "files:painter: & co"}).status == 409
 
@@ -350,16 +220,16 @@ def test_a_group_or_everything_that_was_marked_as_read_is_shown_again(ann: Brows
 
     before = refs()
     page = ann.get(f"{HERE}/activity?agent=diver: %26 co".replace(" ", "%20"))
-    group = ann.post(*_form(page, "Mark as read"))
+    group = ann.post(*form_of(page, "Mark as read"))
     assert len(refs()) == len(before) - 2
     assert other in refs()
-    assert _undo(ann, group).status == 303
+    assert undo(ann, group).status == 303
     assert refs() == before
-    everything = ann.post(*_form(ann.get(f"{HERE}/activity"), "Mark all as read"))
+    everything = ann.post(*form_of(ann.get(f"{HERE}/activity"), "Mark all as read"))
     assert refs() == []
-    assert _undo(ann, everything).status == 303
+    assert undo(ann, everything).status == 303
     assert refs() == before
-    assert _undo(ann, everything).status == 409
+    assert undo(ann, everything).status == 409
 
 
 def test_a_run_is_ended_once_and_what_it_suggests_is_saved(ann: Browser, bob: Browser, satchel: Satchel) -> None:
@@ -374,18 +244,18 @@ def test_a_run_is_ended_once_and_what_it_suggests_is_saved(ann: Browser, bob: Br
         }
         satchel.entries.write("scratchpad", pad, task_id="retry", run_id="lessons", agent="builder")
         satchel.entries.write("review_verdict", verdict, task_id="retry", run_id="lessons", agent="reviewer")
-    path, fields = _form(ann.get(f"{HERE}/runs/end?run=lessons"), "End run")
+    path, fields = form_of(ann.get(f"{HERE}/runs/end?run=lessons"), "End run")
     done = ann.post(path, fields | {"status": "completed"})
     page = ann.get(done.headers["location"])
     assert "The run has ended" in page.body.decode()
     late = bob.post(f"{HERE}/runs/end", {"run_id": "lessons", "status": "failed"})
     assert late.status == 409
     assert "is completed already" in unescape(late.body.decode())
-    assert ("run_ended", None, "human:ann") in _events(satchel)
-    path, fields = _form(page, "Save strategy")
+    assert ("run_ended", None, "human:ann") in events_of(satchel)
+    path, fields = form_of(page, "Save strategy")
     saved = ann.post(path, fields | {"text": "Retry with a jitter"})
     assert [one.insight for one in satchel.strategies.find(query="jitter").items] == ["Retry with a jitter"]
-    assert _undo(ann, saved).status == 303
+    assert undo(ann, saved).status == 303
     assert satchel.strategies.find(query="jitter").total == 0
 
 
@@ -400,7 +270,7 @@ def test_an_item_is_forgotten_only_after_its_id_was_typed(ann: Browser, satchel:
     assert "Deleted permanently" in told
     assert "Undo" not in told
     assert satchel.finding.search("hunter2").total == 0
-    assert ("forgotten", note.ref, "human:ann") in _events(satchel)
+    assert ("forgotten", note.ref, "human:ann") in events_of(satchel)
     assert ann.post(path, {"confirm": note.ref}).status == 404
 
 
@@ -481,15 +351,15 @@ def test_shared_text_is_accepted_as_it_was_read(ann: Browser, satchel: Satchel, 
     file.write_text(file.read_text().replace("Share what you learn", "Share all that you learn"))
     page = ann.get(f"{HERE}/proposals")
     assert "Share all that you learn" in unescape(page.body.decode())
-    path, fields = _form(page, "Accept")
+    path, fields = form_of(page, "Accept")
     file.write_text(file.read_text().replace("all that", "none that"))
     late = ann.post(path, fields)
     assert late.status == 409
     assert "none that" in late.body.decode()
-    assert ann.post(*_form(late, "Accept this")).status == 303
+    assert ann.post(*form_of(late, "Accept this")).status == 303
     with open_satchel(satchel.place.file, project="project", caller=Caller.of_request("t", None), environ={}) as now:
         assert [one.text for one in now.constraints.find(query="learn")] == ["Share none that you learn"]
-    assert ("acceptance", rule.ref, "human:ann") in _events(satchel)
+    assert ("acceptance", rule.ref, "human:ann") in events_of(satchel)
 
 
 def test_a_message_shown_to_its_person_counts_as_read_but_a_question_waits(ann: Browser, satchel: Satchel) -> None:

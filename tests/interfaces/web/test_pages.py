@@ -234,10 +234,14 @@ def test_changes_are_marked_as_seen_up_to_what_was_shown(ann: Browser, satchel: 
 def test_what_a_person_changed_in_their_own_name_is_shown_with_its_key_and_value(
     ann: Browser, satchel: Satchel, room: Served, logins: Logins
 ) -> None:
-    decided = satchel.decisions.set("vat", 19, agent="human:ann")
-    assert ann.post("/p/project/decisions", {"key": "vat", "value": "20", "revision": "1"}).status == 303
-    link = f'<a href="/p/project/items/{decided.ref}">changed {decided.ref}: vat: 20</a>'
+    decided = satchel.decisions.set("tax_rate", 19, agent="human:ann")
+    assert ann.post("/p/project/decisions", {"key": "tax_rate", "value": "20", "revision": "1"}).status == 303
+    link = f'<a href="/p/project/items/{decided.ref}">changed {decided.ref}: tax_rate: 20</a>'
     assert link in ann.get("/p/project/activity").body.decode()
+    with open_satchel(
+        satchel.place.file, project="project", caller=Caller.of_request("t", "s2"), environ={}
+    ) as session:
+        session.entries.write("discovery", "keys rotate", agent="worker")  # a project without agents has another page
     newcomer = Browser.of(room, logins, "newcomer")
     for address in ("/p/project/activity", "/p/project/"):
         assert "since this project began" in newcomer.get(address).body.decode()

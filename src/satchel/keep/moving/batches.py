@@ -87,8 +87,7 @@ class Batch:
         self._verdicts.append((arrival.place, Verdict(self._kind.name, arrival.uid.hex(), ref, outcome, note)))
 
     def _leave_out(self, place: int, line: Line, why: str) -> None:
-        uid = str(line.get("uid"))[:40]
-        self._verdicts.append((place, Verdict(self._kind.name, uid, None, Outcome.LEFT_OUT, why)))
+        self._verdicts.append((place, Verdict(self._kind.name, str(line.get("uid"))[:40], None, Outcome.LEFT_OUT, why)))
 
     def _checked(self, place: int, line: Line) -> _Incoming | None:
         try:

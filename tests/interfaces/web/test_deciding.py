@@ -1,0 +1,93 @@
+"""Decisions on the pages: set, taken back, proposed by agents, and what another has set meanwhile."""
+
+from __future__ import annotations
+
+import pytest
+
+from room_browsing import Browser, form_of, ref_of, undo
+from satchel import Satchel
+
+HERE = "/p/project"
+
+
+def test_a_decision_is_set_changed_and_taken_back(ann: Browser, satchel: Satchel) -> None:
+    path, fields = form_of(ann.get(f"{HERE}/new?kind=decision"), "Decide")
+    done = ann.post(path, fields | {"key": "db", "value": "postgres", "rationale": "we know it", "status": "active"})
+    ref = ref_of(done)
+    edit, seen = form_of(ann.get(f"{HERE}/items/{ref}/edit"), "Decide")
+    assert (edit, seen["revision"]) == (path, "1")
+    changed = ann.post(path, seen | {"value": "sqlite", "rationale": "smaller", "status": "active"})
+    assert satchel.decisions.get("db").decision.value == "sqlite"
+    assert undo(ann, changed).status == 303
+    stands = satchel.decisions.get("db").decision
+    assert (stands.value, stands.rationale, stands.status) == ("postgres", "we know it", "active")
+    late = undo(ann, done)  # the first setting is two changes old by now
+    assert late.status == 409
+    assert satchel.decisions.get("db").decision.status == "active"
+
+
+@pytest.mark.parametrize(("action", "button", "value"), [("approve", "Take 21", 25), ("decline", "Keep 19", 19)])
+def test_a_proposal_is_settled_only_as_it_was_shown(
+    ann: Browser, satchel: Satchel, action: str, button: str, value: int
+) -> None:
+    key = f"vat_{action}"
+    satchel.decisions.set(key, 19, agent="human:ann")
+    ref = satchel.decisions.set(key, 21, agent="builder").ref
+    path = f"{HERE}/items/{ref}/{action}"
+    page = ann.get(f"{HERE}/").body.decode()
+    assert f'formaction="{path}" name="revision" value="1">{button}</button>' in page
+    assert ann.post(path, {}).status == 400
+    satchel.decisions.set(key, 25, agent="critic")
+    late = ann.post(path, {"revision": "1"})
+    assert (late.status, f"{key}_draft has changed since: 25" in late.body.decode()) == (409, True)
+    assert satchel.decisions.get(f"{key}_draft").decision.status == "draft"
+    again, fields = form_of(late, "Approve it" if action == "approve" else "Reject it")
+    assert (again, fields["revision"]) == (path, "2")
+    assert ann.post(again, fields).status == 303
+    assert satchel.decisions.get(key).decision.value == value
+    assert satchel.decisions.get(f"{key}_draft").decision.status == "deprecated"
+
+
+def test_a_draft_is_approved_on_its_page_as_it_was_shown(ann: Browser, satchel: Satchel) -> None:
+    draft = satchel.decisions.set("drive", "flash", status="draft", agent="builder")
+    path, fields = form_of(ann.get(f"{HERE}/items/{draft.ref}"), "Approve")
+    satchel.decisions.set("drive", "tape", agent="builder")
+    assert ann.post(path, fields).status == 409
+    assert satchel.decisions.get("drive").decision.status == "draft"
+
+
+def test_the_end_of_a_decision_is_accepted_on_the_page(ann: Browser, satchel: Satchel) -> None:
+    satchel.decisions.set("levy", 19, agent="human:ann")
+    ref = satchel.decisions.set("levy", status="deprecated", agent="builder").ref
+    assert ">End it</button>" in ann.get(f"{HERE}/").body.decode()
+    assert ann.post(f"{HERE}/items/{ref}/approve", {"revision": "1"}).status == 303
+    assert satchel.decisions.get("levy").decision.status == "deprecated"
+
+
+def test_a_new_decision_that_is_taken_back_is_deprecated_and_a_number_stays_one(ann: Browser, satchel: Satchel) -> None:
+    satchel.decisions.set("workers", 4, agent="builder")
+    path = f"{HERE}/decisions"
+    ann.post(path, {"key": "workers", "value": "5", "revision": "1"})
+    assert satchel.decisions.get("workers").decision.value == 5
+    done = ann.post(path, {"key": "shell", "value": "fish", "revision": "0"})
+    assert undo(ann, done).status == 303
+    assert satchel.decisions.get("shell").decision.status == "deprecated"
+
+
+def test_a_decision_that_another_has_set_meanwhile_is_shown_beside_ones_own(
+    ann: Browser, bob: Browser, satchel: Satchel
+) -> None:
+    path = f"{HERE}/decisions"
+    assert bob.post(path, {"key": "queue", "value": "kafka", "revision": "0"}).status == 303
+    late = ann.post(path, {"key": "queue", "value": "redis", "rationale": "small", "revision": "0"})
+    assert late.status == 409
+    page = late.body.decode()
+    assert "kafka" in page
+    assert "redis" in page
+    assert "bob" in page
+    assert "human:bob" not in page
+    assert satchel.decisions.get("queue").decision.value == "kafka"
+    again, fields = form_of(late, "Set it anyway")
+    assert fields["revision"] == "1"
+    assert ann.post(again, fields | {"value": "redis", "rationale": "small"}).status == 303
+    assert satchel.decisions.get("queue").decision.value == "redis"
