@@ -203,12 +203,15 @@ def test_the_memory_and_the_health_page_count_the_same(ann: Browser, satchel: Sa
 
 
 def test_an_error_that_needs_a_person_gets_a_fix(ann: Browser, satchel: Satchel) -> None:
-    for agent in ("a", "b"):
-        error = satchel.patterns.report("OSError", "no space is left", agent=agent).pattern.ref
-    assert f"/p/project/items/{error}#fix" in links_of(page_of(ann, ""))
-    assert ann.post(f"{HERE}items/{error}/fix", {"text": "Empty the cache"}).status == 303
-    assert f"/p/project/items/{error}#fix" not in links_of(page_of(ann, ""))
-    assert "Empty the cache" in page_of(ann, f"items/{error}").text
+    # in a project of its own: the overview folds what is less urgent than the needs of other tests
+    with open_satchel(satchel.place.file, project="errors", environ={}) as errors:
+        for agent in ("a", "b"):
+            error = errors.patterns.report("OSError", "no space is left", agent=agent).pattern.ref
+    fix = f"/p/errors/items/{error}#fix"
+    assert fix in links_of(Parsed(ann.get("/p/errors/").body))
+    assert ann.post(f"/p/errors/items/{error}/fix", {"text": "Empty the cache"}).status == 303
+    assert fix not in links_of(Parsed(ann.get("/p/errors/").body))
+    assert "Empty the cache" in Parsed(ann.get(f"/p/errors/items/{error}").body).text
 
 
 def test_threads_show_who_read_what_and_answers_below(ann: Browser, satchel: Satchel) -> None:
