@@ -79,6 +79,6 @@ def test_what_its_model_writes_is_kept_by_the_server_and_no_file_holds_the_token
         workplace.run(["satchel", "setup", name, "--remove"])
     assert [note["content"] for note in workplace.satchel("read")["entries"]] == [NOTE]
     assert (status, f"it asks {url}/mcp itself" in checked) == (0, True), checked
-    secret = with_token["SATCHEL_TOKEN"].rpartition("_")[2].encode()
+    secret = with_token["SATCHEL_TOKEN"].split("_", 2)[2].encode()
     configured = [path for path in workplace.home.rglob("*.*") if path.is_file() and path.suffix in _CONFIGURATIONS]
     assert not [path for path in configured if secret in path.read_bytes()]
