@@ -219,6 +219,7 @@ _CONFIRMATION = f"""(
 _RULE_AUTHOR = Kind.CONSTRAINT.changed_by.replace("i.", "c.")
 _COUNTED = {Kind.CONSTRAINT: deliveries.COUNTED_RULE, Kind.DECISION: deliveries.COUNTED_DECISION}
 _COUNTED_AS = " ".join(f"WHEN {mark} THEN {kind.number}" for kind, mark in _COUNTED.items())
+_PRIORITIES = ", ".join(map(str, range(1, binding.CRITICAL + 1)))
 _IS_PERSONS = f"CASE WHEN a.id IN {PERSONS} THEN 1 ELSE 0 END"
 _DECISION_COLUMNS = (
     "c.key, c.value_text, c.value_number, c.status = 1, 0, a.name, c.rationale, 0 AS priority, c.seq AS seq, "
@@ -230,23 +231,31 @@ _RULE_COLUMNS = f"""
 """
 _IS_NEW = """
     own.session <> 0 AND NOT EXISTS (SELECT 1 FROM shown s WHERE s.kind = {kind} AND s.item_id = c.id)
-    AND {at} > (SELECT created_at FROM sessions WHERE id = own.session)
-    AND {at} > COALESCE((SELECT min(began) FROM shown), 0) - {late}
+    AND b.at > (SELECT created_at FROM sessions WHERE id = own.session)
+    AND b.at > COALESCE((SELECT min(began) FROM shown), 0) - {late}
 """
-# When an item began to bind: it may have been made long before.
-_BEGAN = "(CASE WHEN b.at > {at} THEN b.at ELSE {at} END)"
 
-# What others let bind since the session began: shared texts, what a person had stated, and what holds again.
+# Rules and decisions made since the session began, and what others let bind since: shared texts, what a person had
+# stated, and what holds again. The pluses keep SQLite from walking over all decisions.
 _BEGINS = f"""
-    SELECT e.item_kind AS kind, e.item_id AS id, max(e.created_at) AS at FROM own JOIN events e
-        ON own.session <> 0 AND e.project_id = :project AND e.agent_id IS DISTINCT FROM own.agent
-        AND e.seq > COALESCE((SELECT seq FROM events WHERE session_id = own.session ORDER BY created_at LIMIT 1), 0)
-    WHERE e.kind = {events.ACCEPTANCE} OR e.kind = {events.CONFIRMATION} AND e.item_kind = {Kind.CONSTRAINT.number}
-        AND EXISTS (SELECT 1 FROM constraints c WHERE c.id = e.item_id AND c.stated_by IS NOT NULL)
-        OR e.kind = {events.TAKEN_BACK} AND NOT EXISTS (SELECT 1 FROM corrections k
-            WHERE k.item_kind = e.item_kind AND k.item_id = e.item_id AND k.action = {CONFIRMED}
-                AND k.undone_at = e.created_at)
-    GROUP BY e.item_kind, e.item_id
+    SELECT kind, id, max(at) AS at FROM (
+        SELECT {Kind.CONSTRAINT.number} AS kind, c.id AS id, c.created_at AS at
+        FROM own JOIN sessions o ON o.id = own.session JOIN constraints c ON c.project_id = :project AND c.active = 1
+            AND c.priority IN ({_PRIORITIES}) AND c.created_at > o.created_at
+        UNION ALL
+        SELECT {Kind.DECISION.number}, c.id, c.updated_at FROM own JOIN sessions o ON o.id = own.session
+        JOIN decisions c ON c.project_id = :project AND +c.status = 1 AND c.updated_at > o.created_at
+        UNION ALL
+        SELECT e.item_kind, e.item_id, e.created_at FROM own CROSS JOIN events e
+        WHERE own.session <> 0 AND e.project_id = :project AND e.agent_id IS DISTINCT FROM own.agent
+            AND e.seq > COALESCE((SELECT seq FROM events WHERE session_id = own.session ORDER BY created_at LIMIT 1), 0)
+            AND (e.kind = {events.ACCEPTANCE}
+                OR e.kind = {events.CONFIRMATION} AND e.item_kind = {Kind.CONSTRAINT.number}
+                AND EXISTS (SELECT 1 FROM constraints c WHERE c.id = e.item_id AND c.stated_by IS NOT NULL)
+                OR e.kind = {events.TAKEN_BACK} AND NOT EXISTS (SELECT 1 FROM corrections k
+                    WHERE k.item_kind = e.item_kind AND k.item_id = e.item_id AND k.action = {CONFIRMED}
+                    AND k.undone_at = e.created_at))
+    ) AS begins GROUP BY kind, id
 """
 
 # Rules and decisions that others changed or retracted after the agent was shown them, or made since its window began.
@@ -269,18 +278,16 @@ _BINDING = f"""
         LEFT JOIN agents a ON a.id = {_RULE_AUTHOR} WHERE {_RULE_AUTHOR} IS DISTINCT FROM own.agent
         UNION ALL
         SELECT {Kind.CONSTRAINT.number}, c.id, 1, {_RULE_COLUMNS}
-        FROM own JOIN constraints c ON c.project_id = :project AND c.active = 1
+        FROM own JOIN begun b ON b.kind = {Kind.CONSTRAINT.number}
+        JOIN constraints c ON c.id = b.id AND +c.project_id = :project AND c.active = 1
         LEFT JOIN agents a ON a.id = {_RULE_AUTHOR}
-        LEFT JOIN begun b ON b.kind = {Kind.CONSTRAINT.number} AND b.id = c.id
-        WHERE c.created_by IS DISTINCT FROM own.agent
-            AND {_IS_NEW.format(kind=Kind.CONSTRAINT.number, at=_BEGAN.format(at="c.created_at"), late=_LATE_MS)}
+        WHERE c.created_by IS DISTINCT FROM own.agent AND {_IS_NEW.format(kind=Kind.CONSTRAINT.number, late=_LATE_MS)}
         UNION ALL
         SELECT {Kind.DECISION.number}, c.id, 1, {_DECISION_COLUMNS}
-        FROM own JOIN decisions c ON c.project_id = :project AND c.status = 1
+        FROM own JOIN begun b ON b.kind = {Kind.DECISION.number}
+        JOIN decisions c ON c.id = b.id AND +c.project_id = :project AND c.status = 1
         LEFT JOIN agents a ON a.id = c.agent_id
-        LEFT JOIN begun b ON b.kind = {Kind.DECISION.number} AND b.id = c.id
-        WHERE c.agent_id IS DISTINCT FROM own.agent
-            AND {_IS_NEW.format(kind=Kind.DECISION.number, at=_BEGAN.format(at="c.updated_at"), late=_LATE_MS)}
+        WHERE c.agent_id IS DISTINCT FROM own.agent AND {_IS_NEW.format(kind=Kind.DECISION.number, late=_LATE_MS)}
     ) AS news ORDER BY is_persons DESC, paths = '[]' DESC, priority DESC, seq LIMIT {{most}}
 """
 
@@ -320,16 +327,14 @@ _OTHERS = "c.agent_id IS DISTINCT FROM :agent AND (:session = 0 OR c.session_id 
 # Others' changes of such files and notes on them, since it claimed or read them, and claims of those that it holds.
 _ON_FILES = f"""
     SELECT {Kind.FILE_CHANGE.number}, c.id, c.seq, h.path, h.is_held, c.change, a.name, c.description
-    FROM ({_HELD_OR_READ}) h JOIN files f ON f.project_id = :project AND f.path = h.path
-    JOIN file_changes c ON c.file_id = f.id AND c.created_at > h.created_at AND c.expires_at > :now
-    LEFT JOIN agents a ON a.id = c.agent_id
-    WHERE {_OTHERS} AND {_NEW.format(kind=Kind.FILE_CHANGE.number, item="c.id")}
+    FROM ({_HELD_OR_READ}) h CROSS JOIN files f CROSS JOIN file_changes c LEFT JOIN agents a ON a.id = c.agent_id
+    WHERE f.project_id = :project AND f.path = h.path AND c.file_id = f.id AND c.created_at > h.created_at
+        AND c.expires_at > :now AND {_OTHERS} AND {_NEW.format(kind=Kind.FILE_CHANGE.number, item="c.id")}
     UNION ALL
     SELECT {Kind.ENTRY.number}, c.id, c.seq, h.path, h.is_held, c.type, a.name, c.content
-    FROM ({_HELD_OR_READ}) h
-    JOIN context c ON c.project_id = :project AND c.file = h.path AND c.created_at > h.created_at
-    LEFT JOIN agents a ON a.id = c.agent_id
-    WHERE c.superseded_by IS NULL AND {_OTHERS} AND {_NEW.format(kind=Kind.ENTRY.number, item="c.id")}
+    FROM ({_HELD_OR_READ}) h CROSS JOIN context c LEFT JOIN agents a ON a.id = c.agent_id
+    WHERE c.project_id = :project AND c.file = h.path AND c.created_at > h.created_at AND c.superseded_by IS NULL
+        AND {_OTHERS} AND {_NEW.format(kind=Kind.ENTRY.number, item="c.id")}
     UNION ALL
     SELECT {deliveries.CLAIM}, c.id, c.seq, h.path, 1, 0, a.name, c.reason
     FROM ({_CLAIMED}) h JOIN file_claims c ON c.project_id = :project AND c.path = h.path AND c.is_key = 0
