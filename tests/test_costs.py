@@ -115,6 +115,24 @@ def test_news_reads_as_much_in_a_larger_store(
     assert steps[1] < 1.2 * steps[0], steps
 
 
+def test_an_answer_without_news_takes_eight_statements(
+    open_in: Callable[..., Satchel], project: Path, clock: ManualClock
+) -> None:
+    server, other = open_in(project, environ={}, caller=Caller(SERVER, {}), agent="ann"), open_in(project)
+    _write(server, 0)
+    assert server.notices.line(shown_by=None) is None
+    with _sqlite(server).read() as transaction:
+        connection = transaction.connection
+    _write(server, 1)
+    _write(other, 2)
+    with _counted(connection) as statements:
+        assert server.notices.line(shown_by=None) is None
+    assert len(statements) == 8, statements
+    clock.advance(1)
+    other.constraints.add("keys rotate", agent="ben")
+    assert "keys rotate" in (server.notices.line(shown_by=None) or "")
+
+
 def _steps(event: dict[str, Any]) -> int:
     return int(event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"])
 
@@ -132,7 +150,7 @@ _ASKS_TOOLS = (
 _STARTS: dict[str, tuple[list[str], list[dict[str, object]], int]] = {
     "start hook": (["hook", "claude", "SessionStart"], [_EVENT | {"hook_event_name": "SessionStart"}], 113),
     "edit hook": (["hook", "claude", "PreToolUse"], [_EVENT | {"hook_event_name": "PreToolUse"}], 20),
-    "server": (["mcp"], [{"jsonrpc": "2.0", **one} for one in _ASKS_TOOLS], 100),
+    "server": (["mcp"], [{"jsonrpc": "2.0", **one} for one in _ASKS_TOOLS], 98),
     "write": (["write", "the cache is cold"], [], 104),
     "search": (["search", "cache"], [], 112),
     "who": (["who"], [], 112),

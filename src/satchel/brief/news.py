@@ -145,9 +145,15 @@ def is_waiting(transaction: Transaction, work: Workplace, project_id: int, agent
 
 def find_binding(transaction: Transaction, work: Workplace, project_id: int, actor: Actor) -> list[News]:
     """Return what others did to rules and decisions that an agent was shown, and those made since its window began."""
+    if actor.number is None:
+        return []
     values = {"project": project_id, "agent": actor.number, "session": actor.session or 0, "window": actor.window}
-    rows = transaction.all(_BINDING.format(own=_OF_ACTOR, most=_MOST_READ), values) if actor.number is not None else []
-    items = [_Item(*row) for row in rows]
+    state = (*values.values(), transaction.one(_NEWEST, values))
+    if work.caller is not None and work.caller.without_news == state:
+        return []
+    items = [_Item(*row) for row in transaction.all(_BINDING.format(own=_OF_ACTOR, most=_MOST_READ), values)]
+    if work.caller is not None and not items:
+        work.caller.without_news = state
     skipped = _skipped(transaction, work, project_id, actor, items) if items else set()
     news: list[News] = []
     of_agents = items[0].of_agents if items else 0
@@ -215,6 +221,10 @@ _OF_HOST = """
     WHERE h.host_id = :host AND s.project_id = :project AND COALESCE(s.agent_id, s.unnamed_id) IS NOT NULL
 """
 
+# Where these are the same, nothing has happened to a rule or decision.
+_CHANGED = (Kind.CONSTRAINT.table, Kind.DECISION.table, "events")
+_NEWEST = f"SELECT {', '.join(f'(SELECT max(seq) FROM {one} WHERE project_id = :project)' for one in _CHANGED)}"
+
 # What the last correction of a rule was: 1 a confirmation, 2 the undo of one, else 0 or null.
 _CONFIRMATION = f"""(
     SELECT CASE WHEN k.action <> {CONFIRMED} THEN 0 WHEN k.undone_at IS NULL THEN 1 ELSE 2 END FROM corrections k
@@ -264,7 +274,7 @@ _BEGINS = f"""
 
 # Rules and decisions that others changed or retracted after the agent was shown them, or made since its window began.
 _BINDING = f"""
-    WITH own AS ({{own}}), shown AS (
+    WITH own AS NOT MATERIALIZED ({{own}}), shown AS (
         SELECT CASE d.kind {_COUNTED_AS} ELSE d.kind END AS kind, d.item_id, max(d.seq) AS seq,
             min(d.created_at) AS began FROM own JOIN windows w
             ON w.project_id = :project AND w.agent_id = own.agent AND w.session_id = own.session
