@@ -316,7 +316,7 @@ _TOUCHED = f"""
     WHERE w.project_id = :project AND w.agent_id = :agent AND w.session_id = :session
 """
 
-_READ, _CHANGED, _HOLD = range(3)
+_READ, _EDITED, _HOLD = range(3)
 _TOUCH = ("read", "changed", "hold")
 
 _CLAIMED = f"""
@@ -325,7 +325,7 @@ _CLAIMED = f"""
         AND (session_id = :session OR :session = 0 AND agent_id = :agent)
 """
 _CHANGED_HERE = f"""
-    SELECT f.path, max(c.created_at), {_CHANGED} FROM file_changes c JOIN files f ON f.id = c.file_id
+    SELECT f.path, max(c.created_at), {_EDITED} FROM file_changes c JOIN files f ON f.id = c.file_id
     WHERE c.session_id = :session AND :session <> 0
         AND NOT EXISTS (SELECT 1 FROM ({_CLAIMED}) h WHERE h.path = f.path)
     GROUP BY f.path
