@@ -7,12 +7,15 @@ from collections.abc import Callable, Collection, Sequence
 
 from satchel.base.records import NamedTuple
 from satchel.base.text import quoted_line
+from satchel.brief.announcements import judged_changes
 from satchel.brief.fields import by, name_text
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import binding, deliveries, events, paths
 from satchel.keep.corrections.log import CONFIRMED
 from satchel.keep.documents.states import loaded_items
 from satchel.keep.entries import updates as entries
+from satchel.keep.entries.records import REVIEW_VERDICT
+from satchel.keep.entries.structured import parse_object
 from satchel.keep.files.records import CHANGES
 from satchel.keep.names import PERSONS
 from satchel.keep.projects import Workplace
@@ -96,7 +99,8 @@ def find(transaction: Transaction, work: Workplace, project_id: int, actor: Acto
     values = {"project": project_id, "agent": actor.number, "session": actor.session or 0, "now": now}
     news = fitting(find_binding(transaction, work, project_id, actor), MOST_CHARS)
     room = MOST_CHARS - sum(len(one.text) for one in news)
-    for one in _news_of_files(transaction.all(_ON_FILES, values)):
+    rows = transaction.all(_ON_FILES, values)
+    for one in _news_of_files([row for row in rows if not _has_message(transaction, project_id, actor, row)]):
         if len(one.text) <= room or not news:
             news.append(one)
             room -= len(one.text)
@@ -312,19 +316,28 @@ _TOUCHED = f"""
     WHERE w.project_id = :project AND w.agent_id = :agent AND w.session_id = :session
 """
 
-_CLAIMED = """
-    SELECT path, created_at, 1 AS is_held FROM file_claims
+_READ, _EDITED, _HOLD = range(3)
+_TOUCH = ("read", "changed", "hold")
+
+_CLAIMED = f"""
+    SELECT path, created_at, {_HOLD} AS touch FROM file_claims
     WHERE project_id = :project AND expires_at > :now AND is_key = 0
         AND (session_id = :session OR :session = 0 AND agent_id = :agent)
 """
-# Files that the agent holds, or of which hooks have shown it something, as it read or edited them.
-_HELD_OR_READ = f"""
-    {_CLAIMED} UNION ALL
-    SELECT f.path, max(d.created_at), 0 FROM windows w JOIN deliveries d ON d.window_id = w.id
+_CHANGED_HERE = f"""
+    SELECT f.path, max(c.created_at), {_EDITED} FROM file_changes c JOIN files f ON f.id = c.file_id
+    WHERE c.session_id = :session AND :session <> 0
+        AND NOT EXISTS (SELECT 1 FROM ({_CLAIMED}) h WHERE h.path = f.path)
+    GROUP BY f.path
+"""
+# Files that the agent holds or changed, or of which hooks have shown it something, as it read or edited them.
+_TOUCHED_SINCE = f"""
+    {_CLAIMED} UNION ALL {_CHANGED_HERE} UNION ALL
+    SELECT f.path, max(d.created_at), {_READ} FROM windows w JOIN deliveries d ON d.window_id = w.id
     JOIN files f ON f.id = d.item_id
     WHERE w.project_id = :project AND w.agent_id = :agent AND w.session_id = :session AND :session <> 0
         AND d.kind = {deliveries.SPENT_ON_FILE}
-        AND NOT EXISTS (SELECT 1 FROM ({_CLAIMED}) h WHERE h.path = f.path)
+        AND NOT EXISTS (SELECT 1 FROM ({_CLAIMED} UNION ALL {_CHANGED_HERE}) h WHERE h.path = f.path)
     GROUP BY f.path
 """
 _NEW = """
@@ -334,19 +347,19 @@ _NEW = """
 """
 _OTHERS = "c.agent_id IS DISTINCT FROM :agent AND (:session = 0 OR c.session_id IS DISTINCT FROM :session)"
 
-# Others' changes of such files and notes on them, since it claimed or read them, and claims of those that it holds.
+# Others' changes of such files and notes on them since then, and claims of those that it holds.
 _ON_FILES = f"""
-    SELECT {Kind.FILE_CHANGE.number}, c.id, c.seq, h.path, h.is_held, c.change, a.name, c.description
-    FROM ({_HELD_OR_READ}) h CROSS JOIN files f CROSS JOIN file_changes c LEFT JOIN agents a ON a.id = c.agent_id
+    SELECT {Kind.FILE_CHANGE.number}, c.id, c.seq, h.path, h.touch, c.change, a.name, c.description
+    FROM ({_TOUCHED_SINCE}) h CROSS JOIN files f CROSS JOIN file_changes c LEFT JOIN agents a ON a.id = c.agent_id
     WHERE f.project_id = :project AND f.path = h.path AND c.file_id = f.id AND c.created_at > h.created_at
         AND c.expires_at > :now AND {_OTHERS} AND {_NEW.format(kind=Kind.FILE_CHANGE.number, item="c.id")}
     UNION ALL
-    SELECT {Kind.ENTRY.number}, c.id, c.seq, h.path, h.is_held, c.type, a.name, c.content
-    FROM ({_HELD_OR_READ}) h CROSS JOIN context c LEFT JOIN agents a ON a.id = c.agent_id
+    SELECT {Kind.ENTRY.number}, c.id, c.seq, h.path, h.touch, c.type, a.name, c.content
+    FROM ({_TOUCHED_SINCE}) h CROSS JOIN context c LEFT JOIN agents a ON a.id = c.agent_id
     WHERE c.project_id = :project AND c.file = h.path AND c.created_at > h.created_at AND c.superseded_by IS NULL
         AND {_OTHERS} AND {_NEW.format(kind=Kind.ENTRY.number, item="c.id")}
     UNION ALL
-    SELECT {deliveries.CLAIM}, c.id, c.seq, h.path, 1, 0, a.name, c.reason
+    SELECT {deliveries.CLAIM}, c.id, c.seq, h.path, {_HOLD}, 0, a.name, c.reason
     FROM ({_CLAIMED}) h JOIN file_claims c ON c.project_id = :project AND c.path = h.path AND c.is_key = 0
         AND c.created_at > h.created_at AND c.expires_at > :now
     LEFT JOIN agents a ON a.id = c.agent_id
@@ -387,16 +400,26 @@ def _news_of_files(rows: Sequence[Row]) -> list[News]:
     # a claim or a change of several files is one piece of news, so that its text comes once
     together: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
-        kind, number, _, _, is_held, subtype, agent, text = row
-        same = (kind, number) if kind == Kind.ENTRY.number else (kind, agent, text, is_held, subtype)
+        kind, number, _, _, touch, subtype, agent, text = row
+        same = (kind, number) if kind == Kind.ENTRY.number else (kind, agent, text, touch, subtype)
         together.setdefault(same, []).append(row)
     return [News(_on_files(some), [row[:3] for row in some]) for some in together.values()]
 
 
+def _has_message(transaction: Transaction, project_id: int, actor: Actor, row: Row) -> bool:
+    # the author of a change that failed its review got a message
+    kind, *_, subtype, _agent, text = row
+    if kind != Kind.ENTRY.number or subtype != REVIEW_VERDICT:
+        return False
+    verdict = parse_object("review_verdict", text)
+    judged = judged_changes(transaction, project_id, verdict.get("change"))
+    return not verdict.get("passed") and any(one.agent == actor.number for one in judged)
+
+
 def _on_files(rows: Sequence[Row]) -> str:
-    kind, number, _, _, is_held, subtype, agent, text = rows[0]
+    kind, number, _, _, touch, subtype, agent, text = rows[0]
     who = _who(agent)
-    files = f"{', '.join(str(name_text(row[3])) for row in rows)}, which you {'hold' if is_held else 'read'},"
+    files = f"{', '.join(str(name_text(row[3])) for row in rows)}, which you {_TOUCH[touch]},"
     if kind == Kind.ENTRY.number:
         return f"{Kind.ENTRY.ref(number)} on {files} {who}: {_quoted(entries.labelled(subtype, text))}"
     refs = ", ".join(Kind.FILE_CHANGE.ref(row[1]) for row in rows)

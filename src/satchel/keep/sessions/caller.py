@@ -204,7 +204,8 @@ class Caller:
     def ensure(self, transaction: Transaction, workplace: Workplace, project_id: int, now: int) -> State | None:
         """Return the caller's session, created if it should have one, and record that it is at work."""
         state = self._cached(transaction, project_id) or self._search(transaction, project_id)
-        is_fresh = state is not None and state.ended_at is None and 0 <= now - state.seen_at < SEEN_MS
+        is_awake = state is not None and state.ended_at is None and not state.is_idle
+        is_fresh = is_awake and state is not None and 0 <= now - state.seen_at < SEEN_MS
         if state is not None and is_fresh and self._is_settled:
             self.remember(transaction, project_id, state)
             return state
