@@ -109,7 +109,7 @@ ELSEWHERE = {
         "tour",
         "undo",
     ),
-    *("guard check", "guard install", "guard remove", "guard run", "share", "proposals", "sync"),
+    *("guard check", "guard install", "guard remove", "guard run", "share", "accept", "reject", "sync"),
     *("token list", "token new", "token revoke"),
 }
 """doctor answers with a list; mcp and serve run on; open needs a server, and undo what can be undone; the others have
