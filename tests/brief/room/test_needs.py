@@ -277,7 +277,7 @@ def test_hooks_that_fail_need_a_person_until_they_work_again_or_they_saw_it(
     assert (needs(satchel, "human:ann"), needs(satchel)) == ([], [("hook", need.ref)])
     satchel.sessions.record_hooks([(*fault[:2], 10, clock.advance(MINUTE))])
     assert "10 times or more" in only(satchel, "human:ann").text
-    satchel.sessions.record_hooks([], "claude SessionStart")
+    satchel.sessions.record_hooks([], ["claude SessionStart"])
     assert needs(satchel) == needs(satchel, "human:ann") == []
 
 
@@ -358,7 +358,7 @@ def _see(satchel: Satchel) -> None:
             lambda satchel: satchel.sessions.record_hooks(
                 [("claude Stop", "ValueError", 1, satchel.workplace.clock())]
             ),
-            lambda satchel: satchel.sessions.record_hooks([], "claude Stop"),
+            lambda satchel: satchel.sessions.record_hooks([], ["claude Stop"]),
         ),
     ],
 )

@@ -161,7 +161,9 @@ def headline(team: Team, rows: Iterable[NeedRow], blocks: Sequence[FileConflict]
 
 def changes_in_words(totals: Iterable[tuple[str, int]]) -> str:
     """Return the numbers of changes by kind."""
-    return ", ".join(f"{count} {CHANGE_NAMES[kind][count != 1].lower()}" for kind, count in totals if count)
+    names = {kind: [name.lower() for name in both] for kind, both in CHANGE_NAMES.items()}
+    names["files"] = ["agent's edits", "agents' edits"]
+    return ", ".join(f"{count} {names[kind][count != 1]}" for kind, count in totals if count)
 
 
 def _counted(count: int, one: str, several: str) -> str:
