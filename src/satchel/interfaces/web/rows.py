@@ -33,7 +33,7 @@ _NAMES = {
     "shared": ("shared text", "shared texts"),
     "proposal": ("proposal", "proposals"),
     "draft": ("draft decision", "draft decisions"),
-    "rule": ("rule to confirm", "rules to confirm"),
+    "rule": ("rule to accept", "rules to accept"),
     "error": ("error without a fix", "errors without a fix"),
 }
 _STATE_CLASSES = {"working": "", "stuck": "t-bad", "waiting": "t-wait", "idle": "t-idle", "silent": "t-idle"}
