@@ -26,13 +26,21 @@ def proposed(cli: Cli) -> Cli:
 def test_a_draft_is_accepted_by_its_id_and_its_author_reads_so(proposed: Cli) -> None:
     assert "Decide: `satchel accept d2` or `satchel reject d2`" in proposed("status")[1]
     status, out, _ = proposed("accept", "d2")
-    assert (status, out.splitlines()) == (0, ["accepted d2 as d1: vat: 21", "note: vat: 19 -> 21, as ben proposed"])
+    assert (status, out.splitlines()) == (
+        0,
+        [
+            "accepted d2 as d1: vat: 21",
+            "note: vat: 19 -> 21, as ben proposed",
+            "note: ben got a message",
+            "note: human:ann got a message",
+        ],
+    )
     (message,) = json.loads(proposed("message", "list", "--agent", "ben", "--json")[1])["messages"]
     assert message["message"] == "Your proposal d2 (vat_draft) was accepted by human, and holds as decision:vat"
 
 
 def test_or_rejected(proposed: Cli) -> None:
-    assert proposed("reject", "d2")[1] == "rejected d2: vat_draft: 21\n"
+    assert proposed("reject", "d2")[1] == "rejected d2: vat_draft: 21\nnote: ben got a message\n"
     (message,) = json.loads(proposed("message", "list", "--agent", "ben", "--json")[1])["messages"]
     assert message["message"] == "Your proposal d2 (vat_draft) was rejected by human"
     assert "19" in proposed("show", "d1")[1]
@@ -53,7 +61,7 @@ def test_the_message_about_a_settled_proposal_is_over(proposed: Cli, verb: str) 
 
 def test_a_draft_of_a_new_decision_binds_once_it_is_accepted(cli: Cli) -> None:
     cli("decide", "cache", "redis", "--status", "draft", "--agent", "ben")
-    assert cli("accept", "d1")[1] == "accepted d1: cache: redis\n"
+    assert cli("accept", "d1")[1].splitlines()[0] == "accepted d1: cache: redis"
     assert "draft" not in cli("show", "d1")[1]
 
 

@@ -213,7 +213,12 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
     previous = None if before.agent == by.actor.name else find_agent(transaction, by.project_id, before.agent)
     if previous is not None and previous != by.actor.number:
         changes += (records.ChangedDecision(by.project_id, previous, by.actor.number, replaced, result),)
-    return SetResult(result, changes)
+    return _told(result, changes)
+
+
+def _told(result: Decision, changes: tuple[records.ChangedDecision, ...]) -> SetResult:
+    told = (f"{change.before.agent} got a message" for change in changes)
+    return SetResult(replace(result, notes=tuple(dict.fromkeys((*result.notes, *told)))), changes)
 
 
 def _accepts(new: Prepared, draft: Decision | None) -> bool:
@@ -230,7 +235,7 @@ def _accept(
     accepted = proposals.as_accepted(persons, draft, new)
     result = upsert(transaction, by._replace(passes=lambda _: True), accepted)
     ended = proposals.end(transaction, by, result.decision, is_accepted=True)
-    return replace(result, changes=(*result.changes, *ended))
+    return _told(result.decision, (*result.changes, *ended))
 
 
 def _propose(transaction: Transaction, by: Setter, new: Prepared, persons: Decision, wanted: Decision) -> SetResult:
@@ -422,7 +427,7 @@ def _values_of(transaction: Transaction, numbers: Sequence[int]) -> dict[int, st
     )
 
 
-_QUOTED_CHARS = 400
+_QUOTED_CHARS = 1_000
 
 
 def _quoted(value: records.Value) -> str:

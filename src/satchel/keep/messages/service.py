@@ -157,7 +157,7 @@ class Messages(Service):
         page = lists.find(self._workplace, queries.LISTING, MessagePage, filters, agent=name)
         if has_come:
             return page
-        return replace(page, notes=(*page.notes, f"nothing came in {wait_seconds} s; ask again to wait longer"))
+        return replace(page, notes=(*page.notes, f"nothing came in {wait_seconds} s; call again to go on waiting"))
 
     def _wait(self, name: str, seconds: int) -> bool:
         # the seats limit the waiting calls of the connection

@@ -42,6 +42,7 @@ class Caller:
     Attributes:
         begins: whether a hook reports a new conversation, which has no session yet.
         is_of_person: whether a token belongs to a person; None without a token.
+        without_news: the state of the store and its session in which there was no news for it.
     """
 
     def __init__(self, kind: str, environ: Mapping[str, str], programs: Sequence[str] | None = None) -> None:
@@ -56,6 +57,7 @@ class Caller:
         self.begins = False
         self.is_of_person: bool | None = None
         self.notes: list[str] = []
+        self.without_news: tuple[object, ...] = ()
         self._lock = threading.Lock()
         self._client_session_id: str | None = None
         self._uid: bytes | None = None
