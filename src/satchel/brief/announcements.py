@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -130,35 +129,50 @@ _FIELDS = ("value", "status", "version", "layer", "tags", "scopes", "paths", "me
 
 
 def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], None]:
-    """Return a function that sends the message about a change."""
+    """Return a function that sends the message about a change; that on a proposal ends once the proposal is settled."""
 
-    def announce(transaction: Transaction, overtaken: ChangedDecision) -> None:
-        from satchel.keep.messages.updates import post
+    def announce(transaction: Transaction, change: ChangedDecision) -> None:
+        from satchel.keep.messages.updates import expire, post
 
+        now, project_id = change.decision.updated_at, change.project_id
+        if _is_settled(change):
+            values = {"project": project_id, "now": now, "text": f"{_BEGIN}%{_proposes(change.decision.ref)}%"}
+            notices = "project_id = :project AND expires_at > :now AND message LIKE :text"
+            for (number,) in transaction.all(f"SELECT id FROM agent_messages WHERE {notices}", values):
+                expire(transaction, project_id, number, now)
         post(
             transaction,
-            overtaken.project_id,
-            sender_id=overtaken.by_id,
-            to_id=overtaken.agent_id,
+            project_id,
+            sender_id=change.by_id,
+            to_id=change.agent_id,
             type="decision",
             priority="medium",
-            text=_text(overtaken) if overtaken.human_key is None else _proposal_text(overtaken),
-            now=overtaken.decision.updated_at,
+            text=_text(change),
+            now=now,
             retention=workplace.retention,
         )
 
     return announce
 
 
+def _is_settled(change: ChangedDecision) -> bool:
+    return change.before.status == "draft" and change.decision.status != "draft"
+
+
 _BEGIN, _MIDDLE = "Decision ", " had set, "
+_SETTLED = "Your proposal d"
 
 
 def is_notice(text: str) -> bool:
     """Return whether a message is such a notice."""
-    return text.startswith(_BEGIN) and _MIDDLE in text
+    return (text.startswith(_BEGIN) and _MIDDLE in text) or text.startswith(_SETTLED)
 
 
 _PROPOSAL = "stays as it is; an agent proposes a change: see the draft"
+
+
+def _proposes(draft: str) -> str:
+    return f"{_MIDDLE}{_PROPOSAL} {draft} "
 
 
 def proposed_draft(notice: str) -> int | None:
@@ -167,25 +181,31 @@ def proposed_draft(notice: str) -> int | None:
     return None if match is None else int(match[1])
 
 
-def _proposal_text(proposed: ChangedDecision) -> str:
-    draft = proposed.decision
-    command = f"`satchel decide {shlex.quote(draft.key)} --status"
-    return (
-        f"{_BEGIN}{proposed.human_key}, which {name_text(proposed.before.agent)}{_MIDDLE}{_PROPOSAL} {draft.ref} and "
-        f"accept it with {command} active`, or reject it with {command} deprecated`"
-    )
-
-
 def _text(overtaken: ChangedDecision) -> str:
     # the fields only: after a decision is forgotten, no word of it may remain in messages
-    before, now = overtaken.before, overtaken.decision
+    before, now, human_key = overtaken.before, overtaken.decision, overtaken.human_key
+    if _is_settled(overtaken) and is_persons(now.agent):
+        # the draft of a change of a person's decision ends once it is accepted
+        is_accepted = human_key is not None or now.status == "active"
+        about = f", and holds as {_ref(human_key)}" if human_key is not None else ""
+        verb = "accepted" if is_accepted else "rejected"
+        return f"Your proposal {now.ref} ({now.key}) was {verb} by {shown_name(str(now.agent))}{about}"
+    if human_key is not None:
+        draft = now.ref
+        return (
+            f"{_BEGIN}{human_key}, which {name_text(before.agent)}{_proposes(draft)}and accept it with "
+            f"`satchel accept {draft}`, or reject it with `satchel reject {draft}`"
+        )
     changed = [name for name in _FIELDS if getattr(before, name) != getattr(now, name)]
     if "value" in changed and now.rationale is None and "rationale" in changed:
         changed.remove("rationale")  # a rationale belongs to its value
     if changed == ["status"] and (before.status, now.status) == ("draft", "active"):
         return f"{_BEGIN}{now.key}, which {name_text(before.agent)}{_MIDDLE}was agreed to: the draft binds now"
-    ref = quoted(f"decision:{now.key}") if " " in now.key else f"decision:{now.key}"
     return (
         f"{_BEGIN}{now.key}, which {name_text(before.agent)}{_MIDDLE}was changed ({', '.join(changed)}): revision "
-        f"{before.revision} is now {now.revision}, get_items ids={ref} shows both"
+        f"{before.revision} is now {now.revision}, get_items ids={_ref(now.key)} shows both"
     )
+
+
+def _ref(key: str) -> str:
+    return quoted(f"decision:{key}") if " " in key else f"decision:{key}"
