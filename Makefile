@@ -64,7 +64,7 @@ check: $(VENV)/.dev  ## lint, format, types, layers, import cycles, parameters o
 installs: $(VENV)/.dev  ## install the wheel with each extra alone, and run what the README promises
 	$(BIN)/python scripts/check_installs.py
 
-referees: $(VENV)/.dev .referees/.installed  ## run the tests that need the MCP Inspector and coding clients
+referees: $(VENV)/.dev .referees/.installed  ## run the tests that need the MCP Inspector, aimock and coding clients
 	# not in memory: the sandbox of Codex has a /dev of its own
 	TMPDIR=$${TMPDIR:-/tmp} $(BIN)/python -m pytest -n $(TEST_JOBS) --dist loadfile -m referee
 

@@ -67,9 +67,10 @@ def seen(assistant: CommandLineAssistant, ask: Ask) -> dict[str, Any]:
 def test_a_client_gets_the_prompt_and_the_files_to_search_in_a_folder_that_is_gone_afterwards(
     install: Install, name: str
 ) -> None:
-    given = seen(install(name), Ask("Why?\n", searchable={"src/a.py": content("a = 1"), "/etc/b": content("b")}))
+    files = {"src/a.py": content("a = 1"), "etc/b": content("ours"), "/etc/b": content("b")}
+    given = seen(install(name), Ask("Why?\n", searchable=files))
     assert given["told"].startswith("Why?\n")
-    assert given["here"] == {"files/src/a.py": "a = 1", "files/etc/b": "b"}
+    assert given["here"] == {"files/src/a.py": "a = 1", "files/etc/b": "ours", "outside/etc/b": "b"}
     assert "below the folder files" in given["told"]
     assert not Path(given["cwd"]).exists()
 

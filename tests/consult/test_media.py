@@ -13,6 +13,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from consult.consulted import ENVIRON, WINDOW, Consulted, split_of
+from consult.media_files import pdf, png
 from consult.providers.anthropic_api import AnthropicApi
 from consult.providers.asking import Pauses
 from consult.providers.chat_completions import ChatCompletions
@@ -23,26 +24,6 @@ from satchel.base.errors import Refused
 from satchel.consult import media
 from satchel.consult.media import Damaged, Extent, measure, media_tokens
 from satchel.consult.records import Media
-
-
-def png(width: int = 30, height: int = 20, *, header_size: tuple[int, int] | None = None) -> bytes:
-    """A black image; another size may be written into its header."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    header = struct.pack(">IIBBBBB", *(header_size or (width, height)), 8, 2, 0, 0, 0)
-    rows = zlib.compress((b"\0" + bytes(3 * width)) * height)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
-
-
-def pdf(pages: int = 2, *, is_packed: bool = False) -> bytes:
-    objects = b"<< /Type /Pages >>" + b"<</Type/Page /Parent 1 0 R>>" * pages
-    if is_packed:
-        packed = zlib.compress(objects)
-        objects = b"<</Type /ObjStm /Length %d>>\nstream\r\n%s\nendstream" % (len(packed), packed)
-    return b"%PDF-1.7\n" + objects + b"\n%%EOF\n"
-
 
 JPEG = b"\xff\xd8\xff\xe0\x00\x04ab\xff\xc0\x00\x11\x08" + struct.pack(">HH", 300, 400) + bytes(12)
 WEBP = b"RIFF\0\0\0\0WEBP"

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from consult.consulted import Consulted
+from consult.providers.asking import silence_until
+from consult.providers.chat_completions import ChatCompletions, Said
 from satchel.base.errors import InvalidInput, SatchelError, Unavailable
+from satchel.base.text import MAX_NAME_CHARS
 from satchel.consult import preparing
 
 pytestmark = pytest.mark.parametrize("consulted", ["compatible"], indirect=True)
@@ -50,6 +53,21 @@ def test_a_model_that_fails_does_not_spoil_the_others(consulted: Consulted) -> N
     ]
 
 
+def test_two_without_a_key_an_unknown_a_slow_and_a_flooding_one_cost_the_others_nothing(consulted: Consulted) -> None:
+    with ChatCompletions() as slow, ChatCompletions(Said(("x" * 20_000_000,))) as flooding:
+        slow.fail("chat", "hang", times=9)
+        consulted.satchel.consulting._environ = {"LMSTUDIO_BASE_URL": slow.url, "VLLM_BASE_URL": flooding.url}
+        consulted.be_quick(silence=silence_until("hang"))
+        bad = ["anthropic:claude-opus-5", "gpt-6", "nonsense", "lmstudio:slow", "vllm:flooding"]
+        panel = consulted.satchel.consulting.consult_many([*bad, MODELS[0]], "Why?")
+    assert [one.assistant for one in panel.answers] == [MODELS[0]]
+    assert [getattr(one.error, "reason", one.error.code) for one in panel.failures] == [
+        *("unavailable", "unavailable", "invalid_input", "timed_out", "too_much")
+    ]
+    (recorded,) = consulted.satchel.consulting.conversations.list().items
+    assert (recorded.key.assistant, recorded.turns) == (MODELS[0], 1)
+
+
 def test_where_every_model_fails_the_first_error_is_told(consulted: Consulted) -> None:
     with pytest.raises(Unavailable, match="anthropic:claude-opus-5"):
         consulted.satchel.consulting.consult_many(["claude-opus-5", "nonsense"], "Why?")
@@ -70,6 +88,22 @@ def test_a_dry_run_plans_for_each_and_sends_nothing(consulted: Consulted) -> Non
     panel = consulted.satchel.consulting.consult_many(MODELS, "Why?", dry_run=True, synthesis="ollama:d")
     assert [(one.assistant, one.answer) for one in panel.answers] == [(name, None) for name in MODELS]
     assert consulted.provider.requests == []
+
+
+def test_the_longest_name_of_a_conversation_leaves_room_for_a_comparison(consulted: Consulted) -> None:
+    name = "n" * MAX_NAME_CHARS
+    panel = consulted.satchel.consulting.consult_many(MODELS[:2], "Why?", conversation=name, synthesis=MODELS[2])
+    assert panel.synthesis is not None
+
+
+def test_comparisons_go_on_where_their_conversation_is_full(consulted: Consulted) -> None:
+    assert isinstance(consulted.provider, ChatCompletions)
+    consulted.provider.model.script = [Said(("".join(f" word{number}" for number in range(700)),))]
+    for _ in range(2):
+        panel = consulted.satchel.consulting.consult_many(MODELS[:2], "Why?", conversation="s", synthesis=MODELS[2])
+    assert panel.failures == ()
+    listed = consulted.satchel.consulting.conversations.list(assistant=MODELS[2])
+    assert {one.key.conversation: one.turns for one in listed} == {"s synthesis": 1, "s synthesis-2": 1}
 
 
 @pytest.mark.parametrize(

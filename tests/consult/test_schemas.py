@@ -72,6 +72,7 @@ def test_an_answer_matches_where_another_implementation_finds_that_it_does(answe
         ({"type": "object", "required": [1]}, r"it.required\[0\] is not of type string"),
         ({"type": "object", "properties": {"a": {"maximum": "9"}}}, "it.properties.a.maximum is not of type number"),
         ({"type": "object", "$defs": []}, r"it.\$defs is not of type object"),
+        ({"type": "object", "$defs": None}, r"it.\$defs is not of type object"),
         ({"type": "object", "title": "x" * 40_000}, "more than 32,768 bytes"),
         ({"type": "object", "default": float("nan")}, "not JSON"),
     ],
@@ -79,6 +80,10 @@ def test_an_answer_matches_where_another_implementation_finds_that_it_does(answe
 def test_a_schema_that_cannot_be_checked_is_refused(schema: object, problem: str) -> None:
     with pytest.raises(InvalidInput, match=problem):
         check_schema(schema)
+
+
+def test_a_schema_may_require_nothing() -> None:
+    assert check_schema({"type": "object", "required": []})
 
 
 def test_a_schema_that_refers_to_itself_ends() -> None:

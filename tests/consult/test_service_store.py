@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from consult.consulted import LONG, SMALL, Consulted, names
+from consult.providers.chat_completions import ChatCompletions, Said
 from consulting import blocks_of
 from satchel import Satchel
 from satchel.base.errors import NotFound, StoreFull
@@ -112,3 +113,12 @@ def test_an_earlier_answer_to_nearly_the_same_question_is_told_and_reused(consul
     consulted.write("a.py", LONG)
     consulted.ask("why does it rust in rain and what of it", context=["a.py"], reuse=True)
     assert len(consulted.provider.requests) > sent
+
+
+def test_an_earlier_answer_that_does_not_match_the_schema_is_not_reused(consulted: Consulted) -> None:
+    words = " ".join(f"word{number}" for number in range(200))
+    assert isinstance(consulted.provider, ChatCompletions)
+    consulted.provider.model.script = [Said(('{"a": 1}',)), Said(('{"a": 2}',))]
+    consulted.ask(words, schema={"type": "object", "properties": {"a": {"maximum": 1}}})
+    other = {"type": "object", "properties": {"a": {"minimum": 2}}}
+    assert consulted.ask(words, schema=other, conversation="t", reuse=True).answer == '{"a": 2}'

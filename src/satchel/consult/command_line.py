@@ -29,10 +29,10 @@ from satchel.consult.wire import Limits
 
 _LOOK_SECONDS = 0.1
 _LIST_SECONDS = 30
-_FILES = "files"
+_FILES, _OUTSIDE = "files", "outside"
 _SEARCHABLE = (
-    f"Files that are listed as searchable lie below the folder {_FILES} of the current one: read and search them "
-    "there, and name them as they are listed.\n"
+    f"Files that are listed as searchable lie below the folder {_FILES} of the current one, those with absolute paths "
+    f"below {_OUTSIDE}: read and search them there, and name them as they are listed.\n"
 )
 _THREAD = "The messages of a conversation with you follow, and your answers to them. Answer the last message.\n"
 # a client that is started by another one would refuse, or take itself for a part of it
@@ -98,7 +98,7 @@ class CommandLineAssistant:
             folder = Path(name).resolve()
             (folder / "work").mkdir()
             for path, content in ask.searchable.items():
-                file = folder / "work" / _FILES / path.lstrip("/")
+                file = folder / "work" / (_OUTSIDE if path.startswith("/") else _FILES) / path.lstrip("/")
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(content.text.encode("utf-8", "surrogatepass"))
             (folder / "prompt").write_bytes(_prompt(ask).encode("utf-8", "replace"))

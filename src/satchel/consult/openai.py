@@ -290,7 +290,7 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
                             cited[note.url] = None
         reason = final.incomplete_details.reason if final.incomplete_details else None
         return Round(
-            is_cut=reason == "max_output_tokens",
+            is_cut=final.status == "incomplete" and reason != "content_filter",
             provider_ref=id_of(final.id),
             input_tokens=count_of(final.usage, "input_tokens"),
             output_tokens=count_of(final.usage, "output_tokens"),

@@ -29,7 +29,7 @@ _KEYWORDS: Mapping[str, Mapping[str, Any]] = {
     "const": {},
     "anyOf": {"type": "array", "items": _PART, "minItems": 1},
     "properties": {"type": "object", "additionalProperties": _PART},
-    "required": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+    "required": {"type": "array", "items": {"type": "string"}},
     "additionalProperties": {"anyOf": [{"type": "boolean"}, _PART]},
     "items": _PART,
     **{f"{bound}{of}": {"type": "number"} for bound in ("min", "max") for of in ("Items", "imum", "Length")},
@@ -55,8 +55,9 @@ def check_schema(schema: object) -> str:
         raise _refused(f"it has more than {MAX_SCHEMA_BYTES:,} bytes")
     if not isinstance(schema, dict) or schema.get("type") != "object":
         raise _refused('it has to be an object with "type": "object"')
-    definitions = schema.get("$defs", {})
-    known = {**_KEYWORDS, **_NOTES, "$ref": {"enum": [f"{_DEFINITIONS}{name}" for name in definitions]}}
+    definitions = schema.get("$defs")
+    names = definitions if isinstance(definitions, dict) else ()
+    known = {**_KEYWORDS, **_NOTES, "$ref": {"enum": [f"{_DEFINITIONS}{name}" for name in names]}}
     part = {"type": "object", "properties": known, "additionalProperties": False}
     whole = {**part, "properties": {**known, "$defs": {"type": "object", "additionalProperties": _PART}}}
     if (problem := _first_mismatch(schema, {**whole, "$defs": {"part": part}}, "it")) is not None:

@@ -18,6 +18,7 @@ from satchel.base.errors import (
     Unavailable,
 )
 from satchel.base.records import replace
+from satchel.base.text import MAX_NAME_CHARS
 from satchel.base.tokens import TokenCounter, token_counter
 from satchel.consult.command_line import check_not_consulted
 from satchel.consult.consultation import (
@@ -34,12 +35,13 @@ from satchel.consult.consultation import (
     start_background,
 )
 from satchel.consult.conversations import Conversations
-from satchel.consult.models import MAX_WINDOW, Ask, Assistant, Exchange, Reply, ThreadLost, Timing, find_model, noop
+from satchel.consult.models import MAX_WINDOW, Ask, Assistant, Exchange, ThreadLost, Timing, find_model, noop
 from satchel.consult.planning import forgotten
 from satchel.consult.preparing import Preparing, SharedReading
 from satchel.consult.providers import AssistantSettings, ProviderState, open_assistant, providers
 from satchel.consult.question import (
     REMEMBERED,
+    Keeping,
     Question,
     QuestionOptions,
     check_question,
@@ -61,6 +63,7 @@ from satchel.consult.records import (
 )
 from satchel.consult.schemas import find_mismatch, unfenced
 from satchel.consult.vector_stores import VectorStores
+from satchel.consult.window import WindowFull
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
 
@@ -77,6 +80,12 @@ _BRIEFING_PART = 4
 
 _CLIENT_BILLED = "the client adds its own instructions, and counts against the account that it is signed in with"
 _WEB_BILLED = "the provider bills web searches, and the tokens of their results, on top"
+_SYNTHESIS = " synthesis"
+"""What the name of a conversation about comparisons ends in."""
+
+_SYNTHESIS = " synthesis"
+"""What the name of a conversation about comparisons ends in."""
+
 _MAX_QUERY_CHARS = 1_000
 """Of a question that a briefing is made for; what stands first in it tells most."""
 
@@ -224,7 +233,8 @@ class Consulting:
                 listener(what)
 
             question, plan, earlier = prepare(thread.state, tell)
-            if earlier is not None and question.reuse:
+            if earlier is not None and question.reuse and _mismatch(question, earlier.answer) is None:
+                (on_text or noop)(earlier.answer)
                 return self._reused(question, model, thread.state, plan, earlier)
             for note in earlier_notes(earlier):
                 listener(note)
@@ -268,9 +278,9 @@ class Consulting:
             raise_if_cancelled(is_cancelled)
             state, hidden = self.conversations.commit(thread, result)
         notes = (*earlier_notes(earlier), *swept, *lost, *hidden)
-        schema = question.settings.schema
-        mismatch = None if schema is None else find_mismatch(reply.text, schema)
-        kept = None if mismatch else self._keep(question, model, reply)
+        mismatch = _mismatch(question, reply.text)
+        keeping = question.keeping or (REMEMBERED if self._config.consult_remember else None)
+        kept = None if mismatch else self._keep(keeping, question, model, reply.text)
         whole = consultation_of(question, model, state, plan, reply, kept, notes)
         return replace(whole, mismatch=mismatch)
 
@@ -316,17 +326,17 @@ class Consulting:
         panel = ask_all(names, ask, listener, is_cancelled)
         if synthesis is None or dry_run or len(panel.answers) < 2:
             return panel
-        comparison = check_question(
-            comparison_request(question.instructions, panel.answers),
-            max_bytes=sys.maxsize,
-            conversation=f"{question.key.conversation} synthesis",
-            agent=question.agent,
-        )
-        question = replace(comparison, keeping=keeping, run_id=question.run_id)
-        try:
-            return replace(panel, synthesis=ask(synthesis, listener, is_cancelled))
-        except SatchelError as error:
-            return replace(panel, failures=(*panel.failures, Failure(synthesis, error)))
+        request = comparison_request(question.instructions, panel.answers)
+        name = f"{question.key.conversation[: MAX_NAME_CHARS - len(_SYNTHESIS)]}{_SYNTHESIS}"
+        while True:
+            comparison = check_question(request, max_bytes=sys.maxsize, conversation=name, agent=question.agent)
+            question = replace(comparison, keeping=keeping, run_id=question.run_id)
+            try:
+                return replace(panel, synthesis=ask(synthesis, listener, is_cancelled))
+            except WindowFull as full:  # only we give it a name
+                name = full.continue_as
+            except SatchelError as error:
+                return replace(panel, failures=(*panel.failures, Failure(synthesis, error)))
 
     def start(
         self, assistants: Sequence[str], instructions: str, *, synthesis: str | None = None, **options: Any
@@ -384,16 +394,15 @@ class Consulting:
     def _reused(
         self, question: Question, model: Assistant, state: ConversationState, plan: TurnPlan, earlier: EarlierAnswer
     ) -> Consultation:
-        whole = consultation_of(
-            question, model, state, plan, notes=(f"nothing was sent: this is {earlier.description}",)
-        )
+        kept = self._keep(question.keeping, question, model, earlier.answer)
+        notes = (f"nothing was sent: this is {earlier.description}",)
+        whole = consultation_of(question, model, state, plan, kept=kept, notes=notes)
         return replace(whole, answer=earlier.answer, sent_tokens=0, saved_tokens=plan.resent_tokens)
 
-    def _keep(self, question: Question, model: Assistant, reply: Reply) -> Kept | None:
-        keeping = question.keeping or (REMEMBERED if self._config.consult_remember else None)
+    def _keep(self, keeping: Keeping | None, question: Question, model: Assistant, answer: str) -> Kept | None:
         if keeping is None:
             return None
-        return self._keeper().keep(keeping, model.name, question, reply.text, self._workplace.max_content_bytes)
+        return self._keeper().keep(keeping, model.name, question, answer, self._workplace.max_content_bytes)
 
     def _history(self, state: ConversationState, key: ConversationKey, model: Assistant) -> tuple[Exchange, ...]:
         if model.keeps_history or not state.turns:
@@ -428,6 +437,11 @@ class Consulting:
         except SatchelError as error:
             return (f"vector stores that earlier calls left were not looked for: {error.problem}",)
         return tuple(f"a vector store that an earlier call left is still there: {one}" for one in left)
+
+
+def _mismatch(question: Question, answer: str) -> str | None:
+    schema = question.settings.schema
+    return None if schema is None else find_mismatch(answer, schema)
 
 
 def _full_name(assistant: str) -> str:

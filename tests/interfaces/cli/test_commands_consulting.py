@@ -392,9 +392,16 @@ def test_the_turns_of_a_conversation_are_shown(cli: Cli) -> None:
     _, out, _ = cli("consult", "--show", "other")
     assert out.split("\n")[0] == f"other with {MODEL}, 1 turn:"
     assert "What of it?" in out
-    cli(*CONSULT)
-    assert "nothing was sent: this is turn 1 of conversation 'default'" in cli(*CONSULT, "--reuse")[2]
     assert "Nothing." in out
+
+
+@pytest.mark.usefixtures("provider")
+def test_an_earlier_answer_is_printed_and_kept(cli: Cli) -> None:
+    _, answered, _ = cli(*CONSULT)
+    _, out, err = cli(*CONSULT, "--reuse", "--keep", "discovery")
+    assert out == answered
+    assert "nothing was sent: this is turn 1 of conversation 'default'" in err
+    assert "kept as e" in err
 
 
 @pytest.mark.usefixtures("known_things")

@@ -80,15 +80,13 @@ def fill(page: Page, ordered: Sequence[Candidate], budget: int, *, has_query: bo
         of_place.setdefault(place_of(one), []).append(one)
     for place in (CRITICAL, ATTEMPTS):
         _add(page, of_place.get(place, ()))
-    rules, decisions = of_place.get(RULES, []), of_place.get(DECISIONS, [])
-    is_question = has_query and all(one.relevance < _ANSWER for one in (*rules, *decisions))
-    # where nothing that binds answers, weak matches come before it as well
-    least = 0.0 if is_question else _ANSWER
     fixes, notes = (
-        sorted((one for one in of_place.get(place, ()) if one.relevance > least), key=lambda one: -one.relevance)
+        sorted((one for one in of_place.get(place, ()) if one.relevance >= _ANSWER), key=lambda one: -one.relevance)
         for place in (FIXES, NOTES)
     )
-    answers = sorted([*fixes, *notes], key=lambda one: -one.relevance) if is_question else [*fixes, *notes]
+    answers = [*fixes, *notes]
+    rules, decisions = of_place.get(RULES, []), of_place.get(DECISIONS, [])
+    is_question = has_query and all(one.relevance < _ANSWER for one in (*rules, *decisions))
     part, most_for_notes = (_FOR_QUESTION, _FOR_QUESTION) if is_question else (_FOR_ANSWERS, _MAX_FOR_NOTES)
     for_answers = _reserve(page, answers, part) if has_query else 0
     current = [one for place in sorted(_CURRENT) for one in of_place.get(place, ())]
