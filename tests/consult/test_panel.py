@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from consult.consulted import Consulted
-from consult.providers.asking import silence_until
 from consult.providers.chat_completions import ChatCompletions, Said
 from satchel.base.errors import InvalidInput, SatchelError, Unavailable
 from satchel.base.text import MAX_NAME_CHARS
@@ -57,7 +56,7 @@ def test_two_without_a_key_an_unknown_a_slow_and_a_flooding_one_cost_the_others_
     with ChatCompletions() as slow, ChatCompletions(Said(("x" * 20_000_000,))) as flooding:
         slow.fail("chat", "hang", times=9)
         consulted.satchel.consulting._environ = {"LMSTUDIO_BASE_URL": slow.url, "VLLM_BASE_URL": flooding.url}
-        consulted.be_quick(silence=silence_until("hang"))
+        consulted.be_quick(silence=2)
         bad = ["anthropic:claude-opus-5", "gpt-6", "nonsense", "lmstudio:slow", "vllm:flooding"]
         panel = consulted.satchel.consulting.consult_many([*bad, MODELS[0]], "Why?")
     assert [one.assistant for one in panel.answers] == [MODELS[0]]

@@ -14,6 +14,7 @@ from satchel.base.text import check_name, shortened
 from satchel.consult import conversation_tables
 from satchel.consult.consultation import Kept
 from satchel.consult.conversations import HAS_TURNS, Conversations, check_key, key_values
+from satchel.consult.models import NUMBERED
 from satchel.consult.records import (
     ConversationKey,
     ConversationState,
@@ -24,7 +25,6 @@ from satchel.consult.records import (
     Settings,
 )
 from satchel.consult.schemas import check_schema
-from satchel.consult.window import NUMBERED
 from satchel.keep import projects
 from satchel.keep.names import check_identifier
 from satchel.keep.projects import Workplace
