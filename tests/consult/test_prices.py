@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 
 from consult.consulted import Consulted
@@ -16,7 +14,7 @@ pytestmark = pytest.mark.parametrize("consulted", ["compatible"], indirect=True)
 MODEL = "compatible:tiny"
 
 
-def configure(consulted: Consulted, *prices: str) -> None:
+def configure(consulted: Consulted, prices: str) -> None:
     consulting = consulted.satchel.consulting
     consulting._config = consulting._config.with_changes(consult_prices=prices)
 
@@ -43,21 +41,21 @@ def test_what_is_not_known_is_not_told(consulted: Consulted) -> None:
 
 
 def test_each_model_has_its_own_price(consulted: Consulted) -> None:
-    configure(consulted, "ollama:b 2 2", "a 1 1")
+    configure(consulted, "ollama:b 2 2, a 1 1")
     panel = consulted.satchel.consulting.consult_many(["compatible:a", "ollama:b", "ollama:c"], "Why?")
     assert [one.cost for one in panel.answers] == [pytest.approx(110e-6), pytest.approx(220e-6), None]
 
 
-@pytest.mark.parametrize("prices", [["tiny"], ["tiny 1"], ["tiny -1 1"], ["tiny nan 1"], ["tiny 1 1 1"]])
-def test_a_malformed_price_is_refused_before_anything_is_sent(consulted: Consulted, prices: Sequence[str]) -> None:
-    configure(consulted, *prices)
+@pytest.mark.parametrize("prices", ["tiny", "tiny 1", "tiny -1 1", "tiny nan 1", "tiny 1 1 1", "b 1 1,,"])
+def test_a_malformed_price_is_refused_before_anything_is_sent(consulted: Consulted, prices: str) -> None:
+    configure(consulted, prices)
     with pytest.raises(InvalidInput, match=r"in consult\.prices is no price"):
         consulted.ask()
     assert consulted.provider.requests == []
 
 
 def test_a_price_is_found_by_the_full_name_or_the_part_after_the_provider(consulted: Consulted) -> None:
-    prices = ["gpt-6-sol 2 10", "anthropic:claude-opus-5-5 4 20.5"]
+    prices = "gpt-6-sol 2 10, anthropic:claude-opus-5-5 4 20.5"
     assert find_price("openai:gpt-6-sol", prices) == (2, 10)
     assert find_price("anthropic:claude-opus-5-5", prices) == (4, 20.5)
     assert find_price("openai:gpt-6", prices) is None

@@ -279,11 +279,11 @@ class Config:
         True,
         "Whether answers of other models are kept with their questions as notes, which searches and briefings find.",
     )
-    consult_prices: tuple[str, ...] = _key(
-        (),
-        "Prices of models: the name, and the US dollars for a million tokens of input and of output. The cost of "
-        "a model without one is unknown.",
-        example=("gpt-6-sol 2 10",),
+    consult_prices: str | None = _key(
+        None,
+        "Prices of models, separated by commas: the name, and the US dollars for a million tokens of input and of "
+        "output. The cost of a model without one is unknown.",
+        example="gpt-6-sol 2 10, claude-opus-5-5 4 20",
     )
     consult_blob_mib: int = _key(
         64,

@@ -117,7 +117,7 @@ def consultation_of(
     price: Price | None = None,
 ) -> Consultation:
     """Return the record of a turn: answered, or only planned."""
-    counts = (reply.input_tokens, reply.output_tokens) if reply else (state.held_tokens + plan.tokens, 0)
+    taken, given = (reply.input_tokens, reply.output_tokens) if reply else (state.held_tokens + plan.tokens, 0)
     inline, overflow = list_placements({path: known for path, known in plan.files.items() if known.digest is not None})
     return Consultation(
         assistant=model.name,
@@ -146,14 +146,10 @@ def consultation_of(
             *notes,
             *(kept.notes if kept else ()),
         ),
-        cost=_cost(price, *counts),
+        cost=None
+        if price is None or taken is None or given is None
+        else (price[0] * taken + price[1] * given) / 1_000_000,
     )
-
-
-def _cost(price: Price | None, taken: int | None, given: int | None) -> float | None:
-    if price is None or taken is None or given is None:
-        return None
-    return (price[0] * taken + price[1] * given) / 1_000_000
 
 
 _COMPARE = """\

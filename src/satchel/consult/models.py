@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from satchel.base.errors import AssistantFailed, InvalidInput, TooLarge, nearest, unknown_name
@@ -279,10 +279,10 @@ Price = tuple[float, float]
 _PRICE = re.compile(r"(\S+) +([0-9]+(?:\.[0-9]+)?) +([0-9]+(?:\.[0-9]+)?)")
 
 
-def find_price(model: str, prices: Sequence[str]) -> Price | None:
+def find_price(model: str, prices: str | None) -> Price | None:
     """Return the configured price of a model by its full name or the part after the provider; None if unknown."""
-    for line in prices:
-        price = _PRICE.fullmatch(line)
+    for line in prices.split(",") if prices else ():
+        price = _PRICE.fullmatch(line.strip())
         if price is None:
             raise InvalidInput(
                 f"{line[:80]!r} in consult.prices is no price",
