@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
@@ -80,10 +80,14 @@ def batches(made: Iterable[Note], size: int = 500) -> Iterator[list[Note]]:
         yield batch
 
 
-def open_store(file: Path, clock: Clock = system_clock) -> Satchel:
-    """Open a store with nothing taken from the environment; a new one gets the run that it works in by default."""
+PLAIN = {"SATCHEL_SEARCH_MEANING": "off"}
+"""What a plain install does: the environment of developers has the extras that rank by meaning."""
+
+
+def open_store(file: Path, clock: Clock = system_clock, environ: Mapping[str, str] = PLAIN) -> Satchel:
+    """Open a store as a plain install does; a new one gets the run that it works in by default."""
     is_new = not file.exists()
-    satchel = open_satchel(file, "bench", "bencher", "bench", cwd=file.parent, environ={}, clock=clock)
+    satchel = open_satchel(file, "bench", "bencher", "bench", cwd=file.parent, environ=environ, clock=clock)
     if is_new:
         satchel.runs.start("bench")
     return satchel

@@ -20,6 +20,7 @@ from benchmarks.hosts import starter
 from benchmarks.raw_client import RawClient
 from benchmarks.serving import PROJECT, JsonClient, ServedStore
 from benchmarks.start_up import clean_environment, satchel_command
+from satchel.find import meaning
 
 _WORDS = ("parser cache", "worker token", "scheduler retries", "queue", "lock timeouts")
 _BESIDE = "python -c pass"
@@ -35,6 +36,7 @@ def run(bench: Bench) -> Section:
         ("reads", _reads),
         ("starts", _starts),
         ("server", _server),
+        ("meaning", _meaning),
     ):
         bench.progress.say(part)
         folder = bench.folder / part
@@ -45,14 +47,16 @@ def run(bench: Bench) -> Section:
         tuple(figures),
         (
             "Ratios judge: a figure and its baseline are sampled in turn. The bare row is durable too, in a store with "
-            "the same tables. Processes are timed from their start to their end or first answer, bytecode compiled.",
+            "the same tables. Processes are timed from their start to their end or first answer, bytecode compiled. "
+            "All but the rows on `search.meaning` is measured without what the extras `meaning` and `minilm` add.",
         ),
     )
 
 
-def _mcp(file: Path, folder: Path) -> RawClient:
+def _mcp(file: Path, folder: Path, model: str = "off") -> RawClient:
     where = ["--db", str(file), "--project", PROJECT, "--agent", "bencher"]
-    return RawClient([satchel_command(), "mcp", "--toolsets", "all", *where], clean_environment(), folder)
+    environment = clean_environment() | {"SATCHEL_SEARCH_MEANING": model}
+    return RawClient([satchel_command(), "mcp", "--toolsets", "all", *where], environment, folder)
 
 
 def _writes(bench: Bench, folder: Path) -> list[Figure]:
@@ -211,6 +215,27 @@ def _starts(bench: Bench, folder: Path) -> list[Figure]:
         ),
         Figure("memory of a server after its first answers", memory, "MB", at_most=25),
     ]
+
+
+def _meaning(bench: Bench, folder: Path) -> list[Figure]:
+    # what the extras cost, which nobody pays before the first search
+    file, rounds = folder / "store.db", bench.choose(60, 10)
+    open_filled(file, notes(1_000)).close()
+    choices = [choice for choice in meaning.MODELS if meaning.is_installed(choice)]
+    figures: list[Figure] = []
+    with ExitStack() as stack:
+        clients = {choice: stack.enter_context(_mcp(file, folder, choice)) for choice in ("off", *choices)}
+        taken = interleave({choice: _searching(client) for choice, client in clients.items()}, rounds, len(_WORDS))
+        for choice in choices:
+            of = f"search over stdio, 1,000 items, `search.meaning = {choice}`"
+            figures.append(timed(of, taken[choice], taken["off"], "off"))
+            memory = (clients[choice].memory_mb() or (0.0, 0.0))[0]
+            figures.append(Figure(f"memory of a server that has searched, `search.meaning = {choice}`", memory, "MB"))
+    return figures
+
+
+def _searching(client: RawClient) -> Callable[[int], object]:
+    return lambda number: client.call("search", {"query": _WORDS[number % len(_WORDS)]})
 
 
 def _server(bench: Bench, folder: Path) -> list[Figure]:

@@ -279,7 +279,7 @@ def _cosqa(file: Path, opened: Callable[[str], Satchel], searches: Searches) -> 
 def open_fresh(file: Path) -> Satchel:
     """Make a store that is not synced to the disk, with a minute between what is written."""
     times = count(_START, 60_000)
-    satchel = open_store(file, clock=lambda: next(times))
+    satchel = open_store(file, clock=lambda: next(times), environ={})
     with sqlite_of(satchel).exclusive() as connection:
         connection.pragma("synchronous", "OFF")
     return satchel

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.content import notes, open_filled, sqlite_of
+from benchmarks.content import PLAIN, notes, open_filled, sqlite_of
 from benchmarks.harness import Bench, Figure, NotMeasuredError, Samples, Section, interleave, timed
 from satchel import open_satchel
 
@@ -98,7 +98,7 @@ def satchel_command() -> str:
 
 
 def clean_environment() -> dict[str, str]:
-    """Return the environment without what configures Satchel or keeps bytecode from being written.
+    """Return the environment of a plain install, without what configures Satchel or keeps bytecode from being written.
 
     Where ``PYTHONDONTWRITEBYTECODE`` is set, as in some containers, every start compiles all modules anew.
     """
@@ -106,7 +106,7 @@ def clean_environment() -> dict[str, str]:
         name: value
         for name, value in os.environ.items()
         if not name.startswith("SATCHEL_") and name != "PYTHONDONTWRITEBYTECODE"
-    }
+    } | PLAIN
 
 
 def _tour(satchel: str, rounds: int) -> Samples:

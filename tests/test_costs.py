@@ -9,11 +9,14 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
+from conftest import ManualClock
 from satchel import Satchel
+from satchel.keep.sessions.caller import SERVER, Caller
 from satchel.store.sqlite import SqliteEngine
 
 _OF_INDEX = "'main'."
@@ -87,6 +90,53 @@ def test_a_briefing_with_a_query_takes_as_many_statements_in_a_larger_store(
     assert counts[0] <= 34
 
 
+def test_news_reads_as_much_in_a_larger_store(
+    open_in: Callable[..., Satchel], project: Path, clock: ManualClock
+) -> None:
+    store, steps = open_in(project), []
+    for size in (5, 60):
+        for number in range(size):
+            _write(store, 100 * size + number)
+            store.decisions.set(f"key {size} {number}", number, agent="ben")
+            store.constraints.add(f"rule {number} of {size}", agent="ben")
+            store.files.record(f"src/{size}/{number}.py", "modified", agent="ben")
+        clock.advance(60_000)
+        at_work = open_in(project, environ={}, caller=Caller(SERVER, {}), agent="ann")
+        at_work.files.claim([f"src/parser{size}.py"])
+        assert at_work.notices.line(shown_by=None) is None
+        with _sqlite(at_work).read() as transaction:
+            connection = transaction.connection
+        taken: list[int] = []
+        connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, lambda event: taken.append(_steps(event)))  # noqa: B023
+        assert at_work.notices.line(shown_by=None) is None
+        connection.trace_v2(0)
+        steps.append(sum(taken))
+    assert steps[0] > 100, steps
+    assert steps[1] < 1.2 * steps[0], steps
+
+
+def test_an_answer_without_news_takes_eight_statements(
+    open_in: Callable[..., Satchel], project: Path, clock: ManualClock
+) -> None:
+    server, other = open_in(project, environ={}, caller=Caller(SERVER, {}), agent="ann"), open_in(project)
+    _write(server, 0)
+    assert server.notices.line(shown_by=None) is None
+    with _sqlite(server).read() as transaction:
+        connection = transaction.connection
+    _write(server, 1)
+    _write(other, 2)
+    with _counted(connection) as statements:
+        assert server.notices.line(shown_by=None) is None
+    assert len(statements) == 8, statements
+    clock.advance(1)
+    other.constraints.add("keys rotate", agent="ben")
+    assert "keys rotate" in (server.notices.line(shown_by=None) or "")
+
+
+def _steps(event: dict[str, Any]) -> int:
+    return int(event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"])
+
+
 _EVENT: dict[str, object] = {"session_id": "s1", "source": "startup", "prompt": "the cache", "tool_name": "Edit"}
 _ASKS_TOOLS = (
     {
@@ -100,7 +150,7 @@ _ASKS_TOOLS = (
 _STARTS: dict[str, tuple[list[str], list[dict[str, object]], int]] = {
     "start hook": (["hook", "claude", "SessionStart"], [_EVENT | {"hook_event_name": "SessionStart"}], 113),
     "edit hook": (["hook", "claude", "PreToolUse"], [_EVENT | {"hook_event_name": "PreToolUse"}], 20),
-    "server": (["mcp"], [{"jsonrpc": "2.0", **one} for one in _ASKS_TOOLS], 100),
+    "server": (["mcp"], [{"jsonrpc": "2.0", **one} for one in _ASKS_TOOLS], 98),
     "write": (["write", "the cache is cold"], [], 104),
     "search": (["search", "cache"], [], 112),
     "who": (["who"], [], 112),

@@ -68,6 +68,39 @@ def test_a_failed_review_is_told_to_the_author_of_the_change_and_marked_once_tha
     assert "(f1, changed since)" in satchel.brief(agent="cat", task_id="T1").text
 
 
+def test_a_verdict_judges_several_changes_and_each_author_that_it_names_gets_one_message(satchel: Satchel) -> None:
+    for file, agent in (("src/a.py", "ben"), ("src/b.py", "ben"), ("src/c.py", "cat")):
+        satchel.files.record(file, "modified", agent=agent)
+    verdict = {"passed": False, "summary": "too slow", "change": "f1, f2 and f3"}
+    satchel.entries.write("review_verdict", verdict, task_id="T1", agent="ann")
+    told = {agent: [one.message for one in satchel.messages.inbox(agent=agent).messages] for agent in ("ben", "cat")}
+    failed = "The review of your change {} failed, see e1: too slow"
+    assert told == {
+        "ben": [failed.format("f1 of src/a.py and f2 of src/b.py")],
+        "cat": [failed.format("f3 of src/c.py")],
+    }
+    briefed = satchel.brief(agent="dan", task_id="T1").text
+    assert "review FAILED of src/a.py, src/b.py, src/c.py (f1, f2, f3) by ann: too slow" in briefed
+
+
+def test_who_changed_a_file_and_holds_it_no_more_learns_at_once_what_others_then_do_and_find(
+    open_in: Callable[..., Satchel], project: Path, clock: ManualClock
+) -> None:
+    author = open_in(project, environ={"SATCHEL_AGENT": "ann"}, caller=Caller(SERVER, {}))
+    other = open_in(project, environ={"SATCHEL_AGENT": "ben"})
+    author.files.record("src/a.py", "modified", description="typed")
+    clock.advance(MINUTE)
+    other.files.record("src/a.py", "modified", description="faster")
+    other.entries.write("review_issue", {"description": "no test"}, file="src/a.py")
+    other.entries.write("review_verdict", {"passed": False, "change": "f1"}, file="src/a.py")
+    told = author.notices.line(shown_by=None) or ""
+    assert 'src/a.py, which you changed, was modified by ben (f2): "faster"' in told
+    assert 'e1 on src/a.py, which you changed, by ben: "no test"' in told
+    assert "e2" not in told  # its message says so
+    assert author.notices.line(shown_by=None) is None
+    assert other.notices.line(shown_by=None) is None
+
+
 def test_what_others_do_to_a_file_that_was_read_is_told_once(
     open_in: Callable[..., Satchel], project: Path, clock: ManualClock
 ) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import pytest
 
 from satchel import Satchel
-from satchel.find.about import LEAST, RelatedItem, related
+from satchel.find.about import RelatedItem, related
 from satchel.find.scopes import Scope
 from satchel.keep import projects
 from satchel.keep.entries.records import NewEntry
+
+OF_NOTE = 1.0
+"""The strength from which a prompt shows a note."""
 
 NOTE = "DHL's tracking gives Berlin's local times without an offset"
 PROMPT = "tracking events from DHL appear two hours early in the app"
@@ -32,8 +35,8 @@ def asked(satchel: Satchel, text: str) -> list[RelatedItem]:
     with satchel.workplace.engine.read() as transaction:
         project = projects.find(transaction, satchel.workplace)
         assert project is not None
-        items = related(transaction, text, Scope(project.id, now=satchel.workplace.clock()), 10).items
-        return [one for one in items if one.is_sure]
+        items = related(transaction, text, Scope(project.id, now=satchel.workplace.clock())).items
+        return [one for one in items if one.strength >= OF_NOTE]
 
 
 @pytest.mark.parametrize("others", [3, 50, 400])
@@ -42,7 +45,6 @@ class TestSizes:
         ref = fill(satchel, others)
         (met,) = asked(satchel, PROMPT)
         assert met.ref == ref
-        assert met.strength >= LEAST
         assert set(met.words) >= {"tracking", "dhl"}
 
     @pytest.mark.parametrize(
@@ -63,14 +65,12 @@ class TestSizes:
         assert asked(satchel, text) == []
 
 
-def test_the_strongest_comes_first_and_what_is_far_below_it_stays_out(satchel: Satchel) -> None:
-    fill(satchel, 200)
+def test_the_strongest_comes_first(satchel: Satchel) -> None:
+    ref = fill(satchel, 200)
     best = satchel.entries.write(
         "discovery", "DHL events of the tracking appear early where clocks are wrong", agent="ann"
     )
-    found = asked(satchel, PROMPT)
-    assert found[0].ref == best.ref
-    assert all(one.strength >= 0.7 * found[0].strength for one in found)
+    assert [one.ref for one in asked(satchel, PROMPT)] == [best.ref, ref]
 
 
 def test_one_word_written_twice_counts_once(satchel: Satchel) -> None:
@@ -106,4 +106,4 @@ def test_another_form_of_a_word_counts_less_than_the_word(satchel: Satchel) -> N
     (same,) = asked(satchel, "expiry of carrier labels")
     (other,) = asked(satchel, "do carrier labels expire?")
     assert other.ref == same.ref
-    assert LEAST <= other.strength < same.strength
+    assert other.strength < same.strength

@@ -165,8 +165,8 @@ def test_what_a_text_is_about_and_what_is_like_an_item_is_the_same_on_both(store
         met: list[Any] = []
         for satchel, _ in stores:
             with satchel.workplace.engine.read() as transaction:
-                items = related(transaction, text, Scope(1), 10).items
-                met.append([(one.ref, one.words) for one in items if one.is_sure])
+                items = related(transaction, text, Scope(1)).items
+                met.append([(one.ref, one.words) for one in items])
         assert met[0] == met[1]
     for item in [one.ref for one in stores[0][0].finding.search("cache").results[:5]]:
         found = [[one.ref for one in satchel.finding.search(like=item).results] for satchel, _ in stores]

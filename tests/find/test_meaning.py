@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from satchel import NewEntry, Satchel, open_satchel
+from satchel.brief.briefing import collecting
 from satchel.find import meaning, search
 from satchel.keep.sessions.caller import Caller
 
@@ -159,12 +160,13 @@ def test_vectors_that_take_long_leave_the_other_matches_as_they_are(
     assert [one.explanation is not None and one.explanation.meaning for one in results] == [0, 0, 0]
 
 
-@pytest.mark.parametrize("in_list", [True, False])
+@pytest.mark.parametrize("asked", ["search", "list", "briefing"])
 def test_the_time_of_a_search_begins_once_the_model_is_loaded(
-    opened: Open, monkeypatch: pytest.MonkeyPatch, in_list: bool
+    opened: Open, monkeypatch: pytest.MonkeyPatch, asked: str
 ) -> None:
     now = [0.0]
     monkeypatch.setattr(search, "monotonic", lambda: now[0])
+    monkeypatch.setattr(collecting, "monotonic", lambda: now[0])
 
     def slow() -> Favouring:
         now[0] += 60
@@ -172,7 +174,10 @@ def test_the_time_of_a_search_begins_once_the_model_is_loaded(
 
     offer(monkeypatch, slow)
     query = "query: search for a doctor or physician while parking"
-    if in_list:
+    if asked == "briefing":
+        briefing = opened().brief(query=query, agent=None)
+        assert (briefing.text.find("parking") < briefing.text.find("physician"), briefing.notes) == (True, ())
+    elif asked == "list":
         page = opened().entries.read(query=query)
         assert (page.items[0].id, page.notes) == (1, ())
     else:

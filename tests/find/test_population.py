@@ -60,10 +60,10 @@ def test_the_volume_of_another_project_changes_no_ranking(
     def ranked() -> list[list[tuple[str, float]]]:
         pages = (one.finding.search(text, limit=500, **rules[n % 4]) for n, text in enumerate(asked))
         with one.workplace.engine.read() as transaction:
-            met = [related(transaction, text, Scope(1), 10).items for text in asked]
+            met = [related(transaction, text, Scope(1)).items for text in asked]
         return [
             *([(found.ref, found.score) for found in page.results] for page in pages),
-            *([(found.ref, found.strength) for found in items if found.is_sure] for items in met),
+            *([(found.ref, found.strength) for found in items] for items in met),
         ]
 
     alone = ranked()

@@ -7,13 +7,14 @@ import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from satchel.base.records import NamedTuple
 from satchel.brief.fields import name_text, quoted
 from satchel.find.kind import Kind
 from satchel.keep import events
 from satchel.keep.decisions.records import ChangedDecision
 from satchel.keep.entries.records import BUG, ENTRY_TYPES, REVIEW_ISSUE, Prepared, Writer
 from satchel.keep.names import is_persons, shown_name
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, grouped, set_of
 
 if TYPE_CHECKING:
     from satchel.keep.files.records import FileChange
@@ -62,47 +63,59 @@ def close_fixed(transaction: Transaction, project_id: int, actor: Actor, change:
     return tuple(notes)
 
 
-def judged_change(transaction: Transaction, project_id: int, ref: object) -> tuple[int | None, str, bool] | None:
-    """Return the author and the file of the change that a verdict judges, and whether that changed since, or None."""
-    if not isinstance(ref, str) or not re.fullmatch(r"\s*f[1-9]\d*\s*", ref):
-        return None
-    return transaction.one(
-        """
-        SELECT c.agent_id, f.path, EXISTS (
+class Judged(NamedTuple):
+    """A change that a verdict judges: its author, its file, and whether that changed since."""
+
+    ref: str
+    agent: int | None
+    file: str
+    is_changed: bool
+
+
+def judged_changes(transaction: Transaction, project_id: int, refs: object) -> list[Judged]:
+    """Return the changes that a verdict judges, such as ``f12, f13``, as far as they are there."""
+    numbers = re.findall(r"\bf([1-9]\d{0,17})\b", refs) if isinstance(refs, str) else []
+    rows = transaction.all(
+        f"""
+        SELECT c.id, c.agent_id, f.path, EXISTS (
             SELECT 1 FROM file_changes o WHERE o.file_id = c.file_id AND o.worktree IS NOT DISTINCT FROM c.worktree
                 AND (o.created_at, o.id) > (c.created_at, c.id))
-        FROM file_changes c JOIN files f ON f.id = c.file_id WHERE c.id = :id AND c.project_id = :project
+        FROM file_changes c JOIN files f ON f.id = c.file_id
+        WHERE c.id IN {set_of(int(number) for number in numbers)} AND c.project_id = :project ORDER BY c.id
         """,
-        {"id": Kind.FILE_CHANGE.number_of(ref.strip()), "project": project_id},
+        {"project": project_id},
     )
+    return [Judged(Kind.FILE_CHANGE.ref(row[0]), row[1], row[2], bool(row[3])) for row in rows]
 
 
-def tell_author(
+def tell_authors(
     transaction: Transaction, work: Workplace, writer: Writer, number: int, entry: Prepared
 ) -> tuple[str, ...]:
-    """Send the author of a change that failed its review a message; return a note on an unknown change."""
+    """Send the authors of changes that failed their review a message; return a note if no such change is there."""
     from satchel.keep.entries.structured import parse_object, review_verdict
     from satchel.keep.messages.updates import post
 
-    ref = parse_object("review_verdict", entry.content).get("change")
-    change = judged_change(transaction, writer.project_id, ref)
-    if change is None:
-        return () if ref is None else (f"there is no change {ref}; give the id of a file change, such as f12",)
+    refs = parse_object("review_verdict", entry.content).get("change")
+    changes = judged_changes(transaction, writer.project_id, refs)
+    if not changes:
+        return () if refs is None else (f"there is no change {refs}; give the ids of file changes, as f12, f13",)
     verdict = review_verdict(entry.content)
-    if verdict.passed or change[0] is None or change[0] == writer.agent:
-        return ()
     summary = f": {verdict.summary}" if verdict.summary else ""
-    post(
-        transaction,
-        writer.project_id,
-        sender_id=writer.agent,
-        to_id=change[0],
-        type="warning",
-        priority="high",
-        text=f"The review of your change {ref} of {change[1]} failed, see {Kind.ENTRY.ref(number)}{summary}",
-        now=writer.now,
-        retention=work.retention,
-    )
+    for author, theirs in grouped((change.agent, change) for change in changes).items():
+        if verdict.passed or author is None or author == writer.agent:
+            continue
+        what = " and ".join(f"{change.ref} of {change.file}" for change in theirs)
+        post(
+            transaction,
+            writer.project_id,
+            sender_id=writer.agent,
+            to_id=author,
+            type="warning",
+            priority="high",
+            text=f"The review of your change {what} failed, see {Kind.ENTRY.ref(number)}{summary}",
+            now=writer.now,
+            retention=work.retention,
+        )
     return ()
 
 

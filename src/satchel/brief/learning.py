@@ -63,9 +63,9 @@ def follower(workplace: Workplace) -> AfterWrite:
         notes = after_write.learn(transaction, writer, number, entry, workplace.max_content_bytes)
         if entry.type == SCRATCHPAD:
             return (*notes, *_stuck(transaction, writer, entry))
-        from satchel.brief.announcements import tell_author
+        from satchel.brief.announcements import tell_authors
 
-        notes = (*notes, *tell_author(transaction, workplace, writer, number, entry))
+        notes = (*notes, *tell_authors(transaction, workplace, writer, number, entry))
         return (*notes, *_lower_packages(transaction, writer, entry))
 
     return follow

@@ -7,12 +7,15 @@ from collections.abc import Callable, Collection, Sequence
 
 from satchel.base.records import NamedTuple
 from satchel.base.text import quoted_line
+from satchel.brief.announcements import judged_changes
 from satchel.brief.fields import by, name_text
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import binding, deliveries, events, paths
 from satchel.keep.corrections.log import CONFIRMED
 from satchel.keep.documents.states import loaded_items
 from satchel.keep.entries import updates as entries
+from satchel.keep.entries.records import REVIEW_VERDICT
+from satchel.keep.entries.structured import parse_object
 from satchel.keep.files.records import CHANGES
 from satchel.keep.names import PERSONS
 from satchel.keep.projects import Workplace
@@ -96,7 +99,8 @@ def find(transaction: Transaction, work: Workplace, project_id: int, actor: Acto
     values = {"project": project_id, "agent": actor.number, "session": actor.session or 0, "now": now}
     news = fitting(find_binding(transaction, work, project_id, actor), MOST_CHARS)
     room = MOST_CHARS - sum(len(one.text) for one in news)
-    for one in _news_of_files(transaction.all(_ON_FILES, values)):
+    rows = transaction.all(_ON_FILES, values)
+    for one in _news_of_files([row for row in rows if not _has_message(transaction, project_id, actor, row)]):
         if len(one.text) <= room or not news:
             news.append(one)
             room -= len(one.text)
@@ -141,9 +145,15 @@ def is_waiting(transaction: Transaction, work: Workplace, project_id: int, agent
 
 def find_binding(transaction: Transaction, work: Workplace, project_id: int, actor: Actor) -> list[News]:
     """Return what others did to rules and decisions that an agent was shown, and those made since its window began."""
+    if actor.number is None:
+        return []
     values = {"project": project_id, "agent": actor.number, "session": actor.session or 0, "window": actor.window}
-    rows = transaction.all(_BINDING.format(own=_OF_ACTOR, most=_MOST_READ), values) if actor.number is not None else []
-    items = [_Item(*row) for row in rows]
+    state = (*values.values(), transaction.one(_NEWEST, values))
+    if work.caller is not None and work.caller.without_news == state:
+        return []
+    items = [_Item(*row) for row in transaction.all(_BINDING.format(own=_OF_ACTOR, most=_MOST_READ), values)]
+    if work.caller is not None and not items:
+        work.caller.without_news = state
     skipped = _skipped(transaction, work, project_id, actor, items) if items else set()
     news: list[News] = []
     of_agents = items[0].of_agents if items else 0
@@ -211,6 +221,10 @@ _OF_HOST = """
     WHERE h.host_id = :host AND s.project_id = :project AND COALESCE(s.agent_id, s.unnamed_id) IS NOT NULL
 """
 
+# Where these are the same, nothing has happened to a rule or decision.
+_CHANGED = (Kind.CONSTRAINT.table, Kind.DECISION.table, "events")
+_NEWEST = f"SELECT {', '.join(f'(SELECT max(seq) FROM {one} WHERE project_id = :project)' for one in _CHANGED)}"
+
 # What the last correction of a rule was: 1 a confirmation, 2 the undo of one, else 0 or null.
 _CONFIRMATION = f"""(
     SELECT CASE WHEN k.action <> {CONFIRMED} THEN 0 WHEN k.undone_at IS NULL THEN 1 ELSE 2 END FROM corrections k
@@ -219,6 +233,7 @@ _CONFIRMATION = f"""(
 _RULE_AUTHOR = Kind.CONSTRAINT.changed_by.replace("i.", "c.")
 _COUNTED = {Kind.CONSTRAINT: deliveries.COUNTED_RULE, Kind.DECISION: deliveries.COUNTED_DECISION}
 _COUNTED_AS = " ".join(f"WHEN {mark} THEN {kind.number}" for kind, mark in _COUNTED.items())
+_PRIORITIES = ", ".join(map(str, range(1, binding.CRITICAL + 1)))
 _IS_PERSONS = f"CASE WHEN a.id IN {PERSONS} THEN 1 ELSE 0 END"
 _DECISION_COLUMNS = (
     "c.key, c.value_text, c.value_number, c.status = 1, 0, a.name, c.rationale, 0 AS priority, c.seq AS seq, "
@@ -230,28 +245,36 @@ _RULE_COLUMNS = f"""
 """
 _IS_NEW = """
     own.session <> 0 AND NOT EXISTS (SELECT 1 FROM shown s WHERE s.kind = {kind} AND s.item_id = c.id)
-    AND {at} > (SELECT created_at FROM sessions WHERE id = own.session)
-    AND {at} > COALESCE((SELECT min(began) FROM shown), 0) - {late}
+    AND b.at > (SELECT created_at FROM sessions WHERE id = own.session)
+    AND b.at > COALESCE((SELECT min(began) FROM shown), 0) - {late}
 """
-# When an item began to bind: it may have been made long before.
-_BEGAN = "(CASE WHEN b.at > {at} THEN b.at ELSE {at} END)"
 
-# What others let bind since the session began: shared texts, what a person had stated, and what holds again.
+# Rules and decisions made since the session began, and what others let bind since: shared texts, what a person had
+# stated, and what holds again. The pluses keep SQLite from walking over all decisions.
 _BEGINS = f"""
-    SELECT e.item_kind AS kind, e.item_id AS id, max(e.created_at) AS at FROM own JOIN events e
-        ON own.session <> 0 AND e.project_id = :project AND e.agent_id IS DISTINCT FROM own.agent
-        AND e.seq > COALESCE((SELECT seq FROM events WHERE session_id = own.session ORDER BY created_at LIMIT 1), 0)
-    WHERE e.kind = {events.ACCEPTANCE} OR e.kind = {events.CONFIRMATION} AND e.item_kind = {Kind.CONSTRAINT.number}
-        AND EXISTS (SELECT 1 FROM constraints c WHERE c.id = e.item_id AND c.stated_by IS NOT NULL)
-        OR e.kind = {events.TAKEN_BACK} AND NOT EXISTS (SELECT 1 FROM corrections k
-            WHERE k.item_kind = e.item_kind AND k.item_id = e.item_id AND k.action = {CONFIRMED}
-                AND k.undone_at = e.created_at)
-    GROUP BY e.item_kind, e.item_id
+    SELECT kind, id, max(at) AS at FROM (
+        SELECT {Kind.CONSTRAINT.number} AS kind, c.id AS id, c.created_at AS at
+        FROM own JOIN sessions o ON o.id = own.session JOIN constraints c ON c.project_id = :project AND c.active = 1
+            AND c.priority IN ({_PRIORITIES}) AND c.created_at > o.created_at
+        UNION ALL
+        SELECT {Kind.DECISION.number}, c.id, c.updated_at FROM own JOIN sessions o ON o.id = own.session
+        JOIN decisions c ON c.project_id = :project AND +c.status = 1 AND c.updated_at > o.created_at
+        UNION ALL
+        SELECT e.item_kind, e.item_id, e.created_at FROM own CROSS JOIN events e
+        WHERE own.session <> 0 AND e.project_id = :project AND e.agent_id IS DISTINCT FROM own.agent
+            AND e.seq > COALESCE((SELECT seq FROM events WHERE session_id = own.session ORDER BY created_at LIMIT 1), 0)
+            AND (e.kind = {events.ACCEPTANCE}
+                OR e.kind = {events.CONFIRMATION} AND e.item_kind = {Kind.CONSTRAINT.number}
+                AND EXISTS (SELECT 1 FROM constraints c WHERE c.id = e.item_id AND c.stated_by IS NOT NULL)
+                OR e.kind = {events.TAKEN_BACK} AND NOT EXISTS (SELECT 1 FROM corrections k
+                    WHERE k.item_kind = e.item_kind AND k.item_id = e.item_id AND k.action = {CONFIRMED}
+                    AND k.undone_at = e.created_at))
+    ) AS begins GROUP BY kind, id
 """
 
 # Rules and decisions that others changed or retracted after the agent was shown them, or made since its window began.
 _BINDING = f"""
-    WITH own AS ({{own}}), shown AS (
+    WITH own AS NOT MATERIALIZED ({{own}}), shown AS (
         SELECT CASE d.kind {_COUNTED_AS} ELSE d.kind END AS kind, d.item_id, max(d.seq) AS seq,
             min(d.created_at) AS began FROM own JOIN windows w
             ON w.project_id = :project AND w.agent_id = own.agent AND w.session_id = own.session
@@ -269,18 +292,16 @@ _BINDING = f"""
         LEFT JOIN agents a ON a.id = {_RULE_AUTHOR} WHERE {_RULE_AUTHOR} IS DISTINCT FROM own.agent
         UNION ALL
         SELECT {Kind.CONSTRAINT.number}, c.id, 1, {_RULE_COLUMNS}
-        FROM own JOIN constraints c ON c.project_id = :project AND c.active = 1
+        FROM own JOIN begun b ON b.kind = {Kind.CONSTRAINT.number}
+        JOIN constraints c ON c.id = b.id AND +c.project_id = :project AND c.active = 1
         LEFT JOIN agents a ON a.id = {_RULE_AUTHOR}
-        LEFT JOIN begun b ON b.kind = {Kind.CONSTRAINT.number} AND b.id = c.id
-        WHERE c.created_by IS DISTINCT FROM own.agent
-            AND {_IS_NEW.format(kind=Kind.CONSTRAINT.number, at=_BEGAN.format(at="c.created_at"), late=_LATE_MS)}
+        WHERE c.created_by IS DISTINCT FROM own.agent AND {_IS_NEW.format(kind=Kind.CONSTRAINT.number, late=_LATE_MS)}
         UNION ALL
         SELECT {Kind.DECISION.number}, c.id, 1, {_DECISION_COLUMNS}
-        FROM own JOIN decisions c ON c.project_id = :project AND c.status = 1
+        FROM own JOIN begun b ON b.kind = {Kind.DECISION.number}
+        JOIN decisions c ON c.id = b.id AND +c.project_id = :project AND c.status = 1
         LEFT JOIN agents a ON a.id = c.agent_id
-        LEFT JOIN begun b ON b.kind = {Kind.DECISION.number} AND b.id = c.id
-        WHERE c.agent_id IS DISTINCT FROM own.agent
-            AND {_IS_NEW.format(kind=Kind.DECISION.number, at=_BEGAN.format(at="c.updated_at"), late=_LATE_MS)}
+        WHERE c.agent_id IS DISTINCT FROM own.agent AND {_IS_NEW.format(kind=Kind.DECISION.number, late=_LATE_MS)}
     ) AS news ORDER BY is_persons DESC, paths = '[]' DESC, priority DESC, seq LIMIT {{most}}
 """
 
@@ -295,19 +316,28 @@ _TOUCHED = f"""
     WHERE w.project_id = :project AND w.agent_id = :agent AND w.session_id = :session
 """
 
-_CLAIMED = """
-    SELECT path, created_at, 1 AS is_held FROM file_claims
+_READ, _EDITED, _HOLD = range(3)
+_TOUCH = ("read", "changed", "hold")
+
+_CLAIMED = f"""
+    SELECT path, created_at, {_HOLD} AS touch FROM file_claims
     WHERE project_id = :project AND expires_at > :now AND is_key = 0
         AND (session_id = :session OR :session = 0 AND agent_id = :agent)
 """
-# Files that the agent holds, or of which hooks have shown it something, as it read or edited them.
-_HELD_OR_READ = f"""
-    {_CLAIMED} UNION ALL
-    SELECT f.path, max(d.created_at), 0 FROM windows w JOIN deliveries d ON d.window_id = w.id
+_CHANGED_HERE = f"""
+    SELECT f.path, max(c.created_at), {_EDITED} FROM file_changes c JOIN files f ON f.id = c.file_id
+    WHERE c.session_id = :session AND :session <> 0
+        AND NOT EXISTS (SELECT 1 FROM ({_CLAIMED}) h WHERE h.path = f.path)
+    GROUP BY f.path
+"""
+# Files that the agent holds or changed, or of which hooks have shown it something, as it read or edited them.
+_TOUCHED_SINCE = f"""
+    {_CLAIMED} UNION ALL {_CHANGED_HERE} UNION ALL
+    SELECT f.path, max(d.created_at), {_READ} FROM windows w JOIN deliveries d ON d.window_id = w.id
     JOIN files f ON f.id = d.item_id
     WHERE w.project_id = :project AND w.agent_id = :agent AND w.session_id = :session AND :session <> 0
         AND d.kind = {deliveries.SPENT_ON_FILE}
-        AND NOT EXISTS (SELECT 1 FROM ({_CLAIMED}) h WHERE h.path = f.path)
+        AND NOT EXISTS (SELECT 1 FROM ({_CLAIMED} UNION ALL {_CHANGED_HERE}) h WHERE h.path = f.path)
     GROUP BY f.path
 """
 _NEW = """
@@ -317,21 +347,19 @@ _NEW = """
 """
 _OTHERS = "c.agent_id IS DISTINCT FROM :agent AND (:session = 0 OR c.session_id IS DISTINCT FROM :session)"
 
-# Others' changes of such files and notes on them, since it claimed or read them, and claims of those that it holds.
+# Others' changes of such files and notes on them since then, and claims of those that it holds.
 _ON_FILES = f"""
-    SELECT {Kind.FILE_CHANGE.number}, c.id, c.seq, h.path, h.is_held, c.change, a.name, c.description
-    FROM ({_HELD_OR_READ}) h JOIN files f ON f.project_id = :project AND f.path = h.path
-    JOIN file_changes c ON c.file_id = f.id AND c.created_at > h.created_at AND c.expires_at > :now
-    LEFT JOIN agents a ON a.id = c.agent_id
-    WHERE {_OTHERS} AND {_NEW.format(kind=Kind.FILE_CHANGE.number, item="c.id")}
+    SELECT {Kind.FILE_CHANGE.number}, c.id, c.seq, h.path, h.touch, c.change, a.name, c.description
+    FROM ({_TOUCHED_SINCE}) h CROSS JOIN files f CROSS JOIN file_changes c LEFT JOIN agents a ON a.id = c.agent_id
+    WHERE f.project_id = :project AND f.path = h.path AND c.file_id = f.id AND c.created_at > h.created_at
+        AND c.expires_at > :now AND {_OTHERS} AND {_NEW.format(kind=Kind.FILE_CHANGE.number, item="c.id")}
     UNION ALL
-    SELECT {Kind.ENTRY.number}, c.id, c.seq, h.path, h.is_held, c.type, a.name, c.content
-    FROM ({_HELD_OR_READ}) h
-    JOIN context c ON c.project_id = :project AND c.file = h.path AND c.created_at > h.created_at
-    LEFT JOIN agents a ON a.id = c.agent_id
-    WHERE c.superseded_by IS NULL AND {_OTHERS} AND {_NEW.format(kind=Kind.ENTRY.number, item="c.id")}
+    SELECT {Kind.ENTRY.number}, c.id, c.seq, h.path, h.touch, c.type, a.name, c.content
+    FROM ({_TOUCHED_SINCE}) h CROSS JOIN context c LEFT JOIN agents a ON a.id = c.agent_id
+    WHERE c.project_id = :project AND c.file = h.path AND c.created_at > h.created_at AND c.superseded_by IS NULL
+        AND {_OTHERS} AND {_NEW.format(kind=Kind.ENTRY.number, item="c.id")}
     UNION ALL
-    SELECT {deliveries.CLAIM}, c.id, c.seq, h.path, 1, 0, a.name, c.reason
+    SELECT {deliveries.CLAIM}, c.id, c.seq, h.path, {_HOLD}, 0, a.name, c.reason
     FROM ({_CLAIMED}) h JOIN file_claims c ON c.project_id = :project AND c.path = h.path AND c.is_key = 0
         AND c.created_at > h.created_at AND c.expires_at > :now
     LEFT JOIN agents a ON a.id = c.agent_id
@@ -372,16 +400,26 @@ def _news_of_files(rows: Sequence[Row]) -> list[News]:
     # a claim or a change of several files is one piece of news, so that its text comes once
     together: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
-        kind, number, _, _, is_held, subtype, agent, text = row
-        same = (kind, number) if kind == Kind.ENTRY.number else (kind, agent, text, is_held, subtype)
+        kind, number, _, _, touch, subtype, agent, text = row
+        same = (kind, number) if kind == Kind.ENTRY.number else (kind, agent, text, touch, subtype)
         together.setdefault(same, []).append(row)
     return [News(_on_files(some), [row[:3] for row in some]) for some in together.values()]
 
 
+def _has_message(transaction: Transaction, project_id: int, actor: Actor, row: Row) -> bool:
+    # the author of a change that failed its review got a message
+    kind, *_, subtype, _agent, text = row
+    if kind != Kind.ENTRY.number or subtype != REVIEW_VERDICT:
+        return False
+    verdict = parse_object("review_verdict", text)
+    judged = judged_changes(transaction, project_id, verdict.get("change"))
+    return not verdict.get("passed") and any(one.agent == actor.number for one in judged)
+
+
 def _on_files(rows: Sequence[Row]) -> str:
-    kind, number, _, _, is_held, subtype, agent, text = rows[0]
+    kind, number, _, _, touch, subtype, agent, text = rows[0]
     who = _who(agent)
-    files = f"{', '.join(str(name_text(row[3])) for row in rows)}, which you {'hold' if is_held else 'read'},"
+    files = f"{', '.join(str(name_text(row[3])) for row in rows)}, which you {_TOUCH[touch]},"
     if kind == Kind.ENTRY.number:
         return f"{Kind.ENTRY.ref(number)} on {files} {who}: {_quoted(entries.labelled(subtype, text))}"
     refs = ", ".join(Kind.FILE_CHANGE.ref(row[1]) for row in rows)

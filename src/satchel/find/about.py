@@ -21,26 +21,10 @@ MOST_WORDS = 48
 
 _MOST_PAIRS = 16
 
-LEAST = 1.0
-"""The strength from which a text counts as being about an item."""
-
-LEAST_WORDS, LEAST_SHARE = 2, 0.15
-"""The least number of telling words in an item (words that are adjacent in both count as one more), and the least
-share of the text's words by weight."""
-
-_MOST_UNKNOWN = 2
-"""Limit of the weight of unknown words, as a multiple of the known ones: a pasted log is full of them."""
-
-OF_BEST = 0.7
-"""Items below this share of the strongest are not sure."""
-
-LIKELY, _LIKELY_OF_BEST = 0.85, 0.5
-"""The strength and share of the strongest from which items are likely."""
-
 _RARE_AMONG, _RARE = 64, 3
 """A word in at most one of 64 documents, or in three, is rare: an item with it may be meant."""
 
-_MOST_UNSURE = 200
+_MOST_ITEMS = 200
 
 _PAIR_WEIGHT = 0.3
 """Extra weight of two words that are adjacent in both texts."""
@@ -130,8 +114,6 @@ class RelatedItem:
         strength: how much of the text's words it contains, by rarity, relative to chance: 1 is what the best of as many
             unrelated items would contain.
         words: the words of the text that it contains, the rarest first.
-        is_sure: whether the text is about it by all measures; else it only contains telling words.
-        is_likely: whether it is only a little weaker than that.
         has_rare: whether one of the words is rare.
     """
 
@@ -139,8 +121,6 @@ class RelatedItem:
     item: int
     strength: float
     words: tuple[str, ...]
-    is_sure: bool
-    is_likely: bool
     has_rare: bool
 
     @property
@@ -159,7 +139,7 @@ class _Word:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """The items that a text is about.
+    """The items that a text is about, the strongest first.
 
     Attributes:
         telling: how many of the text's words are no everyday words, known or not.
@@ -169,8 +149,8 @@ class Related:
     telling: int
 
 
-def related(transaction: Transaction, text: str, scope: Scope, most: int) -> Related:
-    """Return the items that contain telling words of a text, and at most ``most`` that it is certainly about.
+def related(transaction: Transaction, text: str, scope: Scope) -> Related:
+    """Return the items that contain telling words of a text.
 
     A word counts by its rarity in the project, ``ln(N / n)``. Independent words occur together in one of N documents by
     chance if their weights add up to ln N, and a text of many words has as many more chances. So the sum is compared
@@ -185,26 +165,21 @@ def related(transaction: Transaction, text: str, scope: Scope, most: int) -> Rel
     pairs = _pairs(text, words.values())
     terms = (*(Term((words[stem].text,)) for stem in known_stems), *pairs)
     ranking = search.rank(transaction, Query(terms), scope, small=2 * _CANDIDATES, candidates=_CANDIDATES)
-    known_weight = sum(words[stem].weight for stem in known_stems)
-    unknown_weight = sum(word.weight for word in words.values()) - known_weight
-    total = known_weight + min(unknown_weight, _MOST_UNKNOWN * known_weight)
     noise = math.log(population * len(words))
     words_by_text = {words[stem].text: words[stem] for stem in known_stems}
     # the ranking also looks for other forms of the words
     words_by_text = {form: word for text, word in words_by_text.items() for form in forms_of(text)} | words_by_text
     rare = max(_RARE, population // _RARE_AMONG)
-    sure: list[_Result] = []
-    unsure: list[_Result] = []
+    results: list[_Result] = []
     for document, scores in ranking.own.items():
         contained: list[_Word] = []
-        strength, adjacent = 0.0, 0
+        strength = 0.0
         for term, score, idf in zip(ranking.terms, scores, ranking.idf, strict=True):
             if not score or not idf:
                 continue
             amount = score / (idf * term.weight * (K1 + 1) / 2)  # 1 for one occurrence in a text of average length
             if len(term.words) > 1:
                 strength += _PAIR_WEIGHT * idf * amount
-                adjacent += 1
             else:
                 word = words_by_text[term.words[0]]
                 strength += word.weight * term.weight * amount
@@ -214,16 +189,9 @@ def related(transaction: Transaction, text: str, scope: Scope, most: int) -> Rel
         if not telling:
             continue
         contained.sort(key=lambda word: -word.weight)
-        result = strength / noise, document, contained, any(word.count <= rare for word in telling)
-        has_enough = sum(word.weight for word in contained) >= LEAST_SHARE * total
-        (sure if len(telling) + adjacent >= LEAST_WORDS and has_enough else unsure).append(result)
-    sure.sort(key=lambda result: (-result[0], -result[1]))
-    least = max(LEAST, OF_BEST * sure[0][0]) if sure else LEAST
-    number = sum(result[0] >= least for result in sure[:most])
-    least = max(LIKELY, _LIKELY_OF_BEST * sure[0][0]) if sure else LIKELY
-    likely = sum(result[0] >= least for result in sure)
-    rest = sorted([*sure[likely:], *unsure], key=lambda result: (-result[0], -result[1]))[:_MOST_UNSURE]
-    return Related(tuple(_items(transaction, [*sure[:likely], *rest], number, likely)), telling_words)
+        results.append((strength / noise, document, contained, any(word.count <= rare for word in telling)))
+    results.sort(key=lambda result: (-result[0], -result[1]))
+    return Related(tuple(_items(transaction, results[:_MOST_ITEMS])), telling_words)
 
 
 def query_like(transaction: Transaction, project_id: int, text: str) -> Query:
@@ -244,17 +212,15 @@ _Result = tuple[float, int, list[_Word], bool]
 """The strength of a document, its id, the words in it, and whether one is rare."""
 
 
-def _items(transaction: Transaction, results: Sequence[_Result], sure: int, likely: int) -> list[RelatedItem]:
+def _items(transaction: Transaction, results: Sequence[_Result]) -> list[RelatedItem]:
     if not results:
         return []
     documents = set_of(document for _, document, _, _ in results)
     rows = transaction.all(f"SELECT id, kind, item_id FROM documents WHERE id IN {documents}")
     items = {document: (KIND_OF[kind], item) for document, kind, item in rows}
     return [
-        RelatedItem(
-            *items[document], strength, tuple(word.text for word in contained), place < sure, place < likely, has_rare
-        )
-        for place, (strength, document, contained, has_rare) in enumerate(results)
+        RelatedItem(*items[document], strength, tuple(word.text for word in contained), has_rare)
+        for strength, document, contained, has_rare in results
         if document in items
     ]
 

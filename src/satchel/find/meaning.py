@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from importlib import import_module, util
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -226,7 +226,6 @@ class _Loading:
         self.choice = choice
         self.model: Any = None
         self.problem: str | None = None
-        self.thread: Thread | None = None
         self._lock = Lock()
 
     def load(self) -> None:
@@ -241,22 +240,23 @@ class _Loading:
 _LOADING = {choice: _Loading(choice) for choice in MODELS}
 
 
-def load_in_background(choice: str) -> None:
-    """Start to load the model for the searches of a server, unless it is off, not installed, or being loaded."""
-    if is_installed(choice) and (loading := _LOADING[choice]).thread is None:
-        loading.thread = Thread(target=loading.load, name="satchel-meaning", daemon=True)
-        loading.thread.start()
+def load(choice: str) -> Any:
+    """Load a model, unless it was loaded before, and return it; None where it is off or cannot be loaded.
 
-
-def of_store(choice: str, store: str, texts: Texts) -> Meaning | None:
-    """Return what ranks by meaning in a store, or None where that is off, not installed or still being loaded."""
+    The first search of a process does: at its start it would slow its first writes, and most never search.
+    """
     loading = _LOADING.get(choice)
     if loading is None:
         return None
-    is_loading = loading.thread is not None and loading.thread.is_alive()
-    if loading.model is None and not is_loading and is_installed(choice):
+    if loading.model is None and is_installed(choice):
         loading.load()
-    return None if loading.model is None else Meaning(loading.model, store, texts)
+    return loading.model
+
+
+def of_store(choice: str, store: str, texts: Texts) -> Meaning | None:
+    """Return what ranks by meaning in a store, or None where that is off or cannot be loaded."""
+    model = load(choice)
+    return None if model is None else Meaning(model, store, texts)
 
 
 def problems(choice: str) -> tuple[str, ...]:

@@ -1,8 +1,7 @@
 """Near-duplicates of texts: both are stored, and the writer gets a note."""
 
-# Rarely written kinds (rules, decisions, strategies) use an ordinary search, and compare its first results by the
-# share of the shorter text's words. Notes, which are written often, use bands that are recorded with them
-# (`satchel.find.likeness`), and the share of all words.
+# Rarely written kinds (rules, decisions, strategies) use an ordinary search, and compare its first results. Notes,
+# which are written often, use bands that are recorded with them (`satchel.find.likeness`).
 
 from __future__ import annotations
 
@@ -32,6 +31,12 @@ _NEGATIONS = frozenset(
     nicht nie niemals kein keine keinen ohne ne pas jamais aucun aucune sans nunca jamás sin ningún ninguna
     """.split()
 )
+_REMOVALS = frozenset(
+    """
+    drop drops dropped dropping remove removes removed removing removal delete deletes deleted deprecate deprecates
+    deprecated revert reverts reverted
+    """.split()
+)
 _OPPOSITES = tuple(
     tuple(pair.split())
     for pair in (
@@ -47,6 +52,9 @@ _mark = lazy_regex(
     r"`[^`\n]{1,80}`|'[^'\s]{1,80}'|\b\w*\d[\w.:-]*|[\w.-]*[\w]/[\w./-]+|\b\w+(?:_\w+)+|\b\w+(?:::\w+)+"
     r"|\b\w+\.\w+\b|\b[a-z]+[A-Z]\w*"
 )
+
+# a name that is also meant by its last part: `table.insert()` by insert
+_name = lazy_regex(r"(?:[^\W\d]+(?:\.|::))*([^\W\d]+)(?:\(\D*)?=?")
 
 _MODALS = frozenset("may might must can should shall will".split())
 _clause_end = lazy_regex(r"[,;:.]\s+|\s+but\s+")
@@ -88,22 +96,15 @@ def share_of_shorter(one: Collection[str], other: Collection[str]) -> int:
     return round(100 * shared / min(len(mine), len(theirs)))
 
 
-def share_of_both(one: Collection[str], other: Collection[str]) -> int:
-    """Return the percentage of the words of two texts that both share; 0 for fewer than three."""
-    shared = len(frozenset(one) & frozenset(other))
-    return round(100 * shared / (len(one) + len(other) - shared)) if shared >= MIN_WORDS else 0
-
-
 def most_similar(
     text: str,
     others: Iterable[tuple[int, str]],
-    likeness: Callable[[Collection[str], Collection[str]], int],
     *,
     with_opposites: bool = False,
 ) -> tuple[Near, ...]:
     """Return up to three of the items that say nearly the same as a text, or the opposite, most similar first."""
     words = frozenset(words_of(text))
-    percentages = ((likeness(words, words_of(other)), item, other) for item, other in others)
+    percentages = ((share_of_shorter(words, words_of(other)), item, other) for item, other in others)
     similar = [
         Near(100 - percent, item, other, is_opposite)
         for percent, item, other in percentages
@@ -125,7 +126,7 @@ def are_distinct(one: str, other: str) -> bool:
 def are_opposed(one: str, other: str) -> bool:
     """Return whether one of two texts of nearly the same words denies or reverses what the other says."""
     mine, theirs = frozenset(WORD.findall(one.lower())), frozenset(WORD.findall(other.lower()))
-    if bool(mine & _NEGATIONS) != bool(theirs & _NEGATIONS):
+    if any(mine.isdisjoint(words) != theirs.isdisjoint(words) for words in (_NEGATIONS, _REMOVALS)):
         return True
     only_mine, only_theirs = mine - theirs, theirs - mine
     return contradict(one, other) or any(
@@ -167,7 +168,12 @@ def _denies(text: str) -> bool:
 
 def _have_own_marks(one: str, other: str) -> bool:
     my_marks, their_marks = _marks(one), _marks(other)
-    return bool(my_marks - their_marks) and bool(their_marks - my_marks)
+    return _lacks(other, my_marks - their_marks) and _lacks(one, their_marks - my_marks)
+
+
+def _lacks(text: str, marks: Collection[str]) -> bool:
+    words = frozenset(words_of(text)) if marks else frozenset()
+    return any((name := _name().fullmatch(mark)) is None or not words.issuperset(words_of(name[1])) for mark in marks)
 
 
 def _marks(text: str) -> frozenset[str]:
@@ -198,4 +204,4 @@ def by_search(
         return ()
     documents = set_of(hit.document for hit in hits)
     items = [row[0] for row in transaction.all(f"SELECT item_id FROM documents WHERE id IN {documents}")]
-    return most_similar(text, read(transaction, items).items(), share_of_shorter, with_opposites=with_opposites)
+    return most_similar(text, read(transaction, items).items(), with_opposites=with_opposites)

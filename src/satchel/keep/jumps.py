@@ -77,7 +77,7 @@ _TIMES: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             ("error_reports", ("created_at",)),
             ("strategies", ("created_at", "last_seen")),
             ("conversations", ("created_at",)),
-            ("sessions", ("created_at", "seen_at", "ended_at", "told_at", "nudged_at", "doing_at")),
+            ("sessions", ("created_at", "seen_at", "ended_at", "told_at", "nudged_at", "doing_at", "turn_ended_at")),
             ("windows", ("seen_at",)),
             ("events", ("created_at",)),
             ("claim_refusals", ("created_at", "told_at")),

@@ -24,7 +24,7 @@ CONTENT_TYPE = "application/vnd.satchel.call+json"
 SERVED = frozenset(
     {
         *("brief", "entries.load_state", "notices.line", "moments.make", "sessions.end", "files.check_commit"),
-        *("sessions.record_hooks", "sessions.recorded"),
+        *("sessions.end_turn", "sessions.record_hooks", "sessions.recorded"),
         *("working.before_edit", "working.after_edit", "working.after_read", "working.unchecked_edit"),
         *("working.prompt", "working.look", "dry_working.prompt"),
         *("working.command_failed", "working.command_succeeded", "working.command_ended", "working.plan_approved"),

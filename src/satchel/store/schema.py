@@ -200,6 +200,9 @@ _SESSIONS = (
     "CREATE INDEX events_drawn ON events (project_id, created_at) WHERE kind IN (2, 3, 4, 17, 20)",
 )
 
+# when the last turn of its agent ended, as a hook of its client told; seen later, it is at work on the next one
+_TURNS = ("ALTER TABLE sessions ADD COLUMN turn_ended_at BIGINT",)
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("the tables of 0.2.0", _read_statements()),
     # 0.2.0 would record bands of 64 bits, which nobody looks for
@@ -214,6 +217,7 @@ MIGRATIONS: tuple[Migration, ...] = (
         min_writer=28,
     ),
     Migration("sessions of messages and decisions, and claims on a timeline", _SESSIONS, min_writer=28),
+    Migration("ends of turns", _TURNS, min_writer=28),
 )
 """The first makes a new store, at :data:`BASE_VERSION`; each of the others brings a store to the next version."""
 

@@ -27,6 +27,17 @@ def test_the_first_rule_that_applies_decides() -> None:
     cases = {
         "works": (PLAIN, AgentState("working", NOW - 100)),
         "silent": (PLAIN._replace(seen_at=NOW - SILENT_MS), AgentState("silent", NOW - SILENT_MS)),
+        "at its prompt": (PLAIN._replace(turn_ended_at=NOW - 10), AgentState("idle", NOW - 10)),
+        "at its prompt for long": (
+            PLAIN._replace(seen_at=NOW - SILENT_MS, turn_ended_at=NOW - SILENT_MS),
+            AgentState("idle", NOW - SILENT_MS),
+        ),
+        "on its next turn": (PLAIN._replace(turn_ended_at=NOW - 11), AgentState("working", NOW - 100)),
+        "waits at its prompt": (PLAIN._replace(waits=(WAITS,), turn_ended_at=NOW - 10), WAITS),
+        "got another prompt since": (
+            PLAIN._replace(waits=(WAITS,), turn_ended_at=NOW - 39),
+            AgentState("working", NOW - 100),
+        ),
         "ended": (ENDED._replace(seen_at=NOW - SILENT_MS), AgentState("ended", NOW - 20)),
         "waits": (PLAIN._replace(seen_at=NOW - SILENT_MS, waits=(WAITS,)), WAITS),
         "ended while it waited": (ENDED._replace(waits=(WAITS,)), WAITS),

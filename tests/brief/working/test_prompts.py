@@ -1,40 +1,40 @@
-"""Which rules and decisions a prompt shows though it is not surely about them."""
+"""What counts for an item at a prompt besides the words that it shares with it."""
 
 from __future__ import annotations
 
 import pytest
 
-from satchel.brief.working.prompts import _may_bind
-from satchel.find.about import RelatedItem
+from satchel.brief.working.prompts import _LEAST_PULL, Item, _pull
 from satchel.find.kind import Kind
 
 
-def related(strength: float, *, kind: Kind = Kind.CONSTRAINT, is_rare: bool) -> RelatedItem:
-    return RelatedItem(kind, 1, strength, ("tag",), is_sure=False, is_likely=False, has_rare=is_rare)
+def item(kind: Kind, strength: float, head: str = "") -> Item:
+    return Item(kind, 1, 1, head, "a text", strength)
 
 
 @pytest.mark.parametrize(
-    ("strength", "is_rare", "at_task", "at_short_prompt"),
+    ("kind", "strength", "is_shown"),
     [
-        (0.3, True, True, False),
-        (1.0, True, True, True),
-        (0.45, False, False, False),
-        (0.5, False, True, False),
-        (1.0, False, True, False),
+        (Kind.CONSTRAINT, 0.5, True),
+        (Kind.CONSTRAINT, 0.4, False),
+        (Kind.DECISION, 0.9, True),
+        (Kind.DECISION, 0.8, False),
+        (Kind.ERROR_PATTERN, 1.0, True),
+        (Kind.ERROR_PATTERN, 0.9, False),
+        (Kind.ENTRY, 1.0, True),
+        (Kind.ENTRY, 0.9, False),
     ],
 )
-def test_a_rare_word_suffices_for_a_task_and_for_a_short_prompt_if_it_is_strong(
-    strength: float, is_rare: bool, at_task: bool, at_short_prompt: bool
-) -> None:
-    one = related(strength, is_rare=is_rare)
-    assert _may_bind(one, strength, is_task=True) is at_task
-    assert _may_bind(one, strength, is_task=False) is at_short_prompt
+def test_rules_need_to_share_less_than_decisions_fixes_and_notes(kind: Kind, strength: float, is_shown: bool) -> None:
+    assert (_pull(item(kind, strength), ["cookie"]) >= _LEAST_PULL) is is_shown
 
 
-def test_it_has_half_of_the_strength_of_the_best() -> None:
-    assert _may_bind(related(1.0, is_rare=True), 2.0, is_task=True)
-    assert not _may_bind(related(0.99, is_rare=True), 2.0, is_task=True)
+def test_a_word_in_the_key_of_a_decision_counts_more_than_one_in_its_value() -> None:
+    named = item(Kind.DECISION, 0.7, "d12* res.cookie.maxAge")
+    assert _pull(named, ["cookie"]) >= _LEAST_PULL > _pull(named, ["header"])
+    assert _pull(item(Kind.DECISION, 0.5, "d12* res.cookie.maxAge"), ["cookie", "age"]) >= _LEAST_PULL
 
 
-def test_a_note_has_to_be_what_the_prompt_is_about() -> None:
-    assert not _may_bind(related(2.0, kind=Kind.ENTRY, is_rare=True), 2.0, is_task=True)
+def test_more_than_two_words_of_a_key_count_as_two() -> None:
+    named = item(Kind.DECISION, 0.0, "d12* res.cookie.maxAge")
+    assert _pull(named, ["cookie", "max", "age"]) == _pull(named, ["max", "age"])

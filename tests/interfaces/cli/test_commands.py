@@ -60,7 +60,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "error list": ((), "y1 tentative, confidence 5 of 10", {"patterns", "total", "next_offset", "seq", "notes"}),
     "error outcome": (
         ("y1",),
-        "recorded y1 for x1: tentative, confidence 5 of 10 (known from 7; each agent it helps adds 1)",
+        "recorded y1 for x1: tentative, confidence 5 of 10 (7 counts as known; each agent it helps adds 1)",
         {"id", "pattern", "confidence"},
     ),
     "strategy save": (("imports", "Look first"), "saved s2 imports by human", {"id", "topic", "insight", "helped"}),

@@ -108,17 +108,20 @@ def test_secrets_are_redacted_and_that_is_said(cli: Cli, folder: Path) -> None:
 @pytest.mark.usefixtures("known")
 def test_outcomes_move_the_confidence(cli: Cli) -> None:
     told = (
-        "recorded y1 for x1: tentative, confidence 6 of 10 (known from 7; each agent it helps adds 1), helped 1 time\n"
+        "recorded y1 for x1: tentative, confidence 6 of 10 (7 counts as known; "
+        "each agent it helps adds 1), helped 1 time\n"
     )
     assert cli("error", "outcome", "y1")[1] == told
     said = cli("error", "outcome", "y1", "--failed")[1]
     assert (
-        said
-        == "recorded y1 for x1: weak, confidence 4 of 10 (known from 7; each agent it helps adds 1), helped 1 time, "
+        said == "recorded y1 for x1: weak, confidence 4 of 10 (7 counts as known; "
+        "each agent it helps adds 1), helped 1 time, "
         "failed 1 time\n"
     )
     told = cli("error", "outcome", "y1", "--helped", "--agent", "ben")[1]
-    stands = "tentative, confidence 5 of 10 (known from 7; each agent it helps adds 1), helped 2 times, failed 1 time"
+    stands = (
+        "tentative, confidence 5 of 10 (7 counts as known; each agent it helps adds 1), helped 2 times, failed 1 time"
+    )
     assert told == f"recorded y1 for x1: {stands}\n"
 
 

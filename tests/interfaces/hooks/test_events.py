@@ -53,7 +53,7 @@ SEEN += [
     ("codex", CLAUDE | TOOL | PATCH | {"hook_event_name": "PostToolUse"}, "codex", "after an edit"),
     ("codex", CLAUDE | TOOL | SHELL | {"hook_event_name": "PreToolUse"}, "codex", ""),
     ("codex", CLAUDE | TOOL | SHELL | {"hook_event_name": "PostToolUse"}, "codex", "a command ended"),
-    ("codex", CLAUDE | {"hook_event_name": "Stop", "stop_hook_active": False}, "codex", ""),
+    ("codex", CLAUDE | {"hook_event_name": "Stop", "stop_hook_active": False}, "codex", "the end of a turn"),
     (
         "cursor",
         CURSOR | TOOL | {"hook_event_name": "preToolUse", "tool_name": "Write", "tool_input": {"file_path": "/p/a"}},

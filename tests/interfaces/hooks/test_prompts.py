@@ -56,11 +56,11 @@ class TestWhatIsPutIn:
     def test_a_rule_with_one_rare_word_of_a_task(self, ask: Ask, store: Satchel) -> None:
         store.constraints.add("Parcels of UPS are scanned twice", agent="human:ann")
         store.decisions.set("labels.size", "small", agent="ann")
-        assert context(ask("please let the app show parcels of our new partner in Berlin")).splitlines() == [
+        assert context(ask("please let the app show the parcels of our new partner")).splitlines() == [
             "Satchel (these bind):",
             "c2*: Parcels of UPS are scanned twice",
         ]
-        assert ask("labels?") is None
+        assert ask("small?") is None
 
     def test_a_rule_with_a_rare_word_of_a_short_prompt_if_it_is_strong(self, ask: Ask, store: Satchel) -> None:
         rule = store.constraints.add("Only Ann tags, nobody else pushes a tag", agent="human:ann").ref
@@ -68,7 +68,7 @@ class TestWhatIsPutIn:
 
     def test_a_note_that_says_more_than_a_decision_with_its_words(self, ask: Ask, store: Satchel) -> None:
         store.decisions.set("dhl.tracking", "Berlin's local times", agent="ann")
-        note = store.entries.write("discovery", NOTE, agent="ann").ref
+        note = store.entries.write("discovery", f"{NOTE} in the app", agent="ann").ref
         assert [line for line in context(ask(PROMPT)).splitlines() if line.startswith(note)]
 
     def test_what_binds_before_fixes_and_these_before_notes(self, ask: Ask, store: Satchel) -> None:

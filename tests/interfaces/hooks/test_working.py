@@ -171,6 +171,51 @@ class TestProgress:
         assert hook("gemini", "AfterAgent", session_id="g1") is None
 
 
+class TestTurns:
+    @pytest.mark.parametrize(
+        ("client", "prompts", "stops"),
+        [("claude", "UserPromptSubmit", "Stop"), ("gemini", "BeforeAgent", "AfterAgent")],
+    )
+    def test_an_agent_is_idle_between_the_end_of_a_turn_and_the_next_prompt(
+        self, hook: Hook, store: Satchel, client: str, prompts: str, stops: str
+    ) -> None:
+        def state() -> str:
+            (session,) = (one for one in store.sessions.team().sessions if one.client == client)
+            return session.state.name
+
+        hook(client, "SessionStart", source="startup")
+        seen = [state()]
+        for name, fields in ((stops, {}), (prompts, {"prompt": "Go on"}), (stops, {})):
+            hook(client, name, **fields)
+            seen.append(state())
+        assert seen == ["working", "idle", "working", "idle"]
+        (session,) = (one for one in store.sessions.team().sessions if one.client == client)
+        sent = store.messages.send("hello", to=session.agents[0], agent="human:ann")
+        assert sent.notes == (
+            f"{session.agents[0]} has been at its prompt for less than 1 min, and gets it with the next one",
+        )
+
+    def test_who_was_refused_a_file_and_got_another_prompt_waits_for_it_no_longer(
+        self, hook: Hook, store: Satchel, project: Path
+    ) -> None:
+        store.files.claim(["a.py"], agent="human:ann")
+        seen = []
+        edit = {"tool_name": "Edit", "tool_use_id": "t1", "tool_input": {"file_path": str(project / "a.py")}}
+        for name, fields in (("PreToolUse", edit), ("Stop", {}), ("UserPromptSubmit", {"prompt": "Go on"})):
+            hook("claude", name, **fields)
+            (session,) = (one for one in store.sessions.team().sessions if one.client == "claude")
+            seen.append((session.state.name, [one.kind for one in store.room.needs().items]))
+        assert seen == [("waiting", ["refusal"]), ("waiting", ["refusal"]), ("working", [])]
+
+    def test_the_end_of_a_turn_begins_no_session_and_revives_none(self, hook: Hook, store: Satchel) -> None:
+        assert hook("claude", "Stop") is None
+        assert store.sessions.team().total == 0
+        hook("claude", "SessionStart", source="startup")
+        hook("claude", "SessionEnd", reason="other")
+        hook("claude", "Stop")
+        assert [one.state.name for one in store.sessions.team().sessions] == ["ended"]
+
+
 class TestPlans:
     PLAN = "# Move the tokens\n\n1. read them with ghp_a1B2c3D4e5a1B2c3D4e5a1B2c3D4e5f6G7h8\n2. rotate"
 

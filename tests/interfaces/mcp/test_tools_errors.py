@@ -92,7 +92,7 @@ def test_the_format_is_chosen(world: Callable[[], Asker]) -> None:
     assert ask.text("report_error", **NEW).startswith("x2 KeyError, new")
     assert ask.fields("report_error", **NEW)["is_new"] is False
     assert ask.text("report_outcome", id="y1").startswith(
-        "recorded y1 for x1: tentative, confidence 6 of 10 (known from 7; each agent it helps adds 1), "
+        "recorded y1 for x1: tentative, confidence 6 of 10 (7 counts as known; each agent it helps adds 1), "
     )
     assert ask.fields("report_outcome", id="y1", agent="ben")["confidence"] == 7
     for tool, arguments in (("report_error", NEW), ("report_outcome", {"id": "y1"})):
@@ -115,7 +115,8 @@ def test_an_error_is_named_by_its_hash_too(world: Callable[[], Asker]) -> None:
 def test_the_same_fix_from_another_agent_confirms_it(world: Callable[[], Asker]) -> None:
     told = world().text("report_outcome", id="x1", solution="RUN pip install requests", agent="ben")
     assert told.startswith(
-        "recorded y1 for x1: tentative, confidence 6 of 10 (known from 7; each agent it helps adds 1), helped 1 time\n"
+        "recorded y1 for x1: tentative, confidence 6 of 10 (7 counts as known; "
+        "each agent it helps adds 1), helped 1 time\n"
         "note: y1 already records this fix: it is now confirmed"
     )
 

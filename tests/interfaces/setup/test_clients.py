@@ -138,7 +138,7 @@ def test_hooks_in_groups(name: str) -> None:
     ends = 3 if name == "codex" else limit
     of_all = {
         event: [{"hooks": [{"type": "command", "command": f"/opt/satchel hook {name} {event}", "timeout": seconds}]}]
-        for event, seconds in (("SessionStart", limit), ("SubagentStart", limit), ("SessionEnd", ends))
+        for event, seconds in (("SessionStart", limit), ("SubagentStart", limit), ("SessionEnd", ends), ("Stop", limit))
     }
     assert isinstance(hooks, dict)
     assert {event: groups for event, groups in hooks.items() if event in of_all} == of_all
@@ -182,7 +182,7 @@ def test_hooks_of_gemini_have_a_name_and_count_in_milliseconds() -> None:
     assert isinstance(hooks, dict)
     assert {event: groups[0]["hooks"] for event, groups in hooks.items()} == {
         event: [{**handler, "command": f"/opt/satchel hook gemini {event}"}]
-        for event in ("SessionStart", "SessionEnd", "BeforeAgent", "BeforeTool", "AfterTool")
+        for event in ("SessionStart", "SessionEnd", "AfterAgent", "BeforeAgent", "BeforeTool", "AfterTool")
     }
 
 
@@ -195,7 +195,7 @@ def test_hooks_of_copilot_have_a_file_of_their_own() -> None:
         event: [{key: value for key, value in handler.items() if key != "matcher"} for handler in handlers]
         for event, handlers in hooks.items()
     }
-    events = "sessionStart subagentStart sessionEnd userPromptSubmitted preToolUse postToolUse preCompact"
+    events = "sessionStart subagentStart sessionEnd agentStop userPromptSubmitted preToolUse postToolUse preCompact"
     assert without_matchers == {
         event: [{"type": "command", "bash": f"/opt/satchel hook copilot {event}", "timeoutSec": 10}]
         for event in events.split()

@@ -38,7 +38,7 @@ FORMAT = Format(
 )
 FIELDS = (
     rf"(?:: (?P<value>\"(?:[^\"\\]|\\.)*\"|[^\s\"]+))?(?: (?P<layer>{LAYER}))?(?: (?P<agent>{AGENT}))?"
-    rf"(?: (?P<version>{VERSION}))?(?: (?P<status>{'|'.join(STATUSES)}))?(?P<cleared> rationale:-)?"
+    rf"(?: (?P<version>{VERSION}))?(?: (?P<status>{'|'.join(STATUSES)}))?(?P<cleared> without a reason)?"
     rf"(?: #(?P<tags>{NAMES}))?(?: scopes:(?P<scopes>{NAMES}))? (?P<when>(?:{DAY} )?{TIME})"
 )
 CURRENT_LINE = re.compile(

@@ -47,7 +47,7 @@ def test_a_history_says_only_what_changed() -> None:
         "d1 ttl revision 3: 300 by planner #api 01-01 00:02 made 01-01 00:00",
         " because: why",
         "revision 2: 200 by builder 01-01 00:01",
-        "revision 1 rationale:- #- 00:00",
+        "revision 1 without a reason #- 00:00",
     ]
 
 

@@ -34,7 +34,7 @@ STANDING = (
 COUNTS = r"(?:,? helped (?P<helped>[0-9]+) times?)?(?:,? failed (?P<failed>[0-9]+) times?)?"
 FORMAT = Format(
     noun="(?:other )?solution",
-    more=r", best first \(known from 7; each agent it helps adds 1\)",
+    more=r", best first \(7 counts as known; each agent it helps adds 1\)",
     start=STANDING,
     cells={"agent": AGENT},
     own=COUNTS,
@@ -96,7 +96,7 @@ def read_reported(text: str) -> Reported:
     if lines and lines[0].startswith("no solution is known yet; report_outcome with id=x"):
         del lines[0]
     if not lines or not re.match(r"[0-9]+ ", lines[0]):
-        lines.insert(0, "0 solutions, best first (known from 7; each agent it helps adds 1)")
+        lines.insert(0, "0 solutions, best first (7 counts as known; each agent it helps adds 1)")
     read = read_list("\n".join(lines), FORMAT)
     number, last = int(head["id"]), read_when(head["last"], "2026")
     pattern = ErrorPattern(
@@ -201,7 +201,7 @@ def test_a_known_error_has_its_solutions_with_standing_confidence_and_author() -
     best = replace(best, updated_at=NEW_YEAR + MINUTE)
     assert reported_text(met(best, solution(9))).split("\n") == [
         "x4 TS2307, met 3 times since 01-01 00:00 UTC, kept 90 days after its last report (01-02 00:00 UTC)",
-        "2 solutions, best first (known from 7; each agent it helps adds 1), UTC times of 2026",
+        "2 solutions, best first (7 counts as known; each agent it helps adds 1), UTC times of 2026",
         "y7 known, confidence 8 of 10 by ann helped 4 times failed 1 time 01-01 00:00 changed 00:01",
         " install",
         " it",
@@ -216,7 +216,7 @@ def test_the_solution_that_came_with_the_report_is_not_repeated() -> None:
     assert text.split("\n")[1:] == ["recorded y7 tentative, confidence 5 of 10", "note: a secret was redacted (jwt)"]
     text = reported_text(replace(met(given_now, solution(8)), recorded=given_now))
     assert text.split("\n")[2:] == [
-        "1 other solution, best first (known from 7; each agent it helps adds 1), UTC times of 2026",
+        "1 other solution, best first (7 counts as known; each agent it helps adds 1), UTC times of 2026",
         "y8 tentative, confidence 5 of 10 01-01 00:00",
         " install it",
     ]
@@ -231,7 +231,7 @@ def test_of_many_solutions_the_best_are_shown_and_the_call_that_shows_all() -> N
 def test_the_answer_to_an_outcome_says_how_the_solution_stands() -> None:
     one = solution(confidence=4, confirmed=1, failed=1, state="demoted", notes=("a note",))
     assert solution_text(one) == (
-        "recorded y7 for x4: weak, confidence 4 of 10 (known from 7; each agent it helps adds 1), helped 1 time, "
+        "recorded y7 for x4: weak, confidence 4 of 10 (7 counts as known; each agent it helps adds 1), helped 1 time, "
         "failed 1 time\n"
         "note: a note"
     )
@@ -239,6 +239,6 @@ def test_the_answer_to_an_outcome_says_how_the_solution_stands() -> None:
 
 def test_the_answer_to_recording_says_so() -> None:
     assert solution_text(solution()) == (
-        "recorded y7 for x4: tentative, confidence 5 of 10 (known from 7; each agent it helps adds 1)"
+        "recorded y7 for x4: tentative, confidence 5 of 10 (7 counts as known; each agent it helps adds 1)"
     )
     assert solution_text(solution(confidence=8)) == "recorded y7 for x4: known, confidence 8 of 10"

@@ -48,7 +48,7 @@ def test_what_was_read_is_waited_out(satchel: Satchel, sleeps: Sleeps) -> None:
     satchel.messages.mark_read([sent.ref], agent="ben")
     began = sleeps.now
     page = satchel.messages.inbox(agent="ben", wait_seconds=3)
-    assert (texts(satchel, 3), page.total, page.notes) == ([], 0, ("nothing came in 3 s; ask again to wait longer",))
+    assert (texts(satchel, 3), page.total, page.notes) == ([], 0, ("nothing came in 3 s; call again to go on waiting",))
     assert sleeps.now - began == pytest.approx(6)
 
 

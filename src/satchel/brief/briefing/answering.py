@@ -81,9 +81,10 @@ def _find(context: BriefingContext, query: Query, small: int, candidates: int) -
         transaction, query, scope, small=small, candidates=candidates, near_best=False, meaning=meaning
     )
     scores = {hit.document: hit.score for hit in ranking.hits}
-    # where nothing else matches, every word is as rare among entries
-    if transaction.one(f"SELECT 1 FROM documents WHERE id IN {set_of(scores)} AND kind <> {Kind.ENTRY.number} LIMIT 1"):
-        scores |= _among_entries(transaction, query, scope, scores, small, candidates, meaning)
+    rows = transaction.all(f"SELECT id FROM documents WHERE id IN {set_of(scores)} AND kind = {Kind.ENTRY.number}")
+    of_entries = {document: scores.pop(document) for (document,) in rows}
+    if of_entries:
+        scores |= _among_entries(transaction, query, scope, of_entries, small, candidates, meaning)
     best = max(scores.values(), default=0.0)
     relevance: dict[int, dict[int, float]] = {}
     if best <= 0:
@@ -128,6 +129,6 @@ def _among_entries(
         meaning=meaning,
     )
     own = {hit.document: hit.score for hit in ranking.hits}
-    highest = max((scores[document] for document in own if document in scores), default=0.0)
+    highest = max(scores.values(), default=0.0)
     best = max(own.values(), default=0.0)
     return {document: score * highest / best for document, score in own.items()} if best > 0 and highest > 0 else {}

@@ -8,7 +8,7 @@ from typing import Any
 
 from satchel.base.clock import span_in_words
 from satchel.base.errors import InvalidInput
-from satchel.brief.announcements import judged_change
+from satchel.brief.announcements import judged_changes
 from satchel.brief.briefing.packages import is_task, other_task
 from satchel.brief.briefing.ranking import HIGH, MEDIUM
 from satchel.brief.briefing.records import Candidate
@@ -159,9 +159,10 @@ def _review(context: BriefingContext, new: New, row: Row) -> Candidate:
     change = fields.pop("change", None) if kind == REVIEW_VERDICT else None
     state, text = structured.state_of(name, fields), structured.text_of(fields)
     if kind == REVIEW_VERDICT:
-        judged = judged_change(context.transaction, context.project_id, change)
-        since = ", changed since" if judged is not None and judged[2] else ""
-        of_change = f"of {name_text(judged[1])} ({change}{since})" if judged is not None else None
+        judged = judged_changes(context.transaction, context.project_id, change)
+        since = ", changed since" if any(one.is_changed for one in judged) else ""
+        files, refs = ", ".join(str(name_text(one.file)) for one in judged), ", ".join(one.ref for one in judged)
+        of_change = f"of {files} ({refs}{since})" if judged else None
         head = joined(f"review {state}", of_change, by(agent))
     else:
         head = joined(name_text(state), by(agent), place(file, line, last))

@@ -116,6 +116,10 @@ class Briefings:
             request, dry_run = replace(request, again=True), True
         if not dry_run:
             touch_session(work)
+        if request.query is not None:
+            from satchel.find import meaning  # imported here: most briefings have no query
+
+            meaning.load(work.meaning)  # before the time of the briefing begins
         prepared = self.prepare(request, Deadline(config.brief_deadline_ms), zone)
         return prepared.briefing if dry_run else record(work, prepared, "briefing", _RECORD_WAIT_MS)
 

@@ -275,7 +275,7 @@ class _Wish(NamedTuple):
 def find_wanted(look: Look, most: int, *, of_persons: bool = False) -> list[Need]:
     """Return needs for claims that are waited for, or were refused to sessions still at work, while they are held.
 
-    What was refused counts until its session has edited other files.
+    What was refused counts until its session has edited other files, or got another prompt.
     ``of_persons`` adds those of persons that were refused to sessions since ended: the agent does not ask again.
     """
     wanted = _find_wanted(of_nobody(look.transaction, look.project_id, look.now), most)
@@ -332,8 +332,11 @@ def _wish_key(agent: str | None, path: str) -> str:
     return f"claim-{blake2b(chr(0).join((agent or '', path)).encode(), digest_size=8).hexdigest()}"
 
 
-# Other edits after a refusal: who was refused has turned to them.
-_HAS_GONE_ON = "SELECT 1 FROM file_changes WHERE session_id = :session AND created_at > :since LIMIT 1"
+# Who was refused has gone on: edited other files, or got another prompt.
+_HAS_GONE_ON = """
+    SELECT 1 FROM file_changes WHERE session_id = :session AND created_at > :since
+    UNION ALL SELECT 1 FROM sessions WHERE id = :session AND turn_ended_at > :since AND seen_at > turn_ended_at LIMIT 1
+"""
 
 
 def _wishes(look: Look, most: int) -> list[_Wish]:

@@ -40,6 +40,7 @@ class Facts(NamedTuple):
 
     Attributes:
         ended_at: when its client ended, or was last seen if its process is gone; None while it may be there.
+        turn_ended_at: when its last turn ended, or None; it is at its prompt if it was not seen since.
         stuck: its state if it has made three attempts without progress.
         is_dismissed: whether a person has seen that it is stuck.
         is_continued: whether another session continues its work, or its run has ended.
@@ -52,6 +53,7 @@ class Facts(NamedTuple):
     began_at: int
     seen_at: int
     ended_at: int | None = None
+    turn_ended_at: int | None = None
     stuck: AgentState | None = None
     is_dismissed: bool = False
     is_continued: bool = False
@@ -69,11 +71,16 @@ def state_of(facts: Facts, now: int) -> AgentState:
         is_settled = has_ended and (facts.is_continued or facts.answered_at > stuck.since_at)
         if not is_settled:
             return stuck
-    waits = [one for one in facts.waits if one.since_at >= facts.done_at]
+    turn_ended = facts.turn_ended_at or 0
+    # who got another prompt has gone on
+    done_at = max(facts.done_at, turn_ended) if facts.seen_at > turn_ended else facts.done_at
+    waits = [one for one in facts.waits if one.since_at >= done_at]
     if waits and not (has_ended and facts.is_continued):
         return min(waits, key=lambda one: one.since_at)
     if facts.ended_at is not None:
         return AgentState("ended", facts.ended_at)
+    if turn_ended and facts.seen_at <= turn_ended:
+        return AgentState("idle", turn_ended)
     if now - facts.seen_at >= SILENT_MS:
         return AgentState("silent", facts.seen_at)
     return AgentState("working", facts.began_at)
@@ -91,8 +98,9 @@ def find(
 def _find_facts(look: Look, sessions: Sequence[SessionRow], own_session: int | None) -> Mapping[int, Facts]:
     facts: dict[int, Facts] = {}
     for one in sessions:
-        number, seen_at = one.state.id, one.state.seen_at
-        facts[number] = Facts(seen_at, look.now) if number == own_session else Facts(seen_at, seen_at, _ended_at(one))
+        number, seen_at, turn = one.state.id, one.state.seen_at, one.state.turn_ended_at
+        is_own = number == own_session
+        facts[number] = Facts(seen_at, look.now if is_own else seen_at, None if is_own else _ended_at(one), turn)
     checked = tuple(facts.items())[:MAX_CHECKED]
     return facts | _session_facts(look, checked, tuple(_refused(look))) if checked else facts
 

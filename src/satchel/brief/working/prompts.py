@@ -12,8 +12,9 @@ from satchel.brief.briefing.page import start_of, with_title
 from satchel.brief.fields import name_text, value_text
 from satchel.brief.working import on_files
 from satchel.brief.working.hook_context import RELATED, Contents, HookContext, ItemVersion, has, tokens_of
-from satchel.find.about import LEAST, LIKELY, RelatedItem, related
+from satchel.find.about import RelatedItem, related
 from satchel.find.kind import Kind
+from satchel.find.likeness import words_of
 from satchel.find.scopes import Scope
 from satchel.find.search import SUNK
 from satchel.find.words import WORD, unspaced_runs
@@ -32,7 +33,6 @@ _TOKENS_OF_OPENING = 25
 _CHARS_PER_TOKEN = 8
 _MOST_MISSES = 30
 
-_MOST_MATCHES = 12
 # How many items are shown about a task, and about another prompt.
 _MOST_TITLES, _MOST_SURE = 10, 2
 
@@ -42,9 +42,11 @@ _TASK_TOKENS, _SURE_TOKENS = 600, 250
 # The strength from which a fix or note without a rare word may be a title at the first task prompt.
 _LEAST_WEAK = 0.3
 
-# Rules and decisions count from this share of the strongest item: at a task without a rare word from this strength, at
-# a short prompt with one from :data:`LEAST`.
-_OF_BEST, _LEAST_BINDING = 0.5, 0.5
+# What its kind adds to the strength of an item, since rules are few and notes many, and each word of the prompt in the
+# key of a decision; from so much in all an item is shown.
+_PRIOR = {Kind.CONSTRAINT: 0.5, Kind.DECISION: 0.15}
+_OF_KEY, _MOST_OF_KEY = 0.2, 0.4
+_LEAST_PULL = 1.0
 
 # How many items related to the first task are remembered, so that those on a file come first there.
 _MOST_RELATED = 60
@@ -157,27 +159,14 @@ def find(
     """
     prompt = _without_log(prompt)
     scope = Scope(project_id, now=work.clock(), condition=_CONDITION)
-    result = related(transaction, prompt, scope, _MOST_MATCHES)
+    result = related(transaction, prompt, scope)
     unspaced = sum(map(len, unspaced_runs(prompt)))
     least = _TASK_WORDS - bool(result.items)
     is_task = unspaced >= _TASK_UNSPACED or (result.telling >= least and len(prompt) >= _TASK_CHARS)
-    best = max((one.strength for one in result.items), default=0.0)
-    matches = [
-        one
-        for one in result.items
-        if one.is_sure or (is_task and one.is_likely) or _may_bind(one, best, is_task=is_task)
-    ]
-    items = _load(_Looking(transaction, work, project_id, is_over), matches, LIKELY if is_task else LEAST)
-    related_items = sorted(result.items, key=lambda one: -one.strength) if is_task else []
-    return AboutPrompt(_distinct(items), tuple(matches), is_task, related_items)
-
-
-def _may_bind(one: RelatedItem, best: float, *, is_task: bool) -> bool:
-    if one.kind not in _BINDING or one.strength < _OF_BEST * best:
-        return False
-    if is_task:
-        return one.has_rare or one.strength >= _LEAST_BINDING
-    return one.has_rare and one.strength >= LEAST
+    items = _load(_Looking(transaction, work, project_id, is_over), result.items, _LEAST_PULL)
+    shown = {(item.kind, item.number) for item in items}
+    matches = tuple(one for one in result.items if (one.kind, one.item) in shown)
+    return AboutPrompt(_distinct(items), matches, is_task, result.items if is_task else ())
 
 
 def with_weaker(context: HookContext, about: AboutPrompt, contents: Contents) -> AboutPrompt:
@@ -193,7 +182,7 @@ def with_weaker(context: HookContext, about: AboutPrompt, contents: Contents) ->
         and (one.has_rare or one.strength >= _LEAST_WEAK)
     ][: max(0, _MOST_TITLES - len(reports))]
     looking = _Looking(context.transaction, context.work, context.project_id, lambda: False)
-    more = _load(looking, weaker, 0.0)
+    more = _load(looking, weaker)
     return about._replace(items=_distinct([*about.items, *(one._replace(is_weak=True) for one in more)]))
 
 
@@ -203,17 +192,26 @@ def related_versions(about: AboutPrompt) -> list[ItemVersion]:
     return [(RELATED[one.kind], one.item, int(one.strength * 1_000)) for one in some]
 
 
-def _load(looking: _Looking, matches: Sequence[RelatedItem], least: float) -> list[Item]:
-    numbers = grouped((one.kind, one.item) for one in matches)
-    strength = {(one.kind, one.item): one.strength for one in matches}
-    items = [
-        item._replace(strength=item.strength * strength[item.kind, item.number])
+def _load(looking: _Looking, matches: Sequence[RelatedItem], least: float = -1.0) -> list[Item]:
+    by_item = {
+        (one.kind, one.item): one
+        for one in matches
+        if one.strength + _PRIOR.get(one.kind, 0.0) + _MOST_OF_KEY * (one.kind is Kind.DECISION) >= least
+    }
+    numbers = grouped(by_item)
+    loaded = [
+        item._replace(strength=item.strength * by_item[kind, item.number].strength)
         for kind, load in _LOADERS.items()
         if kind in numbers
         for item in load(looking, f" AND c.id IN {set_of(numbers[kind])}")
     ]
-    items = [item for item in items if item.kind is not Kind.ENTRY or item.strength >= least]
+    items = [item for item in loaded if _pull(item, by_item[item.kind, item.number].words) >= least]
     return sorted(items, key=lambda item: -item.strength)
+
+
+def _pull(item: Item, words: Sequence[str]) -> float:
+    in_key = {*words_of(item.head)} & {*words_of(" ".join(words))} if item.kind is Kind.DECISION else ()
+    return item.strength + _PRIOR.get(item.kind, 0.0) + min(_MOST_OF_KEY, _OF_KEY * len(in_key))
 
 
 def _distinct(items: Sequence[Item]) -> list[Item]:

@@ -207,7 +207,7 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
     if not event.happening or state.is_paused(folder):
         return
     # what has ended ends no second time; an edit that was stopped is stopped again, however soon it is tried again
-    if event.happening not in {events.END, events.BEFORE_EDIT} and not state.is_first(event.key):
+    if event.happening not in {events.END, events.TURN_END, events.BEFORE_EDIT} and not state.is_first(event.key):
         return
     if event.happening == events.SUBAGENT and only_looks(event.agent_type):
         return
@@ -303,6 +303,9 @@ def _brief(event: HookEvent, folder: str, limit: Limit, satchel: Satchel) -> boo
 
     state.keep_last(f"{event.client}-{event.name}", _record_of(event, folder))
     moment = moment_of(event)
+    if event.happening == events.TURN_END:
+        satchel.sessions.end_turn()
+        return True
     if moment is None:
         state.settle(*event.who, folder)
         if satchel.config.hooks_end:

@@ -53,6 +53,7 @@ def _prompt_text(value: object) -> str:
 CLIENTS = tuple(client.name for client in clients.CLIENTS)
 
 START, CLEAR, RESUME, COMPACTION, SUBAGENT, END = "start", "clear", "resume", "compaction", "subagent", "end"
+TURN_END = "the end of a turn"
 COMPACTING = "about to compact"
 """Of a client that says nothing once it has compacted its conversation: what is to be said then comes later."""
 PROMPT, BEFORE_EDIT, AFTER_EDIT, AFTER_READ, FAILED, SUCCEEDED, ENDED, APPROVED = (
@@ -75,6 +76,7 @@ _MAX_FIELD_CHARS = 4_096
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 _HAPPENINGS = {"sessionstart": START, "subagentstart": SUBAGENT, "sessionend": END, "sessioncompacted": COMPACTION}
+_TURN_ENDS = frozenset({"stop", "afteragent", "agentstop", "sessionidle"})
 _PROMPT_EVENTS = frozenset(
     {"userpromptsubmit", "beforeagent", "userpromptsubmitted", "beforesubmitprompt", "chatmessage"}
 )
@@ -213,6 +215,8 @@ def parse(data: bytes, client: str, name: str) -> HookEvent:
         happening = ""
     elif client in SAYS_NOTHING_AFTER_COMPACTION and plain == "precompact":
         happening = COMPACTING
+    elif plain in _TURN_ENDS:
+        happening = TURN_END
     tool, detail = None, source
     when = _TOOL_EVENTS.get(plain)
     if when is not None:

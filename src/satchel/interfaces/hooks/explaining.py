@@ -73,6 +73,8 @@ def _explained(event: HookEvent, folder: str) -> list[str]:
             return [*lines, *_at_work(event, folder, satchel)]
         if event.happening == events.COMPACTING:
             return [*lines, "puts in nothing: the next edit, command or prompt brings what is to be said after it"]
+        if event.happening == events.TURN_END:
+            return [*lines, "does: records that the agent is at its prompt; puts in nothing"]
         moment = moment_of(event)
         if moment is None:
             does = "releases automatic claims and records the end of the session"

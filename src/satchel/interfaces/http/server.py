@@ -48,7 +48,10 @@ _RESET = struct.pack("ii", 1, 0)
 """The value of ``SO_LINGER`` that ends a connection with a reset."""
 
 _PACKAGES = ("base", "store", "find", "keep", "brief", "interfaces.operations", "interfaces.text")
-_NOT_SERVED = ("satchel.keep.importing", "satchel.keep.moving", "satchel.keep.shared")
+_NOT_SERVED = (
+    *("satchel.keep.importing", "satchel.keep.moving", "satchel.keep.shared"),
+    *("satchel.find.index_postgres", "satchel.store.postgres"),  # loaded with the first store in PostgreSQL
+)
 _MOST_STORES = 8
 _BRIEFING_MS = 1_000
 
@@ -243,6 +246,7 @@ class Server(uvicorn.Server):
             gc.freeze()  # modules loaded at the start live as long as the process
             gc.enable()
             self._on_ready()
+            threading.Thread(target=rendering.prepare, daemon=True).start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop: end streams at once, and give other requests a grace period."""
@@ -290,18 +294,13 @@ def prepare_process(connections: int) -> int:
 
 
 def preload() -> None:
-    """Load the modules of all operations, so that the first call of a hook does not have to.
-
-    A module whose extra is not installed is left to the call that needs it, which names the extra.
-    """
+    """Load the modules of all operations, so that the first call of a hook does not have to."""
     for package in _PACKAGES:
         name = f"{satchel.__name__}.{package}"
         paths = importlib.import_module(name).__path__
         for module in pkgutil.walk_packages(paths, f"{name}."):
             if not module.name.startswith(_NOT_SERVED):
-                with suppress(ImportError):
-                    importlib.import_module(module.name)
-    rendering.prepare()
+                importlib.import_module(module.name)
 
 
 def warm(stores: Stores, projects: Iterable[tuple[Store, str]]) -> None:

@@ -15,7 +15,6 @@ from satchel.base.folders import config_folder, state_folder
 from satchel.base.paths import FOLDER_NAME
 from satchel.base.records import replace
 from satchel.client import Satchel, open_satchel
-from satchel.find.meaning import load_in_background
 from satchel.interfaces.http import logs
 from satchel.interfaces.http.access import Access, Store, owner_of, person_of
 from satchel.interfaces.http.databases import Databases, name_of
@@ -101,7 +100,6 @@ class Stores:
                     )
                 except MissingExtra as error:
                     raise _for_operator(error) from None
-                load_in_background(self._opened[key].workplace.meaning)
             return self._opened[key]
 
     def _address(self, store: str) -> Address:

@@ -160,7 +160,6 @@ def run(
 
         show_json({"tools": Registry(ALL_TOOLS, names, read_only=read_only).listing()})
         return 0
-    from satchel.find.meaning import load_in_background
     from satchel.interfaces.mcp.stdio import serve_stdio
     from satchel.store.engine import automatic_backups
 
@@ -173,7 +172,6 @@ def run(
             if satchel.remote is not None:
                 return satchel
             stack.enter_context(automatic_backups(satchel.workplace.engine))
-            load_in_background(satchel.workplace.meaning)
             if not read_only:
                 stack.enter_context(shared_text_read(satchel))
             return satchel

@@ -37,7 +37,7 @@ _DECISION = (
     ),
     Parameter(
         "status",
-        about="draft: proposed, to agree on; does not bind yet",
+        about="draft: proposed; binds once another, who agrees, sets it active",
         help="A new decision is active.",
         choices=_STATUSES,
     ),

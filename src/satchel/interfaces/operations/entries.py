@@ -28,8 +28,8 @@ _NOTE = (
         about="Text, or an object for: scratchpad {done, attempted [texts], next_step, blockers [texts], test_status, "
         "iteration}, bug {description*, severity: low to critical}, review_issue {description*, suggestion, "
         "issue_type: over-engineering, missing-error-handling, pattern-violation, dead-code, spec-intent-mismatch or "
-        "architecture-concern}, review_verdict {passed*, summary, intent_satisfied, change: f12}, codebase_analysis "
-        "{summary*, tech_stack, ...}; * required",
+        'architecture-concern}, review_verdict {passed*, summary, intent_satisfied, change: "f12, f13"}, '
+        "codebase_analysis {summary*, tech_stack, ...}; * required",
         required=True,
         option="CONTENT",
         reads="stdin",
@@ -65,7 +65,7 @@ OPERATIONS = (
         toolset="context",
         title="Save a note",
         about="Save a note for other agents and later sessions: a discovery that others need, a scratchpad after "
-        "progress, a bug you do not fix now, a review.",
+        "progress, a bug you do not fix now, a review. Who holds or changed the file is told at once.",
         found_by="remember memory notes save store learn progress scratchpad share",
         always_shown=True,
         command=("write",),

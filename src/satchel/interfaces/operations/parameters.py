@@ -11,9 +11,7 @@ from satchel.base.paging import DEFAULT_LIMIT, MATCHES, ORDERS
 from satchel.interfaces.operations.declaration import Parameter
 from satchel.keep.common_filters import COMMON
 
-AGENT = Parameter(
-    "agent", about="Your name, if you are a subagent", help="Who acts. [env: SATCHEL_AGENT]", metavar="NAME"
-)
+AGENT = Parameter("agent", about="Subagents: your name", help="Who acts. [env: SATCHEL_AGENT]", metavar="NAME")
 
 AGENT_UNLISTED = AGENT.but(unlisted=True)
 """The actor, for tools where naming it is rare."""

@@ -76,6 +76,7 @@ EVENTS = (
     Event("SessionStart", "claude codex gemini qwen copilot cursor vscode"),
     Event("SubagentStart", "claude codex qwen copilot vscode"),
     Event("SessionEnd", "claude codex gemini qwen copilot cursor"),
+    Event("Stop", "claude codex gemini qwen copilot", {"gemini": "AfterAgent", "copilot": "agentStop"}),
     Event(
         "UserPromptSubmit",
         "claude codex gemini qwen copilot",

@@ -147,6 +147,8 @@ export const Satchel = async ({ directory }) => {
         answers.set(id, tell("session.compacted", id).then((answer) => (answer.additionalContext ? answer : before)))
       } else if (event.type === "session.deleted" && info?.id && !subagents.has(info.id)) {
         await tell("session.end", info.id)
+      } else if (event.type === "session.idle" && id && !subagents.has(id)) {
+        await tell("session.idle", id)
       }
     },
     "experimental.chat.system.transform": async (input, output) => {

@@ -183,7 +183,7 @@ def _state_text(
     if who and state.agent is None:
         parts.append(lists.NO_AGENT)
     if state.rationale is None and above is not None and above.rationale is not None:
-        parts.append("rationale:-")
+        parts.append("without a reason")
     for mark, name in (("#", "tags"), ("scopes:", "scopes"), ("paths:", "paths")):
         if (names := getattr(state, name)) != (getattr(above, name) if above else ()):
             parts += lists.names_text(mark, names) or (f"{mark}{NONE}",)

@@ -97,6 +97,9 @@ def _place(entry: Entry) -> str:
     return "" if entry.file is None else f" {place_text(entry.file, entry.line, entry.last_line)}"
 
 
+_OF_FILE = ", to whoever claims the file, and at once to who holds or changed it"
+
+
 def _audience(entry: Entry) -> str:
     of_work = "task" if entry.task_id else "loop" if entry.loop_id else ""
     if entry.type == "scratchpad":
@@ -104,9 +107,9 @@ def _audience(entry: Entry) -> str:
     if entry.type in {"review_issue", "review_verdict"}:
         if of_work:
             return f"shown to whoever works on this {of_work}"
-        return f"shown in searches{' and to whoever claims the file' if entry.file else ''}"
+        return f"shown in searches{_OF_FILE if entry.file else ''}"
     where = "briefings as an open bug" if entry.type == "bug" else "briefings"
-    return f"shown in {where}, searches{' and to whoever claims the file' if entry.file else ''}"
+    return f"shown in {where}, searches{_OF_FILE if entry.file else ''}"
 
 
 def _advice(entries: Sequence[Entry]) -> list[str]:

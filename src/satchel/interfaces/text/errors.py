@@ -19,7 +19,7 @@ from satchel.interfaces.text.strategies import judged_text
 from satchel.keep.patterns.records import KNOWN, MOST, ErrorPattern, ErrorPatternPage, Reported, SimilarError, Solution
 from satchel.keep.strategies import Strategy
 
-_FROM = f"known from {KNOWN}; each agent it helps adds 1"
+_FROM = f"{KNOWN} counts as known; each agent it helps adds 1"
 
 _MAX_SHOWN = 10
 

@@ -101,7 +101,7 @@ def _answer_due(message: Message, now: int | None) -> str:
     assert message.answer_by is not None
     remaining = message.answer_by - (message.created_at if now is None else now)
     return (
-        f"answer needed in the next {span_in_words(remaining)}"
+        f"answer needed within {span_in_words(remaining)}"
         if remaining > 0
         else f"answer overdue by {span_in_words(-remaining)}"
     )

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from markupsafe import Markup, escape
@@ -20,8 +20,10 @@ from satchel.base.vocabulary import HUMAN
 from satchel.find.snippets import Snippet
 from satchel.interfaces.http.failing import SAFETY_HEADERS, not_found
 from satchel.interfaces.text.parts import total_text
-from satchel.keep.documents.proposals import Proposal
 from satchel.keep.names import shown_name
+
+if TYPE_CHECKING:
+    from satchel.keep.documents.proposals import Proposal
 
 PAGE_HEADERS = SAFETY_HEADERS | {"Cache-Control": "no-store"}
 _STATIC_HEADERS = SAFETY_HEADERS | {"Cache-Control": "public, max-age=31536000, immutable"}

@@ -36,7 +36,7 @@ _NAMES = {
     "rule": ("rule to confirm", "rules to confirm"),
     "error": ("error without a fix", "errors without a fix"),
 }
-_STATE_CLASSES = {"working": "", "stuck": "t-bad", "waiting": "t-wait", "silent": "t-idle"}
+_STATE_CLASSES = {"working": "", "stuck": "t-bad", "waiting": "t-wait", "idle": "t-idle", "silent": "t-idle"}
 _MOST_SHOWN = 12
 
 CHANGE_NAMES = {

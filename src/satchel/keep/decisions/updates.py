@@ -214,6 +214,7 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
     previous = None if before.agent == by.actor.name else find_agent(transaction, by.project_id, before.agent)
     if previous is None or previous == by.actor.number:
         return SetResult(result, None)
+    result = replace(result, notes=(*notes, f"{before.agent} got a message"))
     return SetResult(result, records.ChangedDecision(by.project_id, previous, by.actor.number, replaced, result))
 
 
@@ -428,7 +429,7 @@ def _replaced(before: Decision, now: int) -> records.DecisionState:
     return records.DecisionState(**state, set_at=before.updated_at, replaced_at=now)
 
 
-_QUOTED_CHARS = 400
+_QUOTED_CHARS = 1_000
 
 
 def _quoted(value: records.Value) -> str:

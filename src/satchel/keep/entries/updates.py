@@ -49,7 +49,8 @@ def prepare(entry: records.NewEntry, workplace: Workplace, cite: Cite) -> record
             raise InvalidInput("line is given without file", "Name the file too")
     cited = None if file is None else cite(file, line, last)
     if cited is not None and cited.first_line is not None:  # a writer who has miscounted sees it
-        notes += (f"{file}:{line} reads {cited.first_line}",)
+        reads = f"reads {cited.first_line}" if cited.first_line.strip('"') else "is empty: check the number"
+        notes += (f"{file}:{line} {reads}",)
     if file is not None and cited is None and workplace.files_root is not None:
         from satchel.keep.citations import is_missing  # imported here: most notes cite what is there
 

@@ -157,7 +157,7 @@ class Messages(Service):
         page = lists.find(self._workplace, queries.LISTING, MessagePage, filters, agent=name)
         if has_come:
             return page
-        return replace(page, notes=(*page.notes, f"nothing came in {wait_seconds} s; ask again to wait longer"))
+        return replace(page, notes=(*page.notes, f"nothing came in {wait_seconds} s; call again to go on waiting"))
 
     def _wait(self, name: str, seconds: int) -> bool:
         # the seats limit the waiting calls of the connection
@@ -335,7 +335,7 @@ def _addressee_state(transaction: Transaction, project_id: int, agent: int, now:
     # whether the addressee is at work, as far as its last session tells
     row = transaction.one(
         """
-        SELECT a.name, s.seen_at, s.ended_at, (
+        SELECT a.name, s.seen_at, s.ended_at, s.seen_at <= s.turn_ended_at, (
             SELECT h.name FROM sessions n JOIN agents h ON h.id = COALESCE(n.agent_id, n.unnamed_id)
             WHERE n.predecessor_id = s.id ORDER BY n.id DESC LIMIT 1)
         FROM sessions s JOIN agents a ON a.id = :agent
@@ -346,10 +346,12 @@ def _addressee_state(transaction: Transaction, project_id: int, agent: int, now:
     )
     if row is None:
         return ()
-    name, seen_at, ended_at, heir = row
+    name, seen_at, ended_at, is_idle, heir = row
     ago = span_in_words(now - seen_at)
     if ended_at is not None:
         return (f"{name} left {span_in_words(now - ended_at)} ago; {heir or 'whoever continues its work'} gets it",)
+    if is_idle:
+        return (f"{name} has been at its prompt for {span_in_words(now - seen_at)}, and gets it with the next one",)
     silence = now - seen_at
     state = "is active, " if silence < _ACTIVE_MS else "has been silent, " if silence >= _SILENT_MS else "was "
     return (f"{name} {state}last heard of {ago} ago",)

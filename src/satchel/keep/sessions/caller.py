@@ -42,6 +42,7 @@ class Caller:
     Attributes:
         begins: whether a hook reports a new conversation, which has no session yet.
         is_of_person: whether a token belongs to a person; None without a token.
+        without_news: the state of the store and its session in which there was no news for it.
     """
 
     def __init__(self, kind: str, environ: Mapping[str, str], programs: Sequence[str] | None = None) -> None:
@@ -56,6 +57,7 @@ class Caller:
         self.begins = False
         self.is_of_person: bool | None = None
         self.notes: list[str] = []
+        self.without_news: tuple[object, ...] = ()
         self._lock = threading.Lock()
         self._client_session_id: str | None = None
         self._uid: bytes | None = None
@@ -202,7 +204,8 @@ class Caller:
     def ensure(self, transaction: Transaction, workplace: Workplace, project_id: int, now: int) -> State | None:
         """Return the caller's session, created if it should have one, and record that it is at work."""
         state = self._cached(transaction, project_id) or self._search(transaction, project_id)
-        is_fresh = state is not None and state.ended_at is None and 0 <= now - state.seen_at < SEEN_MS
+        is_awake = state is not None and state.ended_at is None and not state.is_idle
+        is_fresh = is_awake and state is not None and 0 <= now - state.seen_at < SEEN_MS
         if state is not None and is_fresh and self._is_settled:
             self.remember(transaction, project_id, state)
             return state

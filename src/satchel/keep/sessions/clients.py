@@ -150,6 +150,12 @@ class State(NamedTuple):
     window: int = 1
     seen_at: int = 0
     ended_at: int | None = None
+    turn_ended_at: int | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        """Return whether nothing was heard since its agent's turn ended."""
+        return self.turn_ended_at is not None and self.seen_at <= self.turn_ended_at
 
     @property
     def speaker(self) -> int | None:
@@ -171,4 +177,4 @@ class State(NamedTuple):
         return f"{self.client or 'agent'}-{self.uid.hex()[:digits]}"
 
 
-STATE = 'id, uid, client, agent_id, is_chosen, unnamed_id, run_id, task_id, "window", seen_at, ended_at'
+STATE = 'id, uid, client, agent_id, is_chosen, unnamed_id, run_id, task_id, "window", seen_at, ended_at, turn_ended_at'

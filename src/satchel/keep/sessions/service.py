@@ -77,6 +77,18 @@ class Sessions(Service):
                 end(transaction, project_id, own, reason, now)
             return own is not None
 
+    def end_turn(self) -> None:
+        """Record that the agent of the session that a hook's event names has done its turn, and is at its prompt."""
+        from satchel.keep.sessions.joining import find_named
+
+        work, caller = self._workplace, self._workplace.caller
+        if caller is None:
+            return
+        with work.engine.write() as transaction:
+            now, own = work.clock(), find_named(transaction, projects.find(transaction, work).id, caller)
+            if own is not None and own.ended_at is None:
+                updates.change(transaction, own.id, {"seen_at": now, "turn_ended_at": now})
+
     def record_hooks(self, faults: Sequence[tuple[str, str, int, int]], works: str | None = None) -> None:
         """Record failed hooks (hook, problem, times within an hour, last time) as events, and one that works again."""
         from satchel.redaction import redact

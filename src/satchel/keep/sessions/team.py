@@ -56,7 +56,7 @@ class LastScratchpad:
     created_at: int
 
 
-STATES = ("stuck", "waiting", "ended", "silent", "working")
+STATES = ("stuck", "waiting", "ended", "idle", "silent", "working")
 
 
 @dataclass(frozen=True, slots=True)

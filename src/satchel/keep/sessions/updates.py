@@ -82,6 +82,7 @@ def touch(
 ) -> State:
     """Record that a session is at work, its checkout and its processes; resume it if it had ended."""
     forget_heard(transaction, now)
+    now = now if state.turn_ended_at is None else max(now, state.turn_ended_at + 1)
     changes: dict[str, object] = {"seen_at": now}
     # a silent or killed session may have a successor, and is resumed nevertheless
     continued = "SELECT 1 FROM sessions WHERE predecessor_id = :id"

@@ -158,7 +158,10 @@ def test_the_briefing_stays_inside_its_budget(played: Played) -> None:
 
 
 def test_that_it_helped_raises_the_confidence(played: Played) -> None:
-    told = "recorded y1 for x1: tentative, confidence 6 of 10 (known from 7; each agent it helps adds 1), helped 1 time"
+    told = (
+        "recorded y1 for x1: tentative, confidence 6 of 10 (7 counts as known; "
+        "each agent it helps adds 1), helped 1 time"
+    )
     assert played.lesson[-1].answer == told
     with open_satchel(played.folder / "tour.db", "tour", environ={}) as satchel:
         (pattern,) = satchel.patterns.find()

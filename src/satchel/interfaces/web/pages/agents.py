@@ -19,6 +19,7 @@ from satchel.keep.sessions.team import TeamSession
 
 _ATTEMPTS, _MESSAGES, _BRIEFINGS = 8, 8, 8
 _HEIGHT = 20
+_ORDER = ("working", "stuck", "waiting", "idle", "silent", "ended")
 _SORTS = {
     "writes": "Writes",
     "changes": "File changes",
@@ -56,7 +57,9 @@ def agents(request: PageRequest) -> Page:
     states = Counter(one.state.name for one in team.sessions)
     context = {
         "sessions": rows.in_order(team.sessions),
-        "states": [(states[one], one) for one in ("working", "stuck", "waiting", "silent", "ended") if states[one]],
+        "states": [
+            (states[one], one) for one in ("working", "stuck", "waiting", "idle", "silent", "ended") if states[one]
+        ],
         "earlier": team.earlier,
         "timeline": timeline.of_team(where, timeline.chosen_hours(request.values)),
         "sorts": _SORTS.values(),
@@ -142,7 +145,8 @@ def _sentence(name: str, state: str, reason: str | None) -> str:
         return f"{name} has made 3 attempts without progress"
     if state == "waiting":
         return f"{name} is waiting: {reason}" if reason else f"{name} is waiting"
-    return {"silent": f"{name} is silent", "ended": f"{name} has ended"}.get(state, f"{name} is working")
+    words = {"idle": "is at its prompt", "silent": "is silent", "ended": "has ended"}
+    return f"{name} {words.get(state, 'is working')}"
 
 
 PAGES: Mapping[str, View] = {"/agents": agents, "/agents/{session}": agent}
