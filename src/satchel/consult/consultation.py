@@ -214,8 +214,9 @@ def ask_all(
     ask: Callable[[str, Tell, IsCancelled], Consultation],
     listener: Tell,
     is_cancelled: IsCancelled,
+    most: int,
 ) -> Panel:
-    """Ask models at once, a thread each."""
+    """Ask models, so many at once."""
     from concurrent.futures import ThreadPoolExecutor  # it takes long to import
 
     lock, stop = threading.Lock(), threading.Event()
@@ -230,7 +231,7 @@ def ask_all(
         except SatchelError as error:
             return Failure(name, error)
 
-    with ThreadPoolExecutor(len(names)) as pool:
+    with ThreadPoolExecutor(most) as pool:
         try:
             results = list(pool.map(ask_one, names))
         except BaseException:

@@ -180,9 +180,6 @@ class Question:
     takes_over: bool = False
 
 
-_PATHS = ("context", "priority", "attachments", "allow_roots")
-
-
 def check_question(
     instructions: str,
     *,
@@ -196,7 +193,7 @@ def check_question(
     for root in rest.get("allow_roots", ()):
         if not Path(root).is_absolute() or not Path(root).is_dir():
             raise InvalidInput(f"{root[:200]!r} is not an absolute path of a folder", "Name a folder that exists")
-    for field in _PATHS:
+    for field in ("context", "priority", "attachments", "allow_roots"):
         paths = rest.get(field, ())
         if isinstance(paths, str) or not all(isinstance(path, str) for path in paths):
             raise InvalidInput(f"{field} is no list of paths", f'Give {field} as ["src", "README.md"]')

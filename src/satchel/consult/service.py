@@ -327,7 +327,8 @@ class Consulting:
                 name, question, shared, dry_run=dry_run, shows_text=False, on_progress=tell, is_cancelled=is_over
             )
 
-        panel = ask_all(names, ask, listener, is_cancelled)
+        # plans are made one after the other: threads would wait for each other
+        panel = ask_all(names, ask, listener, is_cancelled, 1 if dry_run else len(names))
         if synthesis is None or dry_run or len(panel.answers) < 2:
             return panel
         request = comparison_request(question.instructions, panel.answers)
