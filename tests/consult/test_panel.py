@@ -11,7 +11,7 @@ from consult.consulted import Consulted
 from consult.providers.chat_completions import ChatCompletions, Said
 from satchel.base.errors import InvalidInput, SatchelError, Unavailable
 from satchel.base.text import MAX_NAME_CHARS
-from satchel.consult import preparing
+from satchel.consult import planning, preparing
 from satchel.consult.records import TurnPlan
 
 pytestmark = pytest.mark.parametrize("consulted", ["compatible"], indirect=True)
@@ -112,7 +112,7 @@ def test_comparisons_go_on_where_their_conversation_is_full(consulted: Consulted
 def test_plans_are_made_by_one_thread_since_several_would_wait_for_each_other(
     consulted: Consulted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    threads, plan = set(), preparing.plan_turn
+    threads, plan = set(), planning.plan_turn
 
     def planned(*arguments: Any, **named: Any) -> TurnPlan:
         threads.add(threading.get_ident())
