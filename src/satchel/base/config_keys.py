@@ -227,7 +227,7 @@ class Config:
     share_accept: bool = _key(
         False,
         "Whether what the default branch of the repository says in its shared text is taken without asking you; "
-        "otherwise it waits for satchel proposals --accept.",
+        "otherwise it waits for satchel accept.",
     )
     share_branch: str | None = _key(
         None,
@@ -278,6 +278,12 @@ class Config:
     consult_remember: bool = _key(
         True,
         "Whether answers of other models are kept with their questions as notes, which searches and briefings find.",
+    )
+    consult_prices: str | None = _key(
+        None,
+        "Prices of models, separated by commas: the name, and the US dollars for a million tokens of input and of "
+        "output. The cost of a model without one is unknown.",
+        example="gpt-6-sol 2 10, claude-opus-5-5 4 20",
     )
     consult_blob_mib: int = _key(
         64,

@@ -56,18 +56,16 @@ def test_what_a_text_mentions_needs_no_closer_look(cli: Cli, documents: Path) ->
     assert cli("import", "docs", "--list")[1].splitlines()[3] == "  mentions: secrets"
 
 
-def test_one_command_accepts_all_but_what_hides_something(cli: Cli, documents: Path) -> None:
-    status, out, _ = cli("import", "docs", "--accept")
-    assert (status, out.splitlines()[:3]) == (
+def test_one_command_accepts_all_of_a_document_but_what_hides_something(cli: Cli, documents: Path) -> None:
+    status, out, _ = cli("accept", "AGENTS.md")
+    lines = out.splitlines()
+    assert (status, [line.partition(": ")[0] for line in lines]) == (
         0,
-        [
-            "accepted c1 rule from AGENTS.md:1",
-            "accepted e1 note from AGENTS.md:4",
-            "left out: AGENTS.md:2 has hidden characters",
-        ],
+        ["accepted AGENTS.md:1 as c1", "accepted AGENTS.md:4 as e1", "left out AGENTS.md:2"],
     )
+    assert lines[2] == "left out AGENTS.md:2: it has hidden characters; name it if it is right"
     assert "from AGENTS.md:1, accepted by human" in cli("show", "c1")[1]
-    assert cli("import", "docs", "--reject", "AGENTS.md:2")[1] == "rejected rule from AGENTS.md:2\n"
+    assert cli("reject", "AGENTS.md:2")[1].startswith("rejected AGENTS.md:2: rule ")
     assert cli("import", "docs")[1].startswith("1 document on main: 0 proposals, 2 known, 1 rejected")
 
 
