@@ -10,6 +10,7 @@ from pathlib import Path
 
 from benchmarks.harness import NotMeasuredError
 from satchel.base.tokens import TokenCounter
+from satchel.consult.models import WindowFull
 from satchel.consult.planning import plan_turn
 from satchel.consult.records import (
     Content,
@@ -22,7 +23,6 @@ from satchel.consult.records import (
     Window,
     digest_of,
 )
-from satchel.consult.window import WindowFull
 
 QUESTION = "What do you make of the last change?"
 ANSWER_TOKENS = 500

@@ -150,7 +150,7 @@ _ASKS_TOOLS = (
 _STARTS: dict[str, tuple[list[str], list[dict[str, object]], int]] = {
     "start hook": (["hook", "claude", "SessionStart"], [_EVENT | {"hook_event_name": "SessionStart"}], 113),
     "edit hook": (["hook", "claude", "PreToolUse"], [_EVENT | {"hook_event_name": "PreToolUse"}], 20),
-    "server": (["mcp"], [{"jsonrpc": "2.0", **one} for one in _ASKS_TOOLS], 98),
+    "server": (["mcp"], [{"jsonrpc": "2.0", **one} for one in _ASKS_TOOLS], 99),
     "write": (["write", "the cache is cold"], [], 104),
     "search": (["search", "cache"], [], 112),
     "who": (["who"], [], 112),

@@ -101,7 +101,7 @@ def test_a_model_searches_before_it_answers(pauses: Pauses, with_place: bool) ->
         pieces: list[str] = []
         reply = assistant(provider, pauses).ask(Ask("How?", searchable=FILES, on_text=pieces.append))
     assert reply.text == "".join(pieces) == "Let me look.\n\nIt signs."
-    assert (reply.queries, reply.input_tokens, reply.output_tokens) == (("refresh the token",), 300, 15)
+    assert (reply.queries, reply.input_tokens, reply.output_tokens) == (("refresh the token",), 400, 15)
     result = json.loads(provider.requests[1].json["messages"][-1]["content"])
     assert [found["path"] for found in result["passages"]] == ["src/auth.py"]
     assert result["passages"][0] == {"path": "src/auth.py", "lines": "1-2", "text": FILES["src/auth.py"].text}

@@ -156,7 +156,7 @@ def test_a_program_in_the_current_folder_is_not_taken(install: Install, tmp_path
     with pytest.raises(Unavailable, match="claude is not installed"):
         open_assistant("cli:claude", {"PATH": str(tmp_path)})
     with pytest.raises(InvalidInput, match="there is no client cli:vi"):
-        open_assistant("cli:vi", {"PATH": str(tmp_path)}, None)
+        open_assistant("cli:vi", {"PATH": str(tmp_path)})
     states = {one.provider: one.missing for one in providers({"PATH": str(tmp_path / "bin")})}
     assert (states["cli:claude"], states["cli:codex"]) == (None, "not installed")
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from typing import Any
+
 import pytest
 
 from consult.consulted import Consulted
-from consult.providers.asking import silence_until
 from consult.providers.chat_completions import ChatCompletions, Said
 from satchel.base.errors import InvalidInput, SatchelError, Unavailable
 from satchel.base.text import MAX_NAME_CHARS
 from satchel.consult import preparing
+from satchel.consult.records import TurnPlan
 
 pytestmark = pytest.mark.parametrize("consulted", ["compatible"], indirect=True)
 MODELS = ["compatible:a", "compatible:b", "ollama:c"]
@@ -57,7 +60,7 @@ def test_two_without_a_key_an_unknown_a_slow_and_a_flooding_one_cost_the_others_
     with ChatCompletions() as slow, ChatCompletions(Said(("x" * 20_000_000,))) as flooding:
         slow.fail("chat", "hang", times=9)
         consulted.satchel.consulting._environ = {"LMSTUDIO_BASE_URL": slow.url, "VLLM_BASE_URL": flooding.url}
-        consulted.be_quick(silence=silence_until("hang"))
+        consulted.be_quick(silence=2)
         bad = ["anthropic:claude-opus-5", "gpt-6", "nonsense", "lmstudio:slow", "vllm:flooding"]
         panel = consulted.satchel.consulting.consult_many([*bad, MODELS[0]], "Why?")
     assert [one.assistant for one in panel.answers] == [MODELS[0]]
@@ -104,6 +107,20 @@ def test_comparisons_go_on_where_their_conversation_is_full(consulted: Consulted
     assert panel.failures == ()
     listed = consulted.satchel.consulting.conversations.list(assistant=MODELS[2])
     assert {one.key.conversation: one.turns for one in listed} == {"s synthesis": 1, "s synthesis-2": 1}
+
+
+def test_plans_are_made_by_one_thread_since_several_would_wait_for_each_other(
+    consulted: Consulted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads, plan = set(), preparing.plan_turn
+
+    def planned(*arguments: Any, **named: Any) -> TurnPlan:
+        threads.add(threading.get_ident())
+        return plan(*arguments, **named)
+
+    monkeypatch.setattr(preparing, "plan_turn", planned)
+    assert len(consulted.satchel.consulting.consult_many(MODELS, "Why?", dry_run=True).answers) == 3
+    assert len(threads) == 1
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
+from satchel.consult.planning import NewFile, check_partition, give_back, place_new
 from satchel.consult.records import Content, KnownFile, Overflow, Stat
-from satchel.consult.window import NewFile, check_partition, give_back, place_new
 
 
 def new(path: str, tokens: int) -> NewFile:

@@ -10,10 +10,10 @@ from consult.answered_turns import Placement, placement_of
 from consulting import COUNTER, LONG, Desk, Reader, blocks_of, desk_with, named
 from satchel import TooLarge
 from satchel.base.tokens import TokenCounter
+from satchel.consult.models import WindowFull, room
 from satchel.consult.planning import forgotten
 from satchel.consult.prompts import tokens_of_past
 from satchel.consult.records import INLINE_SHARE, PastTurn, TurnPlan, TurnRequest, Window
-from satchel.consult.window import WindowFull, room
 
 ASK = TurnRequest("s", "Why?", 0)
 

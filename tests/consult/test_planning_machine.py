@@ -9,6 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from consult.answered_turns import Placement, placement_of
 from consulting import COUNTER, Desk, OnDisk, Reader, blocks_of
+from satchel.consult.models import WindowFull, room
 from satchel.consult.planning import forgotten
 from satchel.consult.prompts import tokens_of_past
 from satchel.consult.records import (
@@ -19,7 +20,6 @@ from satchel.consult.records import (
     Window,
     digest_of_text,
 )
-from satchel.consult.window import WindowFull, room
 from state_machines import short_and_long
 
 NAMES = [f"{folder}{name}" for folder in ("", "a/", "a/b/", "ü ,/") for name in ("x.py", "y.md", "z", 'q".txt')]

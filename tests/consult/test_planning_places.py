@@ -9,6 +9,7 @@ import pytest
 from consulting import COUNTER, Desk, desk_with, named
 from satchel import Interrupted
 from satchel.base.tokens import TokenCounter
+from satchel.consult.models import room
 from satchel.consult.records import (
     INLINE_SHARE,
     Content,
@@ -19,7 +20,6 @@ from satchel.consult.records import (
     Window,
     list_placements,
 )
-from satchel.consult.window import room
 
 ASK = TurnRequest("s", "Why?", 0)
 

@@ -21,9 +21,8 @@ from consulting import blocks_of
 from satchel import Satchel
 from satchel.base.errors import Conflict, NotFound
 from satchel.consult import service
-from satchel.consult.models import Ask, Reply
+from satchel.consult.models import Ask, Reply, WindowFull
 from satchel.consult.records import ConversationKey, Window
-from satchel.consult.window import WindowFull
 
 if TYPE_CHECKING:
     from conftest import ManualClock

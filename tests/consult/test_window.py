@@ -6,8 +6,8 @@ import pytest
 
 from satchel import InvalidInput, TooLarge
 from satchel.base.tokens import TokenCounter
+from satchel.consult.models import WindowFull, check_fits, next_conversation, room
 from satchel.consult.records import Window
-from satchel.consult.window import WindowFull, check_fits, next_conversation, room
 
 EXACT = TokenCounter("exact", True, None, lambda text, _kind: len(text))
 ESTIMATE = TokenCounter("estimate", False, "no vocabulary", lambda text, _kind: len(text))

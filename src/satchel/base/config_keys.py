@@ -279,6 +279,12 @@ class Config:
         True,
         "Whether answers of other models are kept with their questions as notes, which searches and briefings find.",
     )
+    consult_prices: str | None = _key(
+        None,
+        "Prices of models, separated by commas: the name, and the US dollars for a million tokens of input and of "
+        "output. The cost of a model without one is unknown.",
+        example="gpt-6-sol 2 10, claude-opus-5-5 4 20",
+    )
     consult_blob_mib: int = _key(
         64,
         "MiB of compressed contents that all conversations of a project may keep to make diffs from. 0 keeps none: a "

@@ -63,10 +63,11 @@ def close_fixed(transaction: Transaction, project_id: int, actor: Actor, change:
 
 
 class Judged(NamedTuple):
-    """A change that a verdict judges: its author, its file, and whether that changed since."""
+    """A change that a verdict judges: its author and their name, its file, and whether that changed since."""
 
     ref: str
     agent: int | None
+    name: str | None
     file: str
     is_changed: bool
 
@@ -76,21 +77,24 @@ def judged_changes(transaction: Transaction, project_id: int, refs: object) -> l
     numbers = re.findall(r"\bf([1-9]\d{0,17})\b", refs) if isinstance(refs, str) else []
     rows = transaction.all(
         f"""
-        SELECT c.id, c.agent_id, f.path, EXISTS (
+        SELECT c.id, c.agent_id, a.name, f.path, EXISTS (
             SELECT 1 FROM file_changes o WHERE o.file_id = c.file_id AND o.worktree IS NOT DISTINCT FROM c.worktree
                 AND (o.created_at, o.id) > (c.created_at, c.id))
-        FROM file_changes c JOIN files f ON f.id = c.file_id
+        FROM file_changes c JOIN files f ON f.id = c.file_id LEFT JOIN agents a ON a.id = c.agent_id
         WHERE c.id IN {set_of(int(number) for number in numbers)} AND c.project_id = :project ORDER BY c.id
         """,
         {"project": project_id},
     )
-    return [Judged(Kind.FILE_CHANGE.ref(row[0]), row[1], row[2], bool(row[3])) for row in rows]
+    return [
+        Judged(Kind.FILE_CHANGE.ref(number), agent, name, file, bool(is_changed))
+        for number, agent, name, file, is_changed in rows
+    ]
 
 
 def tell_authors(
     transaction: Transaction, work: Workplace, writer: Writer, number: int, entry: Prepared
 ) -> tuple[str, ...]:
-    """Send the authors of changes that failed their review a message; return a note if no such change is there."""
+    """Send the authors of changes that a verdict judges a message; return a note of whom it tells, or names wrongly."""
     from satchel.keep.entries.structured import parse_object, review_verdict
     from satchel.keep.messages.updates import post
 
@@ -100,22 +104,25 @@ def tell_authors(
         return () if refs is None else (f"there is no change {refs}; give the ids of file changes, as f12, f13",)
     verdict = review_verdict(entry.content)
     summary = f": {verdict.summary}" if verdict.summary else ""
-    for author, theirs in grouped((change.agent, change) for change in changes).items():
-        if verdict.passed or author is None or author == writer.agent:
+    result = "passed" if verdict.passed else "failed"
+    notes: tuple[str, ...] = ()
+    for (author, name), theirs in grouped(((change.agent, change.name), change) for change in changes).items():
+        if author is None or name is None or author == writer.agent:
             continue
         what = " and ".join(f"{change.ref} of {change.file}" for change in theirs)
+        notes += (f"a message tells {shown_name(name)}",)
         post(
             transaction,
             writer.project_id,
             sender_id=writer.agent,
             to_id=author,
-            type="warning",
-            priority="high",
-            text=f"The review of your change {what} failed, see {Kind.ENTRY.ref(number)}{summary}",
+            type="info" if verdict.passed else "warning",
+            priority="medium" if verdict.passed else "high",
+            text=f"The review of your change {what} {result}, see {Kind.ENTRY.ref(number)}{summary}",
             now=writer.now,
             retention=work.retention,
         )
-    return ()
+    return notes
 
 
 _FIELDS = ("value", "status", "version", "layer", "tags", "scopes", "paths", "metadata", "rationale")
@@ -194,6 +201,8 @@ def _text(overtaken: ChangedDecision) -> str:
     if "value" in changed and now.rationale is None and "rationale" in changed:
         changed.remove("rationale")  # a rationale belongs to its value
     by = f"by {shown_name(str(now.agent))} " if is_persons(now.agent) else ""
+    if changed == ["status"] and (before.status, now.status) == ("draft", "active"):
+        return f"{_BEGIN}{now.key}, which {name_text(before.agent)}{_MIDDLE}was agreed to: the draft binds now"
     return (
         f"{_BEGIN}{now.key}, which {name_text(before.agent)}{_MIDDLE}was changed {by}({', '.join(changed)}): revision "
         f"{before.revision} is now {now.revision}, get_items ids={_ref(now.key)} shows both"

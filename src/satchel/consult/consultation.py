@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from satchel.base.errors import AssistantFailed, Conflict, InvalidInput, NotFound, SatchelError
 from satchel.base.records import dataclass
-from satchel.consult.models import Assistant, Reply
+from satchel.consult.models import Assistant, Price, Reply
 from satchel.consult.records import (
     ConversationState,
     HeldBack,
@@ -62,6 +62,8 @@ class Consultation:
         kept: what became of the answer, where it was to be kept.
         notes: what the caller should know.
         mismatch: where the answer differs from the schema that was asked for.
+        cost: US dollars for the tokens that the provider counted, without discounts for caches and what it bills on
+            top; of a turn that was only planned, for its input. None where a price or count is unknown.
     """
 
     assistant: str
@@ -85,6 +87,7 @@ class Consultation:
     kept: Kept | None
     notes: tuple[str, ...]
     mismatch: str | None = None
+    cost: float | None = None
 
     @property
     def failure(self) -> SatchelError | None:
@@ -111,8 +114,10 @@ def consultation_of(
     reply: Reply | None = None,
     kept: Kept | None = None,
     notes: Sequence[str] = (),
+    price: Price | None = None,
 ) -> Consultation:
     """Return the record of a turn: answered, or only planned."""
+    taken, given = (reply.input_tokens, reply.output_tokens) if reply else (state.held_tokens + plan.tokens, 0)
     inline, overflow = list_placements({path: known for path, known in plan.files.items() if known.digest is not None})
     return Consultation(
         assistant=model.name,
@@ -141,6 +146,9 @@ def consultation_of(
             *notes,
             *(kept.notes if kept else ()),
         ),
+        cost=None
+        if price is None or taken is None or given is None
+        else (price[0] * taken + price[1] * given) / 1_000_000,
     )
 
 
@@ -206,8 +214,9 @@ def ask_all(
     ask: Callable[[str, Tell, IsCancelled], Consultation],
     listener: Tell,
     is_cancelled: IsCancelled,
+    most: int,
 ) -> Panel:
-    """Ask models at once, a thread each."""
+    """Ask models, so many at once."""
     from concurrent.futures import ThreadPoolExecutor  # it takes long to import
 
     lock, stop = threading.Lock(), threading.Event()
@@ -222,7 +231,7 @@ def ask_all(
         except SatchelError as error:
             return Failure(name, error)
 
-    with ThreadPoolExecutor(len(names)) as pool:
+    with ThreadPoolExecutor(most) as pool:
         try:
             results = list(pool.map(ask_one, names))
         except BaseException:

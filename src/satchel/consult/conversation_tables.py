@@ -187,20 +187,14 @@ def live_lease(columns: Sequence[Any], now: int) -> Lease | None:
     return Lease(token, holder, since, until)
 
 
-def _machine() -> str | None:
-    return os.uname().nodename
-
-
 def _is_gone(process: str | None) -> bool:
     machine, _, number = (process or "").rpartition(" ")
-    if not number.isdigit() or machine != _machine():
+    if not number.isdigit() or machine != os.uname().nodename:
         return False
     try:
         os.kill(int(number), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
+    except OSError as error:
+        return isinstance(error, ProcessLookupError)  # another user's may not be signalled
     return False
 
 
@@ -219,7 +213,7 @@ def grant_lease(transaction: Transaction, conversation_id: int, holder: str, now
             "holder": lease.holder,
             "since": lease.since,
             "until": lease.until,
-            "process": f"{_machine()} {os.getpid()}",
+            "process": f"{os.uname().nodename} {os.getpid()}",
             "id": conversation_id,
         },
     )

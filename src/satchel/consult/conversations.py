@@ -22,7 +22,6 @@ from satchel.consult.records import (
     ConversationHistory,
     ConversationKey,
     ConversationState,
-    ForgottenConversation,
     ListedConversation,
     Media,
     PastTurn,
@@ -63,7 +62,7 @@ class Conversations:
     def acquire(self, key: ConversationKey, lease_ms: int = LEASE_MS, holder: str | None = None) -> Conversation:
         """Keep every other call out of a conversation, and return what it holds; begin it where there is none."""
         key, work = check_key(key), self.workplace
-        holder = _caller(work) if holder is None else names.check_identifier(holder, "holder")
+        holder = f"{work.agent or 'a call'} (process {os.getpid()})" if holder is None else check_holder(holder)
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
@@ -283,7 +282,7 @@ class Conversations:
         assert total is not None
         return Page(items, int(total[0]), offset, limit)
 
-    def reset(self, key: ConversationKey) -> ForgottenConversation:
+    def reset(self, key: ConversationKey) -> None:
         """Forget a conversation: its turns, the placements of its files, and the contents that nothing else needs.
 
         The next call of that name starts over. Vector stores that are still to be deleted stay recorded.
@@ -291,19 +290,17 @@ class Conversations:
         key, work = check_key(key), self.workplace
         with work.engine.write() as transaction:
             project = projects.find(transaction, work)
-            statement = f"SELECT id, turns, {conversation_tables.LEASE_COLUMNS} FROM conversations WHERE {_OF_KEY}"
+            statement = f"SELECT id, {conversation_tables.LEASE_COLUMNS} FROM conversations WHERE {_OF_KEY}"
             row = transaction.one(statement, key_values(work, project, key))
             if row is None:
                 problem = f"there is no conversation {key.conversation!r} with {key.assistant}"
                 raise NotFound(problem, "list_conversations shows those there are")
-            number, turns, *lease = row
+            number, *lease = row
             held = conversation_tables.live_lease(lease, work.clock())
             if held is not None:
                 raise conversation_tables.refused_lease(key, held)
-            files = len(conversation_tables.load_files(transaction, number))
             transaction.run("DELETE FROM conversations WHERE id = :id", {"id": number})
-            contents = expiry.remove_contents(transaction, project.id)
-        return ForgottenConversation(key, turns, files, contents)
+            expiry.remove_contents(transaction, project.id)
 
     def _read(self, key: ConversationKey, load: Callable[[Transaction, int], T], nothing: T) -> T:
         key, work = check_key(key), self.workplace
@@ -323,12 +320,12 @@ def check_key(key: ConversationKey) -> ConversationKey:
     )
 
 
+def check_holder(holder: str) -> str:
+    return names.check_identifier(holder, "holder")
+
+
 def key_values(work: Workplace, project: Project, key: ConversationKey) -> dict[str, object]:
     return {"project": project.id, "owner": work.owner, "assistant": key.assistant, "session": key.conversation}
-
-
-def _caller(work: Workplace) -> str:
-    return f"{work.agent or 'a call'} (process {os.getpid()})"
 
 
 def _begin(transaction: Transaction, work: Workplace, project: Project, key: ConversationKey, now: int) -> int:

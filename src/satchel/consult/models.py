@@ -1,4 +1,4 @@
-"""Models that can be asked, how much each can hold, and what every assistant takes and gives.
+"""Models that can be asked, how much each can hold, whether a turn fits, and what every assistant takes and gives.
 
 Sources, read in November 2026: https://developers.openai.com/api/docs/models (a page for each model),
 https://platform.claude.com/docs/en/models/overview (likewise) and https://ai.google.dev/gemini-api/docs/models, and for
@@ -11,13 +11,15 @@ OpenAI says outright (1,050,000 with at most 922,000 of input). A model that is 
 from __future__ import annotations
 
 import os
+import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from satchel.base.errors import AssistantFailed, InvalidInput, nearest, unknown_name
+from satchel.base.errors import AssistantFailed, InvalidInput, TooLarge, nearest, unknown_name
 from satchel.base.records import dataclass, field
-from satchel.base.text import check_name
+from satchel.base.text import MAX_NAME_CHARS, check_name
+from satchel.base.tokens import TokenCounter
 from satchel.consult.records import Content, HeldBack, IsCancelled, Media, Settings, Window, never
 
 if TYPE_CHECKING:
@@ -270,6 +272,27 @@ def find_model(name: object, *, window: int | None = None, output: int | None = 
     )
 
 
+Price = tuple[float, float]
+"""US dollars for a million tokens of input, and of output."""
+
+
+_PRICE = re.compile(r"(\S+) +([0-9]+(?:\.[0-9]+)?) +([0-9]+(?:\.[0-9]+)?)")
+
+
+def find_price(model: str, prices: str | None) -> Price | None:
+    """Return the configured price of a model by its full name or the part after the provider; None if unknown."""
+    for line in prices.split(",") if prices else ():
+        price = _PRICE.fullmatch(line.strip())
+        if price is None:
+            raise InvalidInput(
+                f"{line[:80]!r} in consult.prices is no price",
+                "Give the name of a model and the dollars for a million tokens of input and of output: gpt-6-sol 2 10",
+            )
+        if price[1] in {model, model.partition(":")[2]}:
+            return float(price[2]), float(price[3])
+    return None
+
+
 def _family(provider: str | None, model: str) -> Family | None:
     if provider == "cli":
         return _CLIENTS.get(model)
@@ -300,3 +323,78 @@ def _without_window(provider: str, model: str) -> InvalidInput:
         f"how much {provider}:{model[:80]} can hold is not known",
         f"{hint} consult.window_tokens with the tokens it takes{where}",
     )
+
+
+WARN_SHARE = 0.85
+"""From which share of the room on each turn says how full the window is."""
+
+ESTIMATE_MARGIN = 1.15
+"""By how much estimated tokens may be too few: 12 % at p95 for whole files, as :func:`satchel.base.tokens.estimate`
+was measured, and errors of files that are added up even out."""
+
+_FRAME_TOKENS = 64
+"""Kept for what a provider puts around messages."""
+
+NUMBERED = re.compile(r"(.+)-([1-9][0-9]{0,8})")
+"""The name of a conversation that continues a full one, and its number."""
+
+
+class WindowFull(TooLarge):
+    """The turn does not fit into the rest of the window; nothing was sent or recorded."""
+
+    def __init__(self, problem: str, continue_as: str) -> None:
+        self.continue_as = continue_as
+        super().__init__(
+            problem, f"Continue with conversation {continue_as!r}, which begins with all files and the last turns"
+        )
+
+
+def room(window: Window, counter: TokenCounter) -> int:
+    """Return how many tokens prompts and answers may take before the next answer, as the counter counts."""
+    left = window.tokens - window.output - _FRAME_TOKENS
+    if window.output < 1 or left < 1:
+        raise InvalidInput(
+            f"a window of {window.tokens:,} tokens with {window.output:,} kept for the answer leaves no room",
+            "Configure a larger window or a smaller output limit for this model",
+        )
+    return left if counter.exact else int(left / ESTIMATE_MARGIN)
+
+
+def check_fits(
+    held: int, added: int, least: int, most: int, conversation: str, taken: Collection[str]
+) -> tuple[str, ...]:
+    """Refuse a turn that does not fit, and warn of one that nearly fills the window."""
+    if least > most:
+        raise TooLarge(
+            f"instructions and briefing take {least:,} tokens, and the model has room for {most:,}",
+            "Shorten them, or ask a model with a larger window",
+        )
+    next_id = next_conversation(conversation, taken)
+    if held + added > most:
+        raise WindowFull(
+            f"the conversation holds {held:,} of {most:,} tokens and this turn would add {added:,}", next_id
+        )
+    if held + added < WARN_SHARE * most:
+        return ()
+    percent = 100 * (held + added) // most
+    return (
+        f"the window is {percent} % full: {held + added:,} of {most:,} tokens with this question, before its answer; "
+        f"when it is full, continue with conversation {next_id!r}",
+    )
+
+
+def next_conversation(conversation: str, taken: Collection[str]) -> str:
+    """Name the session that a full one is continued under: ``auth``, ``auth-2``, ``auth-3``.
+
+    A number at the end is counted on only if the session without it exists; else it is part of the name.
+    """
+    stem, number = conversation, 1
+    numbered = NUMBERED.fullmatch(conversation)
+    if numbered and numbered[1] in taken:
+        stem, number = numbered[1], int(numbered[2])
+    while True:
+        number += 1
+        ending = f"-{number}"
+        name = stem[: MAX_NAME_CHARS - len(ending)] + ending
+        if name != conversation and name not in taken:
+            return name

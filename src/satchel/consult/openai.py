@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Generator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from satchel.base.errors import AssistantFailed, InvalidInput
 from satchel.base.records import replace
@@ -26,9 +26,6 @@ from satchel.consult.sdk import (
     without_nones,
 )
 from satchel.consult.vector_stores import Sweeper
-
-if TYPE_CHECKING:
-    pass
 
 _SEARCH_TOOL = {
     "type": "function",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
-from satchel.base.records import replace
+from satchel.base.records import dataclass, replace
 from satchel.base.tokens import TokenCounter
 from satchel.consult.changes import is_surely_held, telling_time, unified_diff
+from satchel.consult.models import check_fits, room
 from satchel.consult.prompts import ANY_MARK, Parts, Piece, frame_of, render, tokens_of_past
 from satchel.consult.records import (
     Content,
@@ -21,7 +22,6 @@ from satchel.consult.records import (
     Window,
     digest_of_text,
 )
-from satchel.consult.window import NewFile, check_fits, check_partition, give_back, place_new, room
 
 CLEARLY_SHORTER = 0.6
 """Which share of a file's tokens its diff may take; above it the whole file is sent, which is easier to read."""
@@ -34,6 +34,66 @@ _EARLIER_SHARE = 0.2
 
 _UNSEARCHABLE = "the model's provider cannot search it"
 _MAX_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """A file that a conversation does not know yet."""
+
+    path: str
+    content: Content
+    tokens: int
+    added: int
+
+
+def place_new(files: Iterable[NewFile], priority: Collection[str], left: int) -> tuple[list[NewFile], list[NewFile]]:
+    """Choose which new files go into the prompt: those with priority, then the smallest, then by path.
+
+    A file that does not fit is passed over; it does not end the filling.
+    """
+    inline: list[NewFile] = []
+    overflow: list[NewFile] = []
+    for file in sorted(files, key=lambda file: (file.path not in priority, file.tokens, file.path)):
+        if file.added <= left:
+            inline.append(file)
+            left -= file.added
+        else:
+            overflow.append(file)
+    return inline, overflow
+
+
+def give_back(inline: list[NewFile], overflow: list[NewFile], excess: int) -> None:
+    """Move the files that were chosen last from the prompt to those that overflow, until enough tokens are free.
+
+    Only for files that no turn was sent with yet: the tokens of a whole prompt are not quite the sum of its parts.
+    """
+    while excess > 0 and inline:
+        last = inline.pop()
+        overflow.append(last)
+        excess -= last.added
+
+
+def check_partition(
+    before: Mapping[str, KnownFile],
+    after: Mapping[str, KnownFile],
+    asked: Iterable[str],
+    searchable: Collection[str],
+    held_back: Collection[str],
+) -> list[KnownFile]:
+    """Assert the rules of the split: nothing moved, and every path that was asked for is in exactly one part."""
+    pairs = [] if after is before else [(known, after[path]) for path, known in before.items()]
+    assert all((old.why is None) == (new.why is None) for old, new in pairs), "a file moved"
+    elsewhere = {*held_back, *searchable}
+    assert len(elsewhere) == len(held_back) + len(searchable), "a file is both held back and searchable"
+    in_prompt: list[KnownFile] = []
+    for path in asked:
+        known = after.get(path)
+        if known is not None and known.why is None and known.digest is not None:
+            assert path not in elsewhere, f"{path!r} is in two parts"
+            in_prompt.append(known)
+        else:
+            assert path in elsewhere, f"{path!r} is in no part"
+    return in_prompt
 
 
 def plan_turn(

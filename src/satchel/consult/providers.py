@@ -339,6 +339,9 @@ class AssistantSettings:
     output: int | None = None
 
 
+DEFAULT_SETTINGS = AssistantSettings()
+
+
 @dataclass(frozen=True, slots=True)
 class ProviderState:
     """Whether a provider can be asked: its name, and the variables and keys that are not set, or None."""
@@ -350,12 +353,11 @@ class ProviderState:
 def open_assistant(
     name: str,
     environ: Mapping[str, str],
-    settings: AssistantSettings | None = None,
+    settings: AssistantSettings = DEFAULT_SETTINGS,
     *,
     timing: Timing | None = None,
 ) -> Assistant:
     """Return the assistant of a model; nothing is sent and no SDK is imported yet."""
-    settings = settings or AssistantSettings()
     model = find_model(name, window=settings.window, output=settings.output)
     if model.provider == "cli":
         return CommandLineAssistant(model, environ, timing)
@@ -386,9 +388,8 @@ def _read_key(environ: Mapping[str, str], variable: str) -> str:
     return key
 
 
-def providers(environ: Mapping[str, str], settings: AssistantSettings | None = None) -> tuple[ProviderState, ...]:
+def providers(environ: Mapping[str, str], settings: AssistantSettings = DEFAULT_SETTINGS) -> tuple[ProviderState, ...]:
     """Return who could be asked here, and what is missing for the others."""
-    settings = settings or AssistantSettings()
     states = []
     for name, provider in PROVIDERS.items():
         missing = [provider.key] if provider.needs_key and not environ.get(provider.key, "").strip() else []

@@ -14,6 +14,7 @@ from satchel.base.text import check_name, shortened
 from satchel.consult import conversation_tables
 from satchel.consult.consultation import Kept
 from satchel.consult.conversations import HAS_TURNS, Conversations, check_key, key_values
+from satchel.consult.models import NUMBERED
 from satchel.consult.records import (
     ConversationKey,
     ConversationState,
@@ -24,7 +25,6 @@ from satchel.consult.records import (
     Settings,
 )
 from satchel.consult.schemas import check_schema
-from satchel.consult.window import NUMBERED
 from satchel.keep import projects
 from satchel.keep.names import check_identifier
 from satchel.keep.projects import Workplace
@@ -180,9 +180,6 @@ class Question:
     takes_over: bool = False
 
 
-_PATHS = ("context", "priority", "attachments", "allow_roots")
-
-
 def check_question(
     instructions: str,
     *,
@@ -196,7 +193,7 @@ def check_question(
     for root in rest.get("allow_roots", ()):
         if not Path(root).is_absolute() or not Path(root).is_dir():
             raise InvalidInput(f"{root[:200]!r} is not an absolute path of a folder", "Name a folder that exists")
-    for field in _PATHS:
+    for field in ("context", "priority", "attachments", "allow_roots"):
         paths = rest.get(field, ())
         if isinstance(paths, str) or not all(isinstance(path, str) for path in paths):
             raise InvalidInput(f"{field} is no list of paths", f'Give {field} as ["src", "README.md"]')

@@ -384,16 +384,6 @@ class ConversationHistory:
     turns: Page[Turn]
 
 
-@dataclass(frozen=True, slots=True)
-class ForgottenConversation:
-    """Counts of what a reset deleted; contents are those that nothing else needed."""
-
-    key: ConversationKey
-    turns: int
-    files: int
-    contents: int
-
-
 def list_placements(files: Mapping[str, KnownFile]) -> tuple[tuple[ListedFile, ...], tuple[ListedFile, ...]]:
     """Return the files in the prompt and those that overflowed, each by path."""
     inline: list[ListedFile] = []

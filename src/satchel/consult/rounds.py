@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, Self
 
-from satchel.base.errors import AssistantFailed, InvalidInput, TooLarge
+from satchel.base.errors import AssistantFailed, TooLarge
 from satchel.base.records import dataclass, replace
 from satchel.base.tokens import estimate
 from satchel.consult import failures
@@ -70,8 +70,6 @@ class LocalStore:
 
     def search(self, text: str, limit: int) -> tuple[Passage, ...]:
         """Return the passages that fit any text best, the best first."""
-        if limit < 1:
-            raise InvalidInput(f"limit {limit} is out of range", "Give 1 or more")
         ranking = search.rank(self._transaction, query.parse(text), Scope(project_id=1, run_id=1))
         return tuple(self._passages[hit.document - 1] for hit in ranking.hits[:limit])
 
@@ -271,7 +269,7 @@ def converse(
     """Ask until there is an answer."""
     wire.is_streaming = True
     texts: list[str] = []
-    output_tokens: int | None = None
+    taken = given = 0
     notes: list[str] = []
     queries: list[str] = []
     cited: list[str] = []
@@ -285,8 +283,7 @@ def converse(
             )
         if one.text:
             texts.append(one.text)
-        if one.output_tokens is not None:
-            output_tokens = one.output_tokens + (output_tokens or 0)
+        taken, given = taken + (one.input_tokens or 0), given + (one.output_tokens or 0)
         queries += one.queries
         cited += one.cited
         if one.is_paused and remember is not None and number < MAX_ROUNDS:
@@ -315,8 +312,8 @@ def converse(
     return Reply(
         text=text,
         provider_ref=one.provider_ref,
-        input_tokens=one.input_tokens,
-        output_tokens=output_tokens,
+        input_tokens=taken or None,
+        output_tokens=given or None,
         queries=(*queries, *(searches.queries if searches else ())),
         cited=tuple(dict.fromkeys(cited)),
         notes=(*notes, *one.notes),

@@ -20,7 +20,6 @@ from satchel.consult.wire import Limits, Wire, public_address
 if TYPE_CHECKING:
     from openai import OpenAI
 
-OPENAI_KEY = "OPENAI_API_KEY"
 OPENAI_URL = "https://api.openai.com/v1"
 _LOST_CODE = "previous_response_not_found"
 _MAX_ID_CHARS = 1_000
@@ -119,7 +118,7 @@ class OpenAIClient(StainlessClient):
         if base_url is not None:
             # the environment's names for an account at OpenAI are nobody else's business
             self.sdk.organization = self.sdk.project = None
-        if variable != OPENAI_KEY:
+        if variable != "OPENAI_API_KEY":
             # so are the headers of OPENAI_CUSTOM_HEADERS, which may hold a key
             self.sdk._custom_headers = {}  # noqa: SLF001 -- the SDK reads the variable whatever it is given
 

@@ -9,14 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 from satchel.base.config_keys import Config
-from satchel.base.errors import (
-    Interrupted,
-    InvalidInput,
-    MissingExtra,
-    Refused,
-    SatchelError,
-    Unavailable,
-)
+from satchel.base.errors import Interrupted, InvalidInput, MissingExtra, Refused, SatchelError, Unavailable
 from satchel.base.records import replace
 from satchel.base.text import MAX_NAME_CHARS
 from satchel.base.tokens import TokenCounter, token_counter
@@ -35,7 +28,18 @@ from satchel.consult.consultation import (
     start_background,
 )
 from satchel.consult.conversations import Conversations
-from satchel.consult.models import MAX_WINDOW, Ask, Assistant, Exchange, ThreadLost, Timing, find_model, noop
+from satchel.consult.models import (
+    MAX_WINDOW,
+    Ask,
+    Assistant,
+    Exchange,
+    ThreadLost,
+    Timing,
+    WindowFull,
+    find_model,
+    find_price,
+    noop,
+)
 from satchel.consult.planning import forgotten
 from satchel.consult.preparing import Preparing, SharedReading
 from satchel.consult.providers import AssistantSettings, ProviderState, open_assistant, providers
@@ -63,7 +67,6 @@ from satchel.consult.records import (
 )
 from satchel.consult.schemas import find_mismatch, unfenced
 from satchel.consult.vector_stores import VectorStores
-from satchel.consult.window import WindowFull
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
 
@@ -208,6 +211,7 @@ class Consulting:
         question = replace(question, key=replace(question.key, assistant=model.name))
         if question.keeping is not None:
             self._keeper().check(question.keeping, question.run_id)
+        price = find_price(model.name, self._config.consult_prices)
         known = self._brief(question, model)
         is_cancelled = is_cancelled or never
         listener = on_progress or noop
@@ -222,7 +226,7 @@ class Consulting:
             question, plan, earlier = prepare(state, listener)
             costs = ((question.settings.web_search, _WEB_BILLED), (model.name.startswith("cli:"), _CLIENT_BILLED))
             billed = tuple(note for applies, note in costs if applies)
-            return consultation_of(question, model, state, plan, notes=(*earlier_notes(earlier), *billed))
+            return consultation_of(question, model, state, plan, notes=(*earlier_notes(earlier), *billed), price=price)
         swept = self._sweep(model, is_cancelled)
         lease_ms = int((self.timing.silence + _LEASE_BEYOND_SILENCE_S) * 1_000)
         with self.conversations.acquire_lease(question.key, lease_ms) as thread:
@@ -281,7 +285,7 @@ class Consulting:
         mismatch = _mismatch(question, reply.text)
         keeping = question.keeping or (REMEMBERED if self._config.consult_remember else None)
         kept = None if mismatch else self._keep(keeping, question, model, reply.text)
-        whole = consultation_of(question, model, state, plan, reply, kept, notes)
+        whole = consultation_of(question, model, state, plan, reply, kept, notes, price)
         return replace(whole, mismatch=mismatch)
 
     def consult_many(
@@ -323,7 +327,8 @@ class Consulting:
                 name, question, shared, dry_run=dry_run, shows_text=False, on_progress=tell, is_cancelled=is_over
             )
 
-        panel = ask_all(names, ask, listener, is_cancelled)
+        # plans are made one after the other: threads would wait for each other
+        panel = ask_all(names, ask, listener, is_cancelled, 1 if dry_run else len(names))
         if synthesis is None or dry_run or len(panel.answers) < 2:
             return panel
         request = comparison_request(question.instructions, panel.answers)

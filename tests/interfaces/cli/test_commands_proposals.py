@@ -31,8 +31,8 @@ def test_a_draft_is_accepted_by_its_id_and_its_author_reads_so(proposed: Cli) ->
         [
             "accepted d2 as d1: vat: 21",
             "note: vat: 19 -> 21, as ben proposed",
-            "note: ben got a message",
-            "note: human:ann got a message",
+            "note: a message tells ben",
+            "note: a message tells human:ann",
         ],
     )
     (message,) = json.loads(proposed("message", "list", "--agent", "ben", "--json")[1])["messages"]
@@ -40,7 +40,7 @@ def test_a_draft_is_accepted_by_its_id_and_its_author_reads_so(proposed: Cli) ->
 
 
 def test_or_rejected(proposed: Cli) -> None:
-    assert proposed("reject", "d2")[1] == "rejected d2: vat_draft: 21\nnote: ben got a message\n"
+    assert proposed("reject", "d2")[1] == "rejected d2: vat_draft: 21\nnote: a message tells ben\n"
     (message,) = json.loads(proposed("message", "list", "--agent", "ben", "--json")[1])["messages"]
     assert message["message"] == "Your proposal d2 (vat_draft) was rejected by human"
     assert "19" in proposed("show", "d1")[1]

@@ -63,10 +63,12 @@ def cost_line(done: Consultation) -> str:
     who = f"{done.assistant} {value_text(done.conversation)} turn {done.turn}"
     counts = f"{done.sent_tokens:,} tokens, {done.saved_tokens:,} saved; window {done.held_tokens:,} of"
     if done.answer is None:
-        return f"nothing was sent; {who} would send {counts} {done.window_tokens:,}; address {done.address}"
+        cost = "" if done.cost is None else f"; ${done.cost:.4f} and the answer"
+        return f"nothing was sent; {who} would send {counts} {done.window_tokens:,}{cost}; address {done.address}"
     by_way = (("in", done.input_tokens), ("out", done.output_tokens))
     billed = [f"{count:,} {way}" for way, count in by_way if count is not None]
     paid = f"; the provider counted {', '.join(billed)}" if billed else ""
+    paid += "" if done.cost is None else f", ${done.cost:.4f}"
     return f"{who}: sent {counts} {done.window_tokens:,}{paid}; address {done.address}"
 
 

@@ -217,7 +217,7 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
 
 
 def _told(result: Decision, changes: tuple[records.ChangedDecision, ...]) -> SetResult:
-    told = (f"{change.before.agent} got a message" for change in changes)
+    told = (f"a message tells {change.before.agent}" for change in changes)
     return SetResult(replace(result, notes=tuple(dict.fromkeys((*result.notes, *told)))), changes)
 
 
@@ -242,7 +242,7 @@ def _propose(transaction: Transaction, by: Setter, new: Prepared, persons: Decis
     new = proposals.as_draft(persons, wanted, new)
     draft = records.load(transaction, by.project_id, check_identifier(new.key, "key"))
     if draft is None:
-        made = _create(transaction, by, new, ()).decision
+        made = _create(transaction, by, new, None).decision
     else:
         proposed = _resolve(transaction, by, new, draft)
         if proposed == draft and tables.metadata_text(proposed) == tables.metadata_text(draft):
@@ -264,13 +264,13 @@ def _propose(transaction: Transaction, by: Setter, new: Prepared, persons: Decis
     number = find_agent(transaction, by.project_id, persons.agent)
     if number is None:
         return SetResult(made)
-    made = replace(made, notes=(*made.notes, f"{persons.agent} got a message"))
+    made = replace(made, notes=(*made.notes, f"a message tells {persons.agent}"))
     replaced = records.replaced_state(persons, by.now)
     change = records.ChangedDecision(by.project_id, number, by.actor.number, replaced, made, persons.key)
     return SetResult(made, (change,))
 
 
-def _create(transaction: Transaction, by: Setter, new: Prepared, similar: Sequence[int]) -> SetResult:
+def _create(transaction: Transaction, by: Setter, new: Prepared, similar: Sequence[int] | None) -> SetResult:
     project_id = by.project_id
     if isinstance(new.value, records.Keep):
         raise InvalidInput(
@@ -283,9 +283,8 @@ def _create(transaction: Transaction, by: Setter, new: Prepared, similar: Sequen
     )
     wanted = _resolve(transaction, by, new, blank)
     bands = tables.bands_of(project_id, new.key, wanted.value)
-    # a draft over an active key was refused
-    is_draft = wanted.status == "draft"
-    alike = () if is_draft else _similar(transaction, project_id, new.key, wanted.value, bands, similar)
+    # the proposal of a change resembles what it changes
+    alike = () if similar is None else _similar(transaction, project_id, new.key, wanted.value, bands, similar)
     notes = new.notes
     spelt = _spelt_otherwise(transaction, project_id, new.key)
     if spelt is not None and spelt not in {one.key for one in alike}:
@@ -398,6 +397,8 @@ def _similar(
     )
     similar: list[records.Similar] = []
     for number, other_key, text, amount in rows:
+        if key == f"{other_key}_draft":  # as the refusal of a draft over an active decision advises
+            continue
         alike = likeness.key_likeness(key_words, likeness.words_of(other_key)) if key_words else 0
         scores = [("key", alike)] if alike >= likeness.THRESHOLD else []
         alike = 0 if text is None else near.share_of_shorter(value_words, likeness.words_of(text))
