@@ -185,7 +185,7 @@ def proposed_draft(notice: str) -> int | None:
 def _text(overtaken: ChangedDecision) -> str:
     # the fields only: after a decision is forgotten, no word of it may remain in messages
     before, now, human_key = overtaken.before, overtaken.decision, overtaken.human_key
-    if _is_settled(overtaken) and is_persons(now.agent):
+    if _is_settled(overtaken) and (is_persons(now.agent) or before.value == now.value):
         # the draft of a change of a person's decision ends once it is accepted
         is_accepted = human_key is not None or now.status == "active"
         about = f", and holds as {_ref(human_key)}" if human_key is not None else ""
@@ -201,8 +201,6 @@ def _text(overtaken: ChangedDecision) -> str:
     if "value" in changed and now.rationale is None and "rationale" in changed:
         changed.remove("rationale")  # a rationale belongs to its value
     by = f"by {shown_name(str(now.agent))} " if is_persons(now.agent) else ""
-    if changed == ["status"] and (before.status, now.status) == ("draft", "active"):
-        return f"{_BEGIN}{now.key}, which {name_text(before.agent)}{_MIDDLE}was agreed to: the draft binds now"
     return (
         f"{_BEGIN}{now.key}, which {name_text(before.agent)}{_MIDDLE}was changed {by}({', '.join(changed)}): revision "
         f"{before.revision} is now {now.revision}, get_items ids={_ref(now.key)} shows both"
