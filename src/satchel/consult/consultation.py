@@ -152,6 +152,9 @@ def consultation_of(
     )
 
 
+MAX_RUNNING = 8
+"""How many models are asked at once, and how many consultations of an owner run in the background."""
+
 _COMPARE = """\
 Several models answered the same question independently. Compare their answers: what they agree on, where they \
 disagree and who is right as far as you can tell, and what only one of them saw. End with your own \
@@ -216,7 +219,7 @@ def ask_all(
     is_cancelled: IsCancelled,
     most: int,
 ) -> Panel:
-    """Ask models, so many at once."""
+    """Ask models, so many at once, up to a limit."""
     from concurrent.futures import ThreadPoolExecutor  # it takes long to import
 
     lock, stop = threading.Lock(), threading.Event()
@@ -231,7 +234,7 @@ def ask_all(
         except SatchelError as error:
             return Failure(name, error)
 
-    with ThreadPoolExecutor(most) as pool:
+    with ThreadPoolExecutor(min(most, MAX_RUNNING)) as pool:
         try:
             results = list(pool.map(ask_one, names))
         except BaseException:
@@ -245,7 +248,6 @@ def ask_all(
     return Panel(answers, failures)
 
 
-MAX_RUNNING = 8
 MAX_WAIT_S = 45
 _MAX_STORED = 64
 """How many finished consultations an owner can still get."""
