@@ -48,7 +48,7 @@ class Consultation:
         address: where the assistant is asked: scheme, host, port and path.
         answer: None for a turn that was only planned.
         turn: the how-manieth of the conversation it is, from 1.
-        inline: the files of the conversation that stand in its prompts, by path.
+        inline: the files in the prompts of the conversation, by path.
         overflow: those that did not fit into the prompt, each with the reason, by path.
         searchable: how many of them could be searched in this turn.
         attachments: paths of what is searched in this turn only.
@@ -58,8 +58,8 @@ class Consultation:
         input_tokens, output_tokens: what the provider counted in this call, all that it was sent and thinking
             included; None where it does not say.
         queries: what the assistant searched for.
-        cited: paths that the answer cites, where the provider says so.
-        kept: what became of the answer, where it was to be kept.
+        cited: paths that the answer cites, if the provider reports them.
+        kept: result of storing the answer; None if it was not stored.
         notes: what the caller should know.
         mismatch: where the answer differs from the schema that was asked for.
         cost: US dollars for the tokens that the provider counted, without discounts for caches and what it bills on
@@ -117,7 +117,7 @@ def consultation_of(
     price: Price | None = None,
 ) -> Consultation:
     """Return the record of a turn: answered, or only planned."""
-    taken, given = (reply.input_tokens, reply.output_tokens) if reply else (state.held_tokens + plan.tokens, 0)
+    inputs, outputs = (reply.input_tokens, reply.output_tokens) if reply else (state.held_tokens + plan.tokens, 0)
     inline, overflow = list_placements({path: known for path, known in plan.files.items() if known.digest is not None})
     return Consultation(
         assistant=model.name,
@@ -147,8 +147,8 @@ def consultation_of(
             *(kept.notes if kept else ()),
         ),
         cost=None
-        if price is None or taken is None or given is None
-        else (price[0] * taken + price[1] * given) / 1_000_000,
+        if price is None or inputs is None or outputs is None
+        else (price[0] * inputs + price[1] * outputs) / 1_000_000,
     )
 
 
