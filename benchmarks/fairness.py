@@ -114,13 +114,13 @@ def _race(file: Path, racer: Racer, processes: int, seconds: float) -> Race:
 
 
 def _satchel_racer(file: Path, seconds: float, barrier: Barrier, results: Queue[_Tally]) -> None:
-    made = notes(500)
+    made = notes(500, f"racer {os.getpid()}")  # with the same notes, each would be compared with those of all others
     with open_store(file) as satchel:
 
         def write(number: int) -> None:
             arguments = made[number % len(made)].arguments()
             # equal notes would be counted as one
-            satchel.entries.write(**{**arguments, "content": f"{arguments['content']} {os.getpid()}-{number}"})
+            satchel.entries.write(**{**arguments, "content": f"{arguments['content']} {number}"})
 
         results.put(_count(write, SatchelError, seconds, barrier))
 

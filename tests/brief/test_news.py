@@ -83,6 +83,34 @@ def test_a_verdict_judges_several_changes_and_each_author_that_it_names_gets_one
     assert "review FAILED of src/a.py, src/b.py, src/c.py (f1, f2, f3) by ann: too slow" in briefed
 
 
+def test_a_review_that_passed_is_told_to_the_author_of_the_change_once(satchel: Satchel) -> None:
+    satchel.files.record("src/a.py", "modified", agent="ben")
+    verdict = satchel.entries.write("review_verdict", {"passed": True, "change": "f1"}, agent="ann")
+    assert verdict.notes == ("a message tells ben",)
+    (message,) = satchel.messages.inbox(agent="ben").messages
+    assert message.message == "The review of your change f1 of src/a.py passed, see e1"
+    own = satchel.entries.write("review_verdict", {"passed": True, "change": "f1"}, agent="ben")
+    assert own.notes == ()
+
+
+def test_who_drafted_what_another_sets_active_learns_it_from_one_message(
+    open_in: Callable[..., Satchel], project: Path, clock: ManualClock
+) -> None:
+    drafter = open_in(project, environ={"SATCHEL_AGENT": "ben"}, caller=Caller(SERVER, {}))
+    other = open_in(project, environ={"SATCHEL_AGENT": "ann"})
+    drafter.brief()
+    clock.advance(MINUTE)
+    drafter.decisions.set("ttl", 45, status="draft")
+    drafter.decisions.set("port", 80, status="draft")
+    clock.advance(MINUTE)
+    other.decisions.set("ttl", status="active")
+    other.decisions.set("port", 81, status="active")
+    told = drafter.notices.line() or ""
+    assert "Your proposal d1 (ttl) was accepted by ann" in told
+    assert "new decision d1" not in told
+    assert "new decision d2 port: 81, set by ann" in told
+
+
 def test_who_changed_a_file_and_holds_it_no_more_learns_at_once_what_others_then_do_and_find(
     open_in: Callable[..., Satchel], project: Path, clock: ManualClock
 ) -> None:

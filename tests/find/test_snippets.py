@@ -138,6 +138,14 @@ def test_a_text_full_of_matches_is_cut_in_steps_in_proportion_to_its_length(cut:
 
 
 @settings(deadline=None, max_examples=examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.text("aB2_.-\n\0", min_size=1, max_size=6), min_size=20, max_size=60).map(" ".join))
+def test_a_text_of_ascii_begins_as_any_other(cut: Cut, text: str) -> None:
+    # a text of other scripts, and a query without a match, are cut by the words of the index
+    alone, beside = cut("", text), cut("needle", text)
+    assert (alone.text, alone.marks) == (beside.text, beside.marks)
+
+
+@settings(deadline=None, max_examples=examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.text(st.sampled_from("aB2_ .\n漢字かé\u0308🎒-"), max_size=200), st.sampled_from(["a", "aB", "漢字", "b a_b 字"])
 )

@@ -13,10 +13,10 @@ from satchel.keep.loop_scope import OF_LOOPS, LoopScope
 @pytest.mark.parametrize(
     ("task", "loop", "indexes"),
     [
-        ("T1", "L1", {"context_loop", "context_task"}),
-        (None, "L1", {"context_loops"}),
-        ("T1", None, {"context_loops"}),
-        (None, None, {"context_loops"}),
+        ("T1", "L1", {"context_loop (project_id=? AND loop_id=?", "context_task (project_id=? AND task_id=?"}),
+        (None, "L1", {"context_loops (agent_id=?"}),
+        ("T1", None, {"context_loops (agent_id=? AND task_id=?"}),
+        (None, None, {"context_loops (agent_id=? AND task_id=? AND loop_id=?"}),
     ],
 )
 def test_no_loop_is_looked_up_by_reading_its_run(
@@ -33,5 +33,5 @@ def test_no_loop_is_looked_up_by_reading_its_run(
             scope.values,
         )
     steps = [row[3] for row in plan]
-    used = set(re.findall(r"USING (?:COVERING )?INDEX (\w+)", "\n".join(steps)))
+    used = set(re.findall(r"USING (?:COVERING )?INDEX (\w+ \([^)]*=\?)", "\n".join(steps)))
     assert used == indexes, steps

@@ -227,7 +227,7 @@ class Config:
     share_accept: bool = _key(
         False,
         "Whether what the default branch of the repository says in its shared text is taken without asking you; "
-        "otherwise it waits for satchel proposals --accept.",
+        "otherwise it waits for satchel accept.",
     )
     share_branch: str | None = _key(
         None,

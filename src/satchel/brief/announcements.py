@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -64,10 +63,11 @@ def close_fixed(transaction: Transaction, project_id: int, actor: Actor, change:
 
 
 class Judged(NamedTuple):
-    """A change that a verdict judges: its author, its file, and whether that changed since."""
+    """A change that a verdict judges: its author and their name, its file, and whether that changed since."""
 
     ref: str
     agent: int | None
+    name: str | None
     file: str
     is_changed: bool
 
@@ -77,21 +77,24 @@ def judged_changes(transaction: Transaction, project_id: int, refs: object) -> l
     numbers = re.findall(r"\bf([1-9]\d{0,17})\b", refs) if isinstance(refs, str) else []
     rows = transaction.all(
         f"""
-        SELECT c.id, c.agent_id, f.path, EXISTS (
+        SELECT c.id, c.agent_id, a.name, f.path, EXISTS (
             SELECT 1 FROM file_changes o WHERE o.file_id = c.file_id AND o.worktree IS NOT DISTINCT FROM c.worktree
                 AND (o.created_at, o.id) > (c.created_at, c.id))
-        FROM file_changes c JOIN files f ON f.id = c.file_id
+        FROM file_changes c JOIN files f ON f.id = c.file_id LEFT JOIN agents a ON a.id = c.agent_id
         WHERE c.id IN {set_of(int(number) for number in numbers)} AND c.project_id = :project ORDER BY c.id
         """,
         {"project": project_id},
     )
-    return [Judged(Kind.FILE_CHANGE.ref(row[0]), row[1], row[2], bool(row[3])) for row in rows]
+    return [
+        Judged(Kind.FILE_CHANGE.ref(number), agent, name, file, bool(is_changed))
+        for number, agent, name, file, is_changed in rows
+    ]
 
 
 def tell_authors(
     transaction: Transaction, work: Workplace, writer: Writer, number: int, entry: Prepared
 ) -> tuple[str, ...]:
-    """Send the authors of changes that failed their review a message; return a note if no such change is there."""
+    """Send the authors of changes that a verdict judges a message; return a note of whom it tells, or names wrongly."""
     from satchel.keep.entries.structured import parse_object, review_verdict
     from satchel.keep.messages.updates import post
 
@@ -101,57 +104,76 @@ def tell_authors(
         return () if refs is None else (f"there is no change {refs}; give the ids of file changes, as f12, f13",)
     verdict = review_verdict(entry.content)
     summary = f": {verdict.summary}" if verdict.summary else ""
-    for author, theirs in grouped((change.agent, change) for change in changes).items():
-        if verdict.passed or author is None or author == writer.agent:
+    result = "passed" if verdict.passed else "failed"
+    notes: tuple[str, ...] = ()
+    for (author, name), theirs in grouped(((change.agent, change.name), change) for change in changes).items():
+        if author is None or name is None or author == writer.agent:
             continue
         what = " and ".join(f"{change.ref} of {change.file}" for change in theirs)
+        notes += (f"a message tells {shown_name(name)}",)
         post(
             transaction,
             writer.project_id,
             sender_id=writer.agent,
             to_id=author,
-            type="warning",
-            priority="high",
-            text=f"The review of your change {what} failed, see {Kind.ENTRY.ref(number)}{summary}",
+            type="info" if verdict.passed else "warning",
+            priority="medium" if verdict.passed else "high",
+            text=f"The review of your change {what} {result}, see {Kind.ENTRY.ref(number)}{summary}",
             now=writer.now,
             retention=work.retention,
         )
-    return ()
+    return notes
 
 
 _FIELDS = ("value", "status", "version", "layer", "tags", "scopes", "paths", "metadata", "rationale")
 
 
 def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], None]:
-    """Return a function that sends the message about a change."""
+    """Return a function that sends the message about a change; that on a proposal ends with it."""
 
-    def announce(transaction: Transaction, overtaken: ChangedDecision) -> None:
-        from satchel.keep.messages.updates import post
+    def announce(transaction: Transaction, change: ChangedDecision) -> None:
+        from satchel.keep.messages.updates import expire, post
 
+        now, project_id = change.decision.updated_at, change.project_id
+        if _is_settled(change) or change.human_key is not None:  # a later proposal replaces the one before
+            values = {"project": project_id, "now": now, "text": f"{_BEGIN}%{_proposes(change.decision.ref)}%"}
+            notices = "project_id = :project AND expires_at > :now AND message LIKE :text"
+            for (number,) in transaction.all(f"SELECT id FROM agent_messages WHERE {notices}", values):
+                expire(transaction, project_id, number, now)
         post(
             transaction,
-            overtaken.project_id,
-            sender_id=overtaken.by_id,
-            to_id=overtaken.agent_id,
+            project_id,
+            # a person has not written it: it is none of their messages, and no change that they may undo
+            sender_id=None if is_persons(change.decision.agent) else change.by_id,
+            to_id=change.agent_id,
             type="decision",
             priority="medium",
-            text=_text(overtaken) if overtaken.human_key is None else _proposal_text(overtaken),
-            now=overtaken.decision.updated_at,
+            text=_text(change),
+            now=now,
             retention=workplace.retention,
         )
 
     return announce
 
 
+def _is_settled(change: ChangedDecision) -> bool:
+    return change.before.status == "draft" and change.decision.status != "draft"
+
+
 _BEGIN, _MIDDLE = "Decision ", " had set, "
+_SETTLED = "Your proposal d"
 
 
 def is_notice(text: str) -> bool:
     """Return whether a message is such a notice."""
-    return text.startswith(_BEGIN) and _MIDDLE in text
+    return (text.startswith(_BEGIN) and _MIDDLE in text) or text.startswith(_SETTLED)
 
 
 _PROPOSAL = "stays as it is; an agent proposes a change: see the draft"
+
+
+def _proposes(draft: str) -> str:
+    return f"{_MIDDLE}{_PROPOSAL} {draft} "
 
 
 def proposed_draft(notice: str) -> int | None:
@@ -160,23 +182,30 @@ def proposed_draft(notice: str) -> int | None:
     return None if match is None else int(match[1])
 
 
-def _proposal_text(proposed: ChangedDecision) -> str:
-    draft = proposed.decision
-    command = f"`satchel decide {shlex.quote(draft.key)} --status"
-    return (
-        f"{_BEGIN}{proposed.human_key}, which {name_text(proposed.before.agent)}{_MIDDLE}{_PROPOSAL} {draft.ref} and "
-        f"accept it with {command} active`, or reject it with {command} deprecated`"
-    )
-
-
 def _text(overtaken: ChangedDecision) -> str:
     # the fields only: after a decision is forgotten, no word of it may remain in messages
-    before, now = overtaken.before, overtaken.decision
+    before, now, human_key = overtaken.before, overtaken.decision, overtaken.human_key
+    if _is_settled(overtaken) and (is_persons(now.agent) or before.value == now.value):
+        # the draft of a change of a person's decision ends once it is accepted
+        is_accepted = human_key is not None or now.status == "active"
+        about = f", and holds as {_ref(human_key)}" if human_key is not None else ""
+        verb = "accepted" if is_accepted else "rejected"
+        return f"Your proposal {now.ref} ({now.key}) was {verb} by {shown_name(str(now.agent))}{about}"
+    if human_key is not None:
+        draft = now.ref
+        return (
+            f"{_BEGIN}{human_key}, which {name_text(before.agent)}{_proposes(draft)}and accept it with "
+            f"`satchel accept {draft}`, or reject it with `satchel reject {draft}`"
+        )
     changed = [name for name in _FIELDS if getattr(before, name) != getattr(now, name)]
     if "value" in changed and now.rationale is None and "rationale" in changed:
         changed.remove("rationale")  # a rationale belongs to its value
-    ref = quoted(f"decision:{now.key}") if " " in now.key else f"decision:{now.key}"
+    by = f"by {shown_name(str(now.agent))} " if is_persons(now.agent) else ""
     return (
-        f"{_BEGIN}{now.key}, which {name_text(before.agent)}{_MIDDLE}was changed ({', '.join(changed)}): revision "
-        f"{before.revision} is now {now.revision}, get_items ids={ref} shows both"
+        f"{_BEGIN}{now.key}, which {name_text(before.agent)}{_MIDDLE}was changed {by}({', '.join(changed)}): revision "
+        f"{before.revision} is now {now.revision}, get_items ids={_ref(now.key)} shows both"
     )
+
+
+def _ref(key: str) -> str:
+    return quoted(f"decision:{key}") if " " in key else f"decision:{key}"

@@ -249,6 +249,13 @@ _IS_NEW = """
     AND b.at > COALESCE((SELECT min(began) FROM shown), 0) - {late}
 """
 
+# A draft of the agent's own that another set active as it was; a message says so.
+_OWN_DRAFT = """EXISTS (
+    SELECT 1 FROM decision_history h WHERE h.decision_id = c.id AND h.revision = c.revision - 1
+        AND h.agent_id = own.agent
+        AND (h.value_text, h.value_number) IS NOT DISTINCT FROM (c.value_text, c.value_number)
+)"""
+
 # Rules and decisions made since the session began, and what others let bind since: shared texts, what a person had
 # stated, and what holds again. The pluses keep SQLite from walking over all decisions.
 _BEGINS = f"""
@@ -301,7 +308,8 @@ _BINDING = f"""
         FROM own JOIN begun b ON b.kind = {Kind.DECISION.number}
         JOIN decisions c ON c.id = b.id AND +c.project_id = :project AND c.status = 1
         LEFT JOIN agents a ON a.id = c.agent_id
-        WHERE c.agent_id IS DISTINCT FROM own.agent AND {_IS_NEW.format(kind=Kind.DECISION.number, late=_LATE_MS)}
+        WHERE c.agent_id IS DISTINCT FROM own.agent AND NOT {_OWN_DRAFT}
+            AND {_IS_NEW.format(kind=Kind.DECISION.number, late=_LATE_MS)}
     ) AS news ORDER BY is_persons DESC, paths = '[]' DESC, priority DESC, seq LIMIT {{most}}
 """
 
@@ -407,13 +415,12 @@ def _news_of_files(rows: Sequence[Row]) -> list[News]:
 
 
 def _has_message(transaction: Transaction, project_id: int, actor: Actor, row: Row) -> bool:
-    # the author of a change that failed its review got a message
+    # the author of a change that was reviewed got a message
     kind, *_, subtype, _agent, text = row
     if kind != Kind.ENTRY.number or subtype != REVIEW_VERDICT:
         return False
-    verdict = parse_object("review_verdict", text)
-    judged = judged_changes(transaction, project_id, verdict.get("change"))
-    return not verdict.get("passed") and any(one.agent == actor.number for one in judged)
+    judged = judged_changes(transaction, project_id, parse_object("review_verdict", text).get("change"))
+    return any(one.agent == actor.number for one in judged)
 
 
 def _on_files(rows: Sequence[Row]) -> str:

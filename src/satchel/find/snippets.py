@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
+from satchel.base.lazy import lazy_regex
 from satchel.base.records import dataclass
 from satchel.find.index import index_of
 from satchel.find.scopes import Term
@@ -15,6 +17,8 @@ from satchel.store.transaction import Transaction
 _WORDS = 32
 _MAX_READ_CHARS = 40_000
 _MAX_SNIPPET_CHARS = 400
+
+_ascii_word = lazy_regex(r"[0-9A-Za-z]+")
 
 _Piece = tuple[int, int, str, float]
 """First byte, end, word and weight of a word of a text, or of a character in scripts without spaces."""
@@ -57,8 +61,9 @@ class Snipper:
             first = next(snippets)
             best = first if first.marks else next((snippet for snippet in snippets if snippet.marks), first)
         elif (head := text[: 2 * _MAX_SNIPPET_CHARS]).isascii():
-            words = self._index.tokens(head)
-            end = words[_WORDS - 1][1] if len(words) > _WORDS else len(head)
+            # the tokenizer splits ASCII alike, at 1.5 times the cost
+            ends = [word.end() for word in islice(_ascii_word().finditer(head), _WORDS + 1)]
+            end = ends[_WORDS - 1] if len(ends) > _WORDS else len(head)
             best = _shorten(_one_line(head[:end]), (), cut_before=False, cut_after=end < len(text))
         else:
             best = self._cut(text, 0, len(head))

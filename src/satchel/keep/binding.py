@@ -23,7 +23,7 @@ from satchel.keep.paths import check_place
 from satchel.keep.projects import Workplace
 from satchel.store.transaction import Row, Transaction
 
-UNCONFIRMED = "unconfirmed"  # the mark of a rule that a person stated and no person has confirmed
+UNCONFIRMED = "unconfirmed"  # the mark of a rule that an agent took from a person's words and no person has accepted
 
 BIND_ALL = "unconfirmed = 0 AND for_person IS NULL"  # the condition that a rule binds everybody's sessions
 
@@ -44,7 +44,7 @@ def binding_caller(transaction: Transaction, workplace: Workplace, project_id: i
         return ""  # the usual case does not look up who the person is
     person = find_agent(transaction, project_id, workplace.person())
     return (
-        f" AND ({alias}.unconfirmed = 0 OR {alias}.stated_by = {person}) "
+        f" AND ({alias}.unconfirmed = 0 OR COALESCE({alias}.stated_by, {person}) = {person}) "
         f"AND COALESCE({alias}.for_person, {person}) = {person}"
     )
 

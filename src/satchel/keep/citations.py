@@ -246,6 +246,8 @@ class Sinking:
             """
         )
         entries = {entry: document for document, entry in rows}
+        if not entries:
+            return []
         compared = Comparing(self._root).compare(load(self._transaction, entries))
         self.citations = {entries[entry]: citation for entry, citation in compared.items()}
         return [document for document, citation in self.citations.items() if citation.is_stale]

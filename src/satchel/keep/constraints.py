@@ -55,7 +55,8 @@ class Constraint:
         deactivated_at: when, in milliseconds UTC.
         created_at: milliseconds UTC.
         stated_by: the person whose words it is, or None.
-        unconfirmed: whether no person has confirmed that; until then it binds that person's sessions only.
+        unconfirmed: whether an agent took it from a person's words and no person has accepted it; until then it binds
+            the sessions of the person who stated it only.
         for_person: the only person whose sessions it binds, since it is their preference; None for everybody's.
         score: how well it matched a search, higher is better; None without one.
         notes: what the writer should know; empty when read.
@@ -256,10 +257,11 @@ def _of_person(
     from satchel.keep.sessions.updates import has_heard
 
     notes: tuple[str, ...] = ()
+    columns: dict[str, object] = {"unconfirmed": int(is_stated)}
     if is_stated and not has_heard(transaction, actor.session, text, now):
         is_stated, notes = False, (_NOT_HEARD,)
     if not is_stated and not is_personal:
-        return {}, notes
+        return columns, notes
     number, name = ensure_agent(transaction, project_id, work.person(), now)
     person, of_old = shown_name(name), f"SELECT {binding.BIND_ALL} FROM constraints WHERE id = :id"
     if old is not None and (row := transaction.one(of_old, {"id": old})) is not None and row[0]:
@@ -267,16 +269,16 @@ def _of_person(
             f"{Kind.CONSTRAINT.ref(old)} binds everybody, and this rule would bind {person} only",
             "Leave supersedes out",
         )
-    columns: dict[str, object] = {"for_person": number if is_personal else None}
+    columns["for_person"] = number if is_personal else None
     if is_stated:
-        columns |= {"stated_by": number, "unconfirmed": 1}
-        notes = (f"unconfirmed: it binds only sessions of {person} until a person confirms it with `satchel confirm`",)
+        columns["stated_by"] = number
+        notes = (f"unconfirmed: it binds only sessions of {person} until a person accepts it with `satchel accept`",)
     return columns, notes
 
 
 _NOT_HEARD = (
     "stored as your own rule, not as the user's: no lasting rule in these words was recognised in a prompt of this "
-    "session in the last hour; quote their words"
+    "session in the last hour; quote their words, or it stays unconfirmed until a person accepts it"
 )
 
 

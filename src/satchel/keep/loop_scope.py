@@ -54,7 +54,10 @@ class LoopScope:
     def holds(self, table: str, alias: str | None = None) -> str:
         """Return the SQL condition that a row of ``context`` or ``error_reports`` belongs to the loop."""
         name = alias or table
-        ways = [f"{{0}}project_id = :project AND {{0}}run_id = :run AND {way}" for way in self._ways(table)]
+        # with pluses SQLite looks up the author's own in context_loops instead of reading the run, the loop or the task
+        plus = "+" if table == "context" and not self.is_shared else ""
+        place = f"{plus}{{0}}project_id = :project AND {plus}{{0}}run_id = :run"
+        ways = [f"{place} AND {way}" for way in self._ways(table)]
         if len(ways) == 1:
             return ways[0].format(f"{name}.")
         # joined by OR they would read every entry of the run

@@ -137,7 +137,10 @@ _BUGS = (
     "ALTER TABLE context RENAME COLUMN kind TO type",
     "CREATE UNIQUE INDEX context_one_live_analysis ON context (run_id) WHERE type = 7 AND superseded_by IS NULL",
     "CREATE INDEX context_type ON context (project_id, type, created_at, id, run_id, superseded_by)",
-    "CREATE INDEX context_loops ON context (run_id, agent_id, created_at, id) WHERE type IN (2, 5, 6)",
+    """
+    CREATE INDEX context_loops ON context (agent_id, task_id, loop_id, created_at, id, type, run_id)
+    WHERE type IN (2, 5, 6)
+    """,
     """
     CREATE INDEX context_session ON context (session_id, created_at, id)
     WHERE session_id IS NOT NULL AND type IN (2, 5, 6)

@@ -23,13 +23,13 @@ def test_facets_count_what_holds_by_kind_type_state_tag_file_and_author(satchel:
     satchel.corrections.retract(gone.ref, "it is now", agent="dev")
     satchel.decisions.set("port", 80, tags=["web"], agent="dev")
     satchel.decisions.set("tool", "mdbook", status="draft", agent="ben")
-    satchel.constraints.add("Tests first", category="style", tags=["web"], agent="ben")
+    satchel.constraints.add("Tests first", category="style", tags=["web"], stated_by="user", agent="ben")
     satchel.pins.pin(note.ref, agent="human:ann")
     facets = satchel.room.facets()
     assert (facets.total, facets.progress, facets.stale_of) == (4, 1, 1)
     assert counts(facets.kinds) == {"entry": 1, "decision": 2, "constraint": 1}
     assert counts(facets.types) == {"discovery": 1}
-    assert counts(facets.states) == {"live": 3, "draft": 1, "ended": 1, "stale": 1, "unconfirmed": 2, "pinned": 1}
+    assert counts(facets.states) == {"live": 3, "draft": 1, "ended": 1, "stale": 1, "unconfirmed": 1, "pinned": 1}
     assert (counts(facets.tags), counts(facets.files)) == ({"web": 2}, {"cart.py": 1})
     assert counts(facets.authors) == {"dev": 2, "ben": 2}
     for state in ("stale", "draft", "unconfirmed", "pinned"):
@@ -45,9 +45,7 @@ def test_flags_tell_who_confirmed_an_item_and_who_got_it(satchel: Satchel) -> No
     satchel.corrections.confirm(note.ref, agent="ben")
     satchel.brief(agent="cat", query="gateway")
     flags = {one.ref: one for one in satchel.room.flags([note.ref, rule.ref, persons.ref]).items}
-    assert (flags[note.ref].confirmed_by, flags[note.ref].is_unconfirmed) == (("ben",), False)
-    assert (flags[rule.ref].confirmed_by, flags[rule.ref].is_unconfirmed) == ((), True)
-    assert not flags[persons.ref].is_unconfirmed
+    assert [flags[one.ref].confirmed_by for one in (note, rule, persons)] == [("ben",), (), ()]
     assert flags[rule.ref].used_at is not None
 
 

@@ -166,8 +166,7 @@ def test_what_an_agent_proposes_instead_of_a_persons_decision_is_shown_once(satc
     assert needs(satchel, "human:ann") == [("draft", ref)]
     need = only(satchel, "human:ann")
     assert (need.current, need.proposed, need.text) == ("80", "8080", "port: ann decided 80, proposed is 8080")
-    command = "`satchel decide port_draft --status"
-    assert need.remedy == f"{command} active` accepts it, {command} deprecated` rejects it"
+    assert need.actions == ("accept", "reject")
     (conflict,) = satchel.room.conflicts().decided
     assert (conflict.title, conflict.first.text, conflict.second.text) == ("port", "80", "8080")
     satchel.decisions.set("port_draft", status="deprecated", agent="human:ann")
@@ -278,7 +277,7 @@ def test_hooks_that_fail_need_a_person_until_they_work_again_or_they_saw_it(
     assert (needs(satchel, "human:ann"), needs(satchel)) == ([], [("hook", need.ref)])
     satchel.sessions.record_hooks([(*fault[:2], 10, clock.advance(MINUTE))])
     assert "10 times or more" in only(satchel, "human:ann").text
-    satchel.sessions.record_hooks([], "claude SessionStart")
+    satchel.sessions.record_hooks([], ["claude SessionStart"])
     assert needs(satchel) == needs(satchel, "human:ann") == []
 
 
@@ -359,7 +358,7 @@ def _see(satchel: Satchel) -> None:
             lambda satchel: satchel.sessions.record_hooks(
                 [("claude Stop", "ValueError", 1, satchel.workplace.clock())]
             ),
-            lambda satchel: satchel.sessions.record_hooks([], "claude Stop"),
+            lambda satchel: satchel.sessions.record_hooks([], ["claude Stop"]),
         ),
     ],
 )

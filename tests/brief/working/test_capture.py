@@ -139,12 +139,21 @@ def test_an_agent_may_withdraw_a_stated_rule_only_before_it_is_confirmed(begin: 
 @pytest.mark.parametrize(
     "text", ["Delete the cache in this repo every night", "Use npm, never pnpm, in this repo"], ids=["other", "denied"]
 )
-def test_a_rule_that_the_person_did_not_state_is_the_agents_own(begin: Begin, text: str) -> None:
+def test_a_rule_that_the_person_did_not_state_is_the_agents_own_and_unconfirmed(
+    begin: Begin, person: Satchel, text: str
+) -> None:
     satchel = begin()
     prompt(satchel, RULE)
     rule = satchel.constraints.add(text, stated_by="user")
-    assert (rule.stated_by, rule.unconfirmed) == (None, False)
+    assert (rule.stated_by, rule.unconfirmed) == (None, True)
     assert "stored as your own rule" in rule.notes[0]
+    assert text in begin("s2", person="ben").brief().text
+    # the same word and the same set wherever a person looks
+    assert [(one.kind, one.ref) for one in person.room.needs().items] == [("rule", rule.ref)]
+    assert person.room.selected("unconfirmed") == (rule.ref,)
+    assert [one.ref for one in person.constraints.find().constraints if one.unconfirmed] == [rule.ref]
+    person.corrections.confirm(rule.ref)
+    assert (person.room.needs().items, person.room.selected("unconfirmed")) == ((), ())
 
 
 LONG = "From now on, never use print() in parse.py; always use the module's log instead."

@@ -109,7 +109,7 @@ ELSEWHERE = {
         "tour",
         "undo",
     ),
-    *("guard check", "guard install", "guard remove", "guard run", "share", "proposals", "sync"),
+    *("guard check", "guard install", "guard remove", "guard run", "share", "accept", "reject", "sync"),
     *("token list", "token new", "token revoke"),
 }
 """doctor answers with a list; mcp and serve run on; open needs a server, and undo what can be undone; the others have
@@ -241,7 +241,7 @@ def test_init_and_doctor_name_what_would_publish_the_store(cli: Cli, folder: Pat
     assert f"warning publishing: {line}" in cli("doctor")[1]
     (folder / ".dockerignore").write_text(".satchel\n")
     assert "warning" not in cli("init")[2]
-    assert "ok      publishing: " in cli("doctor")[1]
+    assert "ok      publishing: " in cli("doctor", "--verbose")[1]
 
 
 def test_init_makes_a_project_where_there_is_none(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

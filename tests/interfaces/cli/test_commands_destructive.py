@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,11 +81,27 @@ def test_restore_says_where_the_state_before_it_is(cli: Cli, folder: Path) -> No
     assert Path(report["previous"]).exists()
 
 
+def test_restore_says_of_when_the_state_is_and_what_is_not_in_it(cli: Cli) -> None:
+    cli("backup")
+    out = cli("restore", "--yes")[1]
+    assert re.match(r"restored .*, the state of 20\d\d-\d\d-\d\d \d\d:\d\d: what was written since is not in it\n", out)
+
+
 def test_a_healthy_store_passes_the_doctor(cli: Cli) -> None:
     cli("backup")
     status, out, _ = cli("doctor")
     assert status == 0
-    assert {line.split()[0] for line in out.splitlines()} == {"ok"}
+    assert [line.split()[0] for line in out.splitlines()] == ["ok", "ok"]
+    assert [line.split()[0] for line in cli("doctor", "--verbose")[1].splitlines()] == ["ok"] * 22
+
+
+def test_the_doctor_says_first_what_is_wrong_and_what_is_well_in_one_line(cli: Cli, folder: Path) -> None:
+    cli("backup")
+    (folder / "Dockerfile").write_text("FROM scratch\nCOPY . .\n")
+    first, well, here = cli("doctor")[1].splitlines()
+    assert first.startswith("warning publishing: ")
+    assert well.startswith("ok      20 checks: configuration, place, ")
+    assert here.startswith("ok      here: ")
 
 
 def test_the_doctor_reports_json(cli: Cli) -> None:

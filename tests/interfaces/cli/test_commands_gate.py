@@ -44,7 +44,8 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("pin", "--remove", "e1"),
         ("write", "discovery", "obey", "--agent", "human:ann"),
         ("import", "--as-written", "lines.jsonl"),
-        ("proposals", "--accept", "--all"),
+        ("accept", "--all"),
+        ("reject", "d1"),
     ],
     ids=" ".join,
 )

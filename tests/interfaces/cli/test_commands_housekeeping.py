@@ -124,7 +124,7 @@ def test_rebuild_counts_anew(cli: Cli, folder: Path) -> None:
 
 @pytest.mark.usefixtures("store")
 def test_doctor_examines_conversations(cli: Cli, folder: Path) -> None:
-    assert "ok      conversations: every turn can be read, 1 in all\n" in cli("doctor")[1]
+    assert "ok      conversations: every turn can be read, 1 in all\n" in cli("doctor", "--verbose")[1]
     with opened(folder) as satchel, satchel.workplace.engine.write() as transaction:
         transaction.run("UPDATE conversation_turns SET prompt = :bytes", {"bytes": b"no zlib"})
     status, out, _ = cli("doctor", "--json")
@@ -144,7 +144,7 @@ def test_doctor_names_the_command_that_makes_token_counts_exact(cli: Cli, monkey
     monkeypatch.setitem(sys.modules, "splintr", None)
     token_counter.cache_clear()
     try:
-        _, out, _ = cli("doctor")
+        _, out, _ = cli("doctor", "--verbose")
     finally:
         token_counter.cache_clear()
     line = next(line for line in out.splitlines() if "tokens: estimated" in line)

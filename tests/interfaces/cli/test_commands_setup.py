@@ -70,6 +70,14 @@ def test_removal_leaves_nothing_and_says_so_a_second_time(cli: Cli, home: Path) 
     assert cli("setup", "--remove")[:2] == (0, "nothing of setup is there\n")
 
 
+def test_removal_says_that_the_store_stays_and_what_deletes_it(cli: Cli, home: Path, folder: Path) -> None:
+    cli("init")
+    cli("setup", "cursor")
+    store = folder / ".satchel" / "satchel.db"
+    assert f"left the store {store}: `satchel setup --remove --all-data` deletes it" in cli("setup", "--remove")[1]
+    assert store.exists()
+
+
 def test_a_dry_run_shows_the_changes_and_makes_none(cli: Cli, home: Path) -> None:
     token = "ghp_" + "0123456789abcdefghij" * 2
     (home / ".cursor").mkdir()

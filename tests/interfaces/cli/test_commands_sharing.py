@@ -88,15 +88,15 @@ def test_shared_shows_accepts_and_rejects(cli: Cli, folder: Path) -> None:
     cli("share", "d1")
     file = _file(folder)
     file.write_text(file.read_text().replace("SQLite", "DuckDB"))
-    out = cli("proposals")[1]
+    out = cli("share", "--list")[1]
     assert out.startswith("1 waiting, 1 shared\n  d1 decision db by human")
     assert out.endswith("`satchel import docs`\n")
-    assert "\n-SQLite\n+DuckDB" in cli("proposals", "--diff", "d1")[1]
-    assert cli("proposals", "--accept", "d9")[0] == 3
-    assert cli("proposals", "--accept")[0] == 2
-    assert cli("proposals", "--accept", "d1")[1].startswith("accepted 1 text\n")
+    assert "\n-SQLite\n+DuckDB" in cli("share", "--diff", "d1")[1]
+    assert cli("accept", "d9")[0] == 3
+    assert cli("accept")[0] == 2
+    assert cli("accept", "d1")[1].startswith("accepted d1: decision db\n")
     assert "DuckDB" in cli("show", "d1")[1]
-    assert cli("proposals", "--reject", "--all")[1] == "rejected 0 texts\n"
+    assert cli("reject", "--all")[1] == "rejected nothing: nothing waits\n"
 
 
 def test_json_has_what_waits(cli: Cli, folder: Path) -> None:

@@ -52,6 +52,22 @@ def test_a_hook_that_fails_needs_a_person_until_it_works(hook: Hook, looking: Sa
     assert told(looking) == [1, None]
 
 
+def test_a_missing_store_is_past_for_every_hook_once_one_finds_it(hook: Hook, looking: Satchel, project: Path) -> None:
+    for name in ("SessionStart", "PreToolUse"):
+        state.record_fault(f"claude {name}", "StoreMissing: the store is gone", str(project))
+    state.record_fault("codex Stop", "ValueError: no", str(project))
+    assert state.check_hooks().status == "warning"
+    hook("claude", "SessionEnd", reason="other")
+    assert [one.text.partition(" fails")[0] for one in failing(looking)] == ["codex Stop"]
+    hook("codex", "Stop")
+    assert failing(looking) == []
+    check = state.check_hooks()
+    assert (check.status, check.detail) == (
+        "ok",
+        "3 faults in the last 7 days, the last less than 1 min ago; each has worked since",
+    )
+
+
 def test_a_hook_that_fails_again_and_again_is_seldom_told(
     hook: Hook, looking: Satchel, monkeypatch: pytest.MonkeyPatch
 ) -> None:

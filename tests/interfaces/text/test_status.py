@@ -93,18 +93,16 @@ def test_the_time_of_a_state_says_what_it_means(state: AgentState, seen_min: int
 
 
 def test_the_commands_for_what_needs_somebody_are_whole_and_come_once_for_a_kind() -> None:
-    rejected = f"`satchel decide {'rounding' * 5}_draft --status active` accepts it, or reject it"
     needs = [
         *a_status().needs.items,
         Need("message", "low", "red", "m8", None, "ben", NOW, ()),
-        Need("draft", "low", "rounding", "d2", None, "ben", NOW, (), remedy=rejected),
-        Need("rule", "low", "no floats", "c4", None, "ben", NOW, ()),
+        Need("draft", "low", "rounding", "d2", None, "ben", NOW, ("accept", "reject")),
+        Need("rule", "low", "no floats", "c4", None, "ben", NOW, ("accept", "reject")),
     ]
     status = replace(a_status(), needs=replace(a_status().needs, items=tuple(needs), total=4))
-    assert screen(status)[-4:-1] == [
+    assert screen(status)[-3:-1] == [
         "Answer: `satchel message send --reply-to m7 TEXT`",
-        rejected,
-        "Confirm it: `satchel confirm c4`; end it: `satchel retract c4`",
+        "Decide: `satchel accept d2` or `satchel reject d2`",
     ]
 
 

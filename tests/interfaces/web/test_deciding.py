@@ -36,6 +36,9 @@ def test_a_proposal_is_settled_only_as_it_was_shown(
     path = f"{HERE}/items/{ref}/{action}"
     page = ann.get(f"{HERE}/").body.decode()
     assert f'formaction="{path}" name="revision" value="1">{button}</button>' in page
+    own = ann.get(f"{HERE}/items/{ref}")
+    assert f"{key}: ann decided 19, proposed is 21" in own.body.decode()
+    assert form_of(own, button)[0] == path
     assert ann.post(path, {}).status == 400
     satchel.decisions.set(key, 25, agent="critic")
     late = ann.post(path, {"revision": "1"})

@@ -85,7 +85,7 @@ def test_facets_count_and_lead_to_what_they_count(ann: Browser, satchel: Satchel
 
 
 def test_states_tags_and_use_lead_to_the_items_that_they_count(ann: Browser, satchel: Satchel) -> None:
-    rule = satchel.constraints.add("Facets are links", tags=["facets"], agent="sorter").ref
+    rule = satchel.constraints.add("Facets are links", tags=["facets"], stated_by="user", agent="sorter").ref
     note = satchel.entries.write("discovery", "Facets are counted", agent="sorter").ref
     draft = satchel.decisions.set("facet.order", "by use", status="draft", tags=["facets"], agent="sorter").ref
     satchel.corrections.confirm(note, agent="human:ann")

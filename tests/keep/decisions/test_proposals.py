@@ -81,10 +81,10 @@ def test_accepting_says_what_binds_now_and_what_did_before(satchel: Satchel) -> 
     satchel.decisions.set("vat", 21, layer="data", version="2.0.0", agent="ben")
     accepted = satchel.decisions.set("vat_draft", status="active", agent=ANN)
     assert (accepted.value, accepted.layer, accepted.version) == (21, "data", "2.0.0")
-    assert accepted.notes == ("vat: 19 -> 21, as ben proposed",)
+    assert accepted.notes == ("vat: 19 -> 21, as ben proposed", "a message tells ben")
     satchel.decisions.set("vat", 22, agent="ben")
     changed = satchel.decisions.set("vat_draft", 23, status="active", agent=ANN)
-    assert (changed.value, changed.notes) == (23, ("vat: 21 -> 23",))
+    assert (changed.value, changed.notes) == (23, ("vat: 21 -> 23", "a message tells ben"))
     assert satchel.decisions.get("vat_draft").decision.status == "deprecated"
 
 
@@ -127,7 +127,7 @@ def test_a_proposal_to_end_a_decision_ends_it_once_accepted(satchel: Satchel) ->
     assert satchel.decisions.get("vat_draft").decision.status == "draft"
     ended = satchel.decisions.set("vat_draft", status="active", agent=ANN)
     assert (ended.key, ended.status, dict(ended.metadata)) == ("vat", "deprecated", {})
-    assert ended.notes == ("vat: 19 ended, as ben proposed",)
+    assert ended.notes == ("vat: 19 ended, as ben proposed", "a message tells ben")
     assert satchel.decisions.get("vat_draft").decision.status == "deprecated"
 
 

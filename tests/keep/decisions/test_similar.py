@@ -47,6 +47,14 @@ def test_the_better_of_two_reasons_is_given_and_the_most_alike_come_first(decisi
     ]
 
 
+def test_a_draft_points_to_the_draft_of_another_but_not_to_what_it_is_a_draft_of(decisions: Decisions) -> None:
+    decisions.set("cache", TEXT, status="draft", agent="ann")
+    second = decisions.set("queue", "Three shards with Redis in cluster mode", status="draft", agent="ben")
+    assert [one.key for one in second.similar] == ["cache"]
+    decisions.set("session_ttl", 300, agent="ann")
+    assert decisions.set("session_ttl_draft", 600, status="draft", agent="ben").similar == ()
+
+
 def test_at_most_five_are_named(decisions: Decisions) -> None:
     decisions.set_many([NewDecision(f"{word} session ttl", 1) for word in "alpha beta gamma delta omega zeta".split()])
     assert len(decisions.set("session_ttl", 1).similar) == 5

@@ -55,6 +55,28 @@ PANIC = "thread 'main' panicked at src/lib.rs:{place}:\ncalled `Option::unwrap()
         ),
         ("/a/Api.cs(3,7): error CS0246: 'Serilog' is missing [/a/Api.csproj]", "error CS0246: 'Serilog' is missing"),
         (
+            "[Wed Apr 17 11:07:12 2013] [error] [client 10.0.0.7] PHP Fatal error:  Allowed memory size of 67108864 "
+            "bytes exhausted (tried to allocate 64 B) in /srv/lib/db.php on line 173, referer: http://shop.example/",
+            "Fatal error: Allowed memory size of 134217728 bytes exhausted (tried to allocate 7 B) in a.php on line 9",
+        ),
+        (
+            "ERROR:  Error installing mall:\n\tERROR: Failed to build gem native extension.\n\n"
+            "    current directory: /var/lib/gems/revdev-0.2.1/ext\n/usr/bin/ruby2.5 extconf.rb\n"
+            "mkmf.rb can't find header files for ruby at /usr/lib/ruby/include/ruby.h\n\nextconf failed, exit code 1\n",
+            "Gem::Ext::BuildError: ERROR: Failed to build gem native extension.\n\n/usr/bin/ruby extconf.rb\n"
+            "mkmf.rb can't find header files for ruby at /usr/share/include/ruby.h\n",
+        ),
+        (
+            "Error: Error locking state: Error acquiring the state lock: 2 error(s) occurred:\n\n"
+            "* CheckFailed: The conditional request failed\n\tstatus code: 400\n* unexpected end of JSON input\n",
+            "Error: Error acquiring the state lock\n│ \n│ Error message: CheckFailed: The conditional request\n"
+            "│ failed\n│ Lock Info:\n│   ID:        12345\n│   Who:       ann@laptop\n",
+        ),
+        (
+            "a.targets(6,5): error NETSDK1045: The SDK does not support targeting .NET 9.0. [/a/Shop.csproj]",
+            "Error\tNETSDK1045\tThe SDK does not support targeting .NET 9.0. Use another.\tShop\tC:\\a.targets\t166",
+        ),
+        (
             "** (KeyError) key :id not found in the map\n    (shop 0.1.0) lib/a.ex:1: A.b/1\n",
             "KeyError: key :id not found in the map",
         ),
@@ -75,6 +97,7 @@ def test_wrappers_and_places_do_not_count(one: str, other: str) -> None:
             PUSH.format(host="github.com", branch="main", reason="already exists"),
         ),
         (PANIC.format(place="2:16"), PANIC.format(place="9:7")),
+        ("error NETSDK1045: no support for targeting .NET 9.0", "error NETSDK1045: no support for targeting .NET 7.0"),
     ],
 )
 def test_what_names_the_cause_counts(one: str, other: str) -> None:

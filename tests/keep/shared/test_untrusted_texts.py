@@ -56,7 +56,7 @@ def test_two_files_with_one_key_are_named(team: Team) -> None:
     problems = {one.file.removeprefix(f"{SHARED}/"): one.problem for one in team.clones["ann"].shared.check().problems}
 
     first, second = sorted((file, other))
-    assert problems == {second: f"has the key of {first}: satchel sync and satchel proposals --accept merge them"}
+    assert problems == {second: f"has the key of {first}: satchel sync and satchel accept merge them"}
 
 
 def test_what_hides_from_people_and_what_is_secret_is_taken_out(team: Team) -> None:
@@ -96,7 +96,7 @@ def test_a_briefing_counts_what_waits_and_says_none_of_its_words(team: Team) -> 
     team.clones["ben"].constraints.add("be kind")
     team.clones["ben"].shared.read_news()
     text = team.clones["ben"].brief(budget=2_000).text
-    assert "1 shared text waits for a person to accept: satchel proposals" in text
+    assert "1 shared text waits for a person to accept: satchel share --list" in text
     assert "wipe" not in text
     assert "delete" not in text
 

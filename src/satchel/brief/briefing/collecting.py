@@ -331,7 +331,7 @@ def _gather(
         if count:
             # a stranger may have written them, so the words are not shown
             texts = "1 shared text waits" if count == 1 else f"{count:,} shared texts wait"
-            shared.append(f"{texts} for a person to accept: satchel proposals")
+            shared.append(f"{texts} for a person to accept: satchel share --list")
 
     def askings() -> Iterator[Asking[None]]:
         yield names()

@@ -1,4 +1,4 @@
-"""Facets of a project's memory, and the flags of items in its list: stale, unconfirmed, pinned, used."""
+"""Facets of a project's memory, and the flags of items in its list: confirmed, stale, pinned, used."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from satchel.keep.deliveries import MOMENTS
 from satchel.keep.entries.records import ENTRY_TYPES, SCRATCHPAD
 from satchel.keep.housekeeping.usage import count_names
 from satchel.keep.kinds import KINDS
-from satchel.keep.names import PERSONS, is_persons
 from satchel.keep.projects import Project, Workplace
-from satchel.store.transaction import Row, Transaction, grouped, set_of
+from satchel.store.transaction import Row, Transaction, grouped
 
 MOST_FLAGGED = 100
 """How many items' flags are read at once."""
@@ -49,7 +48,7 @@ class Facets:
         total: the number of items in force, drafts included.
         kinds: by kind, in force.
         types: notes by type, in force.
-        states: live, draft, ended (retracted, replaced or deprecated), stale, unconfirmed, pinned.
+        states: live, draft, ended (retracted, replaced or deprecated), stale, unconfirmed (rules), pinned.
         tags: of decisions and rules, the most used first, at most 20; so are ``files`` and ``authors``.
         progress: the number of scratchpads, which the list hides.
         stale_of: how many of the newest notes on files were compared, at most 200.
@@ -73,7 +72,6 @@ class Flags:
     Attributes:
         ref: its short id.
         confirmed_by: who confirmed it, the latest first.
-        is_unconfirmed: whether nobody has confirmed it, and no person wrote it.
         is_pinned: whether every briefing has it.
         is_stale: whether the text that a note cites has changed on the disk; None if unknown.
         sessions: in how many of the newest 500 windows of sessions it was added to context.
@@ -82,7 +80,6 @@ class Flags:
 
     ref: str
     confirmed_by: tuple[str, ...]
-    is_unconfirmed: bool
     is_pinned: bool
     is_stale: bool | None
     sessions: int
@@ -113,7 +110,7 @@ class _Counts(NamedTuple):
     items: list[Row]
     files: tuple[Facet, ...]
     tags: tuple[Facet, ...]
-    confirmed: int
+    unconfirmed: int
     cited: dict[int, citations.Place]
 
 
@@ -126,14 +123,14 @@ def _count_items(transaction: Transaction, project: Project, work: Workplace, no
     if place not in _counts or _counts[place][0] != moment:
         values = {"project": project.id, "now": now}
         tags = (Facet(one.name, one.decisions + one.rules) for one in count_names(transaction, project, "tag").names)
-        ((confirmed,),) = transaction.all(_CONFIRMED, values)
+        ((unconfirmed,),) = transaction.all(f"SELECT count(*) {_UNCONFIRMED}", values)
         _counts[place] = (
             moment,
             _Counts(
                 transaction.all(_COUNTED, values),
                 _facets(Counter(dict(transaction.all(_FILES, values))))[:_MOST_NAMES],
                 tuple(tags)[:_MOST_NAMES],
-                confirmed,
+                unconfirmed,
                 citations.load_newest(transaction, project.id, _MOST_CITED),
             ),
         )
@@ -144,7 +141,7 @@ def count(transaction: Transaction, project: Project, work: Workplace, now: int)
     """Return the facets of a project's memory."""
     kinds: Counter[str] = Counter(dict.fromkeys((KINDS[kind].name for kind in MEMORY), 0))
     types, states, authors = (Counter[str]() for _ in range(3))
-    progress, by_agents = 0, 0
+    progress = 0
     counted = _count_items(transaction, project, work, now)
     names_of: dict[int, str] = dict(
         transaction.all("SELECT id, name FROM agents WHERE project_id = :project", {"project": project.id})
@@ -164,10 +161,9 @@ def count(transaction: Transaction, project: Project, work: Workplace, now: int)
         if kind is Kind.ENTRY:
             types[ENTRY_TYPES[type_ - 1]] += items
         authors.update({author: items} if author else {})
-        by_agents += items * (not is_persons(author) and kind in _CONFIRMABLE)
     ((pinned,),) = transaction.all("SELECT count(*) FROM pins WHERE project_id = :project", {"project": project.id})
-    compared, unconfirmed = _compare(work, counted.cited), max(0, by_agents - counted.confirmed)
-    states.update({"stale": sum(compared.values()), "unconfirmed": unconfirmed, "pinned": pinned})
+    compared = _compare(work, counted.cited)
+    states.update({"stale": sum(compared.values()), "unconfirmed": counted.unconfirmed, "pinned": pinned})
     return Facets(
         sum(kinds.values()),
         _facets(kinds),
@@ -181,17 +177,7 @@ def count(transaction: Transaction, project: Project, work: Workplace, now: int)
     )
 
 
-_CONFIRMABLE = (Kind.ENTRY, Kind.CONSTRAINT, Kind.STRATEGY)
-
-_OF_AGENTS = f"""
-    d.project_id = :project AND d.kind IN ({", ".join(str(kind.number) for kind in _CONFIRMABLE)})
-    AND d.status = 1 AND (d.kind <> {Kind.ENTRY.number} OR d.type <> {SCRATCHPAD})
-    AND (d.expires_at IS NULL OR d.expires_at > :now) AND (d.agent_id IS NULL OR d.agent_id NOT IN {PERSONS})
-"""
-_CONFIRMED = f"""
-    SELECT count(DISTINCT d.id) FROM corrections c JOIN documents d ON d.kind = c.item_kind AND d.item_id = c.item_id
-    WHERE c.project_id = :project AND c.action = {CONFIRMED} AND c.undone_at IS NULL AND {_OF_AGENTS}
-"""
+_UNCONFIRMED = "FROM constraints WHERE project_id = :project AND active = 1 AND unconfirmed = 1"
 
 
 def _facets(counts: Counter[str]) -> tuple[Facet, ...]:
@@ -207,14 +193,6 @@ def flags(transaction: Transaction, project_id: int, work: Workplace, refs: Coll
     """Return the flags of items that the project has, in their order."""
     values = {"project": project_id}
     wanted = f"({{0}}, {{1}}) IN (VALUES {', '.join(f'({kind.number}, {number})' for kind, number in refs)})"
-    persons = {
-        (kind, number)
-        for kind in Kind
-        if (numbers := [item for other, item in refs if other is kind])
-        for (number,) in transaction.all(
-            f"SELECT i.id FROM {kind.table} i WHERE i.id IN {set_of(numbers)} AND {kind.author} IN {PERSONS}", values
-        )
-    }
     confirmed: dict[tuple[int, int], dict[str, None]] = {}
     for kind_number, number, agent in transaction.all(
         f"""
@@ -247,9 +225,8 @@ def flags(transaction: Transaction, project_id: int, work: Workplace, refs: Coll
         key = kind.number, number
         sessions, used_at = uses.get(key, (0, None))
         by = tuple(filter(None, confirmed.get(key, ())))
-        is_unconfirmed = kind in _CONFIRMABLE and key not in confirmed and (kind, number) not in persons
         is_stale = stale.get(number) if kind is Kind.ENTRY else None
-        rows.append(Flags(kind.ref(number), by, is_unconfirmed, key in pinned, is_stale, sessions, used_at))
+        rows.append(Flags(kind.ref(number), by, key in pinned, is_stale, sessions, used_at))
     return Flagged(tuple(rows))
 
 
@@ -264,14 +241,7 @@ _SELECTED = {
         WHERE project_id = :project AND kind = {Kind.DECISION.number} AND status = {_DRAFT} ORDER BY id DESC
     """,
     "pinned": "SELECT kind, item_id FROM pins WHERE project_id = :project ORDER BY created_at DESC",
-    "unconfirmed": f"""
-        SELECT d.kind, d.item_id FROM documents d
-        WHERE {_OF_AGENTS} AND NOT EXISTS (
-                SELECT 1 FROM corrections c WHERE c.item_kind = d.kind AND c.item_id = d.item_id
-                    AND c.action = {CONFIRMED} AND c.undone_at IS NULL
-            )
-        ORDER BY d.id DESC
-    """,
+    "unconfirmed": f"SELECT {Kind.CONSTRAINT.number}, id {_UNCONFIRMED} ORDER BY id DESC",
     "used": f"""
         SELECT d.kind, d.item_id FROM (
             SELECT id, session_id FROM windows WHERE project_id = :project ORDER BY id DESC LIMIT {_WINDOWS}

@@ -13,7 +13,7 @@ from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.invisible import revealed
 from satchel.base.records import replace
 from satchel.base.text import shortened
-from satchel.base.vocabulary import HUMAN, PRIORITIES
+from satchel.base.vocabulary import PRIORITIES
 from satchel.brief.announcements import is_notice, proposed_draft
 from satchel.brief.room import conflicts, last_need, looking, needs_proposals, states
 from satchel.brief.room.looking import LINE_CHARS, OPEN_RUN, Look, possible, value_text
@@ -202,13 +202,11 @@ def _drafts(look: Look) -> list[Need]:
         """
     )
     needs = []
-    for number, key, text, amount, agent, updated, revision, metadata, persons, *current, person in proposals:
+    for number, _, text, amount, agent, updated, revision, metadata, persons, *current, person in proposals:
         now, value, is_end = value_text(*current), value_text(text, amount), ends(metadata_in(metadata))
         line = f"{persons}: {shown_name(person)} decided {shortened(now, LINE_CHARS // 3)}, proposed is "
         line += "to end it" if is_end else value
-        command = f"`satchel decide {shlex.quote(key)} --status"
-        remedy = f"{command} active` accepts it, {command} deprecated` rejects it"
-        need = _proposed("draft", Kind.DECISION.ref(number), line, agent, updated, remedy)
+        need = _proposed("draft", Kind.DECISION.ref(number), line, agent, updated)
         fields = {"current": now, "proposed": value, "is_end": is_end, "revision": revision}
         needs.append(replace(need, severity=_MEDIUM, **fields))
     refs = {one.ref for one in needs}
@@ -238,8 +236,8 @@ def _rules(look: Look) -> list[Need]:
         """
     )
     return [
-        _proposed("rule", Kind.CONSTRAINT.ref(number), text, agent, created, f"stated by {shown_name(person or HUMAN)}")
-        for number, text, agent, created, person in rows
+        _proposed("rule", Kind.CONSTRAINT.ref(number), text, agent, at, person and f"stated by {shown_name(person)}")
+        for number, text, agent, at, person in rows
     ]
 
 

@@ -178,8 +178,8 @@ class Room(Reading):
             )
             setter = decisions.Setter(work, project.id, actor, now, by.passes)
             done = decisions.upsert(transaction, setter, decisions.prepare(new, work))
-            if done.overtaken is not None:
-                announcer(work)(transaction, done.overtaken)
+            for change in done.changes:
+                announcer(work)(transaction, change)
             replacing.retract(transaction, project.id, Kind.ENTRY, number)
             reason = f"decided as {done.decision.ref}"
             correction = log.record(transaction, project.id, log.RETRACTED, item, by, reason=reason)

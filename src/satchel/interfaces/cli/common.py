@@ -104,7 +104,7 @@ def waiting_texts(root: str | None) -> str | None:
     if not count:
         return None
     texts = "text waits" if count == 1 else "texts wait"
-    return f"{count} shared {texts} here: `satchel sync` reads, and `satchel proposals` lists what to accept"
+    return f"{count} shared {texts} here: `satchel sync` reads, and `satchel share --list` lists what to accept"
 
 
 def shown_by(*, lists_messages: bool) -> str | None:

@@ -28,6 +28,8 @@ _PURPOSES: dict[str, dict[str, str]] = {
         "search": "Search everything that is stored",
         "show": "Show items in full",
         "brief": "Show the briefing that an agent gets",
+        "accept": "Accept what is proposed: drafts, rules, shared texts",
+        "reject": "Reject what is proposed",
         "confirm": "Confirm that something is right",
         "retract": "Mark something as no longer true",
         "undo": "Undo your last change",
@@ -54,7 +56,6 @@ _PURPOSES: dict[str, dict[str, str]] = {
     "Share with a team": {
         "share": "Share items through git, or stop sharing them",
         "sync": "Synchronise the store with the shared files",
-        "proposals": "Review what others shared",
         "serve": "Run the server and the control room",
         "open": "Open the control room in your browser",
         "token": "Create, list and revoke access tokens",
@@ -72,7 +73,7 @@ _PURPOSES: dict[str, dict[str, str]] = {
 
 _FIRST = (
     *("setup", "status", "write", "search", "brief", "decide", "rule", "error", "message"),
-    *("retract", "undo", "forget", "serve", "doctor", "tour"),
+    *("accept", "reject", "undo", "serve", "doctor", "tour"),
 )
 """The commands that ``satchel --help`` shows; ``--all`` shows the rest too."""
 
@@ -90,9 +91,10 @@ _COMMANDS_OF_OPERATIONS = {
     "files": "file",
     "messages": "message who",
     "packages": "package",
+    "proposals": "accept reject",
     "runs": "run",
     "search": "search show",
-    "sharing": "share sync proposals",
+    "sharing": "share sync",
     "strategies": "strategy",
 }
 _OPERATIONS = {name: module for module, names in _COMMANDS_OF_OPERATIONS.items() for name in names.split()}

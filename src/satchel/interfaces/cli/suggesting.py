@@ -8,7 +8,8 @@ _WORDS = {
     ("write",): "add note remember memo save store todo put new create bug",
     ("read",): "notes",
     ("read", "rule list", "decisions"): "list ls",
-    ("status", "decisions"): "log history",
+    ("status", "decisions"): "log",
+    ("decisions --key", "status"): "history",
     ("pause --off",): "resume unpause",
     ("search",): "find grep query recall lookup",
     ("show",): "get view cat print",
@@ -18,14 +19,18 @@ _WORDS = {
     ("undo",): "revert rollback unretract",
     ("decide",): "set",
     ("decisions", "decide"): "decision",
-    ("decide", "write"): "edit change",
+    ("decide", "write"): "change",
     ("rule add",): "constraint constraints must",
     ("rule list",): "rules",
     ("error list",): "errors fixes",
     ("error report",): "learn report",
     ("error outcome --solution",): "fix",
     ("strategy list",): "strategies lessons",
-    ("proposals",): "proposal accept reject review shared",
+    ("status", "share --list", "import docs"): "proposal proposals",
+    ("share --list",): "shared",
+    ("accept",): "approve take ok",
+    ("reject",): "decline deny refuse",
+    ("accept", "reject"): "review",
     ("message send",): "send msg tell notify",
     ("message send --reply-to",): "reply answer",
     ("message sent",): "--sent outbox",
@@ -102,7 +107,9 @@ def _suggestions(name: str, names: list[str], ctx: click.Context) -> list[str]:
     if ctx.parent is not None:
         near = difflib.get_close_matches(name, names, n=_MOST)
         near = [one for one in names if one in _TAKES_TEXT] if " " in name else near
-        commands = [f"{ctx.command_path} {one}" for one in near] or guesses.get(name, [])
+        group = ctx.find_root().command
+        of_root = [f"{root} {name}"] if isinstance(group, click.Group) and name in group.list_commands(ctx) else []
+        commands = [f"{ctx.command_path} {one}" for one in near] or guesses.get(name, of_root)
     elif name in guesses:
         commands = guesses[name]
     else:

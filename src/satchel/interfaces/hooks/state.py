@@ -264,6 +264,8 @@ def check_hooks(now: float | None = None) -> Check:
     last = result[0]
     ago = span_in_words(int((now - last.at) * 1_000))
     message = f"{len(result)} fault{'s' * (len(result) > 1)} in the last {_SHOWN_DAYS} days, the last {ago} ago"
+    if not failing(os.sep):
+        return Check("hooks", "ok", f"{message}; each has worked since")
     return Check("hooks", "warning", f"{message}: {last.hook} in {last.folder}: {last.problem}")
 
 
@@ -368,6 +370,9 @@ def _lines_of(name: str) -> Iterator[list[bytes]]:
         os.close(descriptor)
 
 
+_NO_STORE = ("StoreMissing", "StoreCopied", "Detached")
+
+
 def tell(satchel: Satchel, folder: str, works: str | None = None) -> None:
     """Report to a store the hooks that failed in a folder, and one that works again.
 
@@ -375,12 +380,13 @@ def tell(satchel: Satchel, folder: str, works: str | None = None) -> None:
     """
     result = failing(folder)
     due = [one for one in result if one.is_due]
-    again = [one for one in result if one.hook == works]
+    # that this one found the store mends each that did not
+    again = [one for one in result if works and (one.hook == works or one.problem.startswith(_NO_STORE))]
     if not due and not again:
         return
     with suppress(SatchelError, OSError):
         notices = [(one.hook, one.problem, one.times, int(one.at * 1_000)) for one in due]
-        satchel.sessions.record_hooks(notices, works if again else None)
+        satchel.sessions.record_hooks(notices, [*dict.fromkeys(one.hook for one in again)])
         settle_failing(due, again)
 
 

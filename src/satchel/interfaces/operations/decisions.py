@@ -37,7 +37,7 @@ _DECISION = (
     ),
     Parameter(
         "status",
-        about="draft: proposed; binds once another, who agrees, sets it active",
+        about="draft: proposed; another agrees by setting it active",
         help="A new decision is active.",
         choices=_STATUSES,
     ),

@@ -1,27 +1,23 @@
-"""The shared text: share, sync, and proposals of others. Agents have no tools for it."""
+"""The shared text: share and sync. Agents have no tools for it."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from satchel.base.errors import ERROR_KINDS
 from satchel.base.vocabulary import RESOLUTIONS, SHARING_RULES
 from satchel.interfaces.operations import parameters, services, text
 from satchel.interfaces.operations.declaration import Operation, Parameter
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 _DRY_RUN = Parameter("dry_run", bool, help="Only say what would be done.")
 _ITEMS = Parameter("refs", list[str], option="REF...", metavar="REF")
-_ALL = Parameter("all", bool, help="All that waits; of a list, also what is in step.")
+_ALL = Parameter("all", bool, help="Of a list, also what is in step.")
 
-_ONLY_HERE = (
+ONLY_HERE = (
     "It works on the repository's files beside the store: run it on a machine that has both, as that of the server "
     "with a clone"
 )
-_operation = partial(Operation, names_files=False, only_here=_ONLY_HERE)
+_operation = partial(Operation, names_files=False, only_here=ONLY_HERE)
 
 
 _CHECK = _operation(
@@ -49,14 +45,15 @@ _UNSHARE = _operation(
 )
 
 
-def _resolution(run: Callable[..., object]) -> Operation:
-    return _operation(
-        run=run,
-        parameters=(_ITEMS, _ALL),
-        writes=True,
-        text=text.sharing.accepted_text,
-        status=lambda done: ERROR_KINDS["incomplete"].exit_status if done.failed else None,
-    )
+_LIST = _operation(
+    run=services.shared.standing,
+    parameters=(_ITEMS, _ALL, *parameters.UNLISTED_FILTERS),
+    items="items",
+    text=text.sharing.list_text,
+)
+
+
+_DIFF = _operation(run=services.shared.diff, parameters=(_ITEMS, _ALL), text=text.sharing.differences_text)
 
 
 OPERATIONS = (
@@ -71,6 +68,10 @@ With --remove their files say from then on that they are no longer shared, for a
 here, and where others have accepted them. To say that one is no longer true, retract it, or set the decision to
 deprecated, and sync.
 
+--list shows what others shared and nobody here has accepted, and where the store and the files differ; --diff what
+waits beside what is here. REF may then be the name of a file or the beginning of a uid. What waits is shown to no agent
+before a person accepts it (satchel accept).
+
 --agents-md keeps one block in AGENTS.md (or the file that it leads to): how agents reach the memory, and rules and
 decisions that a person wrote or confirmed, at most 2,000 tokens. What came from that file is left out. Only this
 command writes it, also after a merge conflict in the block; --check fails where it is not as it would be written, and
@@ -79,6 +80,7 @@ command writes it, also after a merge conflict in the block; --check fails where
             "share d12 c7",
             "share --rule decisions --dry-run",
             "share --remove d12",
+            "share --list",
             "share --check",
             "share --agents-md",
             "share --agents-md --check",
@@ -95,6 +97,8 @@ command writes it, also after a merge conflict in the block; --check fails where
             _DRY_RUN,
             Parameter("agents_md", bool, help="Write the block with rules and decisions into AGENTS.md."),
             Parameter("remove", bool, help="Stop sharing REF; with --agents-md take the block out."),
+            Parameter("list", bool, help="List what waits, and what differs."),
+            Parameter("diff", bool, help="Show what waits beside what is here."),
             Parameter(
                 "check",
                 bool,
@@ -105,14 +109,14 @@ command writes it, also after a merge conflict in the block; --check fails where
         writes=True,
         text=text.sharing.sharing_text,
         status=lambda done: ERROR_KINDS["incomplete"].exit_status if done.refused else None,
-        instead={"agents_md": _AGENTS_MD, "remove": _UNSHARE, "check": _CHECK},
+        instead={"agents_md": _AGENTS_MD, "remove": _UNSHARE, "list": _LIST, "diff": _DIFF, "check": _CHECK},
     ),
     _operation(
         command=("sync",),
         help="""Bring the store and .satchel/shared in step, both ways.
 
 Files are written for shared items that were changed here. What others wrote is read from the default branch and waits
-for satchel proposals --accept, unless share.accept in your own configuration lets it in. Nothing is committed.
+for satchel accept, unless share.accept in your own configuration lets it in. Nothing is committed.
 
 Where git has left conflict markers, --resolve says which text stands: ours is that of the branch you are on (in a
 rebase, of the one you rebase onto), theirs the other, both the later one with the other below it. Then git add the
@@ -126,39 +130,5 @@ files.""",
         writes=True,
         text=text.sharing.synced_text,
         status=lambda done: ERROR_KINDS["incomplete"].exit_status if done.problems else None,
-    ),
-    _operation(
-        command=("proposals",),
-        help="""List what others shared and you have not accepted, and where the store and the files differ.
-
-REF is an id, the name of a file, or the beginning of a uid. What waits is shown to no agent before a person accepts
-it. satchel import docs lists proposals from documents, satchel status rules to confirm.""",
-        examples=(
-            "proposals",
-            "proposals --diff",
-            "proposals --accept d12",
-            "proposals --accept --all",
-            "proposals --reject 8590216a",
-        ),
-        parameters=(
-            _ITEMS,
-            _ALL,
-            Parameter("accept", bool, help="Let what waits hold; what it replaces is kept in its history."),
-            Parameter("reject", bool, help="Pass over what waits until it changes."),
-            Parameter("diff", bool, help="Show what waits beside what is here."),
-            *parameters.UNLISTED_FILTERS,
-        ),
-        run=services.shared.standing,
-        items="items",
-        text=text.sharing.list_text,
-        instead={
-            "accept": _resolution(services.shared.accept),
-            "reject": _resolution(services.shared.reject),
-            "diff": _operation(
-                run=services.shared.diff,
-                parameters=(_ITEMS, _ALL),
-                text=text.sharing.differences_text,
-            ),
-        },
     ),
 )

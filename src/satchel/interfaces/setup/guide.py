@@ -10,6 +10,7 @@ from pathlib import Path
 
 from satchel.base import user_files
 from satchel.base.errors import SatchelError
+from satchel.base.paths import StorePlace
 from satchel.base.records import dataclass, replace
 from satchel.base.text import shortened
 from satchel.base.user_files import followed
@@ -198,6 +199,12 @@ def left_by_clients(place: Place) -> Iterator[str]:
         yield f"{folder / 'config.toml'}: [hooks.state] is Codex's own record of the hooks that you trusted"
     logs = place.named("XDG_CACHE_HOME", place.home / ".cache") / "claude-cli-nodejs"
     yield from (f"{path}: Claude Code's own logs of the server" for path in sorted(logs.glob(f"*/mcp-logs-{NAME}")))
+
+
+def store_left(store: StorePlace | None) -> Iterator[str]:
+    """Yield the store that removal leaves, with what deletes it."""
+    if store is not None and store.exists:
+        yield f"the store {store.file}: `satchel setup --remove --all-data` deletes it with all other data"
 
 
 def _own(file: Path, place: Place, syntax: Syntax = Syntax.JSON) -> Content:

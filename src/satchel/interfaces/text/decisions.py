@@ -93,7 +93,7 @@ def set_text(decisions: Sequence[Decision], when: lists.When | None = None) -> s
         if not is_unchanged and decision.status == "active":
             line += f"; binds {', '.join(decision.paths)}" if decision.paths else "; binds everywhere"
         if decision.status == "draft":
-            way = PROPOSED if PROPOSED in decision.notes else "it binds once you or another sets it with status=active"
+            way = PROPOSED if PROPOSED in decision.notes else "it binds once another, who agrees, sets status=active"
             line += f", a draft: briefed as proposed; {way}"
         below: Sequence[str] = ()
         if decision.replaced is not None:

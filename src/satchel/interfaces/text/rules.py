@@ -98,9 +98,10 @@ def _cells(constraint: Constraint) -> tuple[str | None, ...]:
 
 def _person(constraint: Constraint) -> tuple[str, ...]:
     stated, whose = constraint.stated_by, constraint.for_person
-    unconfirmed = "unconfirmed, " if constraint.unconfirmed else ""
+    of_person = () if stated is None else (f"stated by {value_text(shown_name(stated))}",)
+    marks = ("unconfirmed", *of_person) if constraint.unconfirmed else of_person
     return (
-        *(() if stated is None else (f"{unconfirmed}stated by {value_text(shown_name(stated))}",)),
+        *((", ".join(marks),) if marks else ()),
         *(() if whose is None else (f"only for {value_text(shown_name(whose))}",)),
     )
 

@@ -11,6 +11,7 @@ from satchel.interfaces.text.lists import note_lines
 from satchel.interfaces.text.parts import counted, value_text
 
 if TYPE_CHECKING:
+    from satchel.brief.room.records import Settled
     from satchel.keep.documents.block import Block
     from satchel.keep.shared import records
 
@@ -47,7 +48,7 @@ def synced_text(done: records.Synced) -> str:
         lines.append(f"{counted(len(done.ended), 'item')} no longer shared by others; nothing here was changed")
     if done.waiting:
         lines += [
-            f"{counted(len(done.waiting), 'text')} waiting: `satchel proposals --diff`, then --accept or --reject",
+            f"{counted(len(done.waiting), 'text')} waiting: `satchel share --diff`, then `satchel accept REF`",
             *_items(done.waiting),
         ]
     lines.append(f"{done.in_step} in step")
@@ -62,11 +63,16 @@ def list_text(listed: records.SharedList) -> str:
     return "\n".join([head, *_items(listed.items), *_problems(listed.problems), *note_lines(listed.notes), hint])
 
 
-def accepted_text(done: records.Accepted) -> str:
-    """Confirm which proposals were accepted or rejected."""
-    head = f"{'accepted' if done.accepted else 'rejected'} {counted(len(done.items), 'text')}"
-    failed = [f"could not be kept: {file}: {reason}" for file, reason in done.failed]
-    return "\n".join([head, *_items(done.items), *failed, *note_lines(done.notes)])
+def settled_text(settled: Settled) -> str:
+    """Confirm which proposals were accepted or rejected, each with what it says."""
+    verb = "accepted" if settled.accepted else "rejected"
+    lines = []
+    for one in settled.items:
+        item = f" as {one.item}" if one.item not in {None, one.ref} else ""
+        done = "left out" if one.is_left_out else verb
+        lines += [revealed(f"{done} {one.ref}{item}: {' '.join(one.text.split())}"), *note_lines(one.notes)]
+    lines += [revealed(f"failed: {ref}: {reason}") for ref, reason in settled.failed]
+    return "\n".join(lines) or f"{verb} nothing: nothing waits"
 
 
 def differences_text(differences: records.Differences) -> str:

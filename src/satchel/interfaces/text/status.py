@@ -57,15 +57,13 @@ def status_text(status: Status, width: int, height: int, style: Style) -> str:
 
 
 def _steps(needs: Sequence[Need]) -> list[str]:
-    # whole commands for the first need of a kind: rows are cut to the width
+    # whole commands for the first need that they answer: rows are cut to the width
     steps: dict[str, str] = {}
     for one in needs:
         if one.kind == "message":
-            steps.setdefault("message", f"Answer: `satchel message send --reply-to {one.ref} TEXT`")
-        elif one.kind == "rule":
-            steps.setdefault("rule", f"Confirm it: `satchel confirm {one.ref}`; end it: `satchel retract {one.ref}`")
-        elif one.remedy is not None and one.kind != "hook":
-            steps.setdefault(one.kind, line_of(one.remedy))
+            steps.setdefault("answer", f"Answer: `satchel message send --reply-to {one.ref} TEXT`")
+        elif "accept" in one.actions:
+            steps.setdefault("accept", f"Decide: `satchel accept {one.ref}` or `satchel reject {one.ref}`")
     return list(steps.values())
 
 

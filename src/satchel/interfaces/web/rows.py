@@ -33,7 +33,7 @@ _NAMES = {
     "shared": ("shared text", "shared texts"),
     "proposal": ("proposal", "proposals"),
     "draft": ("draft decision", "draft decisions"),
-    "rule": ("rule to confirm", "rules to confirm"),
+    "rule": ("rule to accept", "rules to accept"),
     "error": ("error without a fix", "errors without a fix"),
 }
 _STATE_CLASSES = {"working": "", "stuck": "t-bad", "waiting": "t-wait", "idle": "t-idle", "silent": "t-idle"}
@@ -161,7 +161,9 @@ def headline(team: Team, rows: Iterable[NeedRow], blocks: Sequence[FileConflict]
 
 def changes_in_words(totals: Iterable[tuple[str, int]]) -> str:
     """Return the numbers of changes by kind."""
-    return ", ".join(f"{count} {CHANGE_NAMES[kind][count != 1].lower()}" for kind, count in totals if count)
+    names = {kind: [name.lower() for name in both] for kind, both in CHANGE_NAMES.items()}
+    names["files"] = ["agent's edits", "agents' edits"]
+    return ", ".join(f"{count} {names[kind][count != 1]}" for kind, count in totals if count)
 
 
 def _counted(count: int, one: str, several: str) -> str:

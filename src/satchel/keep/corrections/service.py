@@ -114,9 +114,10 @@ class Corrections(Service):
                 raise Conflict(f"{record.ref} is no longer valid: {ended}", "Read what replaced it, if anything did")
             if getattr(record, "unconfirmed", False):
                 if not by.passes(record.ref):
+                    stated_by = shown_name(record.stated_by or "a person")
                     raise Refused(
-                        f"{record.ref} is what {shown_name(record.stated_by)} stated: only a person can confirm it",
-                        f"A person confirms it with `satchel confirm {record.ref}`",
+                        f"{record.ref} is what {stated_by} stated: only a person can confirm it",
+                        f"A person does with `satchel accept {record.ref}`",
                     )
                 constraints.confirm(transaction, project_id, number)
             names = log.confirmers(transaction, kind, number)
@@ -359,6 +360,8 @@ def _parse_ref(ref: str, done: str, *also: Kind) -> tuple[Kind, int]:
     if kind not in _CORRECTABLE and kind not in also:
         name = kind.noun
         remedy = _ELSEWHERE.get(kind, "Notes (e), rules (c) and strategies (s) are")
+        if kind is Kind.DECISION and done == "confirmed":
+            remedy += f"; a person accepts a draft with `satchel accept {ref}`"
         raise InvalidInput(f"{ref} is {'an' if name[0] in 'aeiou' else 'a'} {name}, which cannot be {done}", remedy)
     return kind, number
 

@@ -9,7 +9,7 @@ from satchel.base.errors import Refused
 from satchel.base.records import replace
 from satchel.keep.decisions import records, tables
 from satchel.keep.decisions.records import Decision
-from satchel.keep.names import PERSONS, alike_form
+from satchel.keep.names import PERSONS, alike_form, find_agent
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -128,11 +128,18 @@ def _without_wish(decision: Decision) -> dict[str, str | float]:
     return {key: value for key, value in decision.metadata.items() if key != _WISH}
 
 
-def end(transaction: Transaction, by: Setter, decision: Decision, *, is_accepted: bool = False) -> None:
-    """End the draft that proposes what a person accepted, or decided by themselves."""
+def end(
+    transaction: Transaction, by: Setter, decision: Decision, *, is_accepted: bool = False
+) -> tuple[records.ChangedDecision, ...]:
+    """End the draft that proposes what a person accepted or decided themselves; return what its author is told of."""
     draft = records.load(transaction, by.project_id, key_of(decision))
     if draft is None or draft.status != "draft":
-        return
+        return ()
     if is_accepted or (draft.value == decision.value and ends(draft.metadata) == (decision.status == "deprecated")):
         ended = replace(draft, status="deprecated", agent=by.actor.name, updated_at=by.now)
         tables.change(transaction, by.project_id, draft, ended, by.actor.number, by.actor.session)
+        number = find_agent(transaction, by.project_id, draft.agent)
+        if number is not None:
+            before = records.replaced_state(draft, by.now)
+            return (records.ChangedDecision(by.project_id, number, by.actor.number, before, ended, decision.key),)
+    return ()

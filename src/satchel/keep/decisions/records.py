@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Final
 
 from satchel.base.paging import KeptPage, Page
-from satchel.base.records import dataclass, field
+from satchel.base.records import dataclass, field, field_names
 from satchel.base.vocabulary import number_of
 from satchel.find.kind import Kind
 from satchel.keep.paths import globs_in
@@ -176,6 +176,13 @@ class DecisionHistory:
     history: Page[DecisionState]
 
 
+def replaced_state(before: Decision, now: int) -> DecisionState:
+    """Return the state of a decision that another one replaces."""
+    names = (name for name in field_names(DecisionState) or () if not name.endswith("_at"))
+    state = {name: getattr(before, name) for name in names}
+    return DecisionState(**state, set_at=before.updated_at, replaced_at=now)
+
+
 @dataclass(frozen=True, slots=True)
 class ChangedDecision:
     """A change of another agent's decision; see ``satchel.brief.announcements``.
@@ -183,7 +190,7 @@ class ChangedDecision:
     Attributes:
         agent_id: the author of the replaced state.
         by_id: the author of the change, or None.
-        human_key: the key of a person's decision, which stays; ``decision`` is then the draft proposed instead.
+        human_key: the key of the person's decision that ``decision``, a draft, proposes to change or changed.
     """
 
     project_id: int

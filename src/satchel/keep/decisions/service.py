@@ -116,8 +116,9 @@ class Decisions:
             for place, decision in enumerate(prepared):
                 with placed("decisions", place, len(decisions)):
                     one = updates.upsert(transaction, by, decision, similar)
-                if one.overtaken is not None and self._on_overtaken is not None:
-                    self._on_overtaken(transaction, one.overtaken)
+                if self._on_overtaken is not None:
+                    for change in one.changes:
+                        self._on_overtaken(transaction, change)
                 if self._on_set is not None:
                     self._on_set(transaction, project.id, one.decision)
                 done.append(one.decision)

@@ -9,7 +9,7 @@ from typing import TypeVar
 from satchel.base.clock import moment_text, year_of
 from satchel.base.errors import Conflict, InvalidInput, nearest
 from satchel.base.paging import check_whole
-from satchel.base.records import NamedTuple, dataclass, field_names, replace
+from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.base.text import shortened
 from satchel.find import likeness, near
 from satchel.find.kind import Kind
@@ -160,10 +160,10 @@ class Setter(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SetResult:
-    """Result of setting a decision, with the author of the replaced state if it was another agent."""
+    """Result of setting a decision, with the changes that others are told of."""
 
     decision: records.Decision
-    overtaken: records.ChangedDecision | None
+    changes: tuple[records.ChangedDecision, ...] = ()
 
 
 def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequence[int] = ()) -> SetResult:
@@ -195,27 +195,30 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
     wanted = _resolve(transaction, by, new, before)
     # in Python 1, 1.0 and True are the same, in metadata they are not
     if wanted == before and tables.metadata_text(wanted) == tables.metadata_text(before):
-        return SetResult(replace(before, notes=(*new.notes, records.UNCHANGED)), None)
+        return SetResult(replace(before, notes=(*new.notes, records.UNCHANGED)))
     if before.agent is not None and is_persons(before.agent) and not by.passes(before.ref):
         return _propose(transaction, by, new, before, wanted)
     wanted = replace(wanted, agent=by.actor.name, updated_at=by.now)
     after = tables.change(transaction, by.project_id, before, wanted, by.actor.number, by.actor.session)
-    if is_person:
-        proposals.end(transaction, by, after)
+    changes = proposals.end(transaction, by, after) if is_person else ()
     value_is_new = wanted.value != before.value
     bands = tables.value_bands(by.project_id, wanted.value)
     alike = _similar(transaction, by.project_id, None, wanted.value, bands, similar, before.id) if value_is_new else ()
-    replaced = _replaced(before, by.now)
+    replaced = records.replaced_state(before, by.now)
     notes = new.notes
     if isinstance(new.rationale, records.Keep) and before.rationale is not None and wanted.rationale is None:
         dropped = shortened(before.rationale)
         notes = (*notes, f'the reason went with the old value: "{dropped}"; rationale=TEXT gives the new one')
     result = replace(after, notes=notes, replaced=replaced, similar=alike)
     previous = None if before.agent == by.actor.name else find_agent(transaction, by.project_id, before.agent)
-    if previous is None or previous == by.actor.number:
-        return SetResult(result, None)
-    result = replace(result, notes=(*notes, f"{before.agent} got a message"))
-    return SetResult(result, records.ChangedDecision(by.project_id, previous, by.actor.number, replaced, result))
+    if previous is not None and previous != by.actor.number:
+        changes += (records.ChangedDecision(by.project_id, previous, by.actor.number, replaced, result),)
+    return _told(result, changes)
+
+
+def _told(result: Decision, changes: tuple[records.ChangedDecision, ...]) -> SetResult:
+    told = (f"a message tells {change.before.agent}" for change in changes)
+    return SetResult(replace(result, notes=tuple(dict.fromkeys((*result.notes, *told)))), changes)
 
 
 def _accepts(new: Prepared, draft: Decision | None) -> bool:
@@ -231,19 +234,19 @@ def _accept(
         raise proposals.refusal(new.key, persons)
     accepted = proposals.as_accepted(persons, draft, new)
     result = upsert(transaction, by._replace(passes=lambda _: True), accepted)
-    proposals.end(transaction, by, result.decision, is_accepted=True)
-    return result
+    ended = proposals.end(transaction, by, result.decision, is_accepted=True)
+    return _told(result.decision, (*result.changes, *ended))
 
 
 def _propose(transaction: Transaction, by: Setter, new: Prepared, persons: Decision, wanted: Decision) -> SetResult:
     new = proposals.as_draft(persons, wanted, new)
     draft = records.load(transaction, by.project_id, check_identifier(new.key, "key"))
     if draft is None:
-        made = _create(transaction, by, new, ()).decision
+        made = _create(transaction, by, new, None).decision
     else:
         proposed = _resolve(transaction, by, new, draft)
         if proposed == draft and tables.metadata_text(proposed) == tables.metadata_text(draft):
-            return SetResult(replace(draft, notes=(*new.notes, records.UNCHANGED)), None)
+            return SetResult(replace(draft, notes=(*new.notes, records.UNCHANGED)))
         if draft.status == "active" and is_persons(draft.agent):
             raise Conflict(
                 f"{new.key} was decided by {draft.agent}, so it cannot propose a change of {persons.key}",
@@ -257,16 +260,17 @@ def _propose(transaction: Transaction, by: Setter, new: Prepared, persons: Decis
             notes = (*notes, f"replaces the proposal of {former}")
         proposed = replace(proposed, agent=by.actor.name, updated_at=by.now)
         made = tables.change(transaction, by.project_id, draft, proposed, by.actor.number, by.actor.session)
-        made = replace(made, notes=notes, replaced=_replaced(draft, by.now))
+        made = replace(made, notes=notes, replaced=records.replaced_state(draft, by.now))
     number = find_agent(transaction, by.project_id, persons.agent)
     if number is None:
-        return SetResult(made, None)
-    made = replace(made, notes=(*made.notes, f"{persons.agent} got a message"))
-    replaced = _replaced(persons, by.now)
-    return SetResult(made, records.ChangedDecision(by.project_id, number, by.actor.number, replaced, made, persons.key))
+        return SetResult(made)
+    made = replace(made, notes=(*made.notes, f"a message tells {persons.agent}"))
+    replaced = records.replaced_state(persons, by.now)
+    change = records.ChangedDecision(by.project_id, number, by.actor.number, replaced, made, persons.key)
+    return SetResult(made, (change,))
 
 
-def _create(transaction: Transaction, by: Setter, new: Prepared, similar: Sequence[int]) -> SetResult:
+def _create(transaction: Transaction, by: Setter, new: Prepared, similar: Sequence[int] | None) -> SetResult:
     project_id = by.project_id
     if isinstance(new.value, records.Keep):
         raise InvalidInput(
@@ -279,15 +283,14 @@ def _create(transaction: Transaction, by: Setter, new: Prepared, similar: Sequen
     )
     wanted = _resolve(transaction, by, new, blank)
     bands = tables.bands_of(project_id, new.key, wanted.value)
-    # a draft over an active key was refused
-    is_draft = wanted.status == "draft"
-    alike = () if is_draft else _similar(transaction, project_id, new.key, wanted.value, bands, similar)
+    # the proposal of a change resembles what it changes
+    alike = () if similar is None else _similar(transaction, project_id, new.key, wanted.value, bands, similar)
     notes = new.notes
     spelt = _spelt_otherwise(transaction, project_id, new.key)
     if spelt is not None and spelt not in {one.key for one in alike}:
         notes = (*notes, f"{new.key} is new; did you mean {spelt}, which exists?")
     made = tables.create(transaction, project_id, wanted, by.actor.number, bands, by.actor.session)
-    return SetResult(replace(made, notes=notes, similar=alike), None)
+    return SetResult(replace(made, notes=notes, similar=alike))
 
 
 def _suggestion(key: str | None) -> str:
@@ -394,6 +397,8 @@ def _similar(
     )
     similar: list[records.Similar] = []
     for number, other_key, text, amount in rows:
+        if key == f"{other_key}_draft":  # as the refusal of a draft over an active decision advises
+            continue
         alike = likeness.key_likeness(key_words, likeness.words_of(other_key)) if key_words else 0
         scores = [("key", alike)] if alike >= likeness.THRESHOLD else []
         alike = 0 if text is None else near.share_of_shorter(value_words, likeness.words_of(text))
@@ -421,12 +426,6 @@ def _values_of(transaction: Transaction, numbers: Sequence[int]) -> dict[int, st
             f"WHERE value_text IS NOT NULL AND status <> {DEPRECATED} AND id IN {set_of(numbers)}"
         )
     )
-
-
-def _replaced(before: Decision, now: int) -> records.DecisionState:
-    names = (name for name in field_names(records.DecisionState) or () if not name.endswith("_at"))
-    state = {name: getattr(before, name) for name in names}
-    return records.DecisionState(**state, set_at=before.updated_at, replaced_at=now)
 
 
 _QUOTED_CHARS = 1_000

@@ -109,8 +109,8 @@ class Documents:
         """Accept proposals: new texts become items, changed ones change theirs, removed ones end theirs.
 
         Args:
-            refs: places such as ``AGENTS.md:12``, items whose text was removed, or documents; none for all but those
-                that only a person who names them accepts, for hidden characters, comments and secrets.
+            refs: places such as ``AGENTS.md:12``, items whose text was removed, or documents; none for all documents.
+                Of documents those are left out that need a closer look, for hidden characters, comments and secrets.
             texts: edited texts, by place.
             kinds: rule or note, by place, for new texts that are the other.
 
@@ -150,7 +150,7 @@ class Documents:
             compared = compare(transaction, project.id, reading, documents)
             save_states(transaction, project.id, compared.moved)
             delete_states(transaction, project.id, compared.outdated)
-            selection, left_out = _select(compared.proposals, refs)
+            selection, left_out = _select(compared.proposals, refs, is_accepted=is_accepted)
             person = ensure_agent(transaction, project.id, work.person(), now)
             deciding = _Deciding(work, transaction, project.id, now, *person, documents)
             selection = [
@@ -177,17 +177,17 @@ class Documents:
         require_person(self._workplace, f"{verb} proposals from documents", _ASK, agent=self._workplace.agent)
 
 
-def _select(proposals: Sequence[Proposal], refs: Sequence[str]) -> tuple[list[Proposal], list[Proposal]]:
-    # a place names a proposal, a path all of its file; without any, those that have to be named are left out
-    if not refs:
-        return [one for one in proposals if not one.needs_a_look], [one for one in proposals if one.needs_a_look]
-    selection: dict[str, Proposal] = {}
-    for ref in refs:
-        matches = [proposal for proposal in proposals if ref.removeprefix("./") in {proposal.ref, proposal.path}]
-        if not matches:
+def _select(
+    proposals: Sequence[Proposal], refs: Sequence[str], *, is_accepted: bool
+) -> tuple[list[Proposal], list[Proposal]]:
+    # a place names a proposal, a path all of its file; what needs a look is accepted by its place alone
+    places = {ref.removeprefix("./") for ref in refs}
+    for ref in places:
+        if not any(ref in {one.ref, one.path} for one in proposals):
             raise NotFound(f"{ref[:80]!r} proposes nothing", "`satchel import docs` lists the proposals")
-        selection |= {match.digest: match for match in matches}
-    return [*selection.values()], []
+    selection = [one for one in proposals if not refs or places & {one.ref, one.path}]
+    left_out = [one for one in selection if is_accepted and one.needs_a_look and one.ref not in places]
+    return [one for one in selection if one not in left_out], left_out
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,9 +175,14 @@ def withdraw(transaction: Transaction, project_id: int, sender: int | None, numb
     names = readers(transaction, project_id, sender, number)
     if names:
         raise Conflict(f"{ref} was read by {names}", f"Send a correction with reply_to={ref}")
+    expire(transaction, project_id, number, now)
+    return str(row[1])
+
+
+def expire(transaction: Transaction, project_id: int, number: int, now: int) -> None:
+    """End a message: from now on no list, search or count has it."""
     update_row(transaction, "agent_messages", number, expires_at=now, seq=transaction.next_seq(project_id))
     documents.set_expiry(transaction, Kind.MESSAGE, [(number, now)])
-    return str(row[1])
 
 
 def readers(transaction: Transaction, project_id: int, sender: int | None, number: int) -> str:

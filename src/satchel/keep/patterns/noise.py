@@ -37,8 +37,19 @@ _FORMS = (
     (": note: ", r"^\S.{0,300}?: note: .*(?:\n(?: +\d* \||  ).*)*", ""),
     ("rror CS", r" \[[^\]\n]{1,300}proj\]$", ""),
     ("(are you missing", r" \(are you missing .{1,100}\)", ""),
-    # PHP
-    (".php:", r"(?:^ *thrown)? in (?:\S{1,300}\.php)(?::\d+| on line \d+)$", ""),
+    # PHP, and servers' logs of it
+    (".php", r"(?:^ *thrown)? in (?:\S{1,300}\.php)(?::\d+| on line \d+)(?:, referer: \S{1,300})?$", ""),
+    ("PHP ", r"^(?:\[[^\]\n]{1,80}\] ){0,4}(?:PHP message: )?PHP (?=[A-Z][a-z ]{1,30}error: )", ""),
+    # a gem's extension
+    ("mkmf.rb", r"^ *mkmf\.rb ", "error: "),
+    ("BuildError", r"^Gem::Ext::BuildError: (?=ERROR: )", ""),
+    # HashiCorp's lists, and what was tried before the reason
+    ("occurred:", r"\b\d+ error(?:\(s\)|s)? occurred:\n+\s*\* (.*)(?:\n\s*[\t*].*)*", r"\1"),
+    ("Lock Info:", r"^ *Lock Info:(?:\n .*)*", ""),
+    ("Error message: ", r"^Error: [^\n]{1,100}\n+Error message: ", "Error: "),
+    ("Error: Error ", r"^Error: (?:Error [^:\n]{1,60}: ){1,4}(?=\S)", "Error: "),
+    # Visual Studio's table
+    ("Error\t", r"^Error\t(\w{2,20})\t([^\t\n]{1,500}).*$", r"error \1: \2"),
     # who asked for a module is not what is missing
     ("annot find", r"(Cannot find (?:module|package) ['\"][^'\"\n]{1,300}['\"]) (?:imported )?from ['\"/].*$", r"\1"),
     ("Require stack:", r"^Require stack:\n(?:- .*\n)*|^ *requireStack: \[(?:[^\]\n]*\n){0,40}?.*\].*$", ""),
@@ -111,6 +122,7 @@ _WRAPPERS = (
     *("Test suite failed to run", "rake aborted", "failed to build", "failed to solve", "Failed building"),
     *("Failed to build", "Failed to load ApplicationContext", "Application run failed", "The user requested "),
     *("Command failed with exit code", "error during build", "error when starting", "ResolutionImpossible: "),
+    *("Error installing ", "extconf failed"),
 )
 
 _wrapping = lazy_regex(
@@ -141,13 +153,13 @@ def plain(text: str) -> str:
 
 
 def is_wrapping(line: str) -> bool:
-    bare = line.lstrip(" >│×●|+")
+    bare = line.lstrip(" \t>│×●|+")
     if bare[:6].lower() in {"error:", "[error"}:
         bare = bare[6:].lstrip("]: ")
     return bare.startswith(_WRAPPERS) or _wrapping().match(bare) is not None
 
 
-_QUOTED = 0.8  # share of lines starting with > or | that makes a text a quotation or a container's log
+_QUOTED = 0.8  # share of lines starting with such a mark that makes a text a quotation or a container's log
 
 
 def unwrapped(text: str) -> list[str]:
@@ -163,7 +175,7 @@ def peeled(text: str) -> list[str]:
     """Return the lines of an output without the prefixes of terminals, logs, containers and quotations."""
     lines = text.splitlines()
     filled = [line for line in lines if line.strip()]
-    for mark in (">", "|"):
+    for mark in (">", "|", "│"):
         if filled and sum(line.startswith(mark) for line in filled) >= _QUOTED * len(filled):
             lines = [line.removeprefix(mark).removeprefix(" ") for line in lines]
     if "╷" in text or "What went wrong" in text:
@@ -265,7 +277,7 @@ _BEGINS = (
     *("Requirement already", "The above exception was the direct cause", "During handling of the above exception"),
     *("platform linux", "platform darwin", "platform win32", "rootdir: ", "plugins: ", "cachedir: ", "Press any key"),
     *("Aborted", "Welcome to ", "Here are the", "Subproject ", "Serving ", "Thread ID: ", "```", "Require stack:"),
-    *("From ", "Auto-merging ", "Cloning into ", "? "),
+    *("From ", "Auto-merging ", "Cloning into ", "? ", "Gem files will remain", "current directory: "),
     *("requireStack: ", "Unable to find image", "Using default tag", "Pulling ", "Trying to pull", "Status: "),
 )
 

@@ -89,8 +89,8 @@ class Sessions(Service):
             if own is not None and own.ended_at is None:
                 updates.change(transaction, own.id, {"seen_at": now, "turn_ended_at": now})
 
-    def record_hooks(self, faults: Sequence[tuple[str, str, int, int]], works: str | None = None) -> None:
-        """Record failed hooks (hook, problem, times within an hour, last time) as events, and one that works again."""
+    def record_hooks(self, faults: Sequence[tuple[str, str, int, int]], works: Sequence[str] = ()) -> None:
+        """Record failed hooks (hook, problem, times within an hour, last time) as events, and those that work again."""
         from satchel.redaction import redact
 
         work = self._workplace
@@ -98,8 +98,8 @@ class Sessions(Service):
             for hook, problem, times, at in faults[:_MOST_FAULTS]:
                 failed = {"hook": hook[:100], "problem": redact(problem[:400]).text, "times": times}
                 events.record(transaction, project.id, events.HOOK_FAILED, min(at, now), details=failed)
-            if works is not None:
-                details = {"hook": works[:100], "works": True}
+            for hook in works:
+                details = {"hook": hook[:100], "works": True}
                 events.record(transaction, project.id, events.HOOK_FAILED, now, details=details)
 
     def enter(self, *, opens_window: bool = False) -> CurrentSession | None:

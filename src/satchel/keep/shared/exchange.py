@@ -87,7 +87,7 @@ class Exchange:
                 file = repository.here.get(uid) or repository.committed.get(uid)
                 if (state is None or not state.is_shared) and (file is None or file.text.is_gone):
                     raise NotFound(
-                        f"{survey.ref(uid) or uid[:8]} is not shared", "satchel proposals --all lists what is"
+                        f"{survey.ref(uid) or uid[:8]} is not shared", "satchel share --list --all lists what is"
                     )
                 kind = state.kind if state is not None else file.text.kind if file is not None else ""
                 before = survey.text(uid) if uid in survey.ours else None if file is None else file.text
@@ -189,7 +189,7 @@ class Exchange:
             return Differences(tuple(views.difference(survey, uid) for uid in uids))
 
     def _require_person(self, verb: str) -> None:
-        work, remedy = self._workplace, "Ask your user to run `satchel proposals` in a terminal"
+        work, remedy = self._workplace, "Ask your user to run `satchel share --list` in a terminal"
         require_person(work, f"{verb} shared texts by others", remedy, agent=work.agent)
 
     def _read(self) -> tuple[Place, Repository]:
@@ -301,7 +301,7 @@ def _hindrance(survey: Survey, text: SharedText, name: str) -> str | None:
     if secrets:
         return f"it holds a secret ({secrets[0]}): forget it, and change the secret"
     if text.uid in survey.incoming:
-        return "a text of it waits: satchel proposals --accept or --reject it first"
+        return "a text of it waits: satchel accept or satchel reject it first"
     here, state = survey.repository.here.get(text.uid), survey.states.get(text.uid)
     if here is None and name in survey.repository.listing.names:
         return f"its file {name} cannot be read: repair or remove it first; satchel sync shows the reason"

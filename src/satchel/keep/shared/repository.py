@@ -189,7 +189,7 @@ def _faults(
     if isinstance(key, str) and not text.is_gone:
         other = keys.setdefault((text.kind, key), name)
         if other != name:
-            yield None, f"has the key of {other}: satchel sync and satchel proposals --accept merge them"
+            yield None, f"has the key of {other}: satchel sync and satchel accept merge them"
     secrets = secrets_in(text)
     if secrets:
         yield None, f"holds a secret ({secrets[0]})"

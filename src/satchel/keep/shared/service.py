@@ -67,7 +67,7 @@ class SharedTexts:
             Refused: the files cannot be written.
         """
         if not refs:
-            raise InvalidInput("no item is named", "Give ids such as d12; satchel proposals --all lists what is shared")
+            raise InvalidInput("no item is named", "Give ids such as d12; satchel share --list --all has them")
         return self._exchange().unshare(refs, dry_run=dry_run)
 
     def sync(self, *, dry_run: bool = False, resolve: str | None = None) -> Synced:

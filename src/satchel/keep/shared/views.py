@@ -83,7 +83,7 @@ def select(survey: Survey, refs: Sequence[str]) -> list[str]:
                 raise Conflict(f"{len(matches)} shared texts begin with {reference}", "Give more of the uid")
             uid = matches[0] if matches else None
         if uid is None:
-            raise NotFound(f"{reference[:80]!r} matches no shared text", "satchel proposals --all lists it")
+            raise NotFound(f"{reference[:80]!r} matches no shared text", "satchel share --list --all lists it")
         uids.append(uid)
     return list(dict.fromkeys(uids))
 
@@ -92,12 +92,12 @@ def select_waiting(survey: Survey, refs: Sequence[str], *, is_all: bool) -> list
     uids = [uid for uid, news in survey.incoming.items() if news.why]
     if not is_all:
         if not refs:
-            raise InvalidInput("no shared text is named", "Give ids from satchel proposals, or --all")
+            raise InvalidInput("no shared text is named", "Give ids from satchel share --list, or all")
         selected = select(survey, refs)
         idle = next((uid for uid in selected if uid not in uids), None)
         if idle is not None:
             raise NotFound(
-                f"no shared text waits for {survey.ref(idle) or idle[:8]}", "satchel proposals lists what does"
+                f"no shared text waits for {survey.ref(idle) or idle[:8]}", "satchel share --list lists what does"
             )
         uids = selected
     return sorted(uids, key=lambda uid: (survey.incoming[uid].file.text.time, uid))

@@ -22,21 +22,26 @@ from satchel.keep.housekeeping.publishing import check_publishing
 
 _COLOURS = {"ok": "green", "warning": "yellow", "failed": "red"}
 
+# Checks that say what was examined, and by whom.
+_CONTEXT = frozenset({"server", "here"})
+
 
 @click.command()
 @click.option("--rebuild", is_flag=True, help="Rebuild the search index and recount instead.")
+@click.option("--verbose", is_flag=True, help="Print a line for each check that is well too.")
 @store_options
 @json_option
-def doctor_command(rebuild: bool, db: str | None, project: str | None, as_json: bool) -> int:
+def doctor_command(rebuild: bool, verbose: bool, db: str | None, project: str | None, as_json: bool) -> int:
     """Check that everything works: configuration, place, schema, integrity, index, conversations, the newest backup,
     and whether a build tool would publish the store.
 
-    The last line says who acts where, how the store was found and why it is trusted.
-    Without --rebuild nothing is changed. The exit status is 0 unless a check failed.
+    What is wrong comes first, then what is well, in one line. The last line says who acts where, how the store was
+    found and why it is trusted. Without --rebuild nothing is changed. The exit status is 0 unless a check failed.
 
     \b
     Examples:
       satchel doctor
+      satchel doctor --verbose
       satchel doctor --rebuild
     """
     if rebuild:
@@ -46,14 +51,23 @@ def doctor_command(rebuild: bool, db: str | None, project: str | None, as_json: 
     with open_satchel(db, project, read_only=True) as satchel, progress("examining", quiet=as_json):
         for check in _checks(satchel):
             checks.append(check)
-            if not as_json:
-                click.echo(
-                    f"{click.style(f'{check.status:<8}', fg=_COLOURS[check.status])}{check.name}: {check.detail}"
-                )
+            if not as_json and (verbose or check.status != "ok"):
+                _show(check)
     if as_json:
         show_json(checks)
+    elif not verbose:
+        well = [check for check in checks if check.status == "ok"]
+        names = [check.name for check in well if check.name not in _CONTEXT]
+        _show(Check(f"{len(names)} checks", "ok", ", ".join(names)))
+        for check in well:
+            if check.name in _CONTEXT:
+                _show(check)
     failed = any(check.status == "failed" for check in checks)
     return ERROR_KINDS["store_damaged"].exit_status if failed else 0
+
+
+def _show(check: Check) -> None:
+    click.echo(f"{click.style(f'{check.status:<8}', fg=_COLOURS[check.status])}{check.name}: {check.detail}")
 
 
 def _checks(satchel: Satchel) -> Iterator[Check]:

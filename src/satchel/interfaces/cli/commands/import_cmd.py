@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +51,7 @@ class _Import(click.Group):
         return docs_command if cmd_name == "docs" else None
 
 
-@click.command(cls=_Import, invoke_without_command=True, subcommand_metavar="| docs [REF...]")
+@click.command(cls=_Import, invoke_without_command=True, subcommand_metavar="| docs")
 @click.argument("path", required=False, type=click.Path(path_type=Path))
 @click.option("--from", "tool", type=click.Choice(_TOOLS), help="The tool that PATH is a store of.")
 @click.option("--source-project", metavar="NAME", help="The project to take, where PATH holds several.")
@@ -201,48 +200,33 @@ _KEYS = {
 
 
 @click.command()
-@click.argument("refs", nargs=-1, metavar="[REF...]")
-@click.option("--accept", is_flag=True, help="Accept REF, or all that need no closer look.")
-@click.option("--reject", is_flag=True, help="Reject REF until its text changes.")
 @click.option("--list", "only_list", is_flag=True, help="Only list the proposals.")
 @store_options
 @json_option
 def docs_command(
-    refs: tuple[str, ...],
-    accept: bool,
-    reject: bool,
     only_list: bool,
     db: str | None,
     project: str | None,
     as_json: bool,
-) -> int:
+) -> None:
     """Propose rules, decisions and notes from the documents that the repository has already.
 
     Read are AGENTS.md, CLAUDE.md with its imports, GEMINI.md, QWEN.md, .cursor/rules/*.mdc,
     .github/copilot-instructions.md, .github/instructions/*.md, CONTRIBUTING.md, NOTES.md and accepted decision records
     (MADR, Nygard), as the default branch has them.
 
-    At a terminal each proposal is shown in full, to accept, edit, reject or skip. REF is a place such as AGENTS.md:12,
-    a document, or an item whose text was removed. Without REF, --accept leaves out what hides characters, comments or
-    secrets. Run it again when the documents change: changed and removed texts are proposed too.
+    At a terminal each proposal is shown in full, to accept, edit, reject or skip. `satchel accept` and `satchel reject`
+    take places such as AGENTS.md:12, or whole documents. Run it again when the documents change: changed and removed
+    texts are proposed too.
 
     \b
     Examples:
       satchel import docs
-      satchel import docs --accept
-      satchel import docs --reject CONTRIBUTING.md AGENTS.md:12
+      satchel import docs --list
     """
-    if accept + reject + only_list > 1 or (refs and not (accept or reject)):
-        raise InvalidInput("REF goes with either --accept or --reject", "Choose one")
-    asks = not (accept or reject or only_list or as_json) and is_terminal()
-    with opened(db, project, read_only=not (accept or reject or asks)) as satchel:
+    asks = not (only_list or as_json) and is_terminal()
+    with opened(db, project, read_only=not asks) as satchel:
         documents = satchel.documents
-        if accept or reject:
-            decided = documents.accept(refs) if accept else documents.reject(refs)
-            show_json(decided) if as_json else _show_decided(decided)
-            if not as_json:
-                _show_counts([decided])
-            return ERROR_KINDS["incomplete"].exit_status if decided.failed else 0
         review = documents.review()
         if as_json:
             show_json(review)
@@ -253,8 +237,7 @@ def docs_command(
             for one in review.proposals:
                 click.echo("\n".join(["", *_lines(one)]))
             if review.proposals:
-                click.echo("\n`satchel import docs --accept` accepts them, `--reject REF` rejects one")
-    return 0
+                click.echo("\n`satchel accept` and `satchel reject` take places, such as AGENTS.md:12, or documents")
 
 
 def _show_head(review: Review) -> None:
@@ -284,29 +267,15 @@ def _lines(one: Proposal) -> list[str]:
     return [revealed(line) for line in lines]
 
 
-def _show_decided(decided: Decided) -> None:
+def _show_decided(decided: Decided) -> int:
     for one, item in decided.items:
         name = "" if item is None else f"{item} "
         verb = "ended" if decided.accepted and not one.source else "accepted" if decided.accepted else "rejected"
         click.echo(revealed(f"{verb} {name}{one.kind} from {one.place}"))
     for place, reason in decided.failed:
         click.echo(revealed(f"could not be stored: {place}: {reason}"))
-    for one in decided.left_out:
-        click.echo(revealed(f"left out: {one.ref} has {', '.join(one.marks)}"))
-    if decided.left_out:
-        click.echo("`satchel import docs` shows what was left out; accept it by its place if it is right")
     warn_notes(decided.notes)
-
-
-def _show_counts(decisions: Sequence[Decided], proposed: int = 0) -> None:
-    counts = Counter[str]()
-    for decided in decisions:
-        counts["accepted" if decided.accepted else "rejected"] += len(decided.items)
-    words = [f"{count} {verb}" for verb, count in counts.items()]
-    if (left := proposed - counts.total()) > 0:
-        words.append(f"{left} left: `satchel import docs` proposes {'it' if left == 1 else 'them'} again")
-    if words:
-        click.echo(", ".join(words), err=True)
+    return len(decided.items)
 
 
 def ask(documents: Documents, review: Review) -> None:
@@ -316,7 +285,7 @@ def ask(documents: Documents, review: Review) -> None:
     keys = ", ".join(f"{key} {meaning}" for key, meaning in _KEYS.items())
     if proposals:
         click.echo(keys)
-    decisions: list[Decided] = []
+    left = len(proposals)
     for place, proposal in enumerate(proposals):
         one, is_edited = proposal, False
         while True:
@@ -336,13 +305,12 @@ def ask(documents: Documents, review: Review) -> None:
         if key == "q":
             break
         if key == "r":
-            decisions.append(documents.reject([one.ref]))
-            _show_decided(decisions[-1])
+            left -= _show_decided(documents.reject([one.ref]))
         if key in {"a", "all"}:
             texts = {one.ref: one.text} if is_edited else {}
             rest = [later.ref for later in proposals[place + 1 :] if not later.needs_a_look] if key == "all" else []
-            decisions.append(documents.accept([one.ref, *rest], texts=texts, kinds={one.ref: one.kind}))
-            _show_decided(decisions[-1])
+            left -= _show_decided(documents.accept([one.ref, *rest], texts=texts, kinds={one.ref: one.kind}))
         if key == "all":
             break
-    _show_counts(decisions, len(proposals))
+    if left:
+        click.echo(f"{left} left: `satchel import docs` proposes {'it' if left == 1 else 'them'} again", err=True)

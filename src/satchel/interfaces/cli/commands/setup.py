@@ -21,7 +21,7 @@ from satchel.interfaces.setup.address import Remote, plan_no_address
 from satchel.interfaces.setup.checking import ClientCheck, Standing, check, is_on_machine, launcher_note, version_note
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Wish
 from satchel.interfaces.setup.entries import find_launcher
-from satchel.interfaces.setup.guide import left_by_clients
+from satchel.interfaces.setup.guide import left_by_clients, store_left
 from satchel.interfaces.setup.journal import Journal
 from satchel.interfaces.setup.parts import NAME
 from satchel.interfaces.setup.planning import Plan, carry_out, joined, plan_removal, plan_setup
@@ -194,7 +194,7 @@ def setup_command(
             carry_out(plan, journal)
             _delete(data.paths, place.home)
         deleted = [f"{'would delete' if dry_run else 'deleted'} {path}" for path in data.paths]
-        remains = [f"left {text}" for text in (*data.left, *(left_by_clients(place) if all_data else ()))]
+        remains = [f"left {one}" for one in (*data.left, *(left_by_clients(place) if all_data else store_left(store)))]
         if all_data and place.project is not None:
             remains += _guard_left(place.project)
         _show(plan, place, [*deleted, *remains], is_done=not dry_run, as_json=as_json)

@@ -20,6 +20,7 @@ from satchel.base.folders import current_folder, state_folder
 from satchel.base.paths import FILE_NAME, FOLDER_NAME, locate_store
 from satchel.interfaces.cli import common
 from satchel.interfaces.cli.opening import opened, warn
+from satchel.interfaces.text.lists import local_time
 from satchel.interfaces.text.parts import counted
 from satchel.keep.housekeeping.publishing import check_publishing
 from satchel.store.known_stores import KnownStore, KnownStores
@@ -236,14 +237,16 @@ def restore_command(source: Path | None, yes: bool, db: str | None, project: str
         if not backup.exists():
             raise NotFound(f"there is no file {backup}", "`satchel backup --list` shows the backups")
         location = satchel.workplace.engine.location
-        if not yes and not common.confirm(f"Put {backup} in the place of {location}?"):
+        times = [one.created_at for one in satchel.housekeeping.backups() if one.file == backup]
+        state = f"{backup}, the state of {local_time(times[0])}" if times else str(backup)
+        if not yes and not common.confirm(f"Put {state}, in the place of {location}? What was written since is lost"):
             click.echo("nothing was changed")
             return
         with common.progress("restoring", quiet=as_json) as report:
             result = satchel.housekeeping.restore(backup, report)
     what = "the damaged file was set aside as" if result.previous_was_damaged else "the state before it is in"
     previous = [] if result.previous is None else [f"{what} {result.previous}"]
-    common.show(result, f"restored {result.source}", *previous, as_json=as_json)
+    common.show(result, f"restored {state}: what was written since is not in it", *previous, as_json=as_json)
 
 
 @click.command()

@@ -105,7 +105,7 @@ def _group(agent: str, items: list[Changed], session: TeamSession | None, *, by_
 def _sentence(items: tuple[Changed, ...], total: int, *, has_looked: bool) -> str:
     since = "since your last visit" if has_looked else "since this project began"
     if not total:
-        return f"No changes {since}."
+        return f"No changes by others {since}."
     counts = Counter((one.kind, one.action) for one in items)
     parts = [
         f"{count} {text if count == 1 else several}"
@@ -118,7 +118,7 @@ def _sentence(items: tuple[Changed, ...], total: int, *, has_looked: bool) -> st
         )
         if (count := counts[key])
     ]
-    changes = f"{total} {'change' if total == 1 else 'changes'} {since}"
+    changes = f"{total} {'change' if total == 1 else 'changes'} by others {since}"
     return f"{changes}: {', '.join(parts)}." if parts else f"{changes}."
 
 

@@ -106,8 +106,11 @@ def item(request: PageRequest) -> Page:
     error = room.error(one.ref) if one.kind == "error_pattern" else None
     related = [] if one.kind == _SOLUTION else _related(request, one)
     title = title_of(one.record)
+    is_draft = isinstance(one.record, Decision) and one.record.status == "draft"
+    needs = request.satchel.room.needs().items if is_draft else ()
     context = {
         "item": one,
+        "draft": next((need for need in needs if need.kind == "draft" and need.ref == one.ref), None),
         "kind": NAMES.get(one.kind, (one.kind, one.kind)),
         "title": title,
         "heading": _heading(one, title),

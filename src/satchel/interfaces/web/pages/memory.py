@@ -239,7 +239,8 @@ def row_of(request: PageRequest, item: Item, flags: Flags | None = None, found: 
                 chip = ("plain", "Unconfirmed")
         is_own = agent == request.login.author
         if not is_own:
-            action = ("Still true" if is_stale else "Confirm", f"/items/{item.ref}/confirm", {})
+            word = "Still true" if is_stale else "Accept" if getattr(record, "unconfirmed", False) else "Confirm"
+            action = (word, f"/items/{item.ref}/confirm", {})
     if flags is not None:
         facts += [f"confirmed by {name_for(request.login.author, flags.confirmed_by[0])}"] if flags.confirmed_by else []
         facts += ["in every briefing"] if flags.is_pinned else []

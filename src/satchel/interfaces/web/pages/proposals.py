@@ -24,7 +24,7 @@ from satchel.keep.shared.records import WAITS
 
 _NO_FILES = (
     "this login cannot read the files of the repository",
-    "Log in with `satchel open` on the machine with the repository, or run `satchel proposals` there",
+    "Log in with `satchel open` on the machine with the repository, or run `satchel share --list` there",
 )
 _MOST_RULES = 200
 

@@ -231,8 +231,9 @@
   };
   let going = false;
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const at = event.target;
+    if ((event.ctrlKey || event.metaKey) && event.key === "Enter" && at.form) at.form.requestSubmit();
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape") closeMenus();
     if (at instanceof Element && at.matches("input, textarea, select")) { if (event.key === "Escape") at.blur(); return; }
     const help = document.getElementById("help");

@@ -1,0 +1,97 @@
+"""``satchel accept`` and ``satchel reject``: one pair for whatever waits for a person."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from satchel import open_satchel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from interfaces.cli.conftest import Cli
+
+
+@pytest.fixture
+def proposed(cli: Cli) -> Cli:
+    """A person's decision, and an agent's draft of a change of it, d2."""
+    cli("decide", "vat", "19", "--agent", "human:ann")
+    cli("decide", "vat", "21", "--agent", "ben")
+    return cli
+
+
+def test_a_draft_is_accepted_by_its_id_and_its_author_reads_so(proposed: Cli) -> None:
+    assert "Decide: `satchel accept d2` or `satchel reject d2`" in proposed("status")[1]
+    status, out, _ = proposed("accept", "d2")
+    assert (status, out.splitlines()) == (
+        0,
+        [
+            "accepted d2 as d1: vat: 21",
+            "note: vat: 19 -> 21, as ben proposed",
+            "note: a message tells ben",
+            "note: a message tells human:ann",
+        ],
+    )
+    (message,) = json.loads(proposed("message", "list", "--agent", "ben", "--json")[1])["messages"]
+    assert message["message"] == "Your proposal d2 (vat_draft) was accepted by human, and holds as decision:vat"
+
+
+def test_or_rejected(proposed: Cli) -> None:
+    assert proposed("reject", "d2")[1] == "rejected d2: vat_draft: 21\nnote: a message tells ben\n"
+    (message,) = json.loads(proposed("message", "list", "--agent", "ben", "--json")[1])["messages"]
+    assert message["message"] == "Your proposal d2 (vat_draft) was rejected by human"
+    assert "19" in proposed("show", "d1")[1]
+    assert proposed("reject", "d2")[0] == 3
+
+
+@pytest.mark.parametrize("verb", ["accept", "reject"])
+def test_the_message_about_a_settled_proposal_is_over(proposed: Cli, verb: str) -> None:
+    def messages() -> int:
+        return proposed("message", "list", "--agent", "human:ann")[1].count("see the draft d2")
+
+    proposed("decide", "vat", "22", "--agent", "ben")
+    before = messages()
+    proposed(verb, "d2")
+    assert (before, messages()) == (1, 0)
+    assert "see the draft" not in proposed("search", "vat")[1]
+    assert "see the draft" not in proposed("message", "sent")[1]
+
+
+def test_accepting_is_one_change_that_undo_takes_back(proposed: Cli) -> None:
+    proposed("accept", "d2")
+    assert "d1 is what it was before you changed it" in proposed("undo")[1]
+    assert '"19"' in proposed("show", "d1")[1] or "=19" in proposed("show", "d1")[1]
+
+
+def test_a_draft_of_a_new_decision_binds_once_it_is_accepted(cli: Cli) -> None:
+    cli("decide", "cache", "redis", "--status", "draft", "--agent", "ben")
+    assert cli("accept", "d1")[1].splitlines()[0] == "accepted d1: cache: redis"
+    assert "draft" not in cli("show", "d1")[1]
+
+
+def test_a_rule_that_a_person_stated_is_accepted_or_rejected(cli: Cli, folder: Path) -> None:
+    for text in ("No floats in prices", "No prints"):
+        with open_satchel(cwd=folder, environ={}) as satchel:
+            satchel.constraints.add(text, stated_by="user", agent="ben")
+    assert "Decide: `satchel accept c1` or `satchel reject c1`" in cli("status")[1]
+    status, out, _ = cli("accept", "c1")
+    assert (status, out) == (0, "accepted c1: No floats in prices\n")
+    assert cli("reject", "c2")[1] == "rejected c2: No prints\n"
+    (rule,) = json.loads(cli("rule", "list", "--json")[1])["constraints"]
+    assert (rule["id"], rule.get("unconfirmed")) == ("c1", None)
+
+
+def test_of_several_the_others_are_decided_and_the_one_that_fails_is_named(proposed: Cli) -> None:
+    status, out, _ = proposed("accept", "d2", "d7")
+    assert (status, out.splitlines()[0]) == (15, "accepted d2 as d1: vat: 21")
+    assert out.splitlines()[-1] == "failed: d7: the project has no 'd7'"
+
+
+def test_what_waits_for_nobody_is_named(proposed: Cli) -> None:
+    for ref in ("d1", "AGENTS.md:3", "e1"):
+        status, out, err = proposed("accept", ref)
+        assert (status, out) == (3, "")
+        assert f"nothing that waits is called '{ref}'. `satchel status` lists what waits" in err
