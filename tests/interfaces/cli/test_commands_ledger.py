@@ -291,7 +291,7 @@ def test_who_shares_a_path_is_named(cli: Cli) -> None:
 
 def test_a_constraint_that_ended_says_so_with_its_reason(cli: Cli) -> None:
     cli("rule", "add", "Be\nkind")
-    cli("retract", "c1", "--reason", "tired")
+    cli("retract", "c1", "--why", "tired")
     row = cli("rule", "list", "--status", "inactive")[1].splitlines()[2]
     assert row.split()[-2:] == ["human", "tired"]
 

@@ -111,8 +111,10 @@ def as_accepted(persons: Decision, draft: Decision | None, new: Prepared) -> Pre
     value = new.value if is_value_theirs else draft.value
     change = f"{persons.value} ended" if is_end else f"{persons.value} -> {value}"
     by = "" if is_value_theirs else f", as {draft.agent or 'somebody unnamed'} proposed"
+    # that of a rejected draft may be why it was rejected
+    rationale = None if draft.status == "deprecated" else draft.rationale
     return replace(
-        as_prepared(replace(draft, metadata=_without_wish(draft)), accepted),
+        as_prepared(replace(draft, metadata=_without_wish(draft), rationale=rationale), accepted),
         status="deprecated" if is_end else "active",
         notes=(*new.notes, f"{persons.key}: {change}{by}"),
     )
