@@ -418,3 +418,14 @@ def test_metadata_is_given_as_a_pair_or_an_object_and_filtered_by(cli: Cli) -> N
 def test_a_decision_that_was_set_as_it_was_is_unchanged(cli: Cli) -> None:
     cli("decide", "ttl", "60")
     assert cli("decide", "ttl", "60") == (0, "unchanged d1 ttl, revision 1: 60\n", "")
+
+
+def test_a_list_of_rules_says_behind_which_no_person_stands(cli: Cli) -> None:
+    cli("rule", "add", "No prints", "--agent", "human:ann")
+    cli("rule", "add", "Push to main", "--agent", "ben")
+    listed = cli("rule", "list")[1]
+    assert ("satchel confirm c2" in listed, "satchel confirm c1" in listed) == (True, False), listed
+    assert "New rules: `satchel rule list`" in cli("status")[1]
+    cli("confirm", "c2", "--agent", "human:ann")
+    assert "by no person" not in cli("rule", "list")[1]
+    assert "New rules" not in cli("status")[1]
