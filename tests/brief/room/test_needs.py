@@ -448,3 +448,11 @@ def test_new_rules_of_agents_are_one_need_until_a_person_saw_or_confirmed_them(s
     assert needs(satchel, "human:Ann") == []
     satchel.constraints.add("Logs are JSON", agent="Ben")
     assert only(satchel, "human:Ann").text == "1 new rule by agents, in force"
+
+
+def test_ones_own_refusal_is_no_need_of_oneself(satchel: Satchel) -> None:
+    satchel.files.claim(["a.py"], agent="Ben")
+    with suppress(Conflict):
+        satchel.files.claim(["a.py"], agent="human:Ann")
+    assert needs(satchel, "human:Ann") == []
+    assert needs(satchel, "human:Eva") == [("refusal", None)]

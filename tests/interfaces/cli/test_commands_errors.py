@@ -85,7 +85,7 @@ def test_a_key_press_ends_a_command_with_its_status(cli: Cli, monkeypatch: pytes
         (("rule", "delete", "c1"), "unknown command 'delete'. Did you mean `satchel retract` or `satchel forget`?"),
         (("run", "lst"), "unknown command 'lst'. Did you mean `satchel run list`? See `satchel run --help`"),
         (("update",), "docs/update.md in Satchel's repository"),
-        (("remove",), "`satchel setup --remove`"),
+        (("remove",), "`satchel retract` or `satchel forget`?"),
         (("setup", "--undo"), "No such option '--undo'. Did you mean `satchel setup --remove`?"),
         (("message", "list", "--sent"), "Did you mean `satchel message sent`?"),
         (("message", "do not touch"), "Did you mean `satchel message send`?"),

@@ -46,10 +46,9 @@ def test_who_declines_the_documents_is_told_how_to_come_back_to_them(
     (folder / "AGENTS.md").write_text("- Use tabs.\n")
     answers += [True, True, False]
     _, out, _ = cli("setup", "cursor")
-    assert out.splitlines()[-2:] == [
-        "Look at the rules that AGENTS.md propose? [Y/n]",
-        "AGENTS.md can fill this project's memory: `satchel import docs`",
-    ]
+    question, told = "Look at the rules that AGENTS.md propose?", "AGENTS.md can fill this project's memory"
+    assert 0 < out.index(question) < out.index("Left for you:")
+    assert f"{told}: `satchel import docs`" in out[out.index(question) :]
 
 
 def test_a_second_time_nothing_is_written(cli: Cli, home: Path) -> None:
@@ -132,7 +131,7 @@ def test_without_a_client_those_that_are_found_are_shown_and_asked_for(
         "cursor    would make ~/.cursor/mcp.json (server), would make ~/.cursor/hooks.json (hooks)",
     ]
     assert lines[2] == "Write these files? [Y/n]"
-    assert lines[3] == "Qwen Code asks before each tool of Satchel. Allow them all? [y/N]"
+    assert lines[3] == "Qwen Code asks before each tool of Satchel. Allow them all? [Y/n]"
     assert lines[4].startswith("Make this project's store ")
     assert lines[5] == "qwen      made ~/.qwen/settings.json (server, hooks)"
     assert "trust" not in (home / ".qwen" / "settings.json").read_text()

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from interfaces.hooks.conftest import RULE, Hook
-from satchel import Satchel
+from repositories import commit_all, make_repository
+from satchel import Satchel, open_satchel
 from satchel.interfaces.hooks import state
 from satchel.interfaces.hooks.explaining import explain
 
@@ -41,6 +42,17 @@ class TestBriefings:
         assert text.startswith("event: claude SessionStart, the last that was heard: compaction, in ")
         assert "budget: 2200 tokens (hooks.compaction, default)\nshows: c1 (rules, critical)\n" in text
         assert RULE in text
+
+    def test_names_what_the_client_loads_itself(self, project: Path, explained: Explained) -> None:
+        make_repository(project)
+        (project / "CLAUDE.md").write_text("- Always use tabs.\n")
+        commit_all(project)
+        with open_satchel(cwd=project, environ={"SATCHEL_PERSON": "ann"}) as person:
+            ref = person.documents.accept().items[0][1]
+        text = explained("claude", "SessionStart")
+        assert f"leaves to claude, which loads the documents that say it: {ref}\n" in text
+        assert "Always use tabs" not in text
+        assert "Always use tabs" in explained("codex", "SessionStart")
 
     def test_records_nothing(self, filled: Satchel, explained: Explained) -> None:
         explained("claude", "SessionStart")

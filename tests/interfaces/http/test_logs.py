@@ -13,6 +13,7 @@ import pytest
 
 from http_serving import Served
 from satchel.interfaces.http import logs
+from satchel.interfaces.http.exchange import Exchange
 
 SAID = "never to be logged"
 
@@ -25,6 +26,18 @@ def logged(server: Served, stderr: io.StringIO, request_id: str) -> tuple[dict[s
     while not (found := [line for line in stderr.getvalue().splitlines() if request_id in line and '"status"' in line]):
         server.ask(token=None)
     return json.loads(found[0]), stderr.getvalue()
+
+
+@pytest.mark.parametrize(("is_terminal", "status", "lines"), [(True, 200, 0), (True, 500, 1), (False, 200, 1)])
+def test_a_terminal_sees_only_requests_that_failed(is_terminal: bool, status: int, lines: int) -> None:
+    stderr = io.StringIO()
+    stderr.isatty = lambda: is_terminal  # type: ignore[method-assign]
+    unused: Any = None
+    exchange = Exchange({"type": "http", "method": "GET", "path": "/", "headers": []}, unused, unused, unused)
+    exchange.status = status
+    with redirect_stderr(stderr):
+        logs.request(exchange)
+    assert len(stderr.getvalue().splitlines()) == lines
 
 
 def test_a_request_has_a_line_without_what_was_said(server: Served) -> None:

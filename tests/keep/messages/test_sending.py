@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from clients_at_work import Clients
 from kept_bytes import kept_bytes
 from satchel import InvalidInput, Message, NotFound, Satchel, TooLarge
+from satchel.base.processes import machine
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -379,3 +381,17 @@ def test_a_posted_message_is_an_ordinary_one(satchel: Satchel, clock: ManualCloc
         clock.now + 168 * HOUR,
     )
     assert read.seq == satchel.housekeeping.statistics().seq
+
+
+def test_a_session_whose_process_is_gone_is_not_called_active(
+    open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clients = Clients(lambda **options: open_in(project, **options), monkeypatch)
+    agent = clients.turn_to(clients.start())
+    agent.entries.write("discovery", "x")
+    name = agent.sessions.team().sessions[0].agents[0]
+    with agent.workplace.engine.write() as transaction:
+        gone = "UPDATE sessions SET machine = :machine, process = 4194303, process_started = 1"
+        transaction.run(gone, {"machine": machine()})
+    note = agent.messages.send("are you there?", to=name, agent="human:Eva").notes[-1]
+    assert note.startswith(f"{name} left less than 1 min ago")

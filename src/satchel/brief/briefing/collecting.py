@@ -17,6 +17,7 @@ from satchel.brief.loop_history import Attempt, History
 from satchel.find.kind import Kind
 from satchel.keep import deliveries, pins, projects, runs
 from satchel.keep.deliveries import window_of
+from satchel.keep.documents.states import loaded_items
 from satchel.keep.entries.records import REVIEW_VERDICT, SCRATCHPAD
 from satchel.keep.loop_scope import LoopScope
 from satchel.keep.projects import Workplace
@@ -232,6 +233,8 @@ def _collect(
         collected.notes.append("no agent name, so everything is repeated; pass agent=NAME to get only what is new")
     if not request.again:
         written.add_to(got)
+    elif request.within_session:  # a hook that is explained: in a new window
+        got = loaded_items(transaction, workplace, project.id, actor)
     query = None
     if request.query is not None:
         from satchel.brief.briefing import answering  # a briefing without a query does not import search

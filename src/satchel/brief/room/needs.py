@@ -56,7 +56,7 @@ _DRAFT = STATUSES.index("draft") + 1
 def find(look: Look) -> Needs:
     needs = [
         *states.find_needs(look),
-        *conflicts.find_wanted(look, MOST, of_persons=True),
+        *(one for one in conflicts.find_wanted(look, MOST, of_persons=True) if one.agent != look.person),
         *_of_items(look),
         *needs_proposals.find(look),  # whether a session is over depends on its process
     ]

@@ -83,6 +83,8 @@ def _explained(event: HookEvent, folder: str) -> list[str]:
         put_in = satchel.moments.make(
             moment, Deadline(_DEADLINE_MS), agent_id=event.agent_id, agent_type=event.agent_type, dry_run=True
         )
+        shown = {item.ref for item in put_in.briefing.items} if put_in.briefing is not None else set()
+        lines += _loaded(satchel, event.client, shown)
         if not put_in.text or put_in.briefing is None:
             return [*lines, f"puts in nothing: {put_in.why}"]
         briefing = put_in.briefing
@@ -96,6 +98,19 @@ def _explained(event: HookEvent, folder: str) -> list[str]:
             "",
             put_in.text,
         ]
+
+
+def _loaded(satchel: Satchel, client: str, shown: set[str]) -> list[str]:
+    from satchel.find.kind import KIND_OF
+    from satchel.keep import projects
+    from satchel.keep.documents.states import loaded_items
+    from satchel.keep.sessions.records import Actor
+
+    with projects.reading(satchel.workplace) as (transaction, project):
+        loaded = loaded_items(transaction, satchel.workplace, project.id, Actor())
+    refs = sorted(KIND_OF[kind].ref(number) for kind, items in loaded.items() for number in items)
+    refs = [ref for ref in refs if ref not in shown]
+    return [f"leaves to {client}, which loads the documents that say it: {', '.join(refs)}"] if refs else []
 
 
 def _at_prompt(event: HookEvent, folder: str, satchel: Satchel) -> list[str]:

@@ -28,7 +28,10 @@ def method_of(exchange: Exchange) -> str:
 
 
 def request(exchange: Exchange) -> None:
-    """Log a completed request."""
+    """Log a completed request: at a terminal, where lines would push the login link away, only one that failed."""
+    with suppress(OSError, ValueError, AttributeError):  # as in _write
+        if sys.stderr.isatty() and (exchange.status or 0) < 500:
+            return
     _write(
         {
             "request": exchange.id,

@@ -64,6 +64,8 @@ def _steps(needs: Sequence[Need]) -> list[str]:
             steps.setdefault("answer", f"Answer: `satchel message send --reply-to {one.ref} TEXT`")
         elif "accept" in one.actions:
             steps.setdefault("accept", f"Decide: `satchel accept {one.ref}` or `satchel reject {one.ref}`")
+        elif one.kind == "error":
+            steps.setdefault("error", f"Once you know it: `satchel error outcome {one.ref} --solution TEXT`")
         elif one.kind == "rules":
             steps["rules"] = f"New rules: {one.remedy}"
     return list(steps.values())

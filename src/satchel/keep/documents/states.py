@@ -118,18 +118,24 @@ def clients_loading(paths: Iterable[str]) -> str:
 
 
 def loaded_items(transaction: Transaction, work: Workplace, project_id: int, actor: Actor) -> dict[int, dict[int, int]]:
-    """Return the seq at acceptance of the items that a session's client loads itself, by kind and item number."""
+    """Return the seq at acceptance of the items that a session's client loads itself, by kind and item number.
+
+    Of a hook without a session, as one that is explained, it is the hook's client.
+    """
     items: dict[int, dict[int, int]] = {}
-    if actor.session is not None:
+    caller = work.caller
+    client = None if caller is None or not caller.is_hook or caller.client is None else caller.client.name
+    if actor.session is not None or client is not None:
         # Claude Code then loads what Codex does; it is looked up now, since a CLAUDE.md may come and go
         alias = "codex" if _claude_reads_agents(work.files_root) else "claude"
         rows = transaction.all(
             f"""
-            SELECT d.kind, d.item_id, d.seq FROM document_texts d JOIN sessions s ON s.id = :session
+            SELECT d.kind, d.item_id, d.seq FROM document_texts d
+            JOIN (SELECT COALESCE((SELECT client FROM sessions WHERE id = :session), :client) AS client) s ON 1 = 1
             WHERE d.project_id = :project AND d.item_id <> 0 AND d.clients LIKE
                 '% ' || CASE s.client WHEN 'claude' THEN '{alias}' ELSE s.client END || ' %'
             """,
-            {"project": project_id, "session": actor.session},
+            {"project": project_id, "session": actor.session, "client": client},
         )
         for kind, item, seq in rows:
             items.setdefault(kind, {})[item] = seq

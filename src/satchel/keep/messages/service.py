@@ -14,7 +14,7 @@ from satchel.base.records import replace
 from satchel.base.text import fold
 from satchel.base.vocabulary import HUMAN, priority_number
 from satchel.find.kind import Kind
-from satchel.keep import expiry, names, projects
+from satchel.keep import expiry, names, presence, projects
 from satchel.keep.messages import queries, updates, visibility
 from satchel.keep.messages.records import MarkedRead, Message, MessagePage
 from satchel.keep.messages.updates import Draft, Unread
@@ -335,7 +335,7 @@ def _addressee_state(transaction: Transaction, project_id: int, agent: int, now:
     # whether the addressee is at work, as far as its last session tells
     row = transaction.one(
         """
-        SELECT a.name, s.seen_at, s.ended_at, s.seen_at <= s.turn_ended_at, (
+        SELECT a.name, s.seen_at, s.ended_at, s.seen_at <= s.turn_ended_at, s.machine, s.process, s.process_started, (
             SELECT h.name FROM sessions n JOIN agents h ON h.id = COALESCE(n.agent_id, n.unnamed_id)
             WHERE n.predecessor_id = s.id ORDER BY n.id DESC LIMIT 1)
         FROM sessions s JOIN agents a ON a.id = :agent
@@ -346,8 +346,10 @@ def _addressee_state(transaction: Transaction, project_id: int, agent: int, now:
     )
     if row is None:
         return ()
-    name, seen_at, ended_at, is_idle, heir = row
+    name, seen_at, ended_at, is_idle, *process, heir = row
     ago = span_in_words(now - seen_at)
+    if ended_at is None and (local := presence.local_process(*process)) and presence.is_abandoned(local, seen_at, now):
+        ended_at = seen_at  # it was killed
     if ended_at is not None:
         return (f"{name} left {span_in_words(now - ended_at)} ago; {heir or 'whoever continues its work'} gets it",)
     if is_idle:

@@ -243,12 +243,13 @@ def setup_command(
     note_on_documents = f"{documents} can fill this project's memory: `satchel import docs`" if documents else None
     root = None if missing is None or missing.files_root is None else str(missing.files_root)
     notes = [note, *versions, made, waiting_texts(root), _meaning_note(plan), None if asks else note_on_documents]
-    _show(_with_steps(plan, place, wish), place, notes, is_done=True, as_json=as_json)
+    # the last question comes before what is left to do, which reads as the end
     if asks and documents:
         if click.confirm(f"Look at the rules that {documents} propose?", default=True):
             _review_documents()
         else:
-            click.echo(note_on_documents)
+            notes.append(note_on_documents)
+    _show(_with_steps(plan, place, wish), place, notes, is_done=True, as_json=as_json)
     return 0
 
 
@@ -340,7 +341,7 @@ def _with_permissions(clients: list[Client], wish: Wish, plan: Plan) -> Wish:
     for client in clients:
         if client.name not in names:
             continue
-        if click.confirm(f"{client.title} asks before each tool of Satchel. Allow them all?", default=False):
+        if click.confirm(f"{client.title} asks before each tool of Satchel. Allow them all?", default=True):
             wish = replace(wish, allowed=wish.allowed | {client.name})
     return wish
 
