@@ -55,7 +55,7 @@ def run(bench: Bench) -> Section:
             "values (paths, lines, ids, times, addresses, frames) with the same cause, or with one word of the "
             "cause changed; written by those who wrote the rules, so they show regressions and prove no rule.",
             "Posted: outputs of six languages as different people posted them. Precision is over all pairs of a "
-            "file, apart over those that look alike and have different causes. All six files have been read since: "
+            "file, apart over those that look alike and have different causes. All seven files have been read since: "
             "what they said when they were put away stands in benchmarks/data/errors/README.md.",
         ),
     )

@@ -156,7 +156,7 @@ class TestNearlyTheSame:
         assert note.startswith("e2, which")
 
     def test_less_than_that_is_not(self, dev: Satchel) -> None:
-        assert repeat(dev, "Auth middleware lives in src/auth.py and logs each refusal").notes == ()
+        assert repeat(dev, "Auth middleware logs each refusal with its time, user and host").notes == ()
 
 
 class TestOtherKinds:

@@ -106,8 +106,8 @@ def test_who_drafted_what_another_sets_active_learns_it_from_one_message(
     other.decisions.set("ttl", status="active")
     other.decisions.set("port", 81, status="active")
     told = drafter.notices.line() or ""
-    assert "Decision ttl, which ben had set, was agreed to: the draft binds now" in told
-    assert "d1 ttl" not in told
+    assert "Your proposal d1 (ttl) was accepted by ann" in told
+    assert "new decision d1" not in told
     assert "new decision d2 port: 81, set by ann" in told
 
 

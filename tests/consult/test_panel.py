@@ -11,7 +11,7 @@ from consult.consulted import Consulted
 from consult.providers.chat_completions import ChatCompletions, Said
 from satchel.base.errors import InvalidInput, SatchelError, Unavailable
 from satchel.base.text import MAX_NAME_CHARS
-from satchel.consult import preparing
+from satchel.consult import consultation, planning, preparing
 from satchel.consult.records import TurnPlan
 
 pytestmark = pytest.mark.parametrize("consulted", ["compatible"], indirect=True)
@@ -87,6 +87,15 @@ def test_a_synthesis_gets_the_question_and_every_answer_and_is_kept(consulted: C
     assert all(f"The answer of {one.assistant}\n\n{one.answer}" in compared for one in panel.answers)
 
 
+def test_a_comparison_that_fails_leaves_the_answers(consulted: Consulted) -> None:
+    consulted.satchel.consulting._environ = {"LMSTUDIO_BASE_URL": "http://127.0.0.1:9/v1"}
+    panel = consulted.satchel.consulting.consult_many(MODELS[:2], "Why?", synthesis="lmstudio:c")
+    assert (len(panel.answers), panel.synthesis) == (2, None)
+    assert [(one.assistant, getattr(one.error, "reason", "")) for one in panel.failures] == [
+        ("lmstudio:c", "unreachable")
+    ]
+
+
 def test_a_dry_run_plans_for_each_and_sends_nothing(consulted: Consulted) -> None:
     panel = consulted.satchel.consulting.consult_many(MODELS, "Why?", dry_run=True, synthesis="ollama:d")
     assert [(one.assistant, one.answer) for one in panel.answers] == [(name, None) for name in MODELS]
@@ -109,18 +118,21 @@ def test_comparisons_go_on_where_their_conversation_is_full(consulted: Consulted
     assert {one.key.conversation: one.turns for one in listed} == {"s synthesis": 1, "s synthesis-2": 1}
 
 
-def test_plans_are_made_by_one_thread_since_several_would_wait_for_each_other(
-    consulted: Consulted, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("options", "most"), [({"dry_run": True}, 1), ({}, consultation.MAX_RUNNING)], ids=str)
+def test_threads_are_few(
+    consulted: Consulted, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], most: int
 ) -> None:
-    threads, plan = set(), preparing.plan_turn
+    # plans wait for each other, and a list of models may be long
+    threads, plan = set(), planning.plan_turn
 
     def planned(*arguments: Any, **named: Any) -> TurnPlan:
         threads.add(threading.get_ident())
         return plan(*arguments, **named)
 
     monkeypatch.setattr(preparing, "plan_turn", planned)
-    assert len(consulted.satchel.consulting.consult_many(MODELS, "Why?", dry_run=True).answers) == 3
-    assert len(threads) == 1
+    names = [f"compatible:m{number}" for number in range(12)]
+    assert len(consulted.satchel.consulting.consult_many(names, "Why?", **options).answers) == 12
+    assert len(threads) <= most
 
 
 @pytest.mark.parametrize(
@@ -129,6 +141,8 @@ def test_plans_are_made_by_one_thread_since_several_would_wait_for_each_other(
         (["gpt-6", "openai:gpt-6"], {}, "named twice"),
         (MODELS[:1], {"synthesis": "ollama:d"}, "one answer cannot be compared"),
         (MODELS, {"keep_as": "discovery"}, "cannot be kept as one"),
+        (MODELS, {"synthesis": "nonsense"}, "unknown model 'nonsense'"),
+        (MODELS, {"synthesis": "nonsense", "dry_run": True}, "unknown model 'nonsense'"),
     ],
 )
 def test_what_makes_no_sense_is_refused(
@@ -136,6 +150,7 @@ def test_what_makes_no_sense_is_refused(
 ) -> None:
     with pytest.raises(InvalidInput, match=error):
         consulted.satchel.consulting.consult_many(names, "Why?", **options)  # type: ignore[arg-type]
+    assert consulted.provider.requests == []
 
 
 def test_a_cancelled_call_records_nothing(consulted: Consulted) -> None:

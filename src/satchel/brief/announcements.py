@@ -129,13 +129,13 @@ _FIELDS = ("value", "status", "version", "layer", "tags", "scopes", "paths", "me
 
 
 def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], None]:
-    """Return a function that sends the message about a change; that on a proposal ends once the proposal is settled."""
+    """Return a function that sends the message about a change; that on a proposal ends with it."""
 
     def announce(transaction: Transaction, change: ChangedDecision) -> None:
         from satchel.keep.messages.updates import expire, post
 
         now, project_id = change.decision.updated_at, change.project_id
-        if _is_settled(change):
+        if _is_settled(change) or change.human_key is not None:  # a later proposal replaces the one before
             values = {"project": project_id, "now": now, "text": f"{_BEGIN}%{_proposes(change.decision.ref)}%"}
             notices = "project_id = :project AND expires_at > :now AND message LIKE :text"
             for (number,) in transaction.all(f"SELECT id FROM agent_messages WHERE {notices}", values):
@@ -143,7 +143,8 @@ def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], 
         post(
             transaction,
             project_id,
-            sender_id=change.by_id,
+            # a person has not written it: it is none of their messages, and no change that they may undo
+            sender_id=None if is_persons(change.decision.agent) else change.by_id,
             to_id=change.agent_id,
             type="decision",
             priority="medium",
@@ -184,7 +185,7 @@ def proposed_draft(notice: str) -> int | None:
 def _text(overtaken: ChangedDecision) -> str:
     # the fields only: after a decision is forgotten, no word of it may remain in messages
     before, now, human_key = overtaken.before, overtaken.decision, overtaken.human_key
-    if _is_settled(overtaken) and is_persons(now.agent):
+    if _is_settled(overtaken) and (is_persons(now.agent) or before.value == now.value):
         # the draft of a change of a person's decision ends once it is accepted
         is_accepted = human_key is not None or now.status == "active"
         about = f", and holds as {_ref(human_key)}" if human_key is not None else ""
@@ -199,10 +200,9 @@ def _text(overtaken: ChangedDecision) -> str:
     changed = [name for name in _FIELDS if getattr(before, name) != getattr(now, name)]
     if "value" in changed and now.rationale is None and "rationale" in changed:
         changed.remove("rationale")  # a rationale belongs to its value
-    if changed == ["status"] and (before.status, now.status) == ("draft", "active"):
-        return f"{_BEGIN}{now.key}, which {name_text(before.agent)}{_MIDDLE}was agreed to: the draft binds now"
+    by = f"by {shown_name(str(now.agent))} " if is_persons(now.agent) else ""
     return (
-        f"{_BEGIN}{now.key}, which {name_text(before.agent)}{_MIDDLE}was changed ({', '.join(changed)}): revision "
+        f"{_BEGIN}{now.key}, which {name_text(before.agent)}{_MIDDLE}was changed {by}({', '.join(changed)}): revision "
         f"{before.revision} is now {now.revision}, get_items ids={_ref(now.key)} shows both"
     )
 

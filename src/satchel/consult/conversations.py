@@ -60,9 +60,10 @@ class Conversations:
         self._max_blob_bytes = max_blob_bytes
 
     def acquire(self, key: ConversationKey, lease_ms: int = LEASE_MS, holder: str | None = None) -> Conversation:
-        """Keep every other call out of a conversation, and return what it holds; begin it where there is none."""
+        """Keep every other call out of a conversation, and return what it holds; a new one is empty."""
         key, work = check_key(key), self.workplace
-        holder = f"{work.agent or 'a call'} (process {os.getpid()})" if holder is None else check_holder(holder)
+        caller = f"{work.agent or 'a call'} (process {os.getpid()})"
+        holder = caller if holder is None else names.check_identifier(holder, "holder")
         with work.engine.write() as transaction:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
@@ -318,10 +319,6 @@ def check_key(key: ConversationKey) -> ConversationKey:
         names.check_identifier(key.assistant, "assistant"),
         names.check_identifier(key.conversation, "conversation"),
     )
-
-
-def check_holder(holder: str) -> str:
-    return names.check_identifier(holder, "holder")
 
 
 def key_values(work: Workplace, project: Project, key: ConversationKey) -> dict[str, object]:

@@ -181,7 +181,10 @@ class Consulting:
     ) -> Question:
         check_agent(self._workplace, options.get("agent"))
         max_bytes = self._workplace.max_content_bytes
-        return check_question(instructions, max_bytes=max_bytes, keep_as=keep_as, dry_run=dry_run, **options)
+        question = check_question(instructions, max_bytes=max_bytes, keep_as=keep_as, dry_run=dry_run, **options)
+        if question.keeping is not None:
+            self._keeper().check(question.keeping, question.run_id)
+        return question
 
     def _turn(
         self,
@@ -209,8 +212,6 @@ class Consulting:
             if value is not None and value is not False:
                 raise InvalidInput(f"{model.name} takes no {name}", f"Leave out {name}, or ask another model")
         question = replace(question, key=replace(question.key, assistant=model.name))
-        if question.keeping is not None:
-            self._keeper().check(question.keeping, question.run_id)
         price = find_price(model.name, self._config.consult_prices)
         known = self._brief(question, model)
         is_cancelled = is_cancelled or never
@@ -316,10 +317,9 @@ class Consulting:
         names = [_full_name(one) for one in assistants]
         check_panel(names, synthesis, keep_as)
         question = self._question(instructions, keep_as=keep_as, dry_run=dry_run, **options)
-        keeping = question.keeping
-        if keeping is not None:
-            self._keeper().check(keeping, question.run_id)
-        question, shared = replace(question, keeping=None), SharedReading(self.counter)
+        if synthesis is not None:  # before the answers are paid
+            open_assistant(synthesis, self._environ, self._settings)
+        keeping, question, shared = question.keeping, replace(question, keeping=None), SharedReading(self.counter)
         listener, is_cancelled = on_progress or noop, is_cancelled or never
 
         def ask(name: str, tell: Tell, is_over: IsCancelled) -> Consultation:

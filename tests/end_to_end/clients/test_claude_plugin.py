@@ -91,4 +91,6 @@ def test_its_model_writes_through_the_server_of_the_plugin(installed: Installed)
 
 
 def test_a_session_calls_its_hooks(installed: Installed) -> None:
-    assert installed.hooks == [f"hook claude {event}" for event in ("SessionStart", "UserPromptSubmit", "SessionEnd")]
+    assert installed.hooks == [
+        f"hook claude {event}" for event in ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")
+    ]

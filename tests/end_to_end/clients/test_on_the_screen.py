@@ -124,6 +124,7 @@ class Seen:
         checks: what `satchel setup --check` said before the first start, and after it.
         work: the screen of a session that edits, fails a command and commits.
         refusal: the screen of a session that edits a file which a person has claimed.
+        states: of the agents of both at the end of their turn.
     """
 
     client: Interactive
@@ -131,6 +132,7 @@ class Seen:
     checks: tuple[str, str]
     work: str
     refusal: str
+    states: tuple[str, str]
 
     @classmethod
     def of(cls, one: Interactive, folder: Path) -> Seen:
@@ -152,14 +154,14 @@ class Seen:
             workplace.environment["PATH"] = os.pathsep.join([*programs, workplace.environment["PATH"]])
             check = ["satchel", "setup", one.client.name, "--check"]
             _, before, _ = workplace.try_to_run(check)
-            working = cls._session(one, workplace, PROMPT)
+            working, idle = cls._session(one, workplace, PROMPT)
             _, after, _ = workplace.try_to_run(check)
-            refusal = cls._session(one, workplace, GO_ON)
-        return cls(one, workplace, (before, after), working, refusal)
+            refusal, waiting = cls._session(one, workplace, GO_ON)
+        return cls(one, workplace, (before, after), working, refusal, (idle, waiting))
 
     @staticmethod
-    def _session(one: Interactive, workplace: Workplace, prompt: str) -> str:
-        """Return all that is shown in a session with one prompt, once it was ended."""
+    def _session(one: Interactive, workplace: Workplace, prompt: str) -> tuple[str, str]:
+        """Return all that is shown in a session with one prompt, and the state of its agent before the end."""
         command = [*one.client.program(), *one.arguments]
         screen = ClientScreen(command, workplace.project, workplace.environment)
         try:
@@ -167,11 +169,12 @@ class Seen:
             screen.enter(prompt)
             screen.answer_until(LAST_WORDS, one.dialogs, is_entered=True)
             screen.settle(1.0)
+            state = str(workplace.satchel("who")["sessions"][0]["state"]["name"])
             screen.enter(one.leave)
             assert screen.end() == 0
         finally:
             screen.close()
-        return screen.transcript
+        return screen.transcript, state
 
 
 @pytest.fixture(scope="module", params=CLIENTS)
@@ -193,6 +196,10 @@ def test_the_check_names_the_one_thing_left_before_the_first_start_and_then_says
 
 def test_nothing_looks_like_a_failure_but_the_command_that_failed(seen: Seen) -> None:
     assert failures(seen.work) == []
+
+
+def test_an_agent_at_its_prompt_is_idle_or_waits_for_what_it_was_refused(seen: Seen) -> None:
+    assert seen.states == ("idle", "waiting")
 
 
 def test_one_line_at_the_start_says_that_satchel_is_there(seen: Seen) -> None:

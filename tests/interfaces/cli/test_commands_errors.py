@@ -77,7 +77,7 @@ def test_a_key_press_ends_a_command_with_its_status(cli: Cli, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("reed",), "unknown command 'reed'. Did you mean `satchel read`? See `satchel --help`"),
+        (("reed",), "unknown command 'reed'. Did you mean `satchel read` or `satchel reject`? See `satchel --help`"),
         (("remember", "x"), "unknown command 'remember'. Did you mean `satchel write`? See `satchel --help`"),
         (("remembr", "x"), "unknown command 'remembr'. Did you mean `satchel write`? See `satchel --help`"),
         (("rm", "e1"), "Did you mean `satchel retract` or `satchel forget`?"),

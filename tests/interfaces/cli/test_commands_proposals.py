@@ -52,11 +52,18 @@ def test_the_message_about_a_settled_proposal_is_over(proposed: Cli, verb: str) 
     def messages() -> int:
         return proposed("message", "list", "--agent", "human:ann")[1].count("see the draft d2")
 
+    proposed("decide", "vat", "22", "--agent", "ben")
     before = messages()
     proposed(verb, "d2")
     assert (before, messages()) == (1, 0)
     assert "see the draft" not in proposed("search", "vat")[1]
     assert "see the draft" not in proposed("message", "sent")[1]
+
+
+def test_accepting_is_one_change_that_undo_takes_back(proposed: Cli) -> None:
+    proposed("accept", "d2")
+    assert "d1 is what it was before you changed it" in proposed("undo")[1]
+    assert '"19"' in proposed("show", "d1")[1] or "=19" in proposed("show", "d1")[1]
 
 
 def test_a_draft_of_a_new_decision_binds_once_it_is_accepted(cli: Cli) -> None:
@@ -80,7 +87,7 @@ def test_a_rule_that_a_person_stated_is_accepted_or_rejected(cli: Cli, folder: P
 def test_of_several_the_others_are_decided_and_the_one_that_fails_is_named(proposed: Cli) -> None:
     status, out, _ = proposed("accept", "d2", "d7")
     assert (status, out.splitlines()[0]) == (15, "accepted d2 as d1: vat: 21")
-    assert out.splitlines()[-1] == "failed: d7: there is no decision 'd7'"
+    assert out.splitlines()[-1] == "failed: d7: the project has no 'd7'"
 
 
 def test_what_waits_for_nobody_is_named(proposed: Cli) -> None:

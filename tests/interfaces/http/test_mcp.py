@@ -83,6 +83,14 @@ def watched() -> Iterator[tuple[threading.Event, threading.Event]]:
 
 
 @pytest.mark.parametrize("mode", DIALECTS)
+def test_a_store_that_is_not_there_is_an_answer_of_the_tool(
+    server: Served, open_in: Callable[..., Satchel], project: Path, mode: str
+) -> None:
+    token = server.give(open_in(project))
+    assert server.call(token, "search", {"query": "salt"}, mode=mode).startswith("error [")
+
+
+@pytest.mark.parametrize("mode", DIALECTS)
 def test_without_a_session_a_call_is_that_of_an_agent_named_after_the_token(
     server: Served, store: Satchel, mode: str
 ) -> None:

@@ -92,6 +92,13 @@ def test_the_time_of_a_state_says_what_it_means(state: AgentState, seen_min: int
     assert len(line) == 80
 
 
+def test_who_is_idle_is_not_counted_as_at_work() -> None:
+    sessions = (SESSION, replace(SESSION, state=AgentState("idle", NOW)))
+    status = a_status()
+    head = screen(replace(status, team=replace(status.team, sessions=sessions, total=2)))[0]
+    assert "1 agent at work and 1 idle" in head
+
+
 def test_the_commands_for_what_needs_somebody_are_whole_and_come_once_for_a_kind() -> None:
     needs = [
         *a_status().needs.items,

@@ -66,6 +66,9 @@ def test_headings_that_only_call_rules_by_that_name_are_left_out() -> None:
         assert [(one.kind, one.text) for one in split(f"# Shop\n\n{title}\n- Money is cents.\n")] == [
             ("rule", "Money is cents.")
         ]
+    # the only title of a document says what it is of, unless it calls all of it rules
+    assert [one.kind for one in split("# Rules for agents\n\n- Every new function gets a test.\n")] == ["rule"]
+    assert [one.kind for one in split("# Shop\n\n- Every new function gets a test.\n")] == ["note"]
     tests = "# Shop\n\n## Rules\n\n### Rules for tests\n\n- They are fast.\n\n## Agents\n\n- Ask first.\n"
     assert [one.text for one in split(tests)] == ["Rules for tests: They are fast.", "Agents: Ask first."]
 

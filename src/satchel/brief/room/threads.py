@@ -114,7 +114,6 @@ def sent_by(look: Look, most: int) -> SentMessages:
         SELECT m.id, a.name, m.message, m.created_at FROM agent_messages m
         LEFT JOIN agents a ON a.id = COALESCE(m.first_to_id, m.to_agent_id)
         WHERE m.project_id = :project AND m.from_agent_id IN (:me, :former) AND m.expires_at > :now
-            AND m.message NOT LIKE 'Your proposal d%' AND m.message NOT LIKE 'Decision %, which % had set, %'
         ORDER BY m.created_at DESC, m.id DESC LIMIT :most
         """,
         most=most,

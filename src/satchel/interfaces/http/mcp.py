@@ -193,7 +193,8 @@ class Endpoint:
             return server.reply(request, revision, call)
         except SatchelError as error:
             content = [{"type": "text", "text": f"error [{error.code}]: {call.hide(str(error), error.code)}"}]
-            return encode_result(request.id, {"content": content, "isError": True}), None
+            result = server.completed(request, revision, {"content": content, "isError": True})
+            return encode_result(request.id, result), None
         finally:
             call.finish()
 

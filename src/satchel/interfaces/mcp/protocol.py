@@ -127,7 +127,11 @@ class Server(Generic[ServiceT]):
         except Exception:  # noqa: BLE001 - the edge between a client and our faults
             log_fault(request.method)
             raise RpcError(jsonrpc.INTERNAL_ERROR, INTERNAL_TEXT) from None
-        if not stateless:
+        return self.completed(request, revision, result)
+
+    def completed(self, request: Request, revision: str, result: Result) -> Result:
+        """Return a result with what its revision requires of each."""
+        if revision not in STATELESS_REVISIONS:
             return result
         if request.method in _CACHEABLE:
             result = {"ttlMs": 0, "cacheScope": "private", **result}

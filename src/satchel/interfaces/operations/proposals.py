@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import ERROR_KINDS, InvalidInput, NotFound, Refused, SatchelError
-from satchel.interfaces.operations import text as texts
+from satchel.interfaces.operations import text
 from satchel.interfaces.operations.declaration import Operation, Parameter
 from satchel.interfaces.operations.sharing import ONLY_HERE
 
 if TYPE_CHECKING:
-    from satchel.brief.room.records import Settled, SettledProposal
+    from satchel.brief.room.records import Settled
     from satchel.client import Satchel
 
 _ASK = "Ask your user to run `satchel status`, which lists what waits, in a terminal"
+
+# The fields of a SettledProposal, whose module is imported when something is decided.
+_Fields = tuple[str, str | None, str, tuple[str, ...], bool]
 
 
 def _accept(satchel: Satchel, *, refs: Sequence[str] = (), all: bool = False) -> Settled:  # noqa: A002 -- the option's name
@@ -27,18 +31,18 @@ def _reject(satchel: Satchel, *, refs: Sequence[str] = (), all: bool = False) ->
 
 
 def _settle(satchel: Satchel, refs: Sequence[str], *, is_all: bool, is_accepted: bool) -> Settled:
-    from satchel.brief.room.records import Settled
+    from satchel.brief.room.records import Settled, SettledProposal
     from satchel.keep.sessions.actors import require_person
 
     if bool(refs) == is_all:
         raise InvalidInput("name what to decide on, or give --all", "`satchel status` lists what waits")
-    work, verb = satchel.workplace, "accept" if is_accepted else "reject"
-    require_person(work, f"{verb} proposals", _ASK, agent=work.agent)
+    work = satchel.workplace
+    require_person(work, f"{'accept' if is_accepted else 'reject'} proposals", _ASK, agent=work.agent)
     done: list[SettledProposal] = []
     failed: list[tuple[str, str]] = []
     for ref in refs or ("",):
         try:
-            done += _settled(satchel, ref.strip(), is_accepted=is_accepted)
+            done += [SettledProposal(*fields) for fields in _settled(satchel, ref.strip(), is_accepted=is_accepted)]
         except SatchelError as error:
             if len(refs) < 2:
                 raise
@@ -46,104 +50,86 @@ def _settle(satchel: Satchel, refs: Sequence[str], *, is_all: bool, is_accepted:
     return Settled(is_accepted, tuple(done), tuple(failed))
 
 
-def _settled(satchel: Satchel, ref: str, *, is_accepted: bool) -> Iterator[SettledProposal]:
-    from satchel.brief.room.records import SettledProposal
-
-    if re.fullmatch(r"d\d+", ref):
-        draft = satchel.decisions.get(ref, limit=1).decision
-        if draft.status == "draft":
-            status = "active" if is_accepted else "deprecated"
-            now = satchel.decisions.set(draft.key, status=status, expected_revision=draft.revision)
-            yield SettledProposal(ref, now.ref, f"{now.key}: {now.value}", now.notes)
-            return
-    elif re.fullmatch(r"c\d+", ref):
-        rule = satchel.items.read([ref]).items[0].record
-        if getattr(rule, "unconfirmed", False):
-            correct = satchel.corrections
-            result = correct.confirm(ref) if is_accepted else correct.retract(ref, "rejected")
-            yield SettledProposal(ref, ref, result.text, result.notes)
-            return
+def _settled(satchel: Satchel, ref: str, *, is_accepted: bool) -> Iterator[_Fields]:
+    record: Any = satchel.items.read([ref]).items[0].record if re.fullmatch(r"[cd]\d+", ref) else None
+    if getattr(record, "status", "") == "draft":
+        status = "active" if is_accepted else "deprecated"
+        now = satchel.decisions.set(record.key, status=status, expected_revision=record.revision)
+        yield ref, now.ref, f"{now.key}: {now.value}", now.notes, False
+    elif getattr(record, "unconfirmed", False):
+        correct = satchel.corrections
+        result = correct.confirm(ref) if is_accepted else correct.retract(ref, "rejected")
+        yield ref, ref, result.text, result.notes, False
+    elif ref.startswith("proposal:") and is_accepted:
+        saved = satchel.room.accept_proposal(ref)
+        yield ref, saved.ref, f"{saved.topic}: {saved.insight}", (), False
     elif ref.startswith("proposal:"):
-        if is_accepted:
-            saved = satchel.room.accept_proposal(ref)
-            yield SettledProposal(ref, saved.ref, f"{saved.topic}: {saved.insight}")
-        else:
-            satchel.room.reject_proposal(ref)
-            yield SettledProposal(ref, None, "")
-        return
-    caller = satchel.workplace.caller
-    if caller is not None and caller.is_remote:
-        raise Refused(f"{ref[:80]} is no draft and no unconfirmed rule; over a server only those are", ONLY_HERE)
-    try:
-        yield from _shared(satchel, ref, is_accepted=is_accepted)
-    except NotFound:
-        yield from _of_documents(satchel, ref, is_accepted=is_accepted)
+        satchel.room.reject_proposal(ref)
+        yield ref, None, "strategy", (), False
+    else:
+        caller = satchel.workplace.caller
+        if caller is not None and caller.is_remote:
+            raise Refused(f"{ref[:80]} is no draft and no unconfirmed rule; over a server only those are", ONLY_HERE)
+        try:
+            yield from _shared(satchel, ref, is_accepted=is_accepted)
+        except NotFound:
+            yield from _of_documents(satchel, ref, is_accepted=is_accepted)
 
 
-def _shared(satchel: Satchel, ref: str, *, is_accepted: bool) -> Iterator[SettledProposal]:
-    from satchel.brief.room.records import SettledProposal
-
+def _shared(satchel: Satchel, ref: str, *, is_accepted: bool) -> Iterator[_Fields]:
     decide = satchel.shared.accept if is_accepted else satchel.shared.reject
     result = decide([ref]) if ref else decide(all=True)
     for one in result.items:
-        yield SettledProposal(one.ref or one.uid[:8], one.ref, f"{one.kind} {one.title or ''}".strip(), result.notes)
+        yield one.ref or one.uid[:8], one.ref, f"{one.kind} {one.title or ''}".strip(), result.notes, False
     if result.failed:
         raise Refused(": ".join(result.failed[0]), "It still waits")
 
 
-def _of_documents(satchel: Satchel, ref: str, *, is_accepted: bool) -> Iterator[SettledProposal]:
-    from satchel.brief.room.records import SettledProposal
-
+def _of_documents(satchel: Satchel, ref: str, *, is_accepted: bool) -> Iterator[_Fields]:
     try:
         decided = satchel.documents.accept([ref]) if is_accepted else satchel.documents.reject([ref])
     except NotFound as error:
         raise NotFound(f"nothing that waits is called {ref[:80]!r}", "`satchel status` lists what waits") from error
     for one, item in decided.items:
-        yield SettledProposal(one.ref, item, f"{one.kind} {one.text}", decided.notes)
+        yield one.ref, item, f"{one.kind} {one.text}", decided.notes, False
     for one in decided.left_out:
-        text = f"it has {', '.join(one.marks)}; name it if it is right"
-        yield SettledProposal(one.ref, None, text, is_left_out=True)
+        yield one.ref, None, f"it has {', '.join(one.marks)}; name it if it is right", (), True
     if decided.failed:
         raise Refused(": ".join(decided.failed[0]), "It still waits")
 
 
-def _status(settled: Settled) -> int | None:
-    return ERROR_KINDS["incomplete"].exit_status if settled.failed else None
+_operation = partial(
+    Operation,
+    parameters=(
+        Parameter("refs", list[str], option="REF...", metavar="REF"),
+        Parameter("all", bool, help="All that others shared."),
+    ),
+    writes=True,
+    names_files=False,
+    text=text.sharing.settled_text,
+    shows_notes=True,
+    status=lambda settled: ERROR_KINDS["incomplete"].exit_status if settled.failed else None,
+)
 
-
-def _operation(run: Callable[..., Settled], name: str, explained: str, examples: tuple[str, ...]) -> Operation:
-    return Operation(
-        command=(name,),
-        help=f"{explained}\n\nREF is the id of a decision or a rule, as `satchel status` prints it; the id, file or "
-        "beginning of the uid of a shared text (`satchel share --list`); a place such as AGENTS.md:12, or a whole "
-        "document (`satchel import docs`); or a proposed strategy (proposal:5). Only a person decides.",
-        examples=examples,
-        parameters=(
-            Parameter("refs", list[str], option="REF...", metavar="REF"),
-            Parameter("all", bool, help="All that others shared."),
-        ),
-        run=run,
-        writes=True,
-        names_files=False,
-        text=texts.sharing.settled_text,
-        shows_notes=True,
-        status=_status,
-    )
-
+_REFS = (
+    "\n\nREF is the id of a decision or a rule, as `satchel status` prints it; the id, file or beginning of the uid of "
+    "a shared text (`satchel share --list`); a place such as AGENTS.md:12, or a document (`satchel import docs`); or a "
+    "proposed strategy (proposal:5). Only a person decides."
+)
 
 OPERATIONS = (
     _operation(
-        _accept,
-        "accept",
-        "Let what is proposed hold; its author gets a message. What it replaces is kept in its history. Of a whole "
-        "document what hides characters, comments or secrets is left out.",
-        ("accept d2", "accept c4 AGENTS.md:12", "accept --all"),
+        run=_accept,
+        command=("accept",),
+        help="Let what is proposed hold; its author gets a message. What it replaces is kept in its history. Of a "
+        f"whole document what hides characters, comments or secrets is left out.{_REFS}",
+        examples=("accept d2", "accept c4 AGENTS.md:12", "accept --all"),
     ),
     _operation(
-        _reject,
-        "reject",
-        "Reject what is proposed; its author gets a message. Shared texts and documents propose it again once it "
-        "changes there.",
-        ("reject d2", "reject CONTRIBUTING.md"),
+        run=_reject,
+        command=("reject",),
+        help="Reject what is proposed; its author gets a message. Shared texts and documents propose it again once it "
+        f"changes there.{_REFS}",
+        examples=("reject d2", "reject CONTRIBUTING.md"),
     ),
 )

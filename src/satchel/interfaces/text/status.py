@@ -82,12 +82,13 @@ def is_empty(status: Status) -> bool:
 
 def _head(status: Status) -> str:
     needs, team = status.needs.total, status.team
-    at_work = sum(not one.gone for one in team.sessions)
+    live = sum(not one.gone for one in team.sessions)
+    idle = sum(one.state.name == "idle" for one in team.sessions)
     # live ones are listed first: where one that is gone is listed, the list has all live ones
-    least = "at least " if at_work == len(team.sessions) < team.total else ""
+    least = "at least " if live == len(team.sessions) < team.total else ""
     parts = (
         f"{needs} need{'s' * (needs == 1)} you" if needs else "nothing needs you",
-        f"{least}{counted(at_work, 'agent')} at work",
+        f"{least}{counted(live - idle, 'agent')} at work{f' and {idle} idle' if idle else ''}",
         counted(status.conflicts.total, "conflict"),
     )
     return f"{line_of(status.project)}, as {line_of(shown_name(status.person))}: {', '.join(parts)}"

@@ -54,7 +54,10 @@ def _changes(transaction: Transaction, project_id: int, by: Corrector) -> Iterat
     decisions = transaction.all(
         """
         SELECT id, at, max(revision), max(seq) FROM (
-            SELECT id, updated_at AS at, revision, seq FROM decisions WHERE project_id = :project AND agent_id = :agent
+            SELECT x.id, x.updated_at AS at, x.revision, x.seq FROM decisions x
+            WHERE x.project_id = :project AND x.agent_id = :agent AND NOT (x.status = 2 AND EXISTS (
+                SELECT 1 FROM decisions p
+                WHERE p.project_id = :project AND x.key = p.key || '_draft' AND p.updated_at = x.updated_at))
             UNION ALL
             SELECT h.decision_id, h.set_at, h.revision, 0
             FROM decision_history h JOIN decisions d ON d.id = h.decision_id
@@ -63,7 +66,8 @@ def _changes(transaction: Transaction, project_id: int, by: Corrector) -> Iterat
         """,
         values,
     )
-    # only the last change of each decision, since an undo is not undone in turn
+    # a draft that ended as its decision was changed is part of that change; only the last change of each, since an undo
+    # is not undone in turn
     newest: dict[int, Change] = {}
     for item, at, revision, seq in decisions:
         newest.setdefault(item, Change(SET, Kind.DECISION, item, at, revision, seq))

@@ -188,7 +188,7 @@ def split(text: str, *, first: int = 1) -> list[Piece]:
         following = blocks[place + 1].kind if place + 1 < len(blocks) else ""
         if block.kind == "heading":
             above = [one for one in above if one[0] < block.level]
-            if block.level > 1 or titles > 1:
+            if block.level > 1 or titles > 1 or _only_calls_rules(block.text):
                 above.append((block.level, block.text))
             lead = None
             continue

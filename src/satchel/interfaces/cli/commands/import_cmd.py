@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -268,7 +267,7 @@ def _lines(one: Proposal) -> list[str]:
     return [revealed(line) for line in lines]
 
 
-def _show_decided(decided: Decided) -> None:
+def _show_decided(decided: Decided) -> int:
     for one, item in decided.items:
         name = "" if item is None else f"{item} "
         verb = "ended" if decided.accepted and not one.source else "accepted" if decided.accepted else "rejected"
@@ -276,17 +275,7 @@ def _show_decided(decided: Decided) -> None:
     for place, reason in decided.failed:
         click.echo(revealed(f"could not be stored: {place}: {reason}"))
     warn_notes(decided.notes)
-
-
-def _show_counts(decisions: Sequence[Decided], proposed: int = 0) -> None:
-    counts = Counter[str]()
-    for decided in decisions:
-        counts["accepted" if decided.accepted else "rejected"] += len(decided.items)
-    words = [f"{count} {verb}" for verb, count in counts.items()]
-    if (left := proposed - counts.total()) > 0:
-        words.append(f"{left} left: `satchel import docs` proposes {'it' if left == 1 else 'them'} again")
-    if words:
-        click.echo(", ".join(words), err=True)
+    return len(decided.items)
 
 
 def ask(documents: Documents, review: Review) -> None:
@@ -296,7 +285,7 @@ def ask(documents: Documents, review: Review) -> None:
     keys = ", ".join(f"{key} {meaning}" for key, meaning in _KEYS.items())
     if proposals:
         click.echo(keys)
-    decisions: list[Decided] = []
+    left = len(proposals)
     for place, proposal in enumerate(proposals):
         one, is_edited = proposal, False
         while True:
@@ -316,13 +305,12 @@ def ask(documents: Documents, review: Review) -> None:
         if key == "q":
             break
         if key == "r":
-            decisions.append(documents.reject([one.ref]))
-            _show_decided(decisions[-1])
+            left -= _show_decided(documents.reject([one.ref]))
         if key in {"a", "all"}:
             texts = {one.ref: one.text} if is_edited else {}
             rest = [later.ref for later in proposals[place + 1 :] if not later.needs_a_look] if key == "all" else []
-            decisions.append(documents.accept([one.ref, *rest], texts=texts, kinds={one.ref: one.kind}))
-            _show_decided(decisions[-1])
+            left -= _show_decided(documents.accept([one.ref, *rest], texts=texts, kinds={one.ref: one.kind}))
         if key == "all":
             break
-    _show_counts(decisions, len(proposals))
+    if left:
+        click.echo(f"{left} left: `satchel import docs` proposes {'it' if left == 1 else 'them'} again", err=True)
