@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from satchel import NotFound, Satchel, open_satchel
 
 _WRITER = """
 import sys
@@ -94,3 +96,15 @@ def test_two_processes_that_write_go_on_after_it(project: Path, name: str) -> No
         assert [first.write("d"), second.write("e"), first.write("f")] == ["kept"] * 3
         acknowledged = {*first.acknowledged, *second.acknowledged}
     assert acknowledged <= stored(project)
+
+
+def test_a_read_that_ends_with_an_error_deletes_none(project: Path, open_in: Callable[..., Satchel]) -> None:
+    open_in(project).decisions.set("port", 80)
+    with open_satchel(cwd=project, environ={}) as satchel:
+        with pytest.raises(NotFound):
+            satchel.decisions.get("prot")
+        wal = satchel.place.file.with_name("satchel.db-wal")
+        before = wal.stat().st_ino
+        (project / "in its place").touch()  # so that a new file gets another number
+        satchel.decisions.set("port", 443)
+        assert wal.stat().st_ino == before
