@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from satchel import NotFound, Satchel, open_satchel
+from satchel import NotFound, open_satchel
 
 _WRITER = """
 import sys
@@ -98,8 +98,9 @@ def test_two_processes_that_write_go_on_after_it(project: Path, name: str) -> No
     assert acknowledged <= stored(project)
 
 
-def test_a_read_that_ends_with_an_error_deletes_none(project: Path, open_in: Callable[..., Satchel]) -> None:
-    open_in(project).decisions.set("port", 80)
+def test_a_read_that_ends_with_an_error_deletes_none(project: Path) -> None:
+    with open_satchel(cwd=project, environ={}) as satchel:
+        satchel.decisions.set("port", 80)
     with open_satchel(cwd=project, environ={}) as satchel:
         with pytest.raises(NotFound):
             satchel.decisions.get("prot")
