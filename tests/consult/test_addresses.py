@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from consult.providers.asking import Pauses
 from consult.providers.chat_completions import ChatCompletions
+from consult.providers.every_kind import KINDS, line_to
 from consult.providers.proxy import Proxy
 from satchel.base.errors import AssistantFailed
 from satchel.consult.models import Ask, Timing
@@ -108,3 +111,15 @@ def test_the_key_of_an_endpoint_goes_to_no_vendor(name: str, address: str) -> No
     assistant = open_assistant(name, environ, settings)
     assert assistant.address == address
     assert "key-of-the-endpoint" not in repr(vars(assistant))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_key_is_in_what_the_sdks_log(
+    pauses: Pauses, direct: None, caplog: pytest.LogCaptureFixture, kind: str
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with line_to(kind, pauses) as line:
+        line.key = line.provider.key = "sk-the-key-of-a-vendor"  # type: ignore[attr-defined]
+        assert line.ask() == "It is so."
+    assert caplog.text
+    assert "sk-the-key-of-a-vendor" not in caplog.text

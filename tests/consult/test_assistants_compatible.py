@@ -313,7 +313,7 @@ def test_a_wrong_key_is_told_with_its_variable_and_never_repeated(pauses: Pauses
     with ChatCompletions() as provider:
         said = {"error": {"message": f"Incorrect API key provided: {key}", "code": "invalid_api_key"}}
         provider.fail("chat", "status", status=401, body=said)
-        with pytest.raises(AssistantFailed, match="Check that SATCHEL_CONSULT_KEY holds a valid key") as failed:
+        with pytest.raises(AssistantFailed, match="Check that SATCHEL_CONSULT_KEY is a valid key") as failed:
             assistant(provider, pauses, key=key).ask(Ask("Why?"))
     assert key not in str(failed.value)
 

@@ -133,7 +133,7 @@ def test_a_connection_that_opens_after_the_end_is_shut() -> None:
 
 
 def test_what_a_provider_says_is_repeated_without_secrets_and_in_part() -> None:
-    said = failures.shown("bad key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEF\n" + "x" * 1_000)
+    said = failures.excerpt("bad key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEF\n" + "x" * 1_000)
     assert "abcdefghijkl" not in said
     assert "\n" not in said
     assert len(said) == 300

@@ -11,7 +11,7 @@ from consult.consulted import Consulted
 from consult.providers.chat_completions import ChatCompletions, Said
 from satchel.base.errors import InvalidInput, SatchelError, Unavailable
 from satchel.base.text import MAX_NAME_CHARS
-from satchel.consult import planning, preparing
+from satchel.consult import consultation, planning, preparing
 from satchel.consult.records import TurnPlan
 
 pytestmark = pytest.mark.parametrize("consulted", ["compatible"], indirect=True)
@@ -118,9 +118,11 @@ def test_comparisons_go_on_where_their_conversation_is_full(consulted: Consulted
     assert {one.key.conversation: one.turns for one in listed} == {"s synthesis": 1, "s synthesis-2": 1}
 
 
-def test_plans_are_made_by_one_thread_since_several_would_wait_for_each_other(
-    consulted: Consulted, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("options", "most"), [({"dry_run": True}, 1), ({}, consultation.MAX_RUNNING)], ids=str)
+def test_threads_are_few(
+    consulted: Consulted, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], most: int
 ) -> None:
+    # plans wait for each other, and a list of models may be long
     threads, plan = set(), planning.plan_turn
 
     def planned(*arguments: Any, **named: Any) -> TurnPlan:
@@ -128,8 +130,9 @@ def test_plans_are_made_by_one_thread_since_several_would_wait_for_each_other(
         return plan(*arguments, **named)
 
     monkeypatch.setattr(preparing, "plan_turn", planned)
-    assert len(consulted.satchel.consulting.consult_many(MODELS, "Why?", dry_run=True).answers) == 3
-    assert len(threads) == 1
+    names = [f"compatible:m{number}" for number in range(12)]
+    assert len(consulted.satchel.consulting.consult_many(names, "Why?", **options).answers) == 12
+    assert len(threads) <= most
 
 
 @pytest.mark.parametrize(

@@ -89,8 +89,14 @@ def test_an_answer_is_remembered_until_it_is_forgotten(consulted: Consulted) -> 
     assert done.answer is not None
     assert done.answer[:20] in note.content
     assert "AKIA" not in note.content
+
+    def briefing() -> str:
+        return consulted.satchel.brief(query="gadget rust", agent="ben", again=True).text
+
+    assert f"{consulted.model} on: Why does the gadget rust?" in briefing()
     consulted.satchel.housekeeping.forget(note.ref)
     assert consulted.satchel.entries.read(query="gadget rust").total == 0
+    assert "gadget" not in briefing()
 
 
 def test_nothing_is_remembered_where_that_is_off(consulted: Consulted) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations, product
 
-from satchel.find.near import most_similar
+from satchel.find.near import most_similar, share_of_both, share_of_shorter
 
 _SUBJECTS = ("retry a failed payment", "commit generated files", "log the access token", "edit a released migration")
 _RULES = [
@@ -65,7 +65,7 @@ SAME = [
 
 
 def _are_merged(one: str, other: str) -> bool:
-    return bool(most_similar(one, [(1, other)]))
+    return any(most_similar(one, [(1, other)], likeness) for likeness in (share_of_both, share_of_shorter))
 
 
 def test_no_pair_that_differs_is_merged() -> None:

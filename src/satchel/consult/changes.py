@@ -118,7 +118,7 @@ def _shortest_edit(before: list[int], after: list[int], most: int) -> tuple[list
 
 
 class _Front(NamedTuple):
-    """How far down the old text the best edits of so many steps come, on every other diagonal from the lowest on.
+    """Lines of the old text that the best edits of so many steps reach, on every other diagonal from the lowest on.
 
     In an array, since all fronts are kept: as dictionaries they took 80 MB where no edit was found in time.
     """

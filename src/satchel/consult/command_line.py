@@ -41,7 +41,7 @@ _OF_PARENTS = ("SATCHEL_", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """How a client is asked without a person: it reads the prompt from standard input."""
+    """Command of a client that answers without a person: it reads the prompt from standard input."""
 
     arguments: Sequence[str]
     effort: Sequence[str] = ()
@@ -147,7 +147,7 @@ class CommandLineAssistant:
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         if process.returncode:
-            told = failures.shown(_last(err, limit) or _last(out, limit))
+            told = failures.excerpt(_last(err, limit) or _last(out, limit))
             raise AssistantFailed(
                 f"{self.name} ended with status {process.returncode}: {told}",
                 f"Run `{Path(self.address).name}` yourself: it may have to be signed in or updated",
@@ -171,7 +171,7 @@ class CommandLineAssistant:
             )
             names = [server["name"] for server in json.loads(listing.stdout)]
         except (OSError, subprocess.SubprocessError, ValueError, TypeError, LookupError) as error:
-            problem = f"{self.name} does not list its MCP servers, which are to be kept out: {failures.shown(error)}"
+            problem = f"{self.name} does not list its MCP servers, so none can be kept out: {failures.excerpt(error)}"
             raise Unavailable(problem, f"Run `{' '.join(['codex', *command[1:]])}` yourself") from None
         if odd := [name for name in names if not re.fullmatch(r"[\w-]+", name)]:
             raise Unavailable(f"{self.name} has an MCP server {odd[0]!r}, which cannot be kept out", "Rename it")

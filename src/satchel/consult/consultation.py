@@ -48,7 +48,7 @@ class Consultation:
         address: where the assistant is asked: scheme, host, port and path.
         answer: None for a turn that was only planned.
         turn: the how-manieth of the conversation it is, from 1.
-        inline: the files of the conversation that stand in its prompts, by path.
+        inline: the files in the prompts of the conversation, by path.
         overflow: those that did not fit into the prompt, each with the reason, by path.
         searchable: how many of them could be searched in this turn.
         attachments: paths of what is searched in this turn only.
@@ -58,8 +58,8 @@ class Consultation:
         input_tokens, output_tokens: what the provider counted in this call, all that it was sent and thinking
             included; None where it does not say.
         queries: what the assistant searched for.
-        cited: paths that the answer cites, where the provider says so.
-        kept: what became of the answer, where it was to be kept.
+        cited: paths that the answer cites, if the provider reports them.
+        kept: result of storing the answer; None if it was not stored.
         notes: what the caller should know.
         mismatch: where the answer differs from the schema that was asked for.
         cost: US dollars for the tokens that the provider counted, without discounts for caches and what it bills on
@@ -117,7 +117,7 @@ def consultation_of(
     price: Price | None = None,
 ) -> Consultation:
     """Return the record of a turn: answered, or only planned."""
-    taken, given = (reply.input_tokens, reply.output_tokens) if reply else (state.held_tokens + plan.tokens, 0)
+    inputs, outputs = (reply.input_tokens, reply.output_tokens) if reply else (state.held_tokens + plan.tokens, 0)
     inline, overflow = list_placements({path: known for path, known in plan.files.items() if known.digest is not None})
     return Consultation(
         assistant=model.name,
@@ -147,10 +147,13 @@ def consultation_of(
             *(kept.notes if kept else ()),
         ),
         cost=None
-        if price is None or taken is None or given is None
-        else (price[0] * taken + price[1] * given) / 1_000_000,
+        if price is None or inputs is None or outputs is None
+        else (price[0] * inputs + price[1] * outputs) / 1_000_000,
     )
 
+
+MAX_RUNNING = 8
+"""How many models are asked at once, and how many consultations of an owner run in the background."""
 
 _COMPARE = """\
 Several models answered the same question independently. Compare their answers: what they agree on, where they \
@@ -216,7 +219,7 @@ def ask_all(
     is_cancelled: IsCancelled,
     most: int,
 ) -> Panel:
-    """Ask models, so many at once."""
+    """Ask models, so many at once, up to a limit."""
     from concurrent.futures import ThreadPoolExecutor  # it takes long to import
 
     lock, stop = threading.Lock(), threading.Event()
@@ -231,7 +234,7 @@ def ask_all(
         except SatchelError as error:
             return Failure(name, error)
 
-    with ThreadPoolExecutor(most) as pool:
+    with ThreadPoolExecutor(min(most, MAX_RUNNING)) as pool:
         try:
             results = list(pool.map(ask_one, names))
         except BaseException:
@@ -245,7 +248,6 @@ def ask_all(
     return Panel(answers, failures)
 
 
-MAX_RUNNING = 8
 MAX_WAIT_S = 45
 _MAX_STORED = 64
 """How many finished consultations an owner can still get."""

@@ -106,17 +106,17 @@ def _ensure_folders(transaction: Transaction, conversation_id: int, wanted: Iter
 
 
 def write_turn(
-    transaction: Transaction, conversation_id: int, said: PastTurn, prompt: bytes, result: TurnResult, now: int
+    transaction: Transaction, conversation_id: int, turn: PastTurn, prompt: bytes, result: TurnResult, now: int
 ) -> None:
     """Write a turn that was answered."""
     transaction.add(
         "conversation_turns",
         {
             "conversation_id": conversation_id,
-            "n": said.n,
-            "question": said.question,
+            "n": turn.n,
+            "question": turn.question,
             "prompt": prompt,
-            "answer": said.answer,
+            "answer": turn.answer,
             "provider_ref": result.provider_ref,
             "sent_tokens": result.plan.tokens,
             "resent_tokens": result.plan.resent_tokens,

@@ -60,7 +60,7 @@ class Conversations:
         self._max_blob_bytes = max_blob_bytes
 
     def acquire(self, key: ConversationKey, lease_ms: int = LEASE_MS, holder: str | None = None) -> Conversation:
-        """Keep every other call out of a conversation, and return what it holds; begin it where there is none."""
+        """Keep every other call out of a conversation, and return what it holds; a new one is empty."""
         key, work = check_key(key), self.workplace
         caller = f"{work.agent or 'a call'} (process {os.getpid()})"
         holder = caller if holder is None else names.check_identifier(holder, "holder")

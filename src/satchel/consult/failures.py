@@ -78,7 +78,7 @@ _PASSING_CODES = frozenset(
 _NO_CREDIT_CODES = frozenset({"insufficient_quota", "billing_error"})
 
 
-def shown(message: object) -> str:
+def excerpt(message: object) -> str:
     """Return what a provider said, on one line, without secrets and not too long."""
     text = " ".join(redact(str(message)[:_READ_CHARS]).text.split()).removesuffix(".")
     return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…"
@@ -88,37 +88,34 @@ def from_status(
     name: str, variable: str, status: int, code: str, message: str, headers: Mapping[str, str]
 ) -> AssistantFailed:
     """Return the error for an answer with an HTTP status that says no."""
-    said = f"{name} answered {status}: {shown(message)}"
+    problem = f"{name} answered {status}: {excerpt(message)}"
     if status in {401, 403}:
-        return AssistantFailed(
-            said,
-            f"Check that {variable} holds a valid key that may use this model",
-            reason="unauthorized" if status == 401 else "forbidden",
-        )
+        reason = "unauthorized" if status == 401 else "forbidden"
+        return AssistantFailed(problem, f"Check that {variable} is a valid key that may use this model", reason=reason)
     if is_too_long(code, message) or status == 413:
-        return too_long(said)
+        return too_long(problem)
     if code in _NO_CREDIT_CODES:
-        return AssistantFailed(said, "Check the plan and the budget at the provider", reason="no_credit")
+        return AssistantFailed(problem, "Check the plan and the budget at the provider", reason="no_credit")
     if status in {408, 409, 429} or status >= 500:
         is_limited = status == 429
         return AssistantFailed(
-            said,
+            problem,
             "Wait a little, then ask again" if is_limited else "The fault is the provider's: ask again later",
             reason="rate_limited" if is_limited else "failing",
             is_passing=True,
             retry_after=retry_after(headers),
         )
     if status == 404:
-        return AssistantFailed(said, "Check the name of the model and the address of the endpoint", reason="not_found")
-    return AssistantFailed(said, reason="refused")
+        return AssistantFailed(problem, "Check the model's name and the endpoint's address", reason="not_found")
+    return AssistantFailed(problem, reason="refused")
 
 
 def from_code(name: str, code: str, message: object) -> AssistantFailed:
     """Return the error for a failure that is reported inside an answer that began well."""
-    said = f"{name} failed: {shown(message)}"
+    problem = f"{name} failed: {excerpt(message)}"
     if is_too_long(code, str(message)):
-        return too_long(said)
-    return AssistantFailed(said, "Ask again later", reason="failing", is_passing=code in _PASSING_CODES)
+        return too_long(problem)
+    return AssistantFailed(problem, "Ask again later", reason="failing", is_passing=code in _PASSING_CODES)
 
 
 def is_too_long(code: str, message: str) -> bool:
@@ -127,10 +124,10 @@ def is_too_long(code: str, message: str) -> bool:
     return code in _TOO_LONG_CODES or any(words in lowered for words in _TOO_LONG_WORDS)
 
 
-def too_long(said: str) -> AssistantFailed:
+def too_long(problem: str) -> AssistantFailed:
     """Return the error for input that is too long for the provider."""
     return AssistantFailed(
-        said, "Continue with another conversation, or configure the model's true window", reason="too_long"
+        problem, "Continue with another conversation, or configure the model's true window", reason="too_long"
     )
 
 
@@ -141,7 +138,7 @@ def of_connection(name: str, wire: Wire, error: BaseException) -> AssistantFaile
         return _not_connected(name, error)
     if kinds & {"UnsupportedProtocol", "TooManyRedirects"}:
         return AssistantFailed(
-            f"{name} cannot be reached: {shown(error)}",
+            f"{name} cannot be reached: {excerpt(error)}",
             "Check the address: it begins with http:// or https://, and is the one that answers",
             reason="unreachable",
         )
@@ -166,7 +163,7 @@ def _not_connected(name: str, error: BaseException) -> AssistantFailed:
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return AssistantFailed(
-                f"the certificate of {name} is not trusted: {shown(cause.verify_message or cause)}",
+                f"the certificate of {name} is not trusted: {excerpt(cause.verify_message or cause)}",
                 "Set SSL_CERT_FILE to a file with the certificates of its signer, if that is known to be right",
                 reason="untrusted",
             )
@@ -178,7 +175,7 @@ def _not_connected(name: str, error: BaseException) -> AssistantFailed:
         where = f" through the proxy {proxy}"
         hint = "Check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY in the environment; NO_PROXY names what needs no proxy"
     return AssistantFailed(
-        f"{name} cannot be reached{where}: {shown(error)}",
+        f"{name} cannot be reached{where}: {excerpt(error)}",
         hint,
         reason="unreachable",
         # what a proxy answers begins with its status; of those only its own faults pass
@@ -205,7 +202,7 @@ def cut(name: str) -> AssistantFailed:
 def nonsense(name: str, error: BaseException | str) -> AssistantFailed:
     """Return the error for an answer that is not what the provider's protocol says."""
     return AssistantFailed(
-        f"{name} answered what its protocol does not know: {shown(error)}",
+        f"{name} answered what its protocol does not know: {excerpt(error)}",
         "Check that the address is one of this kind of provider",
         reason="nonsense",
     )

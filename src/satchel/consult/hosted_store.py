@@ -295,7 +295,7 @@ class HostedStore:
             one = listed.get(file)
             if one is None or one.status != "completed":
                 detail = one.last_error.message if one and one.last_error else "the provider did not index it"
-                self._dropped.append(HeldBack(self._paths[file], "not_indexed", failures.shown(detail)))
+                self._dropped.append(HeldBack(self._paths[file], "not_indexed", failures.excerpt(detail)))
 
     def _do(self, work: Callable[[], T]) -> T:
         def attempt() -> T:

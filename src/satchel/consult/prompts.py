@@ -124,7 +124,7 @@ class Parts:
 
 
 def render(parts: Parts, counter: TokenCounter, max_listed: int, mark: str | None = None) -> str:
-    """Write the text of a turn; with a mark of its own unless one is given, to count what it takes."""
+    """Write the text of a turn, with its own mark or, only to count it, with a given one."""
     mark = mark or choose_mark(parts.seeds, _texts(parts))
     written = [OPENING if parts.is_opening else FOLLOWING, _MARK_LINE.format(mark)]
     if parts.briefing is not None:

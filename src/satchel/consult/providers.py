@@ -237,7 +237,7 @@ class GeminiContents(OwnHistoryAssistant[GeminiClient]):
                 blocked = chunk.prompt_feedback.block_reason if chunk.prompt_feedback else None
                 if blocked:
                     raise AssistantFailed(
-                        f"{self.label} blocked the question: {failures.shown(_value(blocked))}", reason="refused"
+                        f"{self.label} blocked the question: {failures.excerpt(_value(blocked))}", reason="refused"
                     )
                 for candidate in chunk.candidates or ():
                     has_begun = True
@@ -267,7 +267,7 @@ class GeminiContents(OwnHistoryAssistant[GeminiClient]):
             cited=tuple(cited),
             input_tokens=count_of(usage, "prompt_token_count"),
             output_tokens=sum_of(usage, "candidates_token_count", "thoughts_token_count"),
-            notes=() if reason in _WELL else (f"the provider ended the answer: {failures.shown(reason)}",),
+            notes=() if reason in _WELL else (f"the provider ended the answer: {failures.excerpt(reason)}",),
         )
 
     def _with_results(self, one: Round, results: Sequence[str]) -> list[Any]:

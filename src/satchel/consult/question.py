@@ -308,7 +308,6 @@ def earlier_answer(
 ) -> EarlierAnswer | None:
     """Find the last answer of any of the owner's conversations with the assistant to nearly the same question."""
     key = check_key(key)
-    words, contents = _words(redact(question).text), _contents(files)
     with work.engine.read() as transaction:
         project = projects.find(transaction, work)
         rows = transaction.all(
@@ -320,6 +319,7 @@ def earlier_answer(
             """,
             {**key_values(work, project, key), "now": work.clock()},
         )
+        words, contents = _words(redact(question).text if rows else ""), _contents(files)
         for number, session, n, created_at, asked, answer in rows:
             others = _words(asked)
             if len(words & others) >= _NEARLY * len(words | others) and contents == _contents(

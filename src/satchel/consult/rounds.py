@@ -269,7 +269,7 @@ def converse(
     """Ask until there is an answer."""
     wire.is_streaming = True
     texts: list[str] = []
-    taken = given = 0
+    input_tokens = output_tokens = 0
     notes: list[str] = []
     queries: list[str] = []
     cited: list[str] = []
@@ -283,7 +283,8 @@ def converse(
             )
         if one.text:
             texts.append(one.text)
-        taken, given = taken + (one.input_tokens or 0), given + (one.output_tokens or 0)
+        input_tokens += one.input_tokens or 0
+        output_tokens += one.output_tokens or 0
         queries += one.queries
         cited += one.cited
         if one.is_paused and remember is not None and number < MAX_ROUNDS:
@@ -299,7 +300,7 @@ def converse(
             )
         results = []
         for call in one.calls:
-            ask.on_progress(f"searching: {failures.shown(call.arguments)}")
+            ask.on_progress(f"searching: {failures.excerpt(call.arguments)}")
             results.append(searches.answer(call.tool, call.arguments))
         remember(one, results)
     text = _BETWEEN.join(texts)
@@ -312,8 +313,8 @@ def converse(
     return Reply(
         text=text,
         provider_ref=one.provider_ref,
-        input_tokens=taken or None,
-        output_tokens=given or None,
+        input_tokens=input_tokens or None,
+        output_tokens=output_tokens or None,
         queries=(*queries, *(searches.queries if searches else ())),
         cited=tuple(dict.fromkeys(cited)),
         notes=(*notes, *one.notes),

@@ -1,4 +1,4 @@
-"""Base of the adapters: a client of the vendor's SDK for each call, and threads with a history of ours."""
+"""Base of the adapters: a client of the vendor's SDK for each call, and threads whose history is stored here."""
 
 from __future__ import annotations
 
@@ -83,14 +83,14 @@ class StainlessClient(SdkClient):
             return failures.of_connection(self.name, self.wire, cause or error)
         if not isinstance(error, module.APIError):
             return failures.nonsense(self.name, error)
-        code, message = self.said(error)
+        code, message = self.code_and_message(error)
         if isinstance(error, module.APIStatusError) and error.status_code >= 400:
             return failures.from_status(
                 self.name, self.variable, error.status_code, code, message, error.response.headers
             )
         return failures.from_code(self.name, code, message)
 
-    def said(self, error: Any) -> tuple[str, str]:
+    def code_and_message(self, error: Any) -> tuple[str, str]:
         """Return the provider's own name for an error, and its words."""
         body = error.body
         if isinstance(body, dict) and isinstance(body.get("error"), dict):
@@ -124,11 +124,11 @@ class OpenAIClient(StainlessClient):
 
     def failure(self, error: Any) -> AssistantFailed:
         """Translate one of the SDK's own errors."""
-        code, message = self.said(error) if hasattr(error, "body") else ("", "")
+        code, message = self.code_and_message(error) if hasattr(error, "body") else ("", "")
         parameter = getattr(error, "param", None)
         if code == _LOST_CODE or (parameter == "previous_response_id" and "not found" in message):
             return ThreadLost(
-                f"{self.name} has forgotten the thread: {failures.shown(message)}",
+                f"{self.name} has forgotten the thread: {failures.excerpt(message)}",
                 "What it held is sent again",
                 reason="thread_lost",
             )
@@ -152,7 +152,7 @@ def making(name: str, extra: str) -> Iterator[None]:
 
             raise missing_extra(f"{name} needs its vendor's SDK ({error})", extra) from error
         raise Unavailable(
-            f"no connection for {name} can be prepared: {failures.shown(error)}",
+            f"no connection for {name} can be prepared: {failures.excerpt(error)}",
             "Check the address, and HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR in "
             "the environment",
         ) from error

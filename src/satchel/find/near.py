@@ -1,7 +1,8 @@
 """Near-duplicates of texts: both are stored, and the writer gets a note."""
 
-# Rarely written kinds (rules, decisions, strategies) use an ordinary search, and compare its first results. Notes,
-# which are written often, use bands that are recorded with them (`satchel.find.likeness`).
+# Rarely written kinds (rules, decisions, strategies) use an ordinary search, and compare its first results by the
+# share of the shorter text's words. Notes, which are written often, use bands that are recorded with them
+# (`satchel.find.likeness`), and the share of all words.
 
 from __future__ import annotations
 
@@ -96,15 +97,22 @@ def share_of_shorter(one: Collection[str], other: Collection[str]) -> int:
     return round(100 * shared / min(len(mine), len(theirs)))
 
 
+def share_of_both(one: Collection[str], other: Collection[str]) -> int:
+    """Return the percentage of the words of two texts that both share; 0 for fewer than three."""
+    shared = len(frozenset(one) & frozenset(other))
+    return round(100 * shared / (len(one) + len(other) - shared)) if shared >= MIN_WORDS else 0
+
+
 def most_similar(
     text: str,
     others: Iterable[tuple[int, str]],
+    likeness: Callable[[Collection[str], Collection[str]], int],
     *,
     with_opposites: bool = False,
 ) -> tuple[Near, ...]:
     """Return up to three of the items that say nearly the same as a text, or the opposite, most similar first."""
     words = frozenset(words_of(text))
-    percentages = ((share_of_shorter(words, words_of(other)), item, other) for item, other in others)
+    percentages = ((likeness(words, words_of(other)), item, other) for item, other in others)
     similar = [
         Near(100 - percent, item, other, is_opposite)
         for percent, item, other in percentages
@@ -204,4 +212,4 @@ def by_search(
         return ()
     documents = set_of(hit.document for hit in hits)
     items = [row[0] for row in transaction.all(f"SELECT item_id FROM documents WHERE id IN {documents}")]
-    return most_similar(text, read(transaction, items).items(), with_opposites=with_opposites)
+    return most_similar(text, read(transaction, items).items(), share_of_shorter, with_opposites=with_opposites)

@@ -30,6 +30,7 @@ PANIC = "thread 'main' panicked at src/lib.rs:{place}:\ncalled `Option::unwrap()
     ("one", "other"),
     [
         ("ImportError: No module named cv2", "ModuleNotFoundError: No module named 'cv2'"),
+        ("error: Visual C++ 14.0 or greater is required", "error: Visual C++ 14.0 is required. Get it."),
         ("ValueError: no plan gold", "api-1  | ValueError: no plan gold\napi-1 exited with code 1"),
         ("ValueError: no plan gold", '#9 1.87 ValueError: no plan gold\n#9 ERROR: process "x" did not complete'),
         (
@@ -97,6 +98,7 @@ def test_wrappers_and_places_do_not_count(one: str, other: str) -> None:
             PUSH.format(host="github.com", branch="main", reason="already exists"),
         ),
         (PANIC.format(place="2:16"), PANIC.format(place="9:7")),
+        ("error: CMake 3.20 is required", "error: CMake 3.13 is required"),
         ("error NETSDK1045: no support for targeting .NET 9.0", "error NETSDK1045: no support for targeting .NET 7.0"),
     ],
 )

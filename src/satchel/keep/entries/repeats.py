@@ -117,8 +117,8 @@ _KIND = Kind.ENTRY.number
 _LOT = 8
 """Number of notes without bands at which theirs are recorded: exactly at it, so that few of several writers do."""
 
-_LEAST_SHARE = 0.4
-"""Share of the shorter text's words, as they are written, from which a note without bands is compared."""
+_LEAST_SHARE = 0.25
+"""Share of all words, as they are written, from which a note without bands is compared."""
 
 _OF_BAND, _COMPARED = 4, 6
 """Number of newest notes looked up per band, and number of best ones compared.
@@ -188,7 +188,7 @@ def find_matches(transaction: Transaction, project_id: int, entry: Prepared) -> 
             runs[number], texts[number] = run, content
     if entry.supersedes is not None:
         texts.pop(entry.supersedes, None)
-    alike = near.most_similar(entry.content, texts.items())
+    alike = near.most_similar(entry.content, texts.items(), near.share_of_both)
     is_due = len(fresh) >= 2 * _LOT or len(fresh) == _LOT
     late = {number: _bands(project_id, content).recorded for number, content in fresh.items()} if is_due else {}
     return Matches(project_id, tuple((runs[one.item], one.note(Kind.ENTRY)) for one in alike), late)
@@ -200,8 +200,8 @@ def _plain_words(text: str) -> frozenset[str]:
 
 
 def _may_be_similar(one: frozenset[str], other: frozenset[str]) -> bool:
-    # below the least similarity of near-duplicates: words with punctuation count as others here
-    return not one or not other or len(one & other) >= _LEAST_SHARE * min(len(one), len(other))
+    # far below the least similarity of near-duplicates: words with punctuation count as others here
+    return not one or not other or len(one & other) >= _LEAST_SHARE * len(one | other)
 
 
 def ask_reached(transaction: Transaction, project_id: int, matches: Matches) -> Rows | None:

@@ -93,6 +93,7 @@ VARIANTS = (
     ("Can't resolve", r"(Can't resolve '[^'.\n][^'\n]{0,100}') in '[^'\n]{1,300}'", r"\1"),
     # what not every release prints: a module's file, the system's words, quotes, the file that hit a limit
     ("cannot import", r"(cannot import name \S{1,100} from \S{1,200}) \([^()\n]{0,300}[/\\][^()\n]{0,300}\)", r"\1"),
+    ("is required", r"(\d\.\d{1,3}) or (?:higher|newer|later|above|greater)(?= is required)", r"\1"),
     (" -> [Help 1]", r" -> \[Help 1\]", ""),
     ("cannot find -l", r"(cannot find -l[\w.+\-]{1,100}): No such file or directory", r"\1"),
     ("://", r"[\"']([a-z][a-z0-9+.\-]{1,20}://[^\s\"'<>]{1,500})[\"']", r"\1"),

@@ -231,7 +231,7 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
             r"(?i:\b(?P<named>(?:UTF|UCS|SHA|RFC|CP|ISO|IEEE|ECMA|ES|Windows|Latin|KOI|EUC|GB|MD|IPv)"
             r"[-_ ]?\d{1,5}(?:-\d{1,2}\b|[A-Z]{1,2})?\b|x86_64\b|NET(?:\sCore|\sStandard)?\s\d{1,2}\.\d\b"
             r"|SQLSTATE\W{0,3}[0-9A-Z]{5}\b|edition-?20\d\d\b"
-            r"|(?:source|target)\srelease:?\s\d{1,3}(?:\.\d{1,2})?\b|\d{1,4}(?:\.\d{1,3}){0,3}(?=\sor\s(?:higher|newer|later|above|greater)\b)|(?:(?<=>=)|(?<=>=\s))\d{1,4}(?:\.\d{1,3}){1,3}\b|lib[\w+\-]{1,60}+\.so(?:\.\d{1,4}){1,4}\b))",
+            r"|(?:source|target)\srelease:?\s\d{1,3}(?:\.\d{1,2})?\b|\d{1,4}(?:\.\d{1,3}){0,3}(?=\sor\s(?:higher|newer|later|above|greater)\b)|\d{1,4}(?:\.\d{1,3}){1,3}(?=\sis\srequired\b)|(?:(?<=>=)|(?<=>=\s))\d{1,4}(?:\.\d{1,3}){1,3}\b|lib[\w+\-]{1,60}+\.so(?:\.\d{1,4}){1,4}\b))",
             r"(?i:\b(?P<status>(?:(?:os\serror|errno|winerror|hresult|exit(?:ed)?(?:\swith)?(?:\sstatus)?|status|signal"
             r"|(?:error|status|exit|return|response|result)?[ _-]?code|rc|exception(?=\W{1,3}0x))(?:\sof)?\W{1,3}?"
             r"|error(?:\s|[(\[#=]){1,2}(?=0x|-?\d{1,5}\b)|http(?:/\d(?:\.\d)?\"?)?\s"
