@@ -393,5 +393,5 @@ def test_a_session_whose_process_is_gone_is_not_called_active(
     with agent.workplace.engine.write() as transaction:
         gone = "UPDATE sessions SET machine = :machine, process = 4194303, process_started = 1"
         transaction.run(gone, {"machine": machine()})
-    note = agent.messages.send("are you there?", to=name, agent="human:Eva").notes[-1]
+    note = agent.messages.send("are you there?", to=name, agent="Eva").notes[-1]
     assert note.startswith(f"{name} left less than 1 min ago")
