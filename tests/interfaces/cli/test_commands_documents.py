@@ -106,7 +106,24 @@ def test_an_editor_that_fails_does_not_end_the_walk(
     assert "the editor failed (nano: Editing failed); nothing was changed" in err
 
 
-def test_accepting_the_rest_leaves_what_was_skipped(cli: Cli, documents: Path, answers: list[str]) -> None:
+def test_the_rest_is_shown_before_it_is_accepted(
+    cli: Cli, folder: Path, answers: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_repository(folder)
+    (folder / "AGENTS.md").write_text("- Use tabs.\n- Money is cents.\n")
+    commit_all(folder)
+    confirmed = iter([False, True])
+    monkeypatch.setattr(click, "confirm", lambda text, **_: click.echo(text) or next(confirmed))
+    answers += ["all", "all"]
+    out = cli("import", "docs")[1]
+    assert "AGENTS.md:2: new note\n  | Money is cents.\nAccept 1 other proposal too?" in out
+    assert (out.count("1 of 2"), answers, "accepted e1 note" in out) == (2, [], True)
+
+
+def test_accepting_the_rest_leaves_what_was_skipped(
+    cli: Cli, documents: Path, answers: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(click, "confirm", lambda *_, **__: True)
     answers += ["s", "all"]
     cli("import", "docs")
     assert cli("import", "docs", "--list")[1].splitlines()[2] == "AGENTS.md:1: new rule"

@@ -173,7 +173,9 @@ def test_a_constraint(cli: Cli, satchel: Satchel) -> None:
     asked(cli, "retract", "c1", "--why", "old", "--agent", "builder")
     (record,) = satchel.constraints.find(status="all", query="log")
     assert expected(record).keys() - set_fields(expected(record)).keys() == {"notes", "stated_by", "for_person"}
-    fields = {name: value for name, value in set_fields(expected(record)).items() if name != "unconfirmed"}
+    fields = {
+        name: value for name, value in set_fields(expected(record)).items() if name not in {"unconfirmed", "confirmed"}
+    }
     assert asked(cli, "rule", "list", "log", "--status", "all")["constraints"] == [fields]
 
 

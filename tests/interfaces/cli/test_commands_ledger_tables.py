@@ -164,7 +164,7 @@ def test_what_differs_for_one_is_a_column_for_all(cli: Cli) -> None:
         ("decisions", "id, key, value, status, layer, tags, scopes, version, by, set, why"),
         (
             "rule list --status all",
-            "id, priority, category, rule, layer, tags, by, added, status, ended, ended by, reason",
+            "id, priority, category, rule, layer, tags, by, confirmed, added, status, ended, ended by, reason",
         ),
         ("file list", "id, file, change, by, when, layer, what"),
         ("file claims", "path, by, how, since, until, what for"),

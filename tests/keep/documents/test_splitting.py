@@ -73,6 +73,13 @@ def test_headings_that_only_call_rules_by_that_name_are_left_out() -> None:
     assert [one.text for one in split(tests)] == ["Rules for tests: They are fast.", "Agents: Ask first."]
 
 
+def test_beside_a_rule_what_holds_of_all_is_a_rule_and_nothing_else_is() -> None:
+    items = "- Money is cents.\n- Every public function has a docstring.\n"
+    assert [one.kind for one in split(f"# Shop\n\n- Never push to main.\n{items}")] == ["rule", "note", "rule"]
+    assert [one.kind for one in split(f"# Shop\n\nOf it:\n\n{items}- Use tabs.\n")] == ["note", "rule", "rule"]
+    assert [one.kind for one in split(f"# Shop\n\n{items}\nNever push to main.\n")] == ["note", "note", "rule"]
+
+
 def test_a_fence_in_an_item_is_of_it_to_its_end() -> None:
     text = "- Run it:\n  ```sh\n- no item\n\nno note\n  ```\n- Read on.\n"
     assert [(one.kind, len(one.lines)) for one in blocks_of(text)] == [("item", 6), ("item", 1)]

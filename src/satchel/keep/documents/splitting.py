@@ -39,6 +39,9 @@ _ORDER = re.compile(
     r"favor|favour|mark|store|log|pass|split|group|sort|order|pin|bump|request|ask|wait|stop|start|work|think|be|let|"
     r"no|not)\b"
 )
+_OF_ALL = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+[*_`]*(?:every|each|all|any)\b", re.IGNORECASE)
+"""An item that says what holds of all: beside a rule it is one too; alone it may only describe."""
+
 _OF_RULES = re.compile(
     r"(?i)\b(?:rules?|conventions?|guidelines?|guidance|style|standards?|principles?|practices?|requirements?|do'?s|"
     r"polic(?:y|ies)|constraints?|boundaries)\b"
@@ -184,6 +187,7 @@ def split(text: str, *, first: int = 1) -> list[Piece]:
     blocks = [block for block in blocks_of(text, first) if not ONLY_IMPORTS.fullmatch(block.text)]
     titles = sum(block.kind == "heading" and block.level == 1 for block in blocks)
     lead: Block | None = None
+    in_list: list[int] = []
     for place, block in enumerate(blocks):
         following = blocks[place + 1].kind if place + 1 < len(blocks) else ""
         if block.kind == "heading":
@@ -205,6 +209,11 @@ def split(text: str, *, first: int = 1) -> list[Piece]:
             continue
         headings = [title for _, title in above]
         pieces.append(_piece(block, headings, lead if block.kind in {"item", "steps"} else None))
+        in_list = [*(in_list if before == "item" else ()), len(pieces) - 1] if block.kind == "item" else []
+        if following != "item" and any(pieces[one].kind == RULE for one in in_list):
+            for one in in_list:
+                if _OF_ALL.match(pieces[one].source.split("\n", lead is not None)[-1]):
+                    pieces[one] = pieces[one]._replace(kind=RULE)
     return pieces
 
 

@@ -300,6 +300,11 @@ def ask(documents: Documents, review: Review) -> None:
                 one, is_edited = (one, is_edited) if text is None else (replace(one, text=text.strip()), True)
             if key == "k" and one.item is None and one.kind != "decision":
                 one = replace(one, kind="note" if one.kind == "rule" else "rule")
+            rest = [later for later in proposals[place + 1 :] if not later.needs_a_look] if key == "all" else []
+            if rest:
+                click.echo("\n".join(["", *(line for later in rest for line in _lines(later))]))
+                if not click.confirm(f"Accept {counted(len(rest), 'other proposal')} too?", default=True):
+                    continue
             if key not in {"e", "k"}:
                 break
         if key == "q":
@@ -308,8 +313,8 @@ def ask(documents: Documents, review: Review) -> None:
             left -= _show_decided(documents.reject([one.ref]))
         if key in {"a", "all"}:
             texts = {one.ref: one.text} if is_edited else {}
-            rest = [later.ref for later in proposals[place + 1 :] if not later.needs_a_look] if key == "all" else []
-            left -= _show_decided(documents.accept([one.ref, *rest], texts=texts, kinds={one.ref: one.kind}))
+            refs = [one.ref, *(later.ref for later in rest)]
+            left -= _show_decided(documents.accept(refs, texts=texts, kinds={one.ref: one.kind}))
         if key == "all":
             break
     if left:
