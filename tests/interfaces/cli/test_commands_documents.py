@@ -113,7 +113,12 @@ def test_the_rest_is_shown_before_it_is_accepted(
     (folder / "AGENTS.md").write_text("- Use tabs.\n- Money is cents.\n")
     commit_all(folder)
     confirmed = iter([False, True])
-    monkeypatch.setattr(click, "confirm", lambda text, **_: click.echo(text) or next(confirmed))
+
+    def confirm(text: str, **_: object) -> bool:
+        click.echo(text)
+        return next(confirmed)
+
+    monkeypatch.setattr(click, "confirm", confirm)
     answers += ["all", "all"]
     out = cli("import", "docs")[1]
     assert "AGENTS.md:2: new note\n  | Money is cents.\nAccept 1 other proposal too?" in out
