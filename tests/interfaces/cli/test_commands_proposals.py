@@ -61,7 +61,7 @@ def test_the_fields_that_a_proposal_changes_are_named_wherever_it_is_decided_on(
     notes = "note: sec: no secrets in logs with other tags, paths, rationale, as ben proposed"
     assert notes in cli("accept", "d2")[1].splitlines()
     cli("decide", "sec", "none", "--tag", "y", "--agent", "ben")
-    assert "sec (other tags proposed): ann decided no secrets in logs, proposed is none" in cli("status", "--json")[1]
+    assert "sec (other tags proposed): human decided no secrets in logs, proposed is none" in cli("status", "--json")[1]
     assert "note: sec: no secrets in logs -> none with other tags, as ben proposed" in cli("accept", "d2@3")[1]
 
 
@@ -121,7 +121,7 @@ def test_a_rule_that_a_person_stated_is_accepted_or_rejected(cli: Cli, folder: P
 
 
 def test_of_several_the_others_are_decided_and_the_one_that_fails_is_named(proposed: Cli) -> None:
-    status, out, _ = proposed("accept", "d2", "d7")
+    status, out, _ = proposed("accept", "d7", "d2")
     assert (status, out.splitlines()[0]) == (15, "accepted d2 as d1: vat: 21")
     assert out.splitlines()[-1] == "failed: d7: the project has no 'd7'"
 
