@@ -21,11 +21,10 @@ from satchel.brief.room.marks import marks, numbered_ref
 from satchel.brief.room.records import NEEDS, Need, Needs
 from satchel.find.kind import Kind
 from satchel.keep import events, following, projects
-from satchel.keep.decisions.proposals import ends
-from satchel.keep.decisions.records import ACTIVE, DEPRECATED, DRAFT_SUFFIX, STATUSES
+from satchel.keep.decisions.proposals import ends, other_fields
+from satchel.keep.decisions.records import ACTIVE, DEPRECATED, DRAFT_SUFFIX, STATUSES, load_numbers
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import REVIEW_VERDICT
-from satchel.keep.fields import metadata_in
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, UNREAD
 from satchel.keep.moving.kinds import LINE_KINDS
@@ -195,20 +194,23 @@ def _drafts(look: Look) -> list[Need]:
     # read apart, so that no number of other drafts hides them
     proposals = look.rows(
         f"""
-        SELECT {columns}, x.metadata, p.key, p.value_text, p.value_number, b.name
-        FROM decisions p JOIN decisions x ON x.project_id = :project AND x.key = p.key || '{DRAFT_SUFFIX}' {author}
-        JOIN agents b ON b.id = p.agent_id
+        SELECT x.id, p.id FROM decisions p
+        JOIN decisions x ON x.project_id = :project AND x.key = p.key || '{DRAFT_SUFFIX}'
         WHERE p.project_id = :project AND p.status = {ACTIVE} AND p.agent_id IN {PERSONS} AND {_OTHERS_DRAFT} {newest}
         """
     )
+    decisions = load_numbers(look.transaction, [number for both in proposals for number in both])
     needs = []
-    for number, _, text, amount, agent, updated, revision, metadata, persons, *current, person in proposals:
-        now, value, is_end = value_text(*current), value_text(text, amount), ends(metadata_in(metadata))
-        line = f"{persons}: {shown_name(person)} decided {shortened(now, LINE_CHARS // 3)}, proposed is "
-        line += "to end it" if is_end else value
-        need = _proposed("draft", Kind.DECISION.ref(number), line, agent, updated)
-        fields = {"current": now, "proposed": value, "is_end": is_end, "revision": revision}
-        needs.append(replace(need, severity=_MEDIUM, **fields))
+    for number, persons_number in proposals:
+        draft, persons = decisions[number], decisions[persons_number]
+        now, value, is_end = str(persons.value), str(draft.value), ends(draft.metadata)
+        others = "" if is_end else other_fields(persons, replace(draft, status=persons.status))
+        line = persons.key + (f" ({others} proposed)" if others else "")
+        line += f": {shown_name(str(persons.agent))} decided {shortened(now, LINE_CHARS // 3)}"
+        line += ", proposed is to end it" if is_end else "" if others and value == now else f", proposed is {value}"
+        need = _proposed("draft", draft.ref, line, draft.agent, draft.updated_at)
+        values = replace(need, current=now, proposed=value, is_end=is_end, revision=draft.revision)
+        needs.append(replace(values, severity=_MEDIUM))
     refs = {one.ref for one in needs}
     for number, key, text, amount, agent, updated, revision in look.rows(
         f"SELECT {columns} FROM decisions x {author} WHERE {_OTHERS_DRAFT} {newest}"
