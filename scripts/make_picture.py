@@ -97,8 +97,7 @@ def session() -> tuple[Act, ...]:
         subprocess.run([*satchel, "init"], check=True, cwd=project, env=environment, capture_output=True)
         stack.enter_context(chdir(project))
         codex, claude = (
-            stack.enter_context(ToolClient(["mcp", "--agent", name], environment, name))
-            for name in ("codex", "claude")
+            stack.enter_context(ToolClient(["mcp", "--agent", name], environment, name)) for name in ("codex", "claude")
         )
 
         def start() -> str:

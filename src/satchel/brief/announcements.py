@@ -171,6 +171,7 @@ def _is_settled(change: ChangedDecision) -> bool:
 
 _BEGIN, _MIDDLE = "Decision ", " had set, "
 _SETTLED = re.compile(r"Your proposal d[1-9]\d* \(")
+_MOST_OF_REASON = 500
 
 
 def is_notice(text: str) -> bool:
@@ -198,6 +199,8 @@ def _text(overtaken: ChangedDecision) -> str:
         # the draft of a change of a person's decision ends once it is accepted
         is_accepted = human_key is not None or now.status == "active"
         about = f", and holds as {_ref(human_key)}" if human_key is not None else ""
+        if not is_accepted and now.rationale not in {None, before.rationale}:
+            about = f": {shortened(str(now.rationale), _MOST_OF_REASON)}"
         verb = "accepted" if is_accepted else "rejected"
         return f"Your proposal {now.ref} ({now.key}) was {verb} by {shown_name(str(now.agent))}{about}"
     if human_key is not None:

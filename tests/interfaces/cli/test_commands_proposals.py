@@ -82,6 +82,23 @@ def test_or_rejected(proposed: Cli) -> None:
     assert proposed("reject", "d2")[0] == 3
 
 
+def test_the_author_reads_why_and_no_later_value_has_that_reason(proposed: Cli) -> None:
+    proposed("reject", "d2", "--why", "the law says 19")
+    (message,) = json.loads(proposed("message", "list", "--agent", "ben", "--json")[1])["messages"]
+    assert message["message"] == "Your proposal d2 (vat_draft) was rejected by human: the law says 19"
+    proposed("accept", "d2")
+    assert json.loads(proposed("show", "d1", "--json")[1])["items"][0].get("rationale") is None
+
+
+def test_why_a_rule_was_rejected_is_its_end_and_what_has_no_reason_takes_none(cli: Cli, folder: Path) -> None:
+    with open_satchel(cwd=folder, environ={}) as satchel:
+        satchel.constraints.add("No prints", stated_by="user", agent="ben")
+    cli("reject", "c1", "--why", "tests print")
+    assert "tests print" in cli("show", "c1")[1]
+    status, _, error = cli("reject", "AGENTS.md:3", "--why", "old")
+    assert (status, "its rejection has no reason" in error) == (2, True)
+
+
 @pytest.mark.parametrize("verb", ["accept", "reject"])
 def test_the_message_about_a_settled_proposal_is_over(proposed: Cli, verb: str) -> None:
     def messages() -> int:

@@ -21,6 +21,7 @@ from satchel.brief.room.marks import marks, numbered_ref
 from satchel.brief.room.records import NEEDS, Need, Needs
 from satchel.find.kind import Kind
 from satchel.keep import events, following, projects
+from satchel.keep.constraints import OF_PERSONS
 from satchel.keep.decisions.proposals import ends, other_fields
 from satchel.keep.decisions.records import ACTIVE, DEPRECATED, DRAFT_SUFFIX, STATUSES, load_numbers
 from satchel.keep.entries import structured
@@ -72,6 +73,7 @@ def _of_items(look: Look) -> list[Need]:
         *(one for one in _messages(look) if not _is_shown_by(look, one, decisions)),
         *decisions,
         *_rules(look),
+        *_rules_of_agents(look),
         *_verdicts(look),
         *_errors(look),
         *_shared(look),
@@ -241,6 +243,24 @@ def _rules(look: Look) -> list[Need]:
         _proposed("rule", Kind.CONSTRAINT.ref(number), text, agent, at, person and f"stated by {shown_name(person)}")
         for number, text, agent, at, person in rows
     ]
+
+
+def _rules_of_agents(look: Look) -> list[Need]:
+    # they bind at once; one need for all of them, until the person saw or confirmed them
+    ((count, began),) = look.rows(
+        f"""
+        SELECT count(*), min(x.created_at) FROM constraints x
+        LEFT JOIN seen s ON s.person_id = :me AND s.kind = {Kind.CONSTRAINT.number} AND s.item_id = x.id
+        WHERE x.project_id = :project AND x.active = 1 AND x.unconfirmed = 0 AND x.for_person IS NULL
+            AND x.created_by IS NOT NULL AND x.seq > :floor AND x.seq > COALESCE(s.seq, 0) AND NOT {OF_PERSONS}
+        """,
+        floor=marks(look)["rule"].seq,
+    )
+    if not count:
+        return []
+    text = f"{count} new rule{'s' * (count > 1)} by agents, in force"
+    remedy = "`satchel rule list` shows them, `satchel confirm ID` and `satchel retract ID` decide"
+    return [Need("rules", _LOW, text, "rule", None, None, began, ("see",), remedy=remedy)]
 
 
 def _proposed(kind: str, ref: str, text: str, agent: str | None, at: int, remedy: str | None = None) -> Need:

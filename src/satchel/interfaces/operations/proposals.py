@@ -29,11 +29,19 @@ def _accept(satchel: Satchel, *, refs: Sequence[str] = (), all: bool = False) ->
     return _settle(satchel, refs, is_all=all, is_accepted=True)
 
 
-def _reject(satchel: Satchel, *, refs: Sequence[str] = (), all: bool = False) -> Settled:  # noqa: A002 -- as above
-    return _settle(satchel, refs, is_all=all, is_accepted=False)
+def _reject(
+    satchel: Satchel,
+    *,
+    refs: Sequence[str] = (),
+    all: bool = False,  # noqa: A002 -- as above
+    reason: str | None = None,
+) -> Settled:
+    return _settle(satchel, refs, is_all=all, is_accepted=False, reason=reason)
 
 
-def _settle(satchel: Satchel, refs: Sequence[str], *, is_all: bool, is_accepted: bool) -> Settled:
+def _settle(
+    satchel: Satchel, refs: Sequence[str], *, is_all: bool, is_accepted: bool, reason: str | None = None
+) -> Settled:
     from satchel.brief.room.records import Settled, SettledProposal
     from satchel.keep.sessions.actors import require_person
 
@@ -46,7 +54,8 @@ def _settle(satchel: Satchel, refs: Sequence[str], *, is_all: bool, is_accepted:
     failed: list[tuple[str, str]] = []
     for ref in refs or ("",):
         try:
-            done += [SettledProposal(*fields) for fields in _settled(satchel, ref, is_accepted=is_accepted)]
+            fields = _settled(satchel, ref.strip(), reason, is_accepted=is_accepted)
+            done += [SettledProposal(*one) for one in fields]
         except SatchelError as error:
             if len(refs) < 2:
                 raise
@@ -54,20 +63,25 @@ def _settle(satchel: Satchel, refs: Sequence[str], *, is_all: bool, is_accepted:
     return Settled(is_accepted, tuple(done), tuple(failed))
 
 
-def _settled(satchel: Satchel, ref: str, *, is_accepted: bool) -> Iterator[_Fields]:
+def _settled(satchel: Satchel, ref: str, reason: str | None, *, is_accepted: bool) -> Iterator[_Fields]:
     item, _, revision = ref.partition("@")
     is_item = re.fullmatch(r"c\d+|d\d+(@\d{1,9})?", ref, re.ASCII)
     record: Any = satchel.items.read([item]).items[0].record if is_item else None
     if getattr(record, "status", "") == "draft":
+        from satchel.keep.decisions.records import KEEP
+
         if record.revision != int(revision or (1 if is_accepted else record.revision)):
             raise _changed(satchel, record, "accept" if is_accepted else "reject")
         status = "active" if is_accepted else "deprecated"
-        now = satchel.decisions.set(record.key, status=status, expected_revision=record.revision)
+        why = KEEP if reason is None else reason
+        now = satchel.decisions.set(record.key, status=status, rationale=why, expected_revision=record.revision)
         yield item, now.ref, f"{now.key}: {now.value}", now.notes, False
     elif getattr(record, "unconfirmed", False):
         correct = satchel.corrections
-        result = correct.confirm(ref) if is_accepted else correct.retract(ref, "rejected")
+        result = correct.confirm(ref) if is_accepted else correct.retract(ref, reason or "rejected")
         yield ref, ref, result.text, result.notes, False
+    elif reason is not None:
+        raise InvalidInput(f"{ref[:80]} is no draft and no rule: its rejection has no reason", "Leave --why out")
     elif ref.startswith("proposal:") and is_accepted:
         saved = satchel.room.accept_proposal(ref)
         yield ref, saved.ref, f"{saved.topic}: {saved.insight}", (), False
@@ -116,12 +130,13 @@ def _of_documents(satchel: Satchel, ref: str, *, is_accepted: bool) -> Iterator[
         raise Refused(": ".join(decided.failed[0]), "It still waits")
 
 
+_PARAMETERS = (
+    Parameter("refs", list[str], option="REF...", metavar="REF"),
+    Parameter("all", bool, help="All that others shared."),
+)
+
 _operation = partial(
     Operation,
-    parameters=(
-        Parameter("refs", list[str], option="REF...", metavar="REF"),
-        Parameter("all", bool, help="All that others shared."),
-    ),
     writes=True,
     names_files=False,
     text=text.sharing.settled_text,
@@ -138,6 +153,7 @@ _REFS = (
 OPERATIONS = (
     _operation(
         run=_accept,
+        parameters=_PARAMETERS,
         command=("accept",),
         help="Let what is proposed hold; its author gets a message. What it replaces is kept in its history. Of a "
         f"whole document what hides characters, comments or secrets is left out.{_REFS}",
@@ -145,9 +161,13 @@ OPERATIONS = (
     ),
     _operation(
         run=_reject,
+        parameters=(
+            *_PARAMETERS,
+            Parameter("reason", help="Why; the author of a decision or rule is told.", option="--why"),
+        ),
         command=("reject",),
         help="Reject what is proposed; its author gets a message. Shared texts and documents propose it again once it "
         f"changes there.{_REFS}",
-        examples=("reject d2", "reject CONTRIBUTING.md"),
+        examples=('reject d2 --why "the gateway closes at 300"', "reject CONTRIBUTING.md"),
     ),
 )

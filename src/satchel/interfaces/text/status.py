@@ -68,6 +68,8 @@ def _steps(needs: Sequence[Need]) -> list[str]:
             read = "" if one.kind == "proposal" else f"read `{whole}`, then "
             step = f"`satchel accept {accept_ref(one.ref or '', one.revision)}` or `satchel reject {one.ref}`"
             steps.setdefault("accept", f"Decide: {read}{step}")
+        elif one.kind == "rules":
+            steps["rules"] = f"New rules: {one.remedy}"
     return list(steps.values())
 
 
@@ -138,7 +140,7 @@ def _own(since: Since, now: int) -> list[_Row]:
 
 def _need(one: Need, now: int) -> _Row:
     who = f"{_name(one.agent)}: " if one.agent else ""
-    ref = f"{one.ref} " if one.ref and one.kind != "hook" else ""
+    ref = f"{one.ref} " if one.ref and one.kind not in {"hook", "rules"} else ""
     age = "" if one.began_at is None else _span(now - one.began_at)
     return _Row(one.kind, one.severity, f"{ref}{who}{line_of(one.text)}", age)
 

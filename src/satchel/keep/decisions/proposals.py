@@ -114,7 +114,9 @@ def as_accepted(persons: Decision, draft: Decision | None, new: Prepared) -> Pre
     is_value_theirs = not isinstance(new.value, records.Keep)
     is_end = ends(draft.metadata) and not is_value_theirs
     value = new.value if is_value_theirs else draft.value
-    prepared = as_prepared(replace(draft, metadata=_without_wish(draft)), accepted)
+    # that of a rejected draft may be why it was rejected
+    rationale = None if draft.status == "deprecated" else draft.rationale
+    prepared = as_prepared(replace(draft, metadata=_without_wish(draft), rationale=rationale), accepted)
     others = "" if is_end else other_fields(persons, prepared)
     change = str(persons.value) if str(value) == str(persons.value) else f"{persons.value} -> {value}"
     change = f"{persons.value} ended" if is_end else change + (f" with {others}" if others else "")
