@@ -11,7 +11,6 @@ from satchel.base.text import shortened
 from satchel.brief.fields import name_text, quoted
 from satchel.find.kind import Kind
 from satchel.keep import events
-from satchel.keep.decisions.proposals import accept_ref, proposed_fields
 from satchel.keep.decisions.records import ChangedDecision, changed_fields
 from satchel.keep.entries.records import BUG, ENTRY_TYPES, REVIEW_ISSUE, Prepared, Writer
 from satchel.keep.messages.records import MESSAGE_TYPES
@@ -193,6 +192,9 @@ def proposed_draft(notice: str) -> int | None:
 
 
 def _text(overtaken: ChangedDecision) -> str:
+    # imported here: most starts tell of no change
+    from satchel.keep.decisions.proposals import accept_ref, proposed_fields
+
     # the fields only: after a decision is forgotten, no word of it may remain in messages
     before, now, human_key = overtaken.before, overtaken.decision, overtaken.human_key
     if _is_settled(overtaken) and (is_persons(now.agent) or before.value == now.value):
