@@ -10,6 +10,8 @@ from clients_at_work import Clients
 from satchel import Conflict, Satchel
 from satchel.brief.room.where import QUARTER_MS
 
+MINUTE = 60_000
+
 if TYPE_CHECKING:
     from conftest import ManualClock
 
@@ -33,9 +35,9 @@ def test_a_timeline_has_the_quarters_in_which_something_was_done(clients: Client
         clock.advance(quarters * QUARTER_MS)
         ann.entries.write("scratchpad", {"done": False, "next_step": "go on"})
     (day,) = ann.room.where().timeline
-    assert [((one.began_at - start) // QUARTER_MS, (one.ended_at - start) // QUARTER_MS) for one in day.spans] == [
+    assert [((one.began_at - start) / QUARTER_MS, (one.ended_at - start) / QUARTER_MS) for one in day.spans] == [
         (0, 2),
-        (4, 6),
+        (4, 5),
     ]
 
 
@@ -47,7 +49,7 @@ def test_it_goes_back_a_day(clients: Clients, clock: ManualClock) -> None:
         ann.files.release(["a.py"])
     found = ann.room.where()
     (day,) = found.timeline
-    assert [(one.began_at, one.ended_at) for one in day.spans] == [(found.began_at, found.ended_at)]
+    assert [(one.began_at, one.ended_at) for one in day.spans] == [(found.began_at, clock.now)]
     clock.advance(97 * QUARTER_MS)
     assert ann.room.where().timeline == ()
 
@@ -102,3 +104,41 @@ def test_a_message_that_a_later_session_took_over_keeps_its_addressee(clients: C
     heir = clients.turn_to(clients.start())
     assert heir.messages.inbox().total == 1
     assert [one.to for one in satchel.room.sent(person="human:ann").items] == [name]
+
+
+NAMED = {"CLAUDE_CODE_SESSION_ID": "s1"}
+"""What names the session of a client, so that a hook's event finds it."""
+
+
+def test_a_session_was_at_work_from_its_start_to_the_end_of_its_turn(clients: Clients, clock: ManualClock) -> None:
+    clock.now += 7 * MINUTE - clock.now % QUARTER_MS
+    ann, began = clients.start(environ=NAMED), clock.now
+    clock.advance(4 * MINUTE)
+    ann.sessions.end_turn()
+    stopped = clock.now
+    clock.advance(20 * MINUTE)
+    for ends in (lambda: None, ann.sessions.end):
+        ends()
+        (day,) = ann.room.where().timeline
+        assert ([(one.began_at, one.ended_at) for one in day.spans], day.idle_at) == ([(began, stopped)], stopped)
+    clock.advance(MINUTE)
+    ann.entries.write("discovery", "the port is 8080")
+    (day,) = ann.room.where().timeline
+    assert (day.spans[-1].ended_at, day.idle_at) == (clock.now, None)
+
+
+def test_a_session_with_turns_that_another_continues_is_there_for_a_day(clients: Clients, clock: ManualClock) -> None:
+    ann = clients.start(environ=NAMED)
+    ann.sessions.end_turn()
+    (own,) = ann.sessions.team().sessions
+    clients.turn_to(clients.start("codex")).entries.write("discovery", "the port is 8080")
+    clock.advance(MINUTE)
+    clients.end()
+    heirs = [clients.start(), clients.start("codex")]
+    assert len(heirs[0].sessions.team().sessions) == len(heirs)
+    clock.advance(9 * 60 * MINUTE)
+    clients.turn_to(heirs[0]).entries.write("discovery", "the port is 8081")
+    listed = [one.uid for one in heirs[0].room.where().team.sessions]
+    assert (len(listed), listed[-1]) == (len(heirs) + 1, own.uid)
+    clock.advance(24 * 60 * MINUTE)
+    assert len(heirs[0].room.where().team.sessions) == len(heirs)

@@ -297,3 +297,23 @@ def test_a_note_that_was_taken_back_names_who_did_it_and_is_not_replaced_by_itse
     text = page_of(ann, f"items/{note}").text
     assert "Retracted by you" in " ".join(text.split())
     assert f"replaced by {note}" not in " ".join(text.split())
+
+
+def test_a_rule_of_an_agent_says_everywhere_that_no_person_has_confirmed_it(ann: Browser, satchel: Satchel) -> None:
+    rule = satchel.constraints.add("Agents may push to the main branch", agent="claude-22a1")
+    own = satchel.constraints.add("Order ids are strings", agent="human:ann")
+    word, query = "Confirmed by no person", "memory?kind=constraint&q=push"
+
+    def words() -> list[bool]:
+        return [word in page_of(ann, path).text for path in (query, f"items/{rule.ref}")]
+
+    satchel.corrections.confirm(rule.ref, agent="codex-52d0")
+    assert (words(), word in page_of(ann, f"items/{own.ref}").text) == ([True, True], False)
+    ann.post(f"{HERE}items/{rule.ref}/confirm", {})
+    assert words() == [False, False]
+
+
+def test_the_details_of_a_rule_are_words(ann: Browser, satchel: Satchel) -> None:
+    rule = satchel.constraints.add("Prices are Decimal", priority="high", agent="claude-22a1")
+    details = page_of(ann, f"items/{rule.ref}").text.partition("Details")[2].partition("written")[0]
+    assert details.split() == ["categoryarchitecture", "priorityhigh", "byclaude-22a1"]

@@ -37,7 +37,7 @@ def drawn(satchel: Satchel, hours: int | None = None) -> timeline.Timeline:
 
 def test_a_timeline_begins_with_the_first_event_but_shows_half_an_hour(at_work: Satchel, clock: ManualClock) -> None:
     assert (drawn(at_work).hours, drawn(at_work).span) == (None, "30 min")
-    clock.advance(100 * MINUTE - clock.now % (15 * MINUTE))
+    clock.advance(100 * MINUTE)
     later = drawn(at_work)
     assert (later.hours, later.span, later.lanes[0].bars[0].x) == (None, "100 min", 0)
     assert {at % (30 * MINUTE) for _, at in later.ticks} == {0}
@@ -54,3 +54,43 @@ def test_a_timeline_of_a_longer_day_shows_the_last_eight_hours(at_work: Satchel,
     clock.advance(9 * 60 * MINUTE)
     at_work.entries.write("discovery", "The port is 8081", agent="ann")
     assert (drawn(at_work).hours, drawn(at_work).span) == (8, "8 h")
+
+
+def bars(satchel: Satchel) -> list[tuple[str, int, int]]:
+    """Return the state, beginning and end of each bar of the only lane."""
+    (lane,) = drawn(satchel).lanes
+    return [(bar.state, bar.began_at, bar.ended_at) for bar in lane.bars]
+
+
+def test_a_bar_ends_when_the_session_was_last_heard_of(at_work: Satchel, clock: ManualClock) -> None:
+    began = clock.now
+    assert bars(at_work) == [("working", began, began)]
+    clock.advance(MINUTE)
+    at_work.entries.write("discovery", "The port is 8081", agent="ann")
+    heard = clock.advance(MINUTE // 2) - MINUTE // 2
+    assert bars(at_work) == [("working", began, clock.now)]
+    clock.advance(5 * MINUTE)
+    assert bars(at_work) == [("silent", began, clock.now), ("working", began, heard)]
+
+
+def test_an_agent_at_its_prompt_is_idle_until_its_session_ends(
+    open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch, clock: ManualClock
+) -> None:
+    clients, began = Clients(partial(open_in, project), monkeypatch), clock.now
+    agent, other = clients.start(environ={"CLAUDE_CODE_SESSION_ID": "s1"}), open_in(project)
+    stopped = clock.advance(2 * MINUTE)
+    agent.sessions.end_turn()
+    clock.advance(2 * MINUTE)
+    assert bars(other) == [("working", began, stopped), ("idle", stopped, clock.now)]
+    ended = clock.now
+    agent.sessions.end()
+    clock.advance(2 * MINUTE)
+    assert bars(other) == [("working", began, stopped), ("idle", stopped, ended)]
+
+
+def test_a_state_that_began_at_work_replaces_the_rest_of_it(at_work: Satchel, clock: ManualClock) -> None:
+    began = clock.now
+    since = clock.advance(2 * MINUTE)
+    at_work.entries.write("scratchpad", {"done": False, "blockers": ["no password"]}, agent="ann")
+    clock.advance(2 * MINUTE)
+    assert bars(at_work) == [("working", began, since), ("waiting", since, clock.now)]

@@ -257,7 +257,7 @@ class Released:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A time at work, in whole quarters of an hour, in milliseconds UTC."""
+    """A time at work, in milliseconds UTC: quarters of an hour, from its first to its last sign of life."""
 
     began_at: int
     ended_at: int
@@ -321,6 +321,7 @@ class SessionDay:
         uid: of the session, in hexadecimal.
         agent: its agent, or None.
         spans: in order, none touching another.
+        idle_at: since when it is at its prompt, or was until it ended; None if it was at work.
         marks: in order of time; at most 2,000 of each kind in the project are read, the newest.
         claims: in order of their beginning, with those that end, or ended, within the day.
     """
@@ -329,6 +330,7 @@ class SessionDay:
     agent: str | None
     client: str | None
     spans: tuple[Span, ...]
+    idle_at: int | None = None
     marks: tuple[Mark, ...] = ()
     claims: tuple[ClaimBar, ...] = ()
 

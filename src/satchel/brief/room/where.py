@@ -33,7 +33,7 @@ def find(transaction: Transaction, project_id: int, own_session: int | None, now
     """Return the sessions and their times at work."""
     ended = (now // QUARTER_MS + 1) * QUARTER_MS
     began = ended - DAY_MS
-    team = find_team(transaction, project_id, own_session, now, states.find, is_all=False)
+    team = find_team(transaction, project_id, own_session, now, states.find, is_all=False, ended_since=began)
     return Where(team, _timeline(of_nobody(transaction, project_id, now), began), began, ended)
 
 
@@ -42,33 +42,36 @@ def _timeline(look: Look, began: int) -> tuple[SessionDay, ...]:
     transaction, project_id, now = look.transaction, look.project_id, look.now
     sessions = transaction.all(
         f"""
-        SELECT s.id, s.uid, a.name, s.client, s.created_at, s.seen_at
+        SELECT s.id, s.uid, a.name, s.client, s.created_at, s.seen_at, s.turn_ended_at, s.ended_at
         FROM sessions s LEFT JOIN agents a ON a.id = COALESCE(s.agent_id, s.unnamed_id)
         WHERE s.project_id = :project AND s.seen_at >= :began ORDER BY s.seen_at DESC, s.id DESC LIMIT {MOST}
         """,
         {"project": project_id, "began": began},
     )
-    active: dict[int, set[int]] = {
-        number: {at // QUARTER_MS for at in (created, seen_at) if began <= at <= now}
-        for number, *_, created, seen_at in sessions
-    }
-    if sessions:
-        for number, at in transaction.all(_hops(list(active)), {"began": began, "now": now}):
-            active[number].add(at // QUARTER_MS)
-    drawn = _drawn(transaction, {"project": project_id, "began": began, "now": now}, list(active))
+    numbers = [row[0] for row in sessions]
+    values = {"began": began, "now": now}
+    acts: dict[int, list[int]] = grouped(transaction.all(_hops(numbers), values)) if sessions else {}
+    drawn = _drawn(transaction, {"project": project_id, **values}, numbers)
     marks = grouped((session, mark) for session, mark in [*drawn.marks, *_marks(transaction, project_id, began)])
     bars = grouped(drawn.bars)
-    return tuple(
-        SessionDay(
-            uid.hex(),
-            agent,
-            client,
-            _spans(active[number]),
-            _merged(marks.get(number, ())),
-            tuple(sorted(bars.get(number, ()), key=lambda one: (one.began_at, one.path))),
+    days = []
+    for number, uid, agent, client, created, seen_at, turn_ended, ended in sessions:
+        # what ends a session is no sign that it was at work
+        signs = [created, *(at for at in acts.get(number, ()) if ended is None or at < ended)]
+        is_idle = turn_ended is not None and (seen_at <= turn_ended or (ended == seen_at and max(signs) <= turn_ended))
+        last = turn_ended if is_idle else min(max(seen_at, *signs), now)
+        days.append(
+            SessionDay(
+                uid.hex(),
+                agent,
+                client,
+                _spans([at for at in (*signs, last) if began <= at], max(created, began), last),
+                turn_ended if is_idle else None,
+                _merged(marks.get(number, ())),
+                tuple(sorted(bars.get(number, ()), key=lambda one: (one.began_at, one.path))),
+            )
         )
-        for number, uid, agent, client, *_ in sessions
-    )
+    return tuple(days)
 
 
 _MERGED_MS = 5 * 60_000
@@ -226,11 +229,11 @@ def _hops(sessions: list[int]) -> str:
     """
 
 
-def _spans(quarters: set[int]) -> tuple[Span, ...]:
+def _spans(signs: Iterable[int], first: int, last: int) -> tuple[Span, ...]:
     spans: list[Span] = []
-    for quarter in sorted(quarters):
-        began = quarter * QUARTER_MS
+    for quarter in sorted({at // QUARTER_MS for at in signs}):
+        began = max(quarter * QUARTER_MS, first)
         if spans and spans[-1].ended_at == began:
             began = spans.pop().began_at
-        spans.append(Span(began, (quarter + 1) * QUARTER_MS))
+        spans.append(Span(began, min((quarter + 1) * QUARTER_MS, max(last, began))))
     return tuple(spans)

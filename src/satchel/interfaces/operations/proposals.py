@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from satchel.base.errors import ERROR_KINDS, InvalidInput, NotFound, Refused, SatchelError
+from satchel.base.errors import ERROR_KINDS, Conflict, InvalidInput, NotFound, Refused, SatchelError
+from satchel.base.machine import caller_elsewhere
+from satchel.base.text import shortened
 from satchel.interfaces.operations import text
 from satchel.interfaces.operations.declaration import Operation, Parameter
 from satchel.interfaces.operations.sharing import ONLY_HERE
@@ -15,6 +17,7 @@ from satchel.interfaces.operations.sharing import ONLY_HERE
 if TYPE_CHECKING:
     from satchel.brief.room.records import Settled
     from satchel.client import Satchel
+    from satchel.keep.decisions.records import Decision
 
 _ASK = "Ask your user to run `satchel status`, which lists what waits, in a terminal"
 
@@ -42,7 +45,8 @@ def _settle(
     from satchel.brief.room.records import Settled, SettledProposal
     from satchel.keep.sessions.actors import require_person
 
-    if bool(refs) == is_all:
+    refs = [ref.strip() for ref in refs]
+    if bool(refs) == is_all or "" in refs:
         raise InvalidInput("name what to decide on, or give --all", "`satchel status` lists what waits")
     work = satchel.workplace
     require_person(work, f"{'accept' if is_accepted else 'reject'} proposals", _ASK, agent=work.agent)
@@ -60,14 +64,18 @@ def _settle(
 
 
 def _settled(satchel: Satchel, ref: str, reason: str | None, *, is_accepted: bool) -> Iterator[_Fields]:
-    record: Any = satchel.items.read([ref]).items[0].record if re.fullmatch(r"[cd]\d+", ref) else None
+    item, _, revision = ref.partition("@")
+    is_item = re.fullmatch(r"c\d+|d\d+(@\d{1,9})?", ref, re.ASCII)
+    record: Any = satchel.items.read([item]).items[0].record if is_item else None
     if getattr(record, "status", "") == "draft":
         from satchel.keep.decisions.records import KEEP
 
+        if record.revision != int(revision or (1 if is_accepted else record.revision)):
+            raise _changed(satchel, record, "accept" if is_accepted else "reject")
         status = "active" if is_accepted else "deprecated"
         why = KEEP if reason is None else reason
         now = satchel.decisions.set(record.key, status=status, rationale=why, expected_revision=record.revision)
-        yield ref, now.ref, f"{now.key}: {now.value}", now.notes, False
+        yield item, now.ref, f"{now.key}: {now.value}", now.notes, False
     elif getattr(record, "unconfirmed", False):
         correct = satchel.corrections
         result = correct.confirm(ref) if is_accepted else correct.retract(ref, reason or "rejected")
@@ -82,12 +90,22 @@ def _settled(satchel: Satchel, ref: str, reason: str | None, *, is_accepted: boo
         yield ref, None, "strategy", (), False
     else:
         caller = satchel.workplace.caller
-        if caller is not None and caller.is_remote:
-            raise Refused(f"{ref[:80]} is no draft and no unconfirmed rule; over a server only those are", ONLY_HERE)
+        if (caller is not None and caller.is_remote) or caller_elsewhere() is not None:
+            what = "over a server only a draft, an unconfirmed rule or a strategy is accepted or rejected"
+            raise Refused(f"{ref[:80] or '--all'}: {what}", ONLY_HERE)
         try:
             yield from _shared(satchel, ref, is_accepted=is_accepted)
         except NotFound:
             yield from _of_documents(satchel, ref, is_accepted=is_accepted)
+
+
+def _changed(satchel: Satchel, draft: Decision, verb: str) -> Conflict:
+    # as on the page: what is proposed now is shown before it is accepted
+    text = next((one.text for one in satchel.room.needs().items if one.ref == draft.ref), f"{draft.key}: {draft.value}")
+    return Conflict(
+        f"{draft.ref} has revision {draft.revision} now: {shortened(text)}",
+        f"`satchel show {draft.ref}` shows it whole, `satchel {verb} {draft.ref}@{draft.revision}` {verb}s it",
+    )
 
 
 def _shared(satchel: Satchel, ref: str, *, is_accepted: bool) -> Iterator[_Fields]:
@@ -127,9 +145,9 @@ _operation = partial(
 )
 
 _REFS = (
-    "\n\nREF is the id of a decision or a rule, as `satchel status` prints it; the id, file or beginning of the uid of "
-    "a shared text (`satchel share --list`); a place such as AGENTS.md:12, or a document (`satchel import docs`); or a "
-    "proposed strategy (proposal:5). Only a person decides."
+    "\n\nREF is the id of a decision or a rule, as `satchel status` prints it (d4@2: d4 while it has revision 2); the "
+    "id, file or beginning of the uid of a shared text (`satchel share --list`); a place such as AGENTS.md:12, or a "
+    "document (`satchel import docs`); or a proposed strategy (proposal:5). Only a person decides."
 )
 
 OPERATIONS = (

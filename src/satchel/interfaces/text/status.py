@@ -12,6 +12,7 @@ from satchel.base.records import NamedTuple, replace
 from satchel.brief.room.records import Changed, Conflicts, FileConflict, Need, Party, Since, Status
 from satchel.interfaces.text.parts import counted, width_of
 from satchel.interfaces.text.team import state_time
+from satchel.keep.decisions.proposals import accept_ref
 from satchel.keep.names import shown_name
 from satchel.keep.sessions.team import TeamSession
 
@@ -63,7 +64,10 @@ def _steps(needs: Sequence[Need]) -> list[str]:
         if one.kind == "message":
             steps.setdefault("answer", f"Answer: `satchel message send --reply-to {one.ref} TEXT`")
         elif "accept" in one.actions:
-            steps.setdefault("accept", f"Decide: `satchel accept {one.ref}` or `satchel reject {one.ref}`")
+            whole = "satchel share --diff" if one.kind == "shared" else f"satchel show {one.ref}"
+            read = "" if one.kind == "proposal" else f"read `{whole}`, then "
+            step = f"`satchel accept {accept_ref(one.ref or '', one.revision)}` or `satchel reject {one.ref}`"
+            steps.setdefault("accept", f"Decide: {read}{step}")
         elif one.kind == "error":
             steps.setdefault("error", f"Once you know it: `satchel error outcome {one.ref} --solution TEXT`")
         elif one.kind == "rules":

@@ -10,6 +10,7 @@ from satchel.brief.room.records import ClaimBar, Mark, SessionDay, Where
 from satchel.interfaces.web.rendering import clock
 from satchel.interfaces.web.rows import in_order
 from satchel.keep.names import shown_name
+from satchel.keep.sessions.caller import SEEN_MS
 from satchel.keep.sessions.team import TeamSession
 
 _MINUTE_MS, _HOUR_MS = 60_000, 3_600_000
@@ -157,24 +158,22 @@ def _starts(day: SessionDay) -> Iterable[int]:
 
 
 def _lane(window: _Window, day: SessionDay, session: TeamSession, name: str, points: tuple[Point, ...]) -> Lane:
-    state = session.state
+    state, is_gone = session.state, session.gone
+    end = min(session.seen_at, window.now) if is_gone else window.now
     # a state that began in the time at work replaces the rest of it
-    until = state.since_at if state.name in ("stuck", "waiting") else window.now
-    last = min(until, session.seen_at if session.gone else window.now)
-    bars: list[Bar] = []
-    is_silent = False
-    for span in day.spans:
-        began, ended = max(span.began_at, window.began), min(span.ended_at, last)
-        if ended <= began:
-            continue
-        is_silent = is_silent or (bool(bars) and bars[-1].ended_at < began)
-        bars.append(window.bar("working", began, ended, "Working"))
-    if bars and (is_silent or bars[-1].ended_at < last):
-        # one line below the times at work
-        bars.insert(0, window.bar("silent", bars[0].began_at, last, "Silent between its times at work"))
-    if until < window.now:
-        since = max(state.since_at, window.began)
-        bars.append(window.bar(state.name, since, window.now, state.name.capitalize()))
+    until = min(state.since_at, end) if state.name in ("stuck", "waiting") else end
+    times = [("working", one.began_at, one.ended_at) for one in day.spans]
+    if times and not is_gone and day.idle_at is None and window.now - session.seen_at < SEEN_MS:
+        times[-1] = (*times[-1][:2], window.now)
+    if day.idle_at is not None:
+        times.append(("idle", day.idle_at, until))
+    times = [(name, max(began, window.began), min(ended, until)) for name, began, ended in times]
+    if until < end:
+        times.append((state.name, max(until, window.began), end))
+    bars = [window.bar(name, began, ended, name.capitalize()) for name, began, ended in times if began <= ended]
+    if any(one.ended_at < began for one, began in zip(bars, [*(bar.began_at for bar in bars[1:]), end], strict=False)):
+        # one line below the others
+        bars.insert(0, window.bar("silent", bars[0].began_at, end, "Silent, where no other state is drawn"))
     agent = shown_name(session.agents[0]) if session.agents else session.client or "no name yet"
     label = f"{agent}: {state.name} since {clock(state.since_at)} UTC"
     return Lane(name or agent, None if name else session.uid, label, tuple(bars), points)

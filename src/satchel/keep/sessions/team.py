@@ -153,10 +153,15 @@ def find_team(
     find_states: FindStates,
     *,
     is_all: bool,
+    ended_since: int | None = None,
     common: CheckedFilters | None = None,
     notes: tuple[str, ...] = (),
 ) -> Team:
-    """Return the sessions that are live, stuck, or ended recently and were not continued."""
+    """Return the sessions that are live, stuck, or ended recently and were not continued.
+
+    ``ended_since`` lists those that ended since then instead, continued ones too if they had a turn.
+    """
+    since = now - RECENT_MS if ended_since is None else ended_since
     recent = joining.load(
         transaction,
         "s.project_id = :project AND s.seen_at > :since",
@@ -173,7 +178,10 @@ def find_team(
         for session in recent
         if is_all
         or session.state.id not in over
-        or ((session.state.ended_at or session.state.seen_at) > now - RECENT_MS and session.state.id not in continued)
+        or (
+            (session.state.ended_at or session.state.seen_at) > since
+            and (session.state.id not in continued or bool(ended_since and session.state.turn_ended_at))
+        )
         or states[session.state.id].name == "stuck"
     ]
     earlier = len({session.state.id for session in recent} - {session.state.id for session in listed} - continued)

@@ -55,11 +55,16 @@ _LABELS = {
     "attempted": "tried",
     "blockers": "blocked by",
     "created_at": "written",
+    "agent": "by",
+    "occurrences": "times met",
+    "for_person": "only for",
 }
 """The labels of fields that are not their names."""
 
-_HIDDEN = frozenset({"id", "uid", "seq", "hash", "score", "notes", "ttl_days", "kind", "solutions", "rationale"})
-"""Fields without meaning to a person, or shown apart; the JSON has them."""
+_HIDDEN = frozenset(
+    "id uid seq hash score notes ttl_days kind solutions rationale active unconfirmed confirmed".split()
+)
+"""Fields without meaning to a person, or shown apart, as by a chip; the JSON has them."""
 
 _LISTS = {
     "run_id": ("/memory", "run"),

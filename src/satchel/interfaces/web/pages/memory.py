@@ -23,6 +23,7 @@ from satchel.keep.finding import Found, FoundPage
 from satchel.keep.items import MAX_ITEMS, Item
 from satchel.keep.kinds import is_ref
 from satchel.keep.listing import NO_MATCH
+from satchel.keep.names import is_persons
 from satchel.keep.patterns.records import ErrorPattern
 
 NAMES = {
@@ -237,6 +238,9 @@ def row_of(request: PageRequest, item: Item, flags: Flags | None = None, found: 
                 facts.append(f"only {name_for(request.login.author, record.for_person)}")
             if record.unconfirmed:
                 chip = ("plain", "Unconfirmed")
+            elif chip is None and record.author is not None and not is_persons(record.author):
+                by_person = flags is not None and any(map(is_persons, flags.confirmed_by))
+                chip = None if by_person else ("plain", "Confirmed by no person")
         is_own = agent == request.login.author
         if not is_own:
             word = "Still true" if is_stale else "Accept" if getattr(record, "unconfirmed", False) else "Confirm"
