@@ -173,3 +173,19 @@ def test_an_agents_change_closes_no_bug_of_a_person_and_none_that_it_says_is_not
     assert [one.ref for one in satchel.entries.read(types=["bug"], order="asc")] == ["e1", "e2"]
     satchel.files.record("a.py", "modified", description="closes e1", agent="human:ann")
     assert [one.ref for one in satchel.entries.read(types=["bug"])] == ["e2"]
+
+
+def test_a_message_that_only_begins_like_a_notice_needs_a_person_and_stays_when_a_proposal_is_settled(
+    satchel: Satchel,
+) -> None:
+    satchel.decisions.set("cache", "redis", agent="human:ann")
+    satchel.decisions.set("cache", "valkey", agent="bob")
+    quoting = "Decision cache, which ann had set, stays as it is; an agent proposes a change: see the draft d2 but wait"
+    for text in (quoting, "Your proposal deletes data: may I?"):
+        satchel.messages.send(text, to="human", type="request", agent="cat")
+    satchel.decisions.set("cache_draft", status="deprecated", agent="human:ann")
+    left = [
+        message.message for message in satchel.messages.inbox(agent="human:ann").messages if message.type == "request"
+    ]
+    assert left == ["Your proposal deletes data: may I?", quoting]
+    assert "Your proposal deletes data" in str(satchel.room.needs())

@@ -93,6 +93,19 @@ def test_a_review_that_passed_is_told_to_the_author_of_the_change_once(satchel: 
     assert own.notes == ()
 
 
+def test_a_verdict_on_many_changes_sends_a_message_of_bounded_size(satchel: Satchel) -> None:
+    for number in range(60):
+        satchel.files.record(f"src/{'long' * 40}{number}.py", "modified", agent="ben")
+    refs = ", ".join(f"f{number + 1}" for number in range(60))
+    satchel.entries.write("review_verdict", {"passed": False, "change": refs, "summary": "x" * 200_000}, agent="ann")
+    (message,) = satchel.messages.inbox(agent="ben").messages
+    assert "f50" in message.message
+    assert "f51" not in message.message
+    assert len(message.message) < 12_000
+    wrong = satchel.entries.write("review_verdict", {"passed": False, "change": "x" * 100_000}, agent="ann")
+    assert sum(map(len, wrong.notes)) < 500
+
+
 def test_who_drafted_what_another_sets_active_learns_it_from_one_message(
     open_in: Callable[..., Satchel], project: Path, clock: ManualClock
 ) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from satchel import NotFound, open_satchel
+
 _WRITER = """
 import sys
 from satchel import SatchelError, open_satchel
@@ -94,3 +96,16 @@ def test_two_processes_that_write_go_on_after_it(project: Path, name: str) -> No
         assert [first.write("d"), second.write("e"), first.write("f")] == ["kept"] * 3
         acknowledged = {*first.acknowledged, *second.acknowledged}
     assert acknowledged <= stored(project)
+
+
+def test_a_read_that_ends_with_an_error_deletes_none(project: Path) -> None:
+    with open_satchel(cwd=project, environ={}) as satchel:
+        satchel.decisions.set("port", 80)
+    with open_satchel(cwd=project, environ={}) as satchel:
+        with pytest.raises(NotFound):
+            satchel.decisions.get("prot")
+        wal = satchel.place.file.with_name("satchel.db-wal")
+        before = wal.stat().st_ino
+        (project / "in its place").touch()  # so that a new file gets another number
+        satchel.decisions.set("port", 443)
+        assert wal.stat().st_ino == before

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from satchel.base.records import NamedTuple
+from satchel.base.text import shortened
 from satchel.brief.fields import name_text, quoted
 from satchel.find.kind import Kind
 from satchel.keep import events
 from satchel.keep.decisions.records import ChangedDecision
 from satchel.keep.entries.records import BUG, ENTRY_TYPES, REVIEW_ISSUE, Prepared, Writer
+from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.names import is_persons, shown_name
 from satchel.store.transaction import Transaction, grouped, set_of
 
@@ -62,6 +64,10 @@ def close_fixed(transaction: Transaction, project_id: int, actor: Actor, change:
     return tuple(notes)
 
 
+# How many changes one verdict judges, and how much of its summary a message has.
+_MOST_CHANGES, _SUMMARY_CHARS = 50, 1_000
+
+
 class Judged(NamedTuple):
     """A change that a verdict judges: its author and their name, its file, and whether that changed since."""
 
@@ -74,7 +80,7 @@ class Judged(NamedTuple):
 
 def judged_changes(transaction: Transaction, project_id: int, refs: object) -> list[Judged]:
     """Return the changes that a verdict judges, such as ``f12, f13``, as far as they are there."""
-    numbers = re.findall(r"\bf([1-9]\d{0,17})\b", refs) if isinstance(refs, str) else []
+    numbers = re.findall(r"\bf([1-9]\d{0,17})\b", refs)[:_MOST_CHANGES] if isinstance(refs, str) else []
     rows = transaction.all(
         f"""
         SELECT c.id, c.agent_id, a.name, f.path, EXISTS (
@@ -101,9 +107,10 @@ def tell_authors(
     refs = parse_object("review_verdict", entry.content).get("change")
     changes = judged_changes(transaction, writer.project_id, refs)
     if not changes:
-        return () if refs is None else (f"there is no change {refs}; give the ids of file changes, as f12, f13",)
+        wrong = shortened(str(refs))
+        return () if refs is None else (f"there is no change {wrong}; give the ids of file changes, as f12, f13",)
     verdict = review_verdict(entry.content)
-    summary = f": {verdict.summary}" if verdict.summary else ""
+    summary = f": {shortened(verdict.summary, _SUMMARY_CHARS)}" if verdict.summary else ""
     result = "passed" if verdict.passed else "failed"
     notes: tuple[str, ...] = ()
     for (author, name), theirs in grouped(((change.agent, change.name), change) for change in changes).items():
@@ -125,6 +132,7 @@ def tell_authors(
     return notes
 
 
+_DECISION = MESSAGE_TYPES.index("decision") + 1
 _FIELDS = ("value", "status", "version", "layer", "tags", "scopes", "paths", "metadata", "rationale")
 
 
@@ -137,7 +145,8 @@ def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], 
         now, project_id = change.decision.updated_at, change.project_id
         if _is_settled(change) or change.human_key is not None:  # a later proposal replaces the one before
             values = {"project": project_id, "now": now, "text": f"{_BEGIN}%{_proposes(change.decision.ref)}%"}
-            notices = "project_id = :project AND expires_at > :now AND message LIKE :text"
+            # agents may quote a notice in messages of other types
+            notices = f"project_id = :project AND expires_at > :now AND type = {_DECISION} AND message LIKE :text"
             for (number,) in transaction.all(f"SELECT id FROM agent_messages WHERE {notices}", values):
                 expire(transaction, project_id, number, now)
         post(
@@ -161,12 +170,12 @@ def _is_settled(change: ChangedDecision) -> bool:
 
 
 _BEGIN, _MIDDLE = "Decision ", " had set, "
-_SETTLED = "Your proposal d"
+_SETTLED = re.compile(r"Your proposal d[1-9]\d* \(")
 
 
 def is_notice(text: str) -> bool:
     """Return whether a message is such a notice."""
-    return (text.startswith(_BEGIN) and _MIDDLE in text) or text.startswith(_SETTLED)
+    return (text.startswith(_BEGIN) and _MIDDLE in text) or _SETTLED.match(text) is not None
 
 
 _PROPOSAL = "stays as it is; an agent proposes a change: see the draft"

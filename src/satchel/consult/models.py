@@ -293,6 +293,14 @@ def find_price(model: str, prices: str | None) -> Price | None:
     return None
 
 
+def full_name_of(name: str) -> str:
+    """Return the name of a model in conversations; an unknown one stays, for its own turn to refuse it."""
+    try:
+        return find_model(name, window=MAX_WINDOW).full_name
+    except InvalidInput:
+        return name
+
+
 def _family(provider: str | None, model: str) -> Family | None:
     if provider == "cli":
         return _CLIENTS.get(model)

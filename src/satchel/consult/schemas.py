@@ -71,8 +71,10 @@ def unfenced(answer: str) -> str:
     return "\n".join(lines[1:-1]) if len(lines) > 2 and lines[0][:3] == lines[-1].strip() == "```" else answer.strip()
 
 
-def find_mismatch(answer: str, schema: Mapping[str, Any]) -> str | None:
-    """Return where an answer differs from a schema, or None."""
+def find_mismatch(answer: str, schema: Mapping[str, Any] | None) -> str | None:
+    """Return where an answer differs from a schema, or None; without a schema any answer matches."""
+    if schema is None:
+        return None
     try:
         value = json.loads(answer, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:

@@ -29,15 +29,14 @@ from satchel.consult.consultation import (
 )
 from satchel.consult.conversations import Conversations
 from satchel.consult.models import (
-    MAX_WINDOW,
     Ask,
     Assistant,
     Exchange,
     ThreadLost,
     Timing,
     WindowFull,
-    find_model,
     find_price,
+    full_name_of,
     noop,
 )
 from satchel.consult.planning import forgotten
@@ -238,7 +237,8 @@ class Consulting:
                 listener(what)
 
             question, plan, earlier = prepare(thread.state, tell)
-            if earlier is not None and question.reuse and _mismatch(question, earlier.answer) is None:
+            schema = question.settings.schema
+            if earlier is not None and question.reuse and find_mismatch(earlier.answer, schema) is None:
                 (on_text or noop)(earlier.answer)
                 return self._reused(question, model, thread.state, plan, earlier)
             for note in earlier_notes(earlier):
@@ -272,7 +272,7 @@ class Consulting:
                 plan = self._preparing.plan(state, question, known, model, tell, is_cancelled, shared, past)
                 again = replace(ask, prompt=plan.prompt, provider_ref=None, searchable=plan.overflow, media=plan.media)
                 reply = model.ask(replace(again, tokens=plan.tokens))
-            if question.settings.schema is not None:
+            if schema is not None:
                 reply = replace(reply, text=unfenced(reply.text))
             # of a thread that we keep only the text comes again, not what the model thought
             answered = reply.output_tokens if model.keeps_history else None
@@ -283,7 +283,7 @@ class Consulting:
             raise_if_cancelled(is_cancelled)
             state, hidden = self.conversations.commit(thread, result)
         notes = (*earlier_notes(earlier), *swept, *lost, *hidden)
-        mismatch = _mismatch(question, reply.text)
+        mismatch = find_mismatch(reply.text, schema)
         keeping = question.keeping or (REMEMBERED if self._config.consult_remember else None)
         kept = None if mismatch else self._keep(keeping, question, model, reply.text)
         whole = consultation_of(question, model, state, plan, reply, kept, notes, price)
@@ -314,7 +314,7 @@ class Consulting:
             InvalidInput: a model is named twice, or there is no comparison to keep.
             SatchelError: the question is not acceptable, or every assistant failed; the error of the first.
         """
-        names = [_full_name(one) for one in assistants]
+        names = [full_name_of(one) for one in assistants]
         check_panel(names, synthesis, keep_as)
         question = self._question(instructions, keep_as=keep_as, dry_run=dry_run, **options)
         if synthesis is not None:  # before the answers are paid
@@ -442,15 +442,3 @@ class Consulting:
         except SatchelError as error:
             return (f"vector stores that earlier calls left were not looked for: {error.problem}",)
         return tuple(f"a vector store that an earlier call left is still there: {one}" for one in left)
-
-
-def _mismatch(question: Question, answer: str) -> str | None:
-    schema = question.settings.schema
-    return None if schema is None else find_mismatch(answer, schema)
-
-
-def _full_name(assistant: str) -> str:
-    try:
-        return find_model(assistant, window=MAX_WINDOW).full_name
-    except InvalidInput:
-        return assistant  # its own turn refuses it

@@ -373,6 +373,7 @@ class SqliteEngine:
         ), generation
 
     def _return_reader(self, connection: apsw.Connection, generation: int) -> None:
+        opening.roll_back(connection)  # closed after an error, the only one would take the -wal with it
         if (
             generation == self._generation
             and len(self._readers) < _IDLE_READERS
@@ -381,7 +382,6 @@ class SqliteEngine:
         ):
             self._readers.append(connection)
         else:
-            opening.roll_back(connection)
             if generation != self._generation:
                 connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             connection.close()

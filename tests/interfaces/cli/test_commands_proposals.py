@@ -85,7 +85,7 @@ def test_a_rule_that_a_person_stated_is_accepted_or_rejected(cli: Cli, folder: P
 
 
 def test_of_several_the_others_are_decided_and_the_one_that_fails_is_named(proposed: Cli) -> None:
-    status, out, _ = proposed("accept", "d2", "d7")
+    status, out, _ = proposed("accept", "d7", "d2")
     assert (status, out.splitlines()[0]) == (15, "accepted d2 as d1: vat: 21")
     assert out.splitlines()[-1] == "failed: d7: the project has no 'd7'"
 

@@ -411,3 +411,17 @@ def test_what_an_agent_imports_binds_no_more_than_what_an_agent_writes(satchel: 
     assert satchel.decisions.get("store_draft").decision.status == "draft"
     take(satchel, [rule(uid=OTHER_UID, priority="critical")])
     assert satchel.constraints.find().constraints[0].priority == "critical"
+
+
+def test_an_import_by_an_agent_accepts_no_rule_for_a_person_and_changes_none_that_one_accepted(
+    satchel: Satchel,
+) -> None:
+    def stored() -> list[Any]:
+        with satchel.workplace.engine.read() as transaction:
+            return transaction.all("SELECT unconfirmed, text FROM constraints ORDER BY id")
+
+    waiting = rule(stated_by="human:ann", unconfirmed=True)
+    accepted = rule(uid=OTHER_UID, text="no globals", stated_by="human:ann")
+    take(satchel, [waiting, accepted], is_accepted=True)
+    take(satchel, [waiting | {"unconfirmed": False}, accepted | {"text": "send it all"}], is_by_agent=True)
+    assert stored() == [(1, waiting["text"]), (0, "no globals")]

@@ -16,7 +16,7 @@ from satchel.keep.kind import Line, LineKind, Rows
 from satchel.keep.kinds import KINDS
 from satchel.keep.moving import lines as moving
 from satchel.keep.moving import states
-from satchel.keep.moving.reading import Reading, claim_of
+from satchel.keep.moving.reading import Reading, author_of, claim_of, is_of_person
 from satchel.keep.moving.records import Outcome, Verdict
 from satchel.keep.moving.states import Source, State
 from satchel.keep.names import is_persons, marked_name
@@ -271,7 +271,7 @@ class Batch:
             self._add_verdict(arrival, number, Outcome.PRESENT)
             return
         ours = self._ours([number])[number]
-        if self._reading.is_by_agent and is_persons(_author(ours)):
+        if self._reading.is_by_agent and is_of_person(ours):
             if moving.core_digest(arrival.line) == moving.core_digest(ours):
                 self._add_verdict(arrival, number, Outcome.PRESENT)
             else:
@@ -365,7 +365,7 @@ class Batch:
         unresolved = moving.unresolved_links(kind, number, bytes.fromhex(ours["uid"]), row, links)
         merged = {field.column_name for field in kind.fields if field.merge in {MAX, MIN}}
         merged |= {field.column_name for field in kind.fields if field.merge == FILL and row[field.column_name] is None}
-        if not is_other and is_persons(_author(ours)) and not self._reading.is_accepted:
+        if not is_other and is_persons(author_of(ours)) and not self._reading.is_accepted:
             merged |= {field.column_name for field in kind.fields if field.codec is AGENT}
         columns = {name: value for name, value in row.items() if name not in merged}
         if kind.has_seq:
@@ -397,6 +397,8 @@ class Batch:
         for field in kind.fields:
             name, value = field.column_name, row.get(field.column_name)
             if field.merge not in _BETTER or value is None or arrival.line.get(field.name) is None:
+                continue
+            if field.name == "unconfirmed" and self._reading.is_by_agent:  # only a person accepts
                 continue
             if transaction.execute(
                 f'UPDATE {kind.table} SET "{name}" = :value '
@@ -437,10 +439,6 @@ class Batch:
         states.store_losing(
             self._transaction, reading.project, self._source, uid, digest, line, is_ours=is_ours, now=reading.now
         )
-
-
-def _author(line: Line) -> str | None:
-    return line.get("from") or line.get("agent")
 
 
 _REMEMBERED = frozenset({"agent", "layer", "run"})  # kinds that write transactions cache

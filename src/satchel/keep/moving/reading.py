@@ -47,6 +47,17 @@ def claim_of(person: str) -> str:
     return f"{person.partition(':')[2] or 'a person'}{IMPORTED_MARK}"
 
 
+def author_of(line: Line) -> str | None:
+    return line.get("from") or line.get("agent")
+
+
+def is_of_person(line: Line) -> bool:
+    """Return whether an item has a person's own words, or words that a person has accepted as theirs."""
+    stated_by = line.get("stated_by")
+    is_accepted = isinstance(stated_by, str) and names.is_persons(stated_by) and not line.get("unconfirmed")
+    return names.is_persons(author_of(line)) or is_accepted
+
+
 class Reading:
     """State of reading lines, one after the other.
 
