@@ -48,14 +48,14 @@ _MOST_LINES = {HOOK: 20}
 _STYLE = """\
 text { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 13px; fill: #24292f }
 .what { font-family: system-ui, -apple-system, "Segoe UI", sans-serif; font-size: 14px }
-.builder { fill: #0969da; font-weight: 600 }
-.reviewer { fill: #8250df; font-weight: 600 }
+.codex { fill: #0969da; font-weight: 600 }
+.claude { fill: #8250df; font-weight: 600 }
 .page { fill: #ffffff; stroke: #d0d7de }
 .box { fill: #f6f8fa }
 @media (prefers-color-scheme: dark) {
 text { fill: #e6edf3 }
-.builder { fill: #58a6ff }
-.reviewer { fill: #bc8cff }
+.codex { fill: #58a6ff }
+.claude { fill: #bc8cff }
 .page { fill: #0d1117; stroke: #30363d }
 .box { fill: #161b22 }
 }"""
@@ -96,9 +96,8 @@ def session() -> tuple[Act, ...]:
         satchel = [sys.executable, "-m", "satchel"]
         subprocess.run([*satchel, "init"], check=True, cwd=project, env=environment, capture_output=True)
         stack.enter_context(chdir(project))
-        builder, reviewer = (
-            stack.enter_context(ToolClient(["mcp", "--agent", name], environment, name))
-            for name in ("builder", "reviewer")
+        codex, claude = (
+            stack.enter_context(ToolClient(["mcp", "--agent", name], environment, name)) for name in ("codex", "claude")
         )
 
         def start() -> str:
@@ -106,7 +105,7 @@ def session() -> tuple[Act, ...]:
             done = subprocess.run(
                 [*satchel, *HOOK.split()[1:]],
                 check=True,
-                env=environment | {"SATCHEL_AGENT": reviewer.name},
+                env=environment | {"SATCHEL_AGENT": claude.name},
                 input=json.dumps(event),
                 capture_output=True,
                 text=True,
@@ -114,29 +113,29 @@ def session() -> tuple[Act, ...]:
             )
             return str(json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"])
 
-        return tuple(_acts(builder, reviewer, project, start))
+        return tuple(_acts(codex, claude, project, start))
 
 
-def _acts(builder: ToolClient, reviewer: ToolClient, project: Path, start: Callable[[], str]) -> Iterator[Act]:
+def _acts(codex: ToolClient, claude: ToolClient, project: Path, start: Callable[[], str]) -> Iterator[Act]:
     failed = _add_up(project, "sold.csv")
     error_type, _, message = failed.stderr.rstrip().rpartition("\n")[2].partition(": ")
     if not failed.returncode or not message:
         raise RuntimeError("the program did not fail")
-    yield Act(builder.name, "adds up sold.csv, and fails", None, f"{error_type}: {message}")
+    yield Act(codex.name, "adds up sold.csv, and fails", None, f"{error_type}: {message}")
     met = {"error_type": error_type, "message": message, "stack": failed.stderr, "lang": "python"}
-    yield _act(builder, "reports the error", "report_error", met)
+    yield _act(codex, "reports the error", "report_error", met)
     (project / FILE).write_text(_PROGRAM.replace("utf-8", "cp1252"), encoding="utf-8")
     done = _add_up(project, "sold.csv")
     if done.returncode:
         raise RuntimeError(done.stderr)
-    yield _act(builder, f"records what fixed it: {_FIX}", "report_outcome", {"id": "x1", "solution": _FIX})
+    yield _act(codex, f"records what fixed it: {_FIX}", "report_outcome", {"id": "x1", "solution": _FIX})
     rule = {"text": _RULE, "priority": "high"}
-    yield _act(builder, f"adds a rule: {_RULE}", "add_constraint", rule)
+    yield _act(codex, f"adds a rule: {_RULE}", "add_constraint", rule)
     note = {"type": "discovery", "content": _NOTE, "file": f"{FILE}:3"}
-    yield _act(builder, f"saves a note: {_NOTE}", "write_context", note)
-    yield _act(builder, "claims the file it rewrites", "claim_files", {"paths": [FILE], "reason": "other exports"})
-    yield Act(reviewer.name, "is asked to add up returned.csv; its first request contains", HOOK, start())
-    yield _act(reviewer, "claims the same file, and is refused", "claim_files", {"paths": [FILE]}, refused=True)
+    yield _act(codex, f"saves a note: {_NOTE}", "write_context", note)
+    yield _act(codex, "claims the file it rewrites", "claim_files", {"paths": [FILE], "reason": "other exports"})
+    yield Act(claude.name, "is asked to add up returned.csv; its first request contains", HOOK, start())
+    yield _act(claude, "claims the same file, and is refused", "claim_files", {"paths": [FILE]}, refused=True)
 
 
 def _act(agent: ToolClient, what: str, tool: str, arguments: Mapping[str, object], *, refused: bool = False) -> Act:

@@ -11,7 +11,7 @@ from satchel.base.text import shortened
 from satchel.brief.fields import name_text, quoted
 from satchel.find.kind import Kind
 from satchel.keep import events
-from satchel.keep.decisions.records import ChangedDecision
+from satchel.keep.decisions.records import ChangedDecision, changed_fields
 from satchel.keep.entries.records import BUG, ENTRY_TYPES, REVIEW_ISSUE, Prepared, Writer
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.names import is_persons, shown_name
@@ -133,7 +133,6 @@ def tell_authors(
 
 
 _DECISION = MESSAGE_TYPES.index("decision") + 1
-_FIELDS = ("value", "status", "version", "layer", "tags", "scopes", "paths", "metadata", "rationale")
 
 
 def announcer(workplace: Workplace) -> Callable[[Transaction, ChangedDecision], None]:
@@ -171,6 +170,7 @@ def _is_settled(change: ChangedDecision) -> bool:
 
 _BEGIN, _MIDDLE = "Decision ", " had set, "
 _SETTLED = re.compile(r"Your proposal d[1-9]\d* \(")
+_MOST_OF_REASON = 500
 
 
 def is_notice(text: str) -> bool:
@@ -192,26 +192,29 @@ def proposed_draft(notice: str) -> int | None:
 
 
 def _text(overtaken: ChangedDecision) -> str:
+    # imported here: most starts tell of no change
+    from satchel.keep.decisions.proposals import accept_ref, proposed_fields
+
     # the fields only: after a decision is forgotten, no word of it may remain in messages
     before, now, human_key = overtaken.before, overtaken.decision, overtaken.human_key
     if _is_settled(overtaken) and (is_persons(now.agent) or before.value == now.value):
         # the draft of a change of a person's decision ends once it is accepted
         is_accepted = human_key is not None or now.status == "active"
         about = f", and holds as {_ref(human_key)}" if human_key is not None else ""
+        if not is_accepted and now.rationale not in {None, before.rationale}:
+            about = f": {shortened(str(now.rationale), _MOST_OF_REASON)}"
         verb = "accepted" if is_accepted else "rejected"
         return f"Your proposal {now.ref} ({now.key}) was {verb} by {shown_name(str(now.agent))}{about}"
     if human_key is not None:
-        draft = now.ref
+        proposed, accepted = ", ".join(proposed_fields(before, now)), accept_ref(now.ref, now.revision)
         return (
-            f"{_BEGIN}{human_key}, which {name_text(before.agent)}{_proposes(draft)}and accept it with "
-            f"`satchel accept {draft}`, or reject it with `satchel reject {draft}`"
+            f"{_BEGIN}{human_key}, which {name_text(before.agent)}{_proposes(now.ref)}({proposed}) and accept it with "
+            f"`satchel accept {accepted}`, or reject it with `satchel reject {now.ref}`"
         )
-    changed = [name for name in _FIELDS if getattr(before, name) != getattr(now, name)]
-    if "value" in changed and now.rationale is None and "rationale" in changed:
-        changed.remove("rationale")  # a rationale belongs to its value
     by = f"by {shown_name(str(now.agent))} " if is_persons(now.agent) else ""
+    changed = ", ".join(changed_fields(before, now))
     return (
-        f"{_BEGIN}{now.key}, which {name_text(before.agent)}{_MIDDLE}was changed {by}({', '.join(changed)}): revision "
+        f"{_BEGIN}{now.key}, which {name_text(before.agent)}{_MIDDLE}was changed {by}({changed}): revision "
         f"{before.revision} is now {now.revision}, get_items ids={_ref(now.key)} shows both"
     )
 

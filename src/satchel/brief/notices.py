@@ -80,7 +80,7 @@ class Notices(Service):
         """
         work = self._workplace
         if work.notify_command is not None:
-            from satchel.brief.room.needs import notify_quietly  # imported here: few have a command
+            from satchel.brief.room.notifying import notify_quietly  # imported here: few have a command
 
             notify_quietly(work)
         agent = check_agent(work, agent)

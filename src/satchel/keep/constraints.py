@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import Refused, unknown_name
 from satchel.base.paging import DEFAULT_LIMIT, KeptPage
-from satchel.base.records import dataclass, field
+from satchel.base.records import dataclass, field, replace
 from satchel.base.vocabulary import PRIORITIES
 from satchel.find import documents, near
 from satchel.find.kind import LIVE, SUPERSEDED, Kind
 from satchel.keep import binding, fields, kept
 from satchel.keep import listing as filters
 from satchel.keep.common_filters import ListFilters
-from satchel.keep.corrections.log import Corrector
+from satchel.keep.corrections.log import CONFIRMED, Corrector
 from satchel.keep.fields import Field
 from satchel.keep.kind import ItemKind, names_part
 from satchel.keep.listing import Filter, Order, View
-from satchel.keep.names import check_identifier, ensure_agent
+from satchel.keep.names import PERSONS, check_identifier, ensure_agent
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import ME, is_by_person
 from satchel.keep.sessions.records import Actor
-from satchel.store.transaction import Transaction, set_of, update_row
+from satchel.store.transaction import Row, Transaction, set_of, update_row
 
 if TYPE_CHECKING:
     from satchel.keep.binding import FileBinding
@@ -58,6 +58,7 @@ class Constraint:
         unconfirmed: whether an agent took it from a person's words and no person has accepted it; until then it binds
             the sessions of the person who stated it only.
         for_person: the only person whose sessions it binds, since it is their preference; None for everybody's.
+        confirmed: whether a person wrote, stated or confirmed it; False unless listed.
         score: how well it matched a search, higher is better; None without one.
         notes: what the writer should know; empty when read.
     """
@@ -83,6 +84,7 @@ class Constraint:
     metadata: Mapping[str, str | float] = field(default_factory=dict)
     score: float | None = None
     notes: tuple[str, ...] = ()
+    confirmed: bool = False
 
     @property
     def ref(self) -> str:
@@ -183,7 +185,7 @@ def _add_binding(view: View) -> None:
         view.where(condition.removeprefix(" AND "))
 
 
-LISTING = kept.listing(
+_STORED = kept.listing(
     CONSTRAINT,
     (
         Filter("status", filters.choice_check("status", STATUS_FILTERS), _of_status, "active"),
@@ -198,6 +200,23 @@ LISTING = kept.listing(
     Order("priority", "i.priority DESC, i.created_at DESC, i.id DESC"),
     begin=_add_binding,
 )
+
+
+OF_PERSONS = f"""(
+    x.created_by IN {PERSONS} OR (x.stated_by IS NOT NULL AND x.unconfirmed = 0) OR EXISTS (
+        SELECT 1 FROM corrections y WHERE y.item_kind = {Kind.CONSTRAINT.number} AND y.item_id = x.id
+            AND y.action = {CONFIRMED} AND y.undone_at IS NULL AND y.agent_id IN {PERSONS}))"""
+"""Condition for a rule ``x`` that a person wrote, stated or confirmed."""
+
+
+def _listed(view: View, rows: Sequence[Row]) -> tuple[Constraint, ...]:
+    rules = _STORED.make(view, rows)
+    these = f"SELECT x.id FROM constraints x WHERE x.id IN {set_of(rule.id for rule in rules)} AND {OF_PERSONS}"
+    confirmed = {number for (number,) in view.transaction.all(these, {"project": view.project_id})} if rules else set()
+    return tuple(replace(rule, confirmed=True) if rule.id in confirmed else rule for rule in rules)
+
+
+LISTING = replace(_STORED, make=_listed)
 
 
 def similar(transaction: Transaction, project_id: int, text: str) -> tuple[near.Near, ...]:

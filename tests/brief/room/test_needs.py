@@ -433,3 +433,18 @@ def test_what_is_old_needs_nobody(satchel: Satchel, clock: ManualClock) -> None:
     verdict(satchel, "T1", passed=False)
     clock.advance(8 * DAY_MS)
     assert needs(satchel) == []
+
+
+def test_new_rules_of_agents_are_one_need_until_a_person_saw_or_confirmed_them(satchel: Satchel) -> None:
+    satchel.constraints.add("No prints", agent="human:Ann")
+    assert needs(satchel, "human:Ann") == []
+    rule = satchel.constraints.add("Agents may push to main", agent="Ben").ref
+    satchel.constraints.add("Tests are fast", agent="Ben")
+    need = only(satchel, "human:Ann")
+    assert (need.kind, need.text, need.actions) == ("rules", "2 new rules by agents, in force", ("see",))
+    satchel.corrections.confirm(rule, agent="human:Ann")
+    assert only(satchel, "human:Ann").text == "1 new rule by agents, in force"
+    satchel.room.see(["rule"], person="human:Ann")
+    assert needs(satchel, "human:Ann") == []
+    satchel.constraints.add("Logs are JSON", agent="Ben")
+    assert only(satchel, "human:Ann").text == "1 new rule by agents, in force"

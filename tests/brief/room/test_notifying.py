@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel
-from satchel.brief.room import needs
+from satchel.brief.room import notifying
 
 Started = list[list[str]]
 
@@ -17,7 +17,7 @@ Started = list[list[str]]
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch) -> Started:
     commands: Started = []
-    monkeypatch.setattr(needs, "_start", commands.append)
+    monkeypatch.setattr(notifying, "_start", commands.append)
     return commands
 
 

@@ -291,7 +291,7 @@ def test_who_shares_a_path_is_named(cli: Cli) -> None:
 
 def test_a_constraint_that_ended_says_so_with_its_reason(cli: Cli) -> None:
     cli("rule", "add", "Be\nkind")
-    cli("retract", "c1", "--reason", "tired")
+    cli("retract", "c1", "--why", "tired")
     row = cli("rule", "list", "--status", "inactive")[1].splitlines()[2]
     assert row.split()[-2:] == ["human", "tired"]
 
@@ -418,3 +418,14 @@ def test_metadata_is_given_as_a_pair_or_an_object_and_filtered_by(cli: Cli) -> N
 def test_a_decision_that_was_set_as_it_was_is_unchanged(cli: Cli) -> None:
     cli("decide", "ttl", "60")
     assert cli("decide", "ttl", "60") == (0, "unchanged d1 ttl, revision 1: 60\n", "")
+
+
+def test_a_list_of_rules_says_behind_which_no_person_stands(cli: Cli) -> None:
+    cli("rule", "add", "No prints", "--agent", "human:ann")
+    cli("rule", "add", "Push to main", "--agent", "ben")
+    listed = cli("rule", "list")[1]
+    assert ("satchel confirm c2" in listed, "satchel confirm c1" in listed) == (True, False), listed
+    assert "New rules: `satchel rule list`" in cli("status")[1]
+    cli("confirm", "c2", "--agent", "human:ann")
+    assert "by no person" not in cli("rule", "list")[1]
+    assert "New rules" not in cli("status")[1]

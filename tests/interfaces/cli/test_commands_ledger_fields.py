@@ -170,7 +170,7 @@ def test_a_constraint(cli: Cli, satchel: Satchel) -> None:
     added = asked(cli, "rule", "add", f"never log {SECRET}", *kind, "--agent", "planner")
     assert added["notes"]
     assert added["paths"] == ["src/**"]
-    asked(cli, "retract", "c1", "--reason", "old", "--agent", "builder")
+    asked(cli, "retract", "c1", "--why", "old", "--agent", "builder")
     (record,) = satchel.constraints.find(status="all", query="log")
     assert expected(record).keys() - set_fields(expected(record)).keys() == {"notes", "stated_by", "for_person"}
     fields = {name: value for name, value in set_fields(expected(record)).items() if name != "unconfirmed"}

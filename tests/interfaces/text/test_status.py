@@ -109,7 +109,7 @@ def test_the_commands_for_what_needs_somebody_are_whole_and_come_once_for_a_kind
     status = replace(a_status(), needs=replace(a_status().needs, items=tuple(needs), total=4))
     assert screen(status)[-3:-1] == [
         "Answer: `satchel message send --reply-to m7 TEXT`",
-        "Decide: `satchel accept d2` or `satchel reject d2`",
+        "Decide: read `satchel show d2`, then `satchel accept d2` or `satchel reject d2`",
     ]
 
 

@@ -59,6 +59,21 @@ def test_a_draft_is_approved_on_its_page_as_it_was_shown(ann: Browser, satchel: 
     assert satchel.decisions.get("drive").decision.status == "draft"
 
 
+def test_a_proposal_of_other_fields_names_them_on_the_pages(ann: Browser, satchel: Satchel) -> None:
+    satchel.decisions.set("logs", "no secrets", agent="human:ann")
+    ref = satchel.decisions.set("logs", paths=["zz/**"], agent="builder").ref
+    path = f"{HERE}/items/{ref}/approve"
+    page = ann.get(f"{HERE}/").body.decode()
+    assert "logs (other paths proposed): ann decided no secrets" in page
+    assert f'formaction="{path}" name="revision" value="1">Approve</button>' in page
+    satchel.decisions.set("logs_draft", tags=["x"], agent="builder")
+    late = ann.post(path, {"revision": "1"})
+    assert (late.status, "logs (other tags, paths proposed): ann decided no secrets" in late.body.decode()) == (
+        409,
+        True,
+    )
+
+
 def test_the_end_of_a_decision_is_accepted_on_the_page(ann: Browser, satchel: Satchel) -> None:
     satchel.decisions.set("levy", 19, agent="human:ann")
     ref = satchel.decisions.set("levy", status="deprecated", agent="builder").ref

@@ -81,10 +81,11 @@ def test_accepting_says_what_binds_now_and_what_did_before(satchel: Satchel) -> 
     satchel.decisions.set("vat", 21, layer="data", version="2.0.0", agent="ben")
     accepted = satchel.decisions.set("vat_draft", status="active", agent=ANN)
     assert (accepted.value, accepted.layer, accepted.version) == (21, "data", "2.0.0")
-    assert accepted.notes == ("vat: 19 -> 21, as ben proposed", "a message tells ben")
+    note = "vat: 19 -> 21 with other version, layer, as ben proposed"
+    assert accepted.notes == (note, "a message tells ben")
     satchel.decisions.set("vat", 22, agent="ben")
     changed = satchel.decisions.set("vat_draft", 23, status="active", agent=ANN)
-    assert (changed.value, changed.notes) == (23, ("vat: 21 -> 23", "a message tells ben"))
+    assert (changed.value, changed.notes) == (23, ("vat: 21 -> 23 with other version", "a message tells ben"))
     assert satchel.decisions.get("vat_draft").decision.status == "deprecated"
 
 
@@ -118,6 +119,18 @@ def test_the_later_proposal_says_whose_it_replaces(satchel: Satchel) -> None:
         assert later.replaced is not None
     own = satchel.decisions.set("vat", 24, agent="ben")
     assert not any("replaces" in note for note in own.notes)
+
+
+def test_an_author_is_told_when_their_proposal_is_replaced(satchel: Satchel) -> None:
+    satchel.decisions.set("vat", 21, agent="ben")
+    for value in (22, 23):
+        later = satchel.decisions.set("vat", value, agent="cat")
+        assert ("a message tells ben" in later.notes, f"a message tells {ANN}" in later.notes) == (value == 22, True)
+    (told,) = satchel.messages.inbox(agent="ben")
+    assert (told.sender, told.message.partition(":")[0]) == (
+        "cat",
+        "Decision vat_draft, which ben had set, was changed (value)",
+    )
 
 
 def test_a_proposal_to_end_a_decision_ends_it_once_accepted(satchel: Satchel) -> None:

@@ -14,7 +14,7 @@ from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, ARMS, IS_MINE, UNREAD
 from satchel.keep.packages.records import TYPES
-from satchel.keep.patterns.records import KNOWN, TENTATIVE, WEAK, ask_solutions, by_pattern
+from satchel.keep.patterns.records import KNOWN, TENTATIVE, WEAK, as_met, ask_solutions, by_pattern
 from satchel.store.transaction import Asking, Row, set_of
 
 STALE_DAYS = 30
@@ -142,7 +142,7 @@ def _load_patterns(
     solutions = ask_solutions(context.transaction, context.project_id, numbers, WEAK)
     rows = context.transaction.ask(
         f"""
-        SELECT c.id, c.seq, c.error_type, c.message, c.last_seen, {_WAS_MET}, c.occurrences
+        SELECT c.id, c.seq, c.error_type, c.message, c.example, c.last_seen, {_WAS_MET}, c.occurrences
         FROM error_patterns c WHERE c.id IN {set_of(numbers)}
         """,
         context.values,
@@ -151,9 +151,9 @@ def _load_patterns(
     fixes = by_pattern(solutions)
 
     def pattern(new: New, row: Row) -> Candidate:
-        number, _seq, error_type, message, last_seen, was_met, times = row
+        number, _seq, error_type, message, example, last_seen, was_met, times = row
         best = fixes[number][0]
-        what = f"{error_type}: {shortened(message, _MAX_ERROR_CHARS)}"
+        what = f"{error_type}: {shortened(as_met(message, example), _MAX_ERROR_CHARS)}"
         priority, certainty = (
             (HIGH, "")
             if best.confidence >= KNOWN

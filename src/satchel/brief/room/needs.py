@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections import Counter
-from contextlib import suppress
-from weakref import WeakKeyDictionary
 
 from satchel.base.clock import DAY_MS
-from satchel.base.errors import InvalidInput, SatchelError
-from satchel.base.invisible import revealed
+from satchel.base.errors import InvalidInput
 from satchel.base.records import replace
 from satchel.base.text import shortened
 from satchel.base.vocabulary import PRIORITIES
@@ -20,20 +16,18 @@ from satchel.brief.room.looking import LINE_CHARS, OPEN_RUN, Look, possible, val
 from satchel.brief.room.marks import marks, numbered_ref
 from satchel.brief.room.records import NEEDS, Need, Needs
 from satchel.find.kind import Kind
-from satchel.keep import events, following, projects
-from satchel.keep.decisions.proposals import ends
-from satchel.keep.decisions.records import ACTIVE, DEPRECATED, DRAFT_SUFFIX, STATUSES
+from satchel.keep import events
+from satchel.keep.constraints import OF_PERSONS
+from satchel.keep.decisions.proposals import ends, other_fields
+from satchel.keep.decisions.records import ACTIVE, DEPRECATED, DRAFT_SUFFIX, STATUSES, load_numbers
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import REVIEW_VERDICT
-from satchel.keep.fields import metadata_in
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, UNREAD
 from satchel.keep.moving.kinds import LINE_KINDS
 from satchel.keep.moving.marks import HOOK
 from satchel.keep.names import PERSONS, is_persons, shown_name
-from satchel.keep.projects import Workplace
 from satchel.keep.shared.states import BOTH, WHYS
-from satchel.store.engine import Engine
 
 MOST = 50
 """How many are shown."""
@@ -73,6 +67,7 @@ def _of_items(look: Look) -> list[Need]:
         *(one for one in _messages(look) if not _is_shown_by(look, one, decisions)),
         *decisions,
         *_rules(look),
+        *_rules_of_agents(look),
         *_verdicts(look),
         *_errors(look),
         *_shared(look),
@@ -195,20 +190,23 @@ def _drafts(look: Look) -> list[Need]:
     # read apart, so that no number of other drafts hides them
     proposals = look.rows(
         f"""
-        SELECT {columns}, x.metadata, p.key, p.value_text, p.value_number, b.name
-        FROM decisions p JOIN decisions x ON x.project_id = :project AND x.key = p.key || '{DRAFT_SUFFIX}' {author}
-        JOIN agents b ON b.id = p.agent_id
+        SELECT x.id, p.id FROM decisions p
+        JOIN decisions x ON x.project_id = :project AND x.key = p.key || '{DRAFT_SUFFIX}'
         WHERE p.project_id = :project AND p.status = {ACTIVE} AND p.agent_id IN {PERSONS} AND {_OTHERS_DRAFT} {newest}
         """
     )
+    decisions = load_numbers(look.transaction, [number for both in proposals for number in both])
     needs = []
-    for number, _, text, amount, agent, updated, revision, metadata, persons, *current, person in proposals:
-        now, value, is_end = value_text(*current), value_text(text, amount), ends(metadata_in(metadata))
-        line = f"{persons}: {shown_name(person)} decided {shortened(now, LINE_CHARS // 3)}, proposed is "
-        line += "to end it" if is_end else value
-        need = _proposed("draft", Kind.DECISION.ref(number), line, agent, updated)
-        fields = {"current": now, "proposed": value, "is_end": is_end, "revision": revision}
-        needs.append(replace(need, severity=_MEDIUM, **fields))
+    for number, persons_number in proposals:
+        draft, persons = decisions[number], decisions[persons_number]
+        now, value, is_end = str(persons.value), str(draft.value), ends(draft.metadata)
+        others = "" if is_end else other_fields(persons, replace(draft, status=persons.status))
+        line = persons.key + (f" ({others} proposed)" if others else "")
+        line += f": {shown_name(str(persons.agent))} decided {shortened(now, LINE_CHARS // 3)}"
+        line += ", proposed is to end it" if is_end else "" if others and value == now else f", proposed is {value}"
+        need = _proposed("draft", draft.ref, line, draft.agent, draft.updated_at)
+        values = replace(need, current=now, proposed=value, is_end=is_end, revision=draft.revision)
+        needs.append(replace(values, severity=_MEDIUM))
     refs = {one.ref for one in needs}
     for number, key, text, amount, agent, updated, revision in look.rows(
         f"SELECT {columns} FROM decisions x {author} WHERE {_OTHERS_DRAFT} {newest}"
@@ -239,6 +237,24 @@ def _rules(look: Look) -> list[Need]:
         _proposed("rule", Kind.CONSTRAINT.ref(number), text, agent, at, person and f"stated by {shown_name(person)}")
         for number, text, agent, at, person in rows
     ]
+
+
+def _rules_of_agents(look: Look) -> list[Need]:
+    # they bind at once; one need for all of them, until the person saw or confirmed them
+    ((count, began),) = look.rows(
+        f"""
+        SELECT count(*), min(x.created_at) FROM constraints x
+        LEFT JOIN seen s ON s.person_id = :me AND s.kind = {Kind.CONSTRAINT.number} AND s.item_id = x.id
+        WHERE x.project_id = :project AND x.active = 1 AND x.unconfirmed = 0 AND x.for_person IS NULL
+            AND x.created_by IS NOT NULL AND x.seq > :floor AND x.seq > COALESCE(s.seq, 0) AND NOT {OF_PERSONS}
+        """,
+        floor=marks(look)["rule"].seq,
+    )
+    if not count:
+        return []
+    text = f"{count} new rule{'s' * (count > 1)} by agents, in force"
+    remedy = "`satchel rule list` shows them, `satchel confirm ID` and `satchel retract ID` decide"
+    return [Need("rules", _LOW, text, "rule", None, None, began, ("see",), remedy=remedy)]
 
 
 def _proposed(kind: str, ref: str, text: str, agent: str | None, at: int, remedy: str | None = None) -> Need:
@@ -365,83 +381,3 @@ def _hook_need(hook: str, number: int, fields: dict[str, object], began: int) ->
     remedy = f"`satchel hook --explain {hook}` or `satchel doctor` shows why"
     key = f"hook-{''.join(one if one.isalnum() else '-' for one in hook)}"
     return Need("hook", "high", text, numbered_ref("hook", number), None, None, began, ("see",), remedy=remedy, key=key)
-
-
-NOTIFIED = frozenset({"stuck", "blocked", "message", "waiting", "refusal", "verdict"})
-
-# How many one call notifies of; the next call does the others.
-_MOST_NOTIFIED = 5
-
-_WAIT_MS = 250
-_last_seen: WeakKeyDictionary[Engine, dict[int, str]] = WeakKeyDictionary()
-
-
-def notify(work: Workplace) -> int:
-    """Start the command for needs of the local person that it was not started for yet; return their number.
-
-    The need is the last argument, in one line, and no shell reads it.
-    """
-    if work.notify_command is None or work.engine.read_only:
-        return 0
-    try:
-        command = shlex.split(work.notify_command)
-    except ValueError:
-        return 0
-    with work.engine.read() as transaction:
-        project = projects.find(transaction, work)
-        cursor = str(following.now(transaction, project))
-        cursors = _last_seen.setdefault(work.engine, {})
-        if not project.id or not command or cursors.get(project.id) == cursor:
-            return 0
-        now = work.clock()
-        wanted = find(looking.begin(transaction, project.id, work.person(), now)).items
-    notified = [one for one in wanted if one.kind in NOTIFIED]
-    fresh = _claim(work, project.id, notified, now) if notified else []
-    if len(fresh) < _MOST_NOTIFIED:
-        cursors[project.id] = cursor
-    for need in fresh:
-        _start([*command, _line(project.name, need)])
-    return len(fresh)
-
-
-def _claim(work: Workplace, project_id: int, wanted: list[Need], now: int) -> list[Need]:
-    with work.engine.write(_WAIT_MS) as transaction:
-        transaction.run(
-            "DELETE FROM notified WHERE project_id = :project AND created_at < :before",
-            {"project": project_id, "before": now - events.KEPT_DAYS * DAY_MS},
-        )
-        fresh: list[Need] = []
-        for need in wanted:
-            if len(fresh) < _MOST_NOTIFIED and transaction.all(
-                """
-                INSERT INTO notified (project_id, need, created_at) VALUES (:project, :need, :now)
-                ON CONFLICT (project_id, need) DO NOTHING RETURNING need
-                """,
-                {"project": project_id, "need": f"{need.key}/{need.began_at or 0}", "now": now},
-            ):
-                fresh.append(need)
-    return fresh
-
-
-def _line(project: str, need: Need) -> str:
-    who = f"{need.agent}: " if need.agent else ""
-    return f"Satchel, {revealed(' '.join(f'{project}: {need.kind}: {who}{need.text}'.split()))}"
-
-
-def _start(command: list[str]) -> None:
-    import subprocess
-
-    with suppress(OSError):
-        subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-
-
-def notify_quietly(work: Workplace) -> None:
-    """Start the command as :func:`notify` does; a failure is left to the next call."""
-    with suppress(SatchelError):
-        notify(work)

@@ -15,6 +15,7 @@ NEEDS = (
     "overtaken",
     "draft",
     "rule",
+    "rules",
     "verdict",
     "error",
     "shared",
@@ -22,8 +23,9 @@ NEEDS = (
     "proposal",
 )
 """The needs of a person: a stuck or blocked agent, a message, a claim that is waited for or was refused, a decision
-that another changed or that is a draft, a person's rule that is not confirmed, a failed review, an error that two
-agents met without a fix, a shared text that waits, a failing hook, and a strategy proposed by a finished run."""
+that another changed or that is a draft, a person's rule that is not confirmed, new rules of agents, a failed review, an
+error that two agents met without a fix, a shared text that waits, a failing hook, and a strategy proposed by a finished
+run."""
 
 ACTIONS = ("answer", "read", "release", "end_run", "decide", "accept", "reject", "solve", "see")
 """The actions on needs."""

@@ -360,15 +360,16 @@ def _rules(looking: _Looking, which: str) -> list[Item]:
 
 
 def _errors(looking: _Looking, which: str) -> list[Item]:
-    from satchel.keep.patterns.records import TENTATIVE, solutions_of
+    from satchel.keep.patterns.records import TENTATIVE, as_met, solutions_of
 
-    sql = f"SELECT c.id, c.seq, c.error_type, c.message FROM error_patterns c WHERE c.expires_at > :now{which}"
-    rows = looking.rows(sql)
+    columns = "c.id, c.seq, c.error_type, c.message, c.example"
+    rows = looking.rows(f"SELECT {columns} FROM error_patterns c WHERE c.expires_at > :now{which}")
     solutions = solutions_of(looking.transaction, looking.project_id, [row[0] for row in rows], TENTATIVE)
     items: list[Item] = []
-    for number, seq, error_type, message in rows:
+    for number, seq, error_type, message, example in rows:
         if number in solutions:
-            head = f"{Kind.ERROR_PATTERN.ref(number)} {error_type}: {shortened(message, _ERROR_CHARS)} ->"
+            met = shortened(as_met(message, example), _ERROR_CHARS)
+            head = f"{Kind.ERROR_PATTERN.ref(number)} {error_type}: {met} ->"
             items.append(Item(Kind.ERROR_PATTERN, number, seq, head, solutions[number][0].text))
     return items
 

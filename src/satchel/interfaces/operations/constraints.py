@@ -106,7 +106,7 @@ OPERATIONS = (
                 "metadata": text.rules.metadata_cell,
                 "stated by": lambda one: _person(one.stated_by),
                 "only for": lambda one: _person(one.for_person),
-                "confirmed": lambda one: f"no: satchel accept {one.ref}" if one.unconfirmed else "",
+                "confirmed": text.rules.confirmed_cell,
                 "status": lambda one: "active" if one.active else "inactive",
             },
             usual={"status": "active", "confirmed": ""},

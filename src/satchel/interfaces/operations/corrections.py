@@ -62,10 +62,10 @@ OPERATIONS = (
         command=("retract",),
         help="Mark a note, rule or strategy as no longer true. It is kept but hidden from search; `satchel undo` "
         "restores it. For a decision that another agent set: ask that agent to change it.",
-        examples=('retract c7 --reason "the gateway does it now"',),
+        examples=('retract c7 --why "the gateway does it now"',),
         parameters=(
             _ITEM,
-            Parameter("reason", help="Why it is no longer true."),
+            Parameter("reason", help="Why it is no longer true.", option="--why"),
             parameters.AGENT_UNLISTED,
         ),
         run=services.corrections.retract,

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from satchel.base.errors import ERROR_KINDS, InvalidInput, NotFound, Refused, SatchelError
+from satchel.base.errors import ERROR_KINDS, Conflict, InvalidInput, NotFound, Refused, SatchelError
+from satchel.base.machine import caller_elsewhere
+from satchel.base.text import shortened
 from satchel.interfaces.operations import text
 from satchel.interfaces.operations.declaration import Operation, Parameter
 from satchel.interfaces.operations.sharing import ONLY_HERE
@@ -15,6 +17,7 @@ from satchel.interfaces.operations.sharing import ONLY_HERE
 if TYPE_CHECKING:
     from satchel.brief.room.records import Settled
     from satchel.client import Satchel
+    from satchel.keep.decisions.records import Decision
 
 _ASK = "Ask your user to run `satchel status`, which lists what waits, in a terminal"
 
@@ -26,15 +29,24 @@ def _accept(satchel: Satchel, *, refs: Sequence[str] = (), all: bool = False) ->
     return _settle(satchel, refs, is_all=all, is_accepted=True)
 
 
-def _reject(satchel: Satchel, *, refs: Sequence[str] = (), all: bool = False) -> Settled:  # noqa: A002 -- as above
-    return _settle(satchel, refs, is_all=all, is_accepted=False)
+def _reject(
+    satchel: Satchel,
+    *,
+    refs: Sequence[str] = (),
+    all: bool = False,  # noqa: A002 -- as above
+    reason: str | None = None,
+) -> Settled:
+    return _settle(satchel, refs, is_all=all, is_accepted=False, reason=reason)
 
 
-def _settle(satchel: Satchel, refs: Sequence[str], *, is_all: bool, is_accepted: bool) -> Settled:
+def _settle(
+    satchel: Satchel, refs: Sequence[str], *, is_all: bool, is_accepted: bool, reason: str | None = None
+) -> Settled:
     from satchel.brief.room.records import Settled, SettledProposal
     from satchel.keep.sessions.actors import require_person
 
-    if bool(refs) == is_all:
+    refs = [ref.strip() for ref in refs]
+    if bool(refs) == is_all or "" in refs:
         raise InvalidInput("name what to decide on, or give --all", "`satchel status` lists what waits")
     work = satchel.workplace
     require_person(work, f"{'accept' if is_accepted else 'reject'} proposals", _ASK, agent=work.agent)
@@ -42,7 +54,8 @@ def _settle(satchel: Satchel, refs: Sequence[str], *, is_all: bool, is_accepted:
     failed: list[tuple[str, str]] = []
     for ref in refs or ("",):
         try:
-            done += [SettledProposal(*fields) for fields in _settled(satchel, ref.strip(), is_accepted=is_accepted)]
+            fields = _settled(satchel, ref.strip(), reason, is_accepted=is_accepted)
+            done += [SettledProposal(*one) for one in fields]
         except SatchelError as error:
             if len(refs) < 2:
                 raise
@@ -50,16 +63,25 @@ def _settle(satchel: Satchel, refs: Sequence[str], *, is_all: bool, is_accepted:
     return Settled(is_accepted, tuple(done), tuple(failed))
 
 
-def _settled(satchel: Satchel, ref: str, *, is_accepted: bool) -> Iterator[_Fields]:
-    record: Any = satchel.items.read([ref]).items[0].record if re.fullmatch(r"[cd]\d+", ref) else None
+def _settled(satchel: Satchel, ref: str, reason: str | None, *, is_accepted: bool) -> Iterator[_Fields]:
+    item, _, revision = ref.partition("@")
+    is_item = re.fullmatch(r"c\d+|d\d+(@\d{1,9})?", ref, re.ASCII)
+    record: Any = satchel.items.read([item]).items[0].record if is_item else None
     if getattr(record, "status", "") == "draft":
+        from satchel.keep.decisions.records import KEEP
+
+        if record.revision != int(revision or (1 if is_accepted else record.revision)):
+            raise _changed(satchel, record, "accept" if is_accepted else "reject")
         status = "active" if is_accepted else "deprecated"
-        now = satchel.decisions.set(record.key, status=status, expected_revision=record.revision)
-        yield ref, now.ref, f"{now.key}: {now.value}", now.notes, False
+        why = KEEP if reason is None else reason
+        now = satchel.decisions.set(record.key, status=status, rationale=why, expected_revision=record.revision)
+        yield item, now.ref, f"{now.key}: {now.value}", now.notes, False
     elif getattr(record, "unconfirmed", False):
         correct = satchel.corrections
-        result = correct.confirm(ref) if is_accepted else correct.retract(ref, "rejected")
+        result = correct.confirm(ref) if is_accepted else correct.retract(ref, reason or "rejected")
         yield ref, ref, result.text, result.notes, False
+    elif reason is not None:
+        raise InvalidInput(f"{ref[:80]} is no draft and no rule: its rejection has no reason", "Leave --why out")
     elif ref.startswith("proposal:") and is_accepted:
         saved = satchel.room.accept_proposal(ref)
         yield ref, saved.ref, f"{saved.topic}: {saved.insight}", (), False
@@ -68,12 +90,22 @@ def _settled(satchel: Satchel, ref: str, *, is_accepted: bool) -> Iterator[_Fiel
         yield ref, None, "strategy", (), False
     else:
         caller = satchel.workplace.caller
-        if caller is not None and caller.is_remote:
-            raise Refused(f"{ref[:80]} is no draft and no unconfirmed rule; over a server only those are", ONLY_HERE)
+        if (caller is not None and caller.is_remote) or caller_elsewhere() is not None:
+            what = "over a server only a draft, an unconfirmed rule or a strategy is accepted or rejected"
+            raise Refused(f"{ref[:80] or '--all'}: {what}", ONLY_HERE)
         try:
             yield from _shared(satchel, ref, is_accepted=is_accepted)
         except NotFound:
             yield from _of_documents(satchel, ref, is_accepted=is_accepted)
+
+
+def _changed(satchel: Satchel, draft: Decision, verb: str) -> Conflict:
+    # as on the page: what is proposed now is shown before it is accepted
+    text = next((one.text for one in satchel.room.needs().items if one.ref == draft.ref), f"{draft.key}: {draft.value}")
+    return Conflict(
+        f"{draft.ref} has revision {draft.revision} now: {shortened(text)}",
+        f"`satchel show {draft.ref}` shows it whole, `satchel {verb} {draft.ref}@{draft.revision}` {verb}s it",
+    )
 
 
 def _shared(satchel: Satchel, ref: str, *, is_accepted: bool) -> Iterator[_Fields]:
@@ -98,12 +130,13 @@ def _of_documents(satchel: Satchel, ref: str, *, is_accepted: bool) -> Iterator[
         raise Refused(": ".join(decided.failed[0]), "It still waits")
 
 
+_PARAMETERS = (
+    Parameter("refs", list[str], option="REF...", metavar="REF"),
+    Parameter("all", bool, help="All that others shared."),
+)
+
 _operation = partial(
     Operation,
-    parameters=(
-        Parameter("refs", list[str], option="REF...", metavar="REF"),
-        Parameter("all", bool, help="All that others shared."),
-    ),
     writes=True,
     names_files=False,
     text=text.sharing.settled_text,
@@ -112,14 +145,15 @@ _operation = partial(
 )
 
 _REFS = (
-    "\n\nREF is the id of a decision or a rule, as `satchel status` prints it; the id, file or beginning of the uid of "
-    "a shared text (`satchel share --list`); a place such as AGENTS.md:12, or a document (`satchel import docs`); or a "
-    "proposed strategy (proposal:5). Only a person decides."
+    "\n\nREF is the id of a decision or a rule, as `satchel status` prints it (d4@2: d4 while it has revision 2); the "
+    "id, file or beginning of the uid of a shared text (`satchel share --list`); a place such as AGENTS.md:12, or a "
+    "document (`satchel import docs`); or a proposed strategy (proposal:5). Only a person decides."
 )
 
 OPERATIONS = (
     _operation(
         run=_accept,
+        parameters=_PARAMETERS,
         command=("accept",),
         help="Let what is proposed hold; its author gets a message. What it replaces is kept in its history. Of a "
         f"whole document what hides characters, comments or secrets is left out.{_REFS}",
@@ -127,9 +161,13 @@ OPERATIONS = (
     ),
     _operation(
         run=_reject,
+        parameters=(
+            *_PARAMETERS,
+            Parameter("reason", help="Why; the author of a decision or rule is told.", option="--why"),
+        ),
         command=("reject",),
         help="Reject what is proposed; its author gets a message. Shared texts and documents propose it again once it "
         f"changes there.{_REFS}",
-        examples=("reject d2", "reject CONTRIBUTING.md"),
+        examples=('reject d2 --why "the gateway closes at 300"', "reject CONTRIBUTING.md"),
     ),
 )

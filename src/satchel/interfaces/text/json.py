@@ -164,6 +164,7 @@ _MADE: Mapping[tuple[str, str], Callable[[Any], object]] = {
     ("ListedConversation", "assistant"): lambda one: one.key.assistant,
     ("ListedFile", "removed"): lambda file: file.is_removed or None,
     ("Constraint", "unconfirmed"): lambda rule: rule.unconfirmed or None,
+    ("Constraint", "confirmed"): lambda rule: rule.confirmed or None,
     ("BoundItem", "unconfirmed"): lambda item: item.unconfirmed or None,
 }
 

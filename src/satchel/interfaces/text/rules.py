@@ -72,6 +72,14 @@ def added_text(constraint: Constraint) -> str:
     return "\n".join([line, *lists.note_lines(constraint.notes)])
 
 
+def confirmed_cell(rule: Constraint) -> str:
+    """Return whether a person stands behind a rule; those of persons need no word."""
+    if rule.unconfirmed:
+        return f"no: satchel accept {rule.ref}"
+    is_of_agent = rule.active and rule.agent is not None and not rule.confirmed
+    return f"by no person: satchel confirm {rule.ref}" if is_of_agent else ""
+
+
 def _own(constraint: Constraint) -> tuple[str, ...]:
     return (
         *lists.names_text("#", constraint.tags),

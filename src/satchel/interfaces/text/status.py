@@ -12,6 +12,7 @@ from satchel.base.records import NamedTuple, replace
 from satchel.brief.room.records import Changed, Conflicts, FileConflict, Need, Party, Since, Status
 from satchel.interfaces.text.parts import counted, width_of
 from satchel.interfaces.text.team import state_time
+from satchel.keep.decisions.proposals import accept_ref
 from satchel.keep.names import shown_name
 from satchel.keep.sessions.team import TeamSession
 
@@ -63,7 +64,12 @@ def _steps(needs: Sequence[Need]) -> list[str]:
         if one.kind == "message":
             steps.setdefault("answer", f"Answer: `satchel message send --reply-to {one.ref} TEXT`")
         elif "accept" in one.actions:
-            steps.setdefault("accept", f"Decide: `satchel accept {one.ref}` or `satchel reject {one.ref}`")
+            whole = "satchel share --diff" if one.kind == "shared" else f"satchel show {one.ref}"
+            read = "" if one.kind == "proposal" else f"read `{whole}`, then "
+            step = f"`satchel accept {accept_ref(one.ref or '', one.revision)}` or `satchel reject {one.ref}`"
+            steps.setdefault("accept", f"Decide: {read}{step}")
+        elif one.kind == "rules":
+            steps["rules"] = f"New rules: {one.remedy}"
     return list(steps.values())
 
 
@@ -134,7 +140,7 @@ def _own(since: Since, now: int) -> list[_Row]:
 
 def _need(one: Need, now: int) -> _Row:
     who = f"{_name(one.agent)}: " if one.agent else ""
-    ref = f"{one.ref} " if one.ref and one.kind != "hook" else ""
+    ref = f"{one.ref} " if one.ref and one.kind not in {"hook", "rules"} else ""
     age = "" if one.began_at is None else _span(now - one.began_at)
     return _Row(one.kind, one.severity, f"{ref}{who}{line_of(one.text)}", age)
 

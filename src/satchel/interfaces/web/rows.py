@@ -25,6 +25,7 @@ _CHIPS = {
     "proposal": ("plain", "Proposal"),
     "draft": ("plain", "Draft"),
     "rule": ("plain", "Rule"),
+    "rules": ("plain", "New rules"),
 }
 """The class and word of each kind of need, in their order on the page."""
 

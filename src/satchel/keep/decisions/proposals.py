@@ -76,6 +76,11 @@ def refusal(key: str, persons: Decision) -> Refused:
     )
 
 
+def accept_ref(ref: str, revision: int | None) -> str:
+    """Return what `satchel accept` takes for a draft: from its second revision on the one that was shown, as d4@2."""
+    return ref if revision in {None, 1} else f"{ref}@{revision}"
+
+
 def ends(metadata: records.Metadata) -> bool:
     """Return whether the draft with this metadata proposes to end the decision."""
     return metadata.get(_WISH) == _END
@@ -109,13 +114,32 @@ def as_accepted(persons: Decision, draft: Decision | None, new: Prepared) -> Pre
     is_value_theirs = not isinstance(new.value, records.Keep)
     is_end = ends(draft.metadata) and not is_value_theirs
     value = new.value if is_value_theirs else draft.value
-    change = f"{persons.value} ended" if is_end else f"{persons.value} -> {value}"
+    # that of a rejected draft may be why it was rejected
+    rationale = None if draft.status == "deprecated" else draft.rationale
+    prepared = as_prepared(replace(draft, metadata=_without_wish(draft), rationale=rationale), accepted)
+    others = "" if is_end else other_fields(persons, prepared)
+    change = str(persons.value) if str(value) == str(persons.value) else f"{persons.value} -> {value}"
+    change = f"{persons.value} ended" if is_end else change + (f" with {others}" if others else "")
     by = "" if is_value_theirs else f", as {draft.agent or 'somebody unnamed'} proposed"
     return replace(
-        as_prepared(replace(draft, metadata=_without_wish(draft)), accepted),
+        prepared,
         status="deprecated" if is_end else "active",
         notes=(*new.notes, f"{persons.key}: {change}{by}"),
     )
+
+
+def proposed_fields(persons: Decision | records.DecisionState, draft: Decision) -> list[str]:
+    """Return the names of the fields that a draft proposes to change; of one that proposes an end, status."""
+    if ends(draft.metadata):
+        return ["status"]
+    return records.changed_fields(persons, replace(draft, status=persons.status))
+
+
+def other_fields(persons: Decision, proposed: Decision | Prepared) -> str:
+    """Return what a proposal changes besides the value that is shown, as "other tags, paths"; empty for nothing."""
+    is_shown = str(persons.value) != str(proposed.value)
+    names = [name for name in records.changed_fields(persons, proposed) if not (is_shown and name == "value")]
+    return f"other {', '.join(names)}" if names else ""
 
 
 def as_prepared(decision: Decision, new: Prepared) -> Prepared:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 from satchel.base.paging import KeptPage, Page
 from satchel.base.records import dataclass, field, field_names
@@ -201,6 +201,17 @@ class ChangedDecision:
     human_key: str | None = None
 
 
+_CHANGEABLE = ("value", "status", "version", "layer", "tags", "scopes", "paths", "metadata", "rationale")
+
+
+def changed_fields(before: Any, now: Any) -> list[str]:
+    """Return the names of the fields that differ between two states of a decision."""
+    changed = [name for name in _CHANGEABLE if getattr(before, name) != getattr(now, name)]
+    if "value" in changed and now.rationale is None and "rationale" in changed:
+        changed.remove("rationale")  # a rationale belongs to its value
+    return changed
+
+
 ACTIVE, DEPRECATED = 1, 2  # the stored numbers of these statuses
 
 DRAFT_SUFFIX = "_draft"  # of the key of a draft that proposes a change of a person's decision
@@ -253,6 +264,11 @@ def load_number(transaction: Transaction, project_id: int, number: int) -> Decis
         {"project": project_id, "id": number},
     )
     return from_rows(transaction, rows)[0] if rows else None
+
+
+def load_numbers(transaction: Transaction, numbers: Sequence[int]) -> dict[int, Decision]:
+    rows = transaction.all(f"SELECT {COLUMNS} FROM {SOURCE} WHERE c.id IN {set_of(numbers)}") if numbers else []
+    return {decision.id: decision for decision in from_rows(transaction, rows)}
 
 
 def value_of(text: str | None, number: float | None) -> Value:

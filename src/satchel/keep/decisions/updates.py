@@ -261,13 +261,15 @@ def _propose(transaction: Transaction, by: Setter, new: Prepared, persons: Decis
         proposed = replace(proposed, agent=by.actor.name, updated_at=by.now)
         made = tables.change(transaction, by.project_id, draft, proposed, by.actor.number, by.actor.session)
         made = replace(made, notes=notes, replaced=records.replaced_state(draft, by.now))
-    number = find_agent(transaction, by.project_id, persons.agent)
-    if number is None:
-        return SetResult(made)
-    made = replace(made, notes=(*made.notes, f"a message tells {persons.agent}"))
-    replaced = records.replaced_state(persons, by.now)
-    change = records.ChangedDecision(by.project_id, number, by.actor.number, replaced, made, persons.key)
-    return SetResult(made, (change,))
+    replaced: list[tuple[records.DecisionState, str | None]] = [(records.replaced_state(persons, by.now), persons.key)]
+    if made.replaced is not None and made.replaced.status == "draft" and made.replaced.agent != by.actor.name:
+        replaced.append((made.replaced, None))
+    changes = tuple(
+        records.ChangedDecision(by.project_id, number, by.actor.number, before, made, human_key)
+        for before, human_key in replaced
+        if (number := find_agent(transaction, by.project_id, before.agent)) is not None
+    )
+    return _told(made, changes)
 
 
 def _create(transaction: Transaction, by: Setter, new: Prepared, similar: Sequence[int] | None) -> SetResult:

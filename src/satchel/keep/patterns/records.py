@@ -192,6 +192,11 @@ SOLUTION_COLUMNS = """
 SOLUTION_SOURCE = "error_solutions s LEFT JOIN agents a ON a.id = s.agent_id"
 
 
+def as_met(message: str, example: str) -> str:
+    """Return a message as it was first met, by as many words of the example: a stack may follow there."""
+    return " ".join(example.split()[: len(message.split())])
+
+
 def pattern_of(row: Row, solutions: Sequence[Solution], *, score: float | None = None) -> ErrorPattern:
     number, uid, *rest = row
     rest += [tuple(solutions), score]

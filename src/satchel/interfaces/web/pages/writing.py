@@ -123,7 +123,9 @@ def _set_status(request: PageRequest, status: str, button: str) -> ActionResult:
     if revision != before.revision:
         value = "to end it" if ends(before.metadata) else str(before.value)
         title, number = f"{before.key} has changed since: {value}", str(before.revision)
-        theirs = {f"Set by {name_for(request.login.author, before.agent or 'someone without a name')}": value}
+        needs = request.satchel.room.needs().items
+        text = next((need.text for need in needs if need.ref == before.ref), value)
+        theirs = {f"Set by {name_for(request.login.author, before.agent or 'someone without a name')}": text}
         verb = "approve" if status == "active" else "decline"
         raise edit_conflict(request, title, theirs, f"/items/{before.ref}/{verb}", button, revision=number)
     decision = request.satchel.decisions.set(before.key, status=status, expected_revision=revision)
