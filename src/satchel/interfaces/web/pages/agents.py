@@ -57,9 +57,7 @@ def agents(request: PageRequest) -> Page:
     states = Counter(one.state.name for one in team.sessions)
     context = {
         "sessions": rows.in_order(team.sessions),
-        "states": [
-            (states[one], one) for one in ("working", "stuck", "waiting", "idle", "silent", "ended") if states[one]
-        ],
+        "states": [(states[one], one) for one in _ORDER if states[one]],
         "earlier": team.earlier,
         "timeline": timeline.of_team(where, timeline.chosen_hours(request.values)),
         "sorts": _SORTS.values(),

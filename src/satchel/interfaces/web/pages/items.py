@@ -49,7 +49,6 @@ _LABELS = {
     "reply_to": "answers",
     "sender": "from",
     "pattern": "error",
-    "last_seen": "last seen",
     "test_status": "tests",
     "next_step": "next",
     "attempted": "tried",
