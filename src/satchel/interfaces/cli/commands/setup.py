@@ -233,8 +233,7 @@ def setup_command(
         plan = joined(of_server, plan_setup(selection, place, wish, instructions=instructions))
     has_server = _has_server(remote)
     missing = None if has_server or store is None or store.exists else store
-    question = "" if missing is None else f"Make this project's store {missing.file}?"
-    makes_store = click.confirm(question, default=True) if asks and missing else yes
+    makes_store = click.confirm(f"Make this project's store {missing.file}?", default=True) if asks and missing else yes
     # all questions come before the first write, so that stopping at one leaves everything as it was
     carry_out(plan, Journal())
     made = None if missing is None else _store_note(missing, is_made=makes_store)
