@@ -209,7 +209,7 @@ def check_provider(one: Environment) -> None:
 
 def check_tokens(one: Environment) -> None:
     """Check that tokens are counted exactly."""
-    _expect("tokens: exact", one.satchel("doctor"))
+    _expect("tokens: exact", one.satchel("doctor", "--verbose"))
 
 
 def check_meaning(one: Environment) -> None:
