@@ -54,7 +54,7 @@ def _settle(
     failed: list[tuple[str, str]] = []
     for ref in refs or ("",):
         try:
-            fields = _settled(satchel, ref.strip(), reason, is_accepted=is_accepted)
+            fields = _settled(satchel, ref, reason, is_accepted=is_accepted)
             done += [SettledProposal(*one) for one in fields]
         except SatchelError as error:
             if len(refs) < 2:

@@ -136,9 +136,9 @@ def proposed_fields(persons: Decision | records.DecisionState, draft: Decision) 
 
 
 def other_fields(persons: Decision, proposed: Decision | Prepared) -> str:
-    """Return what a proposal changes besides the value that is shown, as "other tags, paths"; empty for nothing."""
-    is_shown = str(persons.value) != str(proposed.value)
-    names = [name for name in records.changed_fields(persons, proposed) if not (is_shown and name == "value")]
+    """Return what a proposal changes besides a new value and its reason, as "other tags, paths"; empty for nothing."""
+    shown = ("value", "rationale") if str(persons.value) != str(proposed.value) else ()
+    names = [name for name in records.changed_fields(persons, proposed) if name not in shown]
     return f"other {', '.join(names)}" if names else ""
 
 
