@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from satchel import Satchel
 from satchel.base.errors import Conflict, InvalidInput, Refused
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
 
 ANN = "human:ann"
 
@@ -94,6 +98,19 @@ def test_a_rejected_proposal_can_still_be_accepted(satchel: Satchel) -> None:
     satchel.decisions.set("vat_draft", status="deprecated", agent=ANN)
     satchel.decisions.set("vat_draft", status="active", agent=ANN)
     assert values(satchel) == {"vat": 21}
+
+
+def test_a_rejection_that_is_undone_leaves_the_proposal_its_agents_which_waits_again(
+    satchel: Satchel, clock: ManualClock
+) -> None:
+    satchel.decisions.set("vat", 21, agent="ben")
+    clock.advance(1_000)
+    satchel.decisions.set("vat_draft", status="deprecated", agent=ANN)
+    satchel.corrections.undo_change(agent=ANN)
+    draft = satchel.decisions.get("vat_draft").decision
+    assert (draft.agent, draft.status, draft.value) == ("ben", "draft", 21)
+    assert [(need.kind, need.ref) for need in satchel.room.needs().items] == [("draft", draft.ref)]
+    assert values(satchel) == {"vat": 19}
 
 
 def test_a_proposal_that_changes_no_value_ends_once_it_is_accepted(satchel: Satchel) -> None:

@@ -215,7 +215,7 @@ class Context(RuleBasedStateMachine):
             and agent in {None, kept.agent}
             and (status == "all" or (kept.heir is None) == (status == "live"))
             and (since is None or kept.created >= self.now + since)
-            and (not searching or kept.type in {"discovery", "error", "decision"})
+            and (not searching or kept.type in {"discovery", "error", "decision", "bug"})
         ]
         expected.sort(key=lambda kept: kept.order, reverse=order == "desc")
         assert page.total == len(expected)

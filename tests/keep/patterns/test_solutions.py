@@ -8,6 +8,7 @@ import pytest
 
 from satchel import InvalidInput, NotFound, Reported, Satchel, Solution
 from satchel.keep.patterns import signature
+from satchel.keep.patterns.records import as_met
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -344,3 +345,18 @@ class TestOrder:
             if text == "d":  # what comes later under a clock that was put back is older
                 clock.advance(-1_000)
         assert offered(met) == ["d", "c", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("message", "example", "met"),
+    [
+        ("byte # in position #", "byte 0xe9 in position 10\nTraceback:\n  File a.py", "byte 0xe9 in position 10"),
+        ("'#' is no file", "Exit code 1\nTraceback:\nOSError: 'a.csv' is no file", "'a.csv' is no file"),
+        ("no such table #", "something else altogether", "no such table #"),
+        ("#", "12 is too many", "#"),
+    ],
+)
+def test_an_error_reads_as_it_was_first_met_where_its_report_has_it_in_a_line(
+    message: str, example: str, met: str
+) -> None:
+    assert as_met(message, example) == met

@@ -28,7 +28,7 @@ from satchel.keep.decisions.records import (
     load_number,
     value_of,
 )
-from satchel.keep.names import check_agent
+from satchel.keep.names import check_agent, is_persons
 from satchel.keep.paths import globs_in
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import acting, persons_gate
@@ -131,6 +131,8 @@ class Decisions:
             return self.set(history.decision.key, status="deprecated", expected_revision=1, agent=agent)
         # the revision check refuses a concurrent change
         before = history.history.items[0] if history.history.items else history.decision
+        if before.status == "draft" and before.agent is not None and not is_persons(before.agent):
+            agent = before.agent  # an agent's proposal stays the agent's, and waits for a person again
         return self.set(
             history.decision.key,
             before.value,

@@ -193,8 +193,15 @@ SOLUTION_SOURCE = "error_solutions s LEFT JOIN agents a ON a.id = s.agent_id"
 
 
 def as_met(message: str, example: str) -> str:
-    """Return a message as it was first met, by as many words of the example: a stack may follow there."""
-    return " ".join(example.split()[: len(message.split())])
+    """Return a message as it was first met, as far as the example has it in a line, else with its masks."""
+    masked = message.split()
+    for line in (example, *example.splitlines()):
+        words = line.split()
+        for met in (words[: len(masked)], words[-len(masked) :]):
+            alike = [mine == word for mine, word in zip(masked, met, strict=False) if "#" not in mine]
+            if len(met) == len(masked) and any(alike) and all(alike):
+                return " ".join(met)
+    return message
 
 
 def pattern_of(row: Row, solutions: Sequence[Solution], *, score: float | None = None) -> ErrorPattern:
