@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from satchel.brief.moments import Moments
     from satchel.brief.notices import Notices
     from satchel.brief.room.service import Room
+    from satchel.brief.settling import Settling
     from satchel.brief.working.service import Working
     from satchel.consult.service import Consulting
     from satchel.keep.constraints import Constraints
@@ -92,10 +93,11 @@ class Satchel:
     """An open store for one project, with a default run and agent.
 
     Its services: ``entries`` (notes), ``decisions``, ``constraints`` (rules), ``messages``, ``files`` (claims and
-    changes), ``packages``, ``strategies``, ``patterns`` (errors and their fixes), ``corrections``, ``pins``, ``runs``,
-    ``sessions``, ``agents``, ``finding`` (search), ``items``, ``briefings``, ``moments`` and ``working`` (hooks),
-    ``notices``, ``learning``, ``consulting``, ``room`` (what persons see), ``housekeeping``, ``moving`` (export,
-    import), ``shared``, ``documents`` (AGENTS.md and the like), ``importing`` (from other tools).
+    changes), ``packages``, ``strategies``, ``patterns`` (errors and their fixes), ``corrections``, ``pins``,
+    ``runs``, ``sessions``, ``agents``, ``finding`` (search), ``items``, ``briefings``, ``moments`` and ``working``
+    (hooks), ``notices``, ``learning``, ``consulting``, ``room`` (what persons see), ``settling`` (what waits for
+    them), ``housekeeping``, ``moving`` (export, import), ``shared``, ``documents`` (AGENTS.md and the like),
+    ``importing`` (from other tools).
 
     Services are created on first use. Safe to share between threads. Use it as a context manager, or call
     :meth:`close`.
@@ -131,6 +133,7 @@ class Satchel:
     learning: Learning = _service("satchel.brief.learning:Learning")
     notices: Notices = _service("satchel.brief.notices:Notices")
     room: Room = _service("satchel.brief.room.service:Room")
+    settling: Settling = _service("satchel.brief.settling:Settling", takes_config=True)
     briefings: Briefings = _service("satchel.brief.briefing:Briefings", takes_config=True)
     moments: Moments = _service("satchel.brief.moments:Moments", takes_config=True)
     working: Working = _service("satchel.brief.working.service:Working", takes_config=True)

@@ -195,8 +195,8 @@ def _skipped(
         skipped |= {one.id for one in rules if one.number not in here}
     with_paths = [one for one in new if one.globs != "[]"]
     if with_paths:
-        values = {"project": project_id, "agent": actor.number, "session": actor.session}
-        files = [path for (path,) in transaction.all(_TOUCHED, values)]
+        values = {"project": project_id, "agent": actor.number, "session": actor.session or 0, "now": work.clock()}
+        files = [path for path, *_ in transaction.all(_TOUCHED, values)]
         skipped |= {
             one.id
             for one in with_paths
@@ -249,7 +249,7 @@ _IS_NEW = """
     AND b.at > COALESCE((SELECT min(began) FROM shown), 0) - {late}
 """
 
-# A draft of the agent's own that another set active as it was; a message says so.
+# A draft of the agent that another set active as it was: its author got a message.
 _OWN_DRAFT = """EXISTS (
     SELECT 1 FROM decision_history h WHERE h.decision_id = c.id AND h.revision = c.revision - 1
         AND h.agent_id = own.agent
@@ -313,17 +313,6 @@ _BINDING = f"""
     ) AS news ORDER BY is_persons DESC, paths = '[]' DESC, priority DESC, seq LIMIT {{most}}
 """
 
-# Files that the agent edited, holds, or of which hooks have shown it something.
-_TOUCHED = f"""
-    SELECT path FROM file_claims WHERE project_id = :project AND session_id = :session AND is_key = 0
-    UNION
-    SELECT f.path FROM file_changes c JOIN files f ON f.id = c.file_id WHERE c.session_id = :session
-    UNION
-    SELECT f.path FROM windows w JOIN deliveries d ON d.window_id = w.id AND d.kind = {deliveries.SPENT_ON_FILE}
-    JOIN files f ON f.id = d.item_id
-    WHERE w.project_id = :project AND w.agent_id = :agent AND w.session_id = :session
-"""
-
 _READ, _EDITED, _HOLD = range(3)
 _TOUCH = ("read", "changed", "hold")
 
@@ -339,7 +328,7 @@ _CHANGED_HERE = f"""
     GROUP BY f.path
 """
 # Files that the agent holds or changed, or of which hooks have shown it something, as it read or edited them.
-_TOUCHED_SINCE = f"""
+_TOUCHED = f"""
     {_CLAIMED} UNION ALL {_CHANGED_HERE} UNION ALL
     SELECT f.path, max(d.created_at), {_READ} FROM windows w JOIN deliveries d ON d.window_id = w.id
     JOIN files f ON f.id = d.item_id
@@ -358,12 +347,12 @@ _OTHERS = "c.agent_id IS DISTINCT FROM :agent AND (:session = 0 OR c.session_id 
 # Others' changes of such files and notes on them since then, and claims of those that it holds.
 _ON_FILES = f"""
     SELECT {Kind.FILE_CHANGE.number}, c.id, c.seq, h.path, h.touch, c.change, a.name, c.description
-    FROM ({_TOUCHED_SINCE}) h CROSS JOIN files f CROSS JOIN file_changes c LEFT JOIN agents a ON a.id = c.agent_id
+    FROM ({_TOUCHED}) h CROSS JOIN files f CROSS JOIN file_changes c LEFT JOIN agents a ON a.id = c.agent_id
     WHERE f.project_id = :project AND f.path = h.path AND c.file_id = f.id AND c.created_at > h.created_at
         AND c.expires_at > :now AND {_OTHERS} AND {_NEW.format(kind=Kind.FILE_CHANGE.number, item="c.id")}
     UNION ALL
     SELECT {Kind.ENTRY.number}, c.id, c.seq, h.path, h.touch, c.type, a.name, c.content
-    FROM ({_TOUCHED_SINCE}) h CROSS JOIN context c LEFT JOIN agents a ON a.id = c.agent_id
+    FROM ({_TOUCHED}) h CROSS JOIN context c LEFT JOIN agents a ON a.id = c.agent_id
     WHERE c.project_id = :project AND c.file = h.path AND c.created_at > h.created_at AND c.superseded_by IS NULL
         AND {_OTHERS} AND {_NEW.format(kind=Kind.ENTRY.number, item="c.id")}
     UNION ALL

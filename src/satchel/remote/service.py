@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _SERVICES = (
     *("entries", "decisions", "constraints", "files", "messages", "packages", "strategies", "patterns", "learning"),
-    *("runs", "sessions", "agents", "finding", "corrections", "items", "housekeeping"),
+    *("runs", "sessions", "agents", "finding", "corrections", "items", "settling", "housekeeping"),
     *("moving", "shared", "importing"),
 )
 

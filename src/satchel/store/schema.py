@@ -137,10 +137,7 @@ _BUGS = (
     "ALTER TABLE context RENAME COLUMN kind TO type",
     "CREATE UNIQUE INDEX context_one_live_analysis ON context (run_id) WHERE type = 7 AND superseded_by IS NULL",
     "CREATE INDEX context_type ON context (project_id, type, created_at, id, run_id, superseded_by)",
-    """
-    CREATE INDEX context_loops ON context (agent_id, task_id, loop_id, created_at, id, type, run_id)
-    WHERE type IN (2, 5, 6)
-    """,
+    "CREATE INDEX context_loops ON context (run_id, agent_id, created_at, id) WHERE type IN (2, 5, 6)",
     """
     CREATE INDEX context_session ON context (session_id, created_at, id)
     WHERE session_id IS NOT NULL AND type IN (2, 5, 6)
@@ -203,8 +200,16 @@ _SESSIONS = (
     "CREATE INDEX events_drawn ON events (project_id, created_at) WHERE kind IN (2, 3, 4, 17, 20)",
 )
 
-# when the last turn of its agent ended, as a hook of its client told; seen later, it is at work on the next one
-_TURNS = ("ALTER TABLE sessions ADD COLUMN turn_ended_at BIGINT",)
+_TURNS = (
+    # when the last turn of its agent ended, as a hook of its client told; seen later, it is at work on the next one
+    "ALTER TABLE sessions ADD COLUMN turn_ended_at BIGINT",
+    # a loop's attempts are looked up by author, task and loop
+    "DROP INDEX context_loops",
+    """
+    CREATE INDEX context_loops ON context (agent_id, task_id, loop_id, created_at, id, type, run_id)
+    WHERE type IN (2, 5, 6)
+    """,
+)
 
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("the tables of 0.2.0", _read_statements()),
@@ -220,7 +225,7 @@ MIGRATIONS: tuple[Migration, ...] = (
         min_writer=28,
     ),
     Migration("sessions of messages and decisions, and claims on a timeline", _SESSIONS, min_writer=28),
-    Migration("ends of turns", _TURNS, min_writer=28),
+    Migration("ends of turns, and attempts by their author", _TURNS, min_writer=28),
 )
 """The first makes a new store, at :data:`BASE_VERSION`; each of the others brings a store to the next version."""
 

@@ -368,8 +368,8 @@ def _errors(looking: _Looking, which: str) -> list[Item]:
     items: list[Item] = []
     for number, seq, error_type, message, example in rows:
         if number in solutions:
-            met = shortened(as_met(message, example), _ERROR_CHARS)
-            head = f"{Kind.ERROR_PATTERN.ref(number)} {error_type}: {met} ->"
+            text = shortened(as_met(message, example), _ERROR_CHARS)
+            head = f"{Kind.ERROR_PATTERN.ref(number)} {error_type}: {text} ->"
             items.append(Item(Kind.ERROR_PATTERN, number, seq, head, solutions[number][0].text))
     return items
 
