@@ -147,9 +147,9 @@ class CommandLineAssistant:
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         if process.returncode:
-            told = failures.excerpt(_last(err, limit) or _last(out, limit))
+            output = failures.excerpt(_last(err, limit) or _last(out, limit))
             raise AssistantFailed(
-                f"{self.name} ended with status {process.returncode}: {told}",
+                f"{self.name} ended with status {process.returncode}: {output}",
                 f"Run `{Path(self.address).name}` yourself: it may have to be signed in or updated",
                 reason="failing",
             )
@@ -182,13 +182,13 @@ class CommandLineAssistant:
             file = folder / "answer"
             return file.read_text("utf-8", "replace") if file.exists() else "", (None, None)
         try:
-            told = json.loads(printed[printed.index(b"{") :])
-            text = told[self._client.answer]
-            if not isinstance(text, str) or told.get("is_error"):
+            answer = json.loads(printed[printed.index(b"{") :])
+            text = answer[self._client.answer]
+            if not isinstance(text, str) or answer.get("is_error"):
                 raise ValueError(text)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise failures.nonsense(self.name, error) from error
-        usage = told.get("usage")
+        usage = answer.get("usage")
         counts = usage if isinstance(usage, dict) else {}
         taken = sum(_count(counts, f"{way}input_tokens") for way in ("", "cache_read_", "cache_creation_"))
         return text, (taken or None, _count(counts, "output_tokens") or None)

@@ -2,7 +2,7 @@
 
 Sources, read in November 2026: https://developers.openai.com/api/docs/models (a page for each model),
 https://platform.claude.com/docs/en/models/overview (likewise) and https://ai.google.dev/gemini-api/docs/models, and for
-GPT-5.4 and GPT-5.5, whose pages could not be read, the catalogues of gateways, of which the lowest figures are taken.
+GPT-5.4 and GPT-5.5, whose pages could not be read, the lowest figures in the catalogues of gateways.
 Names are those that the vendors' SDKs know of and that are not shut down; windows hold input and output together, as
 OpenAI says outright (1,050,000 with at most 922,000 of input). A model that is newer than this release is asked for as
 ``provider:model`` with a configured window.
@@ -359,17 +359,17 @@ class WindowFull(TooLarge):
 
 def room(window: Window, counter: TokenCounter) -> int:
     """Return how many tokens prompts and answers may take before the next answer, as the counter counts."""
-    left = window.tokens - window.output - _FRAME_TOKENS
-    if window.output < 1 or left < 1:
+    tokens = window.tokens - window.output - _FRAME_TOKENS
+    if window.output < 1 or tokens < 1:
         raise InvalidInput(
             f"a window of {window.tokens:,} tokens with {window.output:,} kept for the answer leaves no room",
             "Configure a larger window or a smaller output limit for this model",
         )
-    return left if counter.exact else int(left / ESTIMATE_MARGIN)
+    return tokens if counter.exact else int(tokens / ESTIMATE_MARGIN)
 
 
 def check_fits(
-    held: int, added: int, least: int, most: int, conversation: str, taken: Collection[str]
+    used: int, added: int, least: int, most: int, conversation: str, names: Collection[str]
 ) -> tuple[str, ...]:
     """Refuse a turn that does not fit, and warn of one that nearly fills the window."""
     if least > most:
@@ -377,32 +377,32 @@ def check_fits(
             f"instructions and briefing take {least:,} tokens, and the model has room for {most:,}",
             "Shorten them, or ask a model with a larger window",
         )
-    next_id = next_conversation(conversation, taken)
-    if held + added > most:
+    next_id = next_conversation(conversation, names)
+    if used + added > most:
         raise WindowFull(
-            f"the conversation holds {held:,} of {most:,} tokens and this turn would add {added:,}", next_id
+            f"the conversation holds {used:,} of {most:,} tokens and this turn would add {added:,}", next_id
         )
-    if held + added < WARN_SHARE * most:
+    if used + added < WARN_SHARE * most:
         return ()
-    percent = 100 * (held + added) // most
+    percent = 100 * (used + added) // most
     return (
-        f"the window is {percent} % full: {held + added:,} of {most:,} tokens with this question, before its answer; "
+        f"the window is {percent} % full: {used + added:,} of {most:,} tokens with this question, before its answer; "
         f"when it is full, continue with conversation {next_id!r}",
     )
 
 
-def next_conversation(conversation: str, taken: Collection[str]) -> str:
+def next_conversation(conversation: str, names: Collection[str]) -> str:
     """Name the session that a full one is continued under: ``auth``, ``auth-2``, ``auth-3``.
 
     A number at the end is counted on only if the session without it exists; else it is part of the name.
     """
     stem, number = conversation, 1
     numbered = NUMBERED.fullmatch(conversation)
-    if numbered and numbered[1] in taken:
+    if numbered and numbered[1] in names:
         stem, number = numbered[1], int(numbered[2])
     while True:
         number += 1
         ending = f"-{number}"
         name = stem[: MAX_NAME_CHARS - len(ending)] + ending
-        if name != conversation and name not in taken:
+        if name != conversation and name not in names:
             return name

@@ -46,7 +46,7 @@ class NewFile:
     added: int
 
 
-def place_new(files: Iterable[NewFile], priority: Collection[str], left: int) -> tuple[list[NewFile], list[NewFile]]:
+def place_new(files: Iterable[NewFile], priority: Collection[str], room: int) -> tuple[list[NewFile], list[NewFile]]:
     """Choose which new files go into the prompt: those with priority, then the smallest, then by path.
 
     A file that does not fit is passed over; it does not end the filling.
@@ -54,9 +54,9 @@ def place_new(files: Iterable[NewFile], priority: Collection[str], left: int) ->
     inline: list[NewFile] = []
     overflow: list[NewFile] = []
     for file in sorted(files, key=lambda file: (file.path not in priority, file.tokens, file.path)):
-        if file.added <= left:
+        if file.added <= room:
             inline.append(file)
-            left -= file.added
+            room -= file.added
         else:
             overflow.append(file)
     return inline, overflow
@@ -76,7 +76,7 @@ def give_back(inline: list[NewFile], overflow: list[NewFile], excess: int) -> No
 def check_partition(
     before: Mapping[str, KnownFile],
     after: Mapping[str, KnownFile],
-    asked: Iterable[str],
+    paths: Iterable[str],
     searchable: Collection[str],
     held_back: Collection[str],
 ) -> list[KnownFile]:
@@ -86,7 +86,7 @@ def check_partition(
     elsewhere = {*held_back, *searchable}
     assert len(elsewhere) == len(held_back) + len(searchable), "a file is both held back and searchable"
     in_prompt: list[KnownFile] = []
-    for path in asked:
+    for path in paths:
         known = after.get(path)
         if known is not None and known.why is None and known.digest is not None:
             assert path not in elsewhere, f"{path!r} is in two parts"

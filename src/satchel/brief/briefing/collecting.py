@@ -213,8 +213,8 @@ def _collect(
         loop_history.loading(transaction, continued, now, _OF_ATTEMPTS),
     )
     carried = tuple(one.number for one in history.attempts[: history.recent]) if is_carried else ()
-    # where nothing is carried, attempts are those of its own loop, since that succeeded
-    shown = loop_history.load(transaction, loop, now, _OF_ATTEMPTS) if is_carried and not carried else history
+    # with nothing to carry, it is shown the attempts of its own loop since that succeeded
+    own_history = loop_history.load(transaction, loop, now, _OF_ATTEMPTS) if is_carried and not carried else history
     got = {} if delivered is None else deliveries.by_kind(delivered)
     of_role, _ = deliveries.of_role(window, request.role, got)
     if of_role != window:
@@ -260,7 +260,7 @@ def _collect(
         now=now,
         pinned=pinned,
         loop=loop,
-        loop_since=_since(shown),
+        loop_since=_since(own_history),
         left_off=goes_on_from,
         carried=carried,
     )

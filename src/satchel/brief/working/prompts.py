@@ -164,8 +164,8 @@ def find(
     least = _TASK_WORDS - bool(result.items)
     is_task = unspaced >= _TASK_UNSPACED or (result.telling >= least and len(prompt) >= _TASK_CHARS)
     items = _load(_Looking(transaction, work, project_id, is_over), result.items, _LEAST_PULL)
-    shown = {(item.kind, item.number) for item in items}
-    matches = tuple(one for one in result.items if (one.kind, one.item) in shown)
+    ids = {(item.kind, item.number) for item in items}
+    matches = tuple(one for one in result.items if (one.kind, one.item) in ids)
     return AboutPrompt(_distinct(items), matches, is_task, result.items if is_task else ())
 
 

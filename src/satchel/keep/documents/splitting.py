@@ -212,7 +212,10 @@ def split(text: str, *, first: int = 1) -> list[Piece]:
         in_list = [*(in_list if before == "item" else ()), len(pieces) - 1] if block.kind == "item" else []
         if following != "item" and any(pieces[one].kind == RULE for one in in_list):
             for one in in_list:
-                if _OF_ALL.match(pieces[one].source.split("\n", lead is not None)[-1]):
+                source = (
+                    pieces[one].source if lead is None else pieces[one].source.partition("\n")[2]
+                )  # the lead's line
+                if _OF_ALL.match(source):
                     pieces[one] = pieces[one]._replace(kind=RULE)
     return pieces
 
