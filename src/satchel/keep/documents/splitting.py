@@ -212,9 +212,9 @@ def split(text: str, *, first: int = 1) -> list[Piece]:
         in_list = [*(in_list if before == "item" else ()), len(pieces) - 1] if block.kind == "item" else []
         if following != "item" and any(pieces[one].kind == RULE for one in in_list):
             for one in in_list:
-                source = (
-                    pieces[one].source if lead is None else pieces[one].source.partition("\n")[2]
-                )  # the lead's line
+                source = pieces[one].source
+                if lead is not None:  # its line comes first
+                    source = source.partition("\n")[2] or source
                 if _OF_ALL.match(source):
                     pieces[one] = pieces[one]._replace(kind=RULE)
     return pieces
