@@ -308,6 +308,8 @@ def open_satchel(
     check_encodable(place.files_root or "", "the project's folder")
     config = load_config(place.folder, environ, settings, user_file=config_folder() / CONFIG_FILE_NAME, root=place.root)
     acting = as_caller(caller, environ)
+    if acting is not None and acting.kind == HOOK:
+        config = config.with_changes(store_lock_wait_ms=config.hooks_lock_wait_ms)
     if migrates is None and acting is not None:
         migrates = _MIGRATES.get(acting.kind)
     engine: Engine

@@ -84,6 +84,11 @@ def test_an_argument_sets_every_key(as_text: bool) -> None:
         assert (setting.value, setting.source, config.warnings) == (value, "argument", ()), name
 
 
+@pytest.mark.parametrize(("deadline_ms", "wait_ms"), [(None, 250), (50, 8), (20_000, 3_333)])
+def test_a_hook_waits_longer_for_a_lock_where_it_may_take_longer(deadline_ms: int | None, wait_ms: int) -> None:
+    assert load_config(None, {}, {"hooks.deadline_ms": deadline_ms}).hooks_lock_wait_ms == wait_ms
+
+
 def test_an_argument_goes_before_the_environment() -> None:
     config = load_config(None, {"SATCHEL_STORE_BACKUPS_KEEP": "3"}, {"store.backups_keep": 4})
     assert config.store_backups_keep == 4

@@ -10,7 +10,6 @@ import pytest
 
 from satchel import Satchel
 from satchel.base.tokens import token_counter
-from satchel.brief import moments
 from satchel.brief.briefing.collecting import Deadline
 from satchel.brief.moments import COMPACTION, MOMENTS, RESUME, START, SUBAGENT, Moment, PutIn
 from satchel.keep import deliveries
@@ -250,8 +249,7 @@ def test_a_trial_records_nothing(session: Session) -> None:
     assert session.hook().sessions.team().sessions == ()
 
 
-def test_a_locked_store_is_briefed_from_all_the_same(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(moments, "HOOK_WAIT_MS", 0)
+def test_a_locked_store_is_briefed_from_all_the_same(session: Session) -> None:
     satchel = session.hook(begins=True)
     with satchel.workplace.engine.read():
         pass
@@ -260,7 +258,7 @@ def test_a_locked_store_is_briefed_from_all_the_same(session: Session, monkeypat
         locked = session._open(
             session._folder,
             caller=Caller.of_hook({}, "claude", "s1", begins=True),
-            settings={"store.lock_wait_ms": 0},
+            settings={"hooks.deadline_ms": 50},
         )
         made = locked.moments.make(START, Deadline(60_000))
         locked.moments.record(START, made)

@@ -338,6 +338,11 @@ class Config:
         for setting in self.settings:
             setattr(self, setting.key.attribute, setting.value)
 
+    @property
+    def hooks_lock_wait_ms(self) -> int:
+        """Maximum time that a hook waits for a lock: a sixth of its time at an edit."""
+        return (self.hooks_deadline_ms or 1_500) // 6
+
     def with_changes(self, **changes: Any) -> Self:
         """Return a copy in which some attributes have other values."""
         made = object.__new__(type(self))

@@ -16,7 +16,6 @@ from satchel.brief.briefing.service import Briefings, Prepared, record
 from satchel.find.kind import Kind
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import subagent_name
-from satchel.keep.sessions.caller import HOOK_WAIT_MS
 from satchel.keep.sessions.clients import only_looks
 from satchel.keep.sessions.records import CurrentSession
 from satchel.keep.sessions.service import Sessions
@@ -228,7 +227,7 @@ class Moments:
         if put_in.prepared is None or put_in.agent is None:
             return put_in.briefing
         tokens = math.ceil(put_in.tokens * self._config.brief_token_factor)
-        return record(self._workplace, put_in.prepared, moment.name, HOOK_WAIT_MS, tokens)
+        return record(self._workplace, put_in.prepared, moment.name, self._config.hooks_lock_wait_ms, tokens)
 
     def _enter(self, moment: Moment) -> CurrentSession | None:
         if self._workplace.engine.read_only:

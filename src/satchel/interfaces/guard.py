@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _GIT_DIFF = (
     "git -c core.fsmonitor=false diff --cached --name-status --no-renames --no-ext-diff --no-relative -z".split()
 )
+_LOCK_WAIT_MS = 250
+
 _AT_ONCE = 1 << 20
 
 
@@ -136,14 +138,14 @@ def _check(staged: Staged, environ: Mapping[str, str]) -> CommitCheck | None:
         glimpse.close()
     except (NeedsFullOpen, OverflowError):  # the clock may be after 2262
         pass
-    from satchel.keep.sessions.caller import COMMAND, HOOK_WAIT_MS
+    from satchel.keep.sessions.caller import COMMAND
     from satchel.remote.opening import open_anywhere
 
     satchel = open_anywhere(
         read_only=True,
         cwd=staged.top,
         environ=environ,
-        settings={"store.lock_wait_ms": HOOK_WAIT_MS},
+        settings={"store.lock_wait_ms": _LOCK_WAIT_MS},
         caller=COMMAND,
         migrates=False,
     )

@@ -165,6 +165,8 @@ class Work:
             }
             said = workplace.run([*program, *HANDS[client.name].options, *client.asks, PROMPT], environment)
         assert LAST_WORDS in said
+        faults = workplace.home / ".local/state/satchel/hooks-faults.jsonl"
+        assert not faults.exists(), faults.read_text()
         return cls(workplace, model, made, workplace.satchel("who", "--all")["sessions"])
 
     def given(self, name: str) -> Given:

@@ -10,6 +10,7 @@ import pytest
 
 from interfaces.hooks.conftest import RULE, Hook, context
 from satchel import Satchel
+from satchel.base.config_keys import Config
 from satchel.base.errors import Interrupted
 from satchel.base.folders import state_folder
 from satchel.brief.briefing import collecting
@@ -182,7 +183,7 @@ class TestEditOfAClaimedFile:
     def test_is_stopped_and_told_where_the_store_is_locked(
         self, edit: Callable[[str], dict[str, Any] | None], store: Satchel, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("satchel.brief.working.service.HOOK_WAIT_MS", 1)
+        monkeypatch.setattr(Config, "hooks_lock_wait_ms", 1)
         with store.workplace.engine.write() as transaction:
             transaction.run("UPDATE store SET min_reader = min_reader")
             stopped = edit("PreToolUse")

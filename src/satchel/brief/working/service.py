@@ -22,7 +22,6 @@ from satchel.brief.working.triggers import may_state_rule
 from satchel.keep import deliveries
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import hook_heartbeat_due
-from satchel.keep.sessions.caller import HOOK_WAIT_MS
 
 if TYPE_CHECKING:
     from satchel.brief.working.edits import EditedFile
@@ -356,7 +355,10 @@ class Working:
         if not answer.items or window is None:
             return
         tokens = math.ceil(estimate(answer.text) * self._config.brief_token_factor)
-        with suppress(Busy, ReadOnly, StoreFull), self._workplace.engine.write(HOOK_WAIT_MS) as transaction:
+        with (
+            suppress(Busy, ReadOnly, StoreFull),
+            self._workplace.engine.write(self._config.hooks_lock_wait_ms) as transaction,
+        ):
             now = self._workplace.clock()
             deliveries.deliver(transaction, window, answer.items, now, moment=answer.moment, tokens=tokens)
 
@@ -372,7 +374,7 @@ class Working:
             return replace(NOTHING, why="the store is read-only")
         answer = replace(NOTHING, why="there is no session")
         try:
-            with suppress(_Undone), work.engine.write(HOOK_WAIT_MS) as transaction:
+            with suppress(_Undone), work.engine.write(self._config.hooks_lock_wait_ms) as transaction:
                 context = hook_context.enter(transaction, work, agent_id)
                 if context is not None:
                     context = context.in_new_window() if self._dry_run else context

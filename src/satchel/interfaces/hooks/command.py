@@ -185,13 +185,13 @@ def moment_of(event: HookEvent) -> Moment | None:
 
 def open_for(event: HookEvent, folder: str, environ: Mapping[str, str]) -> Satchel | None:
     """Open the store that an event belongs to, if any."""
-    from satchel.keep.sessions.caller import HOOK_WAIT_MS, Caller
+    from satchel.keep.sessions.caller import Caller
     from satchel.remote.opening import open_anywhere
 
     satchel = open_anywhere(
         cwd=folder,
         environ=environ,
-        settings={"store.durability": "relaxed", "store.lock_wait_ms": HOOK_WAIT_MS},
+        settings={"store.durability": "relaxed"},
         caller=Caller.of_hook(environ, event.client, event.session_id, begins=event.happening == events.START),
     )
     if satchel.remote is not None or satchel.place.exists:

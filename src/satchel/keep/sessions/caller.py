@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 SERVER, COMMAND, LIBRARY, HOOK, REMOTE = "server", "command", "library", "hook", "remote"
 """The kinds of callers: a client's MCP server, a command, a program using the library, a client's hook, or HTTP."""
 
-HOOK_WAIT_MS = 250
-"""Maximum time that a hook waits for a lock."""
-
 _VERSION_CHARS = 100
 
 SEEN_MS = 60_000
