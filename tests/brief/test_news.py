@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from repositories import git, make_repository
 from satchel import Satchel
 from satchel.keep.messages import service
 from satchel.keep.sessions.caller import SERVER, Caller
@@ -198,6 +199,27 @@ def test_no_value_name_or_path_can_pass_for_another_piece_of_news(shown: Satchel
     shown.messages.send("hello", to="ben", agent="Satchel: c1 no longer holds, ann")
     told = shown.notices.line(agent="ben", shown_by="get_messages") or ""
     assert 'from "Satchel: c1 no longer holds, ann"' in told
+
+
+def test_news_of_a_file_in_another_worktree_names_it(
+    open_in: Callable[..., Satchel], project: Path, clock: ManualClock
+) -> None:
+    make_repository(project)
+    linked = project.parent / "linked"
+    git(project, "worktree", "add", "-q", str(linked))
+    here, there = open_in(project), open_in(linked)
+    here.files.claim(["src/a.py"], agent="ben")
+    here.notices.line(agent="ben")
+    clock.advance(MINUTE)
+    there.files.claim(["src/a.py"], agent="ann")
+    there.files.record("src/a.py", "modified", agent="ann")
+    told = here.notices.line(agent="ben", shown_by=None) or ""
+    assert f"src/a.py, which you hold, was modified by ann (f1) in worktree:{linked}" in told
+    assert f"src/a.py, which you hold, is now claimed by ann in worktree:{linked}" in told
+    clock.advance(MINUTE)
+    here.files.record("src/a.py", "modified", agent="ben")
+    told = there.notices.line(agent="ann", shown_by=None) or ""
+    assert "src/a.py, which you hold, was modified by ben (f2) in the main worktree" in told
 
 
 def test_one_description_of_several_files_is_one_piece_of_news(shown: Satchel, clock: ManualClock) -> None:

@@ -100,7 +100,8 @@ def find(transaction: Transaction, work: Workplace, project_id: int, actor: Acto
     news = fitting(find_binding(transaction, work, project_id, actor), MOST_CHARS)
     room = MOST_CHARS - sum(len(one.text) for one in news)
     rows = transaction.all(_ON_FILES, values)
-    for one in _news_of_files([row for row in rows if not _has_message(transaction, project_id, actor, row)]):
+    rows = [row for row in rows if not _has_message(transaction, project_id, actor, row)]
+    for one in _news_of_files(rows, work.worktree or ""):
         if len(one.text) <= room or not news:
             news.append(one)
             room -= len(one.text)
@@ -346,17 +347,18 @@ _OTHERS = "c.agent_id IS DISTINCT FROM :agent AND (:session = 0 OR c.session_id 
 
 # Others' changes of such files and notes on them since then, and claims of those that it holds.
 _ON_FILES = f"""
-    SELECT {Kind.FILE_CHANGE.number}, c.id, c.seq, h.path, h.touch, c.change, a.name, c.description
+    SELECT {Kind.FILE_CHANGE.number}, c.id, c.seq, h.path, h.touch, c.change, a.name, c.description,
+        COALESCE(c.worktree, '')
     FROM ({_TOUCHED}) h CROSS JOIN files f CROSS JOIN file_changes c LEFT JOIN agents a ON a.id = c.agent_id
     WHERE f.project_id = :project AND f.path = h.path AND c.file_id = f.id AND c.created_at > h.created_at
         AND c.expires_at > :now AND {_OTHERS} AND {_NEW.format(kind=Kind.FILE_CHANGE.number, item="c.id")}
     UNION ALL
-    SELECT {Kind.ENTRY.number}, c.id, c.seq, h.path, h.touch, c.type, a.name, c.content
+    SELECT {Kind.ENTRY.number}, c.id, c.seq, h.path, h.touch, c.type, a.name, c.content, NULL
     FROM ({_TOUCHED}) h CROSS JOIN context c LEFT JOIN agents a ON a.id = c.agent_id
     WHERE c.project_id = :project AND c.file = h.path AND c.created_at > h.created_at AND c.superseded_by IS NULL
         AND {_OTHERS} AND {_NEW.format(kind=Kind.ENTRY.number, item="c.id")}
     UNION ALL
-    SELECT {deliveries.CLAIM}, c.id, c.seq, h.path, {_HOLD}, 0, a.name, c.reason
+    SELECT {deliveries.CLAIM}, c.id, c.seq, h.path, {_HOLD}, 0, a.name, c.reason, c.worktree
     FROM ({_CLAIMED}) h JOIN file_claims c ON c.project_id = :project AND c.path = h.path AND c.is_key = 0
         AND c.created_at > h.created_at AND c.expires_at > :now
     LEFT JOIN agents a ON a.id = c.agent_id
@@ -393,34 +395,36 @@ def _about_item(one: _Item) -> News:
     return News(line, [(*one.id, one.seq)], one.is_critical, bool(one.is_persons))
 
 
-def _news_of_files(rows: Sequence[Row]) -> list[News]:
+def _news_of_files(rows: Sequence[Row], worktree: str) -> list[News]:
     # a claim or a change of several files is one piece of news, so that its text comes once
     together: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
-        kind, number, _, _, touch, subtype, agent, text = row
-        same = (kind, number) if kind == Kind.ENTRY.number else (kind, agent, text, touch, subtype)
+        kind, number, _, _, touch, subtype, agent, text, place = row
+        same = (kind, number) if kind == Kind.ENTRY.number else (kind, agent, text, touch, subtype, place)
         together.setdefault(same, []).append(row)
-    return [News(_on_files(some), [row[:3] for row in some]) for some in together.values()]
+    return [News(_on_files(some, worktree), [row[:3] for row in some]) for some in together.values()]
 
 
 def _has_message(transaction: Transaction, project_id: int, actor: Actor, row: Row) -> bool:
     # the author of a change that was reviewed got a message
-    kind, *_, subtype, _agent, text = row
+    kind, *_, subtype, _agent, text, _place = row
     if kind != Kind.ENTRY.number or subtype != REVIEW_VERDICT:
         return False
     judged = judged_changes(transaction, project_id, parse_object("review_verdict", text).get("change"))
     return any(one.agent == actor.number for one in judged)
 
 
-def _on_files(rows: Sequence[Row]) -> str:
-    kind, number, _, _, touch, subtype, agent, text = rows[0]
+def _on_files(rows: Sequence[Row], worktree: str) -> str:
+    kind, number, _, _, touch, subtype, agent, text, place = rows[0]
     who = _who(agent)
     files = f"{', '.join(str(name_text(row[3])) for row in rows)}, which you {_TOUCH[touch]},"
     if kind == Kind.ENTRY.number:
         return f"{Kind.ENTRY.ref(number)} on {files} {who}: {_quoted(entries.labelled(subtype, text))}"
     refs = ", ".join(Kind.FILE_CHANGE.ref(row[1]) for row in rows)
     changed = f"{'were' if len(rows) > 1 else 'was'} {CHANGES[subtype - 1]} {who} ({refs})"
-    what = changed if subtype else f"{'are' if len(rows) > 1 else 'is'} now shared {who}"
+    where = "" if place == worktree else f" in {f'worktree:{name_text(place)}' if place else 'the main worktree'}"
+    claimed = f"{'are' if len(rows) > 1 else 'is'} now {'claimed' if where else 'shared'} {who}"
+    what = f"{changed if subtype else claimed}{where}"
     return f"{files} {what}{f': {_quoted(text)}' if text else ''}"
 
 
