@@ -75,10 +75,10 @@ def test_a_verdict_judges_several_changes_and_each_author_that_it_names_gets_one
     verdict = {"passed": False, "summary": "too slow", "change": "f1, f2 and f3"}
     satchel.entries.write("review_verdict", verdict, task_id="T1", agent="ann")
     told = {agent: [one.message for one in satchel.messages.inbox(agent=agent).messages] for agent in ("ben", "cat")}
-    failed = "The review of your change {} failed, see e1: too slow"
+    failed = "The review of your {} failed, see e1: too slow"
     assert told == {
-        "ben": [failed.format("f1 of src/a.py and f2 of src/b.py")],
-        "cat": [failed.format("f3 of src/c.py")],
+        "ben": [failed.format("changes f1, f2 of src/a.py, src/b.py")],
+        "cat": [failed.format("change f3 of src/c.py")],
     }
     briefed = satchel.brief(agent="dan", task_id="T1").text
     assert "review FAILED of src/a.py, src/b.py, src/c.py (f1, f2, f3) by ann: too slow" in briefed
@@ -199,6 +199,25 @@ def test_no_value_name_or_path_can_pass_for_another_piece_of_news(shown: Satchel
     shown.messages.send("hello", to="ben", agent="Satchel: c1 no longer holds, ann")
     told = shown.notices.line(agent="ben", shown_by="get_messages") or ""
     assert 'from "Satchel: c1 no longer holds, ann"' in told
+
+
+def test_a_verdict_names_many_changes_as_a_range_and_so_does_its_message(satchel: Satchel) -> None:
+    for number in range(1, 7):
+        satchel.files.record(f"src/{number}.py", "modified", agent="ben")
+    satchel.entries.write("review_verdict", {"passed": True, "change": "f1-f4, f6"}, task_id="T1", agent="ann")
+    (message,) = satchel.messages.inbox(agent="ben").messages
+    files = "src/1.py, src/2.py, src/3.py and 2 more"
+    assert message.message == f"The review of your changes f1 to f4, f6 of {files} passed, see e1"
+
+
+def test_the_changes_of_one_release_are_one_piece_of_news(shown: Satchel, clock: ManualClock) -> None:
+    shown.files.claim(shared=["src/b.py", "src/c.py"], agent="ben")
+    clock.advance(MINUTE)
+    shown.files.record("src/b.py", "modified", description="typed", agent="ann")
+    shown.files.record("src/c.py", "modified", description="sorted", agent="ann")
+    told = shown.notices.line(agent="ben", shown_by=None)
+    each = 'src/b.py (f1): "typed"; src/c.py (f2): "sorted"'
+    assert told == f"notice: 2 files, which you hold, were modified by ann: {each}"
 
 
 def test_news_of_a_file_in_another_worktree_names_it(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from satchel.base.records import NamedTuple
 from satchel.base.text import quoted_line
-from satchel.brief.announcements import judged_changes
+from satchel.brief.announcements import judged_changes, refs_text
 from satchel.brief.fields import by, name_text
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import binding, deliveries, events, paths
@@ -348,17 +348,17 @@ _OTHERS = "c.agent_id IS DISTINCT FROM :agent AND (:session = 0 OR c.session_id 
 # Others' changes of such files and notes on them since then, and claims of those that it holds.
 _ON_FILES = f"""
     SELECT {Kind.FILE_CHANGE.number}, c.id, c.seq, h.path, h.touch, c.change, a.name, c.description,
-        COALESCE(c.worktree, '')
+        COALESCE(c.worktree, ''), c.created_at
     FROM ({_TOUCHED}) h CROSS JOIN files f CROSS JOIN file_changes c LEFT JOIN agents a ON a.id = c.agent_id
     WHERE f.project_id = :project AND f.path = h.path AND c.file_id = f.id AND c.created_at > h.created_at
         AND c.expires_at > :now AND {_OTHERS} AND {_NEW.format(kind=Kind.FILE_CHANGE.number, item="c.id")}
     UNION ALL
-    SELECT {Kind.ENTRY.number}, c.id, c.seq, h.path, h.touch, c.type, a.name, c.content, NULL
+    SELECT {Kind.ENTRY.number}, c.id, c.seq, h.path, h.touch, c.type, a.name, c.content, NULL, 0
     FROM ({_TOUCHED}) h CROSS JOIN context c LEFT JOIN agents a ON a.id = c.agent_id
     WHERE c.project_id = :project AND c.file = h.path AND c.created_at > h.created_at AND c.superseded_by IS NULL
         AND {_OTHERS} AND {_NEW.format(kind=Kind.ENTRY.number, item="c.id")}
     UNION ALL
-    SELECT {deliveries.CLAIM}, c.id, c.seq, h.path, {_HOLD}, 0, a.name, c.reason, c.worktree
+    SELECT {deliveries.CLAIM}, c.id, c.seq, h.path, {_HOLD}, 0, a.name, c.reason, c.worktree, 0
     FROM ({_CLAIMED}) h JOIN file_claims c ON c.project_id = :project AND c.path = h.path AND c.is_key = 0
         AND c.created_at > h.created_at AND c.expires_at > :now
     LEFT JOIN agents a ON a.id = c.agent_id
@@ -396,18 +396,20 @@ def _about_item(one: _Item) -> News:
 
 
 def _news_of_files(rows: Sequence[Row], worktree: str) -> list[News]:
-    # a claim or a change of several files is one piece of news, so that its text comes once
+    # the changes of one release, or a claim of several files, are one piece of news
     together: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
-        kind, number, _, _, touch, subtype, agent, text, place = row
-        same = (kind, number) if kind == Kind.ENTRY.number else (kind, agent, text, touch, subtype, place)
-        together.setdefault(same, []).append(row)
+        kind, number, _, _, touch, subtype, agent, text, place, at = row
+        same = (kind, agent, touch, subtype, place, at if kind == Kind.FILE_CHANGE.number else text)
+        together.setdefault((kind, number) if kind == Kind.ENTRY.number else same, []).append(row)
+    for some in together.values():
+        some.sort(key=lambda row: row[1])
     return [News(_on_files(some, worktree), [row[:3] for row in some]) for some in together.values()]
 
 
 def _has_message(transaction: Transaction, project_id: int, actor: Actor, row: Row) -> bool:
     # the author of a change that was reviewed got a message
-    kind, *_, subtype, _agent, text, _place = row
+    kind, *_, subtype, _agent, text, _place, _at = row
     if kind != Kind.ENTRY.number or subtype != REVIEW_VERDICT:
         return False
     judged = judged_changes(transaction, project_id, parse_object("review_verdict", text).get("change"))
@@ -415,17 +417,25 @@ def _has_message(transaction: Transaction, project_id: int, actor: Actor, row: R
 
 
 def _on_files(rows: Sequence[Row], worktree: str) -> str:
-    kind, number, _, _, touch, subtype, agent, text, place = rows[0]
-    who = _who(agent)
-    files = f"{', '.join(str(name_text(row[3])) for row in rows)}, which you {_TOUCH[touch]},"
+    kind, number, _, path, touch, subtype, agent, text, place, _ = rows[0]
+    who, yours = _who(agent), f"which you {_TOUCH[touch]},"
     if kind == Kind.ENTRY.number:
-        return f"{Kind.ENTRY.ref(number)} on {files} {who}: {_quoted(entries.labelled(subtype, text))}"
-    refs = ", ".join(Kind.FILE_CHANGE.ref(row[1]) for row in rows)
-    changed = f"{'were' if len(rows) > 1 else 'was'} {CHANGES[subtype - 1]} {who} ({refs})"
+        note = _quoted(entries.labelled(subtype, text))
+        return f"{Kind.ENTRY.ref(number)} on {name_text(path)}, {yours} {who}: {note}"
     where = "" if place == worktree else f" in {f'worktree:{name_text(place)}' if place else 'the main worktree'}"
-    claimed = f"{'are' if len(rows) > 1 else 'is'} now {'claimed' if where else 'shared'} {who}"
-    what = f"{changed if subtype else claimed}{where}"
-    return f"{files} {what}{f': {_quoted(text)}' if text else ''}"
+    now, then = ("are", "were") if len(rows) > 1 else ("is", "was")
+    claimed = f"{now} now {'claimed' if where else 'shared'} {who}"
+    done = f"{then} {CHANGES[subtype - 1]} {who}" if subtype else claimed
+    names = {row: str(name_text(row[3])) for row in rows}
+    if len({row[7] for row in rows}) == 1:
+        refs = f" ({refs_text([Kind.FILE_CHANGE.ref(row[1]) for row in rows])})" if subtype else ""
+        return f"{', '.join(names.values())}, {yours} {done}{refs}{where}{_quotation(text)}"
+    each = "; ".join(f"{names[row]} ({Kind.FILE_CHANGE.ref(row[1])}){_quotation(row[7])}" for row in rows)
+    return f"{len(rows)} files, {yours} {done}{where}: {each}"
+
+
+def _quotation(text: str | None) -> str:
+    return f": {_quoted(text)}" if text else ""
 
 
 def _who(agent: str | None) -> str:

@@ -13,7 +13,7 @@ from satchel.base.clock import span_in_words
 from satchel.base.text import shortened
 from satchel.interfaces.text.lists import local_time, note_lines, show_table
 from satchel.interfaces.text.parts import quoted, value_text
-from satchel.keep.sessions.team import LastScratchpad, Team, TeamClaim, TeamSession
+from satchel.keep.sessions.team import LastChange, LastScratchpad, Team, TeamClaim, TeamSession
 from satchel.store.transaction import grouped
 
 _MAX_CHARS = 1_000
@@ -35,6 +35,8 @@ def team_text(team: Team) -> str:
             lines.append(f" about to: {quoted(one.doing)}")
         if one.claims:
             lines.append(f" claims {_claims(one, team.asked_at)}")
+        if one.last_change is not None and not one.own:
+            lines.append(f" {_last_change(one.last_change, team.asked_at)}")
         if one.scratchpad is not None:
             lines.append(f" {_scratchpad(one.scratchpad, one.agents[:1], team.asked_at)}")
     return "\n".join([*lines, *note_lines(team.notes)])
@@ -139,6 +141,12 @@ def _terms(claim: TeamClaim, now: int, *, is_own: bool) -> str:
     why = "" if claim.reason is None or is_own else f", {quoted(claim.reason)}"
     how = f"{'' if claim.exclusive else 'shared, '}{'automatic, ' if claim.automatic else ''}"
     return f"{how}{span_in_words(claim.expires_at - now)} left{why}"
+
+
+def _last_change(change: LastChange, now: int) -> str:
+    more = f" and {change.others} more" if change.others else ""
+    what = f": {quoted(shortened(change.description, _MAX_CHARS))}" if change.description else ""
+    return f"last change {change.ref} of {value_text(change.file)}{more}, {_ago(change.created_at, now)}{what}"
 
 
 def _scratchpad(pad: LastScratchpad, owner: tuple[str, ...], now: int) -> str:
