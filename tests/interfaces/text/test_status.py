@@ -162,6 +162,13 @@ def test_actions_in_the_persons_own_name_are_one_line_below_the_news() -> None:
         assert f"in your name: opened the pages (2 times){more}  " in lines[-3]
 
 
+def test_an_action_that_was_undone_does_not_read_as_one_that_stands() -> None:
+    own = (Changed("action", "action:1", "undone", "confirmed c4", "human:ann", NOW, 1),)
+    status = a_status()
+    lines = screen(replace(status, since=replace(status.since, own=own, own_total=1)))
+    assert "in your name: confirmed c4, undone  " in lines[-3]
+
+
 def test_one_screen_says_what_needs_whom_who_works_what_collides_and_what_changed() -> None:
     assert screen(a_status()) == [
         "shop, as ann: 1 needs you, 1 agent at work, 1 conflict",

@@ -184,7 +184,7 @@ def _conflict(one: FileConflict, now: int) -> _Row:
     return _Row("conflict", style, f"{line_of(one.path)}: {parties}, in {where}", _span(now - one.parties[-1].began_at))
 
 
-_OWN_WORDS = {"forgotten": "deleted {}"}
+_OWN_WORDS = {"forgotten": "deleted {}", "undone": "{}, undone"}
 _VERBS = {"edit": "edited it", "claim": "claims it", "waiting": "waits for it", "refused": "was refused it"}
 
 
