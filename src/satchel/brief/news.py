@@ -97,7 +97,7 @@ class _Item(NamedTuple):
 def find(transaction: Transaction, work: Workplace, project_id: int, actor: Actor, now: int) -> list[News]:
     """Return the news of others' work that was not delivered to an agent yet."""
     values = {"project": project_id, "agent": actor.number, "session": actor.session or 0, "now": now}
-    news = fitting(find_binding(transaction, work, project_id, actor), MOST_CHARS)
+    news = fitting(_find_binding(transaction, work, project_id, actor)[0], MOST_CHARS)
     room = MOST_CHARS - sum(len(one.text) for one in news)
     rows = transaction.all(_ON_FILES, values)
     rows = [row for row in rows if not _has_message(transaction, project_id, actor, row)]
@@ -144,14 +144,28 @@ def is_waiting(transaction: Transaction, work: Workplace, project_id: int, agent
     return is_known and bool(find(transaction, work, project_id, actor, work.clock()))
 
 
-def find_binding(transaction: Transaction, work: Workplace, project_id: int, actor: Actor) -> list[News]:
-    """Return what others did to rules and decisions that an agent was shown, and those made since its window began."""
+def find_at_work(transaction: Transaction, work: Workplace, project_id: int, actor: Actor, now: int) -> list[News]:
+    """Return what the next hook of a session adds: files that are free again, and news of rules and decisions."""
+    news, is_refused = _find_binding(transaction, work, project_id, actor)
+    if not is_refused:
+        return news
+    from satchel.brief import freed
+
+    # they wait for the next answer rather than be counted
+    free = freed.find(transaction, project_id, actor, now)
+    return [*(News(*one, is_critical=True, is_persons=True) for one in free), *news]
+
+
+def _find_binding(transaction: Transaction, work: Workplace, project_id: int, actor: Actor) -> tuple[list[News], bool]:
+    # what others did to rules and decisions that an agent was shown, and those made since its window began; and whether
+    # a claim of the agent or its session was refused
     if actor.number is None:
-        return []
+        return [], False
     values = {"project": project_id, "agent": actor.number, "session": actor.session or 0, "window": actor.window}
-    state = (*values.values(), transaction.one(_NEWEST, values))
+    *newest, is_refused = transaction.one(_NEWEST, values) or (0,)
+    state = (*values.values(), *newest)
     if work.caller is not None and work.caller.without_news == state:
-        return []
+        return [], bool(is_refused)
     items = [_Item(*row) for row in transaction.all(_BINDING.format(own=_OF_ACTOR, most=_MOST_READ), values)]
     if work.caller is not None and not items:
         work.caller.without_news = state
@@ -166,14 +180,18 @@ def find_binding(transaction: Transaction, work: Workplace, project_id: int, act
                 marks = (*one.items, (deliveries.NEWS_OF_AGENT, item.number, 0))
                 one = one._replace(items=marks, is_counted=of_agents > _MOST_OF_AGENTS)
             news.append(one)
-    return news
+    return news, bool(is_refused)
 
 
-def has_binding(transaction: Transaction, work: Workplace, project_id: int) -> bool:
-    """Return whether there may be such news for the caller's session, known by its client's id: one statement."""
+def may_wait_at_work(transaction: Transaction, work: Workplace, project_id: int) -> bool:
+    """Return whether such news may wait for the caller's session, known by its client's id: one statement."""
     host = None if work.caller is None else work.caller.host_id
-    values = {"project": project_id, "host": host}
-    return host is not None and bool(transaction.all(_BINDING.format(own=_OF_HOST, most=1), values))
+    if host is None:
+        return False
+    binding_news = _BINDING.format(own=_OF_HOST, most=1)
+    refused = f"SELECT 1 FROM ({_OF_HOST}) AS own JOIN claim_refusals r ON {_REFUSED}"
+    row = transaction.one(f"SELECT EXISTS ({binding_news}), EXISTS ({refused})", {"project": project_id, "host": host})
+    return row is not None and any(row)
 
 
 def _skipped(
@@ -206,15 +224,6 @@ def _skipped(
     return skipped
 
 
-def mark(
-    transaction: Transaction, project_id: int, actor: Actor, items: Sequence[tuple[int, int, int]], now: int
-) -> None:
-    """Record that the items of news were delivered to an agent."""
-    number = actor.window if actor.session is not None else 0
-    window = deliveries.Window(project_id, actor.session, number, actor.number, 0)
-    deliveries.record(transaction, window, items, now)
-
-
 _OF_ACTOR = "SELECT :agent AS agent, :session AS session, :window AS number"
 _OF_HOST = """
     SELECT COALESCE(s.agent_id, s.unnamed_id) AS agent, s.id AS session, s.window AS number
@@ -224,7 +233,11 @@ _OF_HOST = """
 
 # Where these are the same, nothing has happened to a rule or decision.
 _CHANGED = (Kind.CONSTRAINT.table, Kind.DECISION.table, "events")
-_NEWEST = f"SELECT {', '.join(f'(SELECT max(seq) FROM {one} WHERE project_id = :project)' for one in _CHANGED)}"
+_REFUSED = "r.project_id = :project AND COALESCE(r.session_id, own.session) = own.session"
+_NEWEST = f"""
+    SELECT {", ".join(f"(SELECT max(seq) FROM {one} WHERE project_id = :project)" for one in _CHANGED)},
+        EXISTS (SELECT 1 FROM claim_refusals r WHERE {_REFUSED.replace("own.session", ":session")})
+"""
 
 # What the last correction of a rule was: 1 a confirmation, 2 the undo of one, else 0 or null.
 _CONFIRMATION = f"""(

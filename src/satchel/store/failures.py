@@ -41,6 +41,13 @@ RESTORE = (
 )
 
 
+REMAINS = (
+    "After `satchel init --new`, what was shared through git comes back with `satchel accept --all` and an export with "
+    "`satchel import FILE`; `satchel restore FILE` takes a copy of the store that you have"
+)
+"""What to do about a lost store without a backup."""
+
+
 def newer(location: str, needed: int, action: str) -> StoreNewer:
     """Return the error for a store that needs a newer program; `action` is "read" or "written"."""
     return StoreNewer(
@@ -60,11 +67,13 @@ def busy(location: str) -> Busy:
 
 def missing(file: Path, newest: str | None) -> StoreMissing:
     """Return the error for a store that is gone or empty; `newest` is the time of its newest backup."""
-    backup = f"the newest backup, of {newest}" if newest else "a backup that you name"
+    restore = (
+        f"`satchel restore` goes back to the newest backup, of {newest}" if newest else f"there is no backup. {REMAINS}"
+    )
     return StoreMissing(
         f"the store {file} {'is empty' if file.exists() else 'is gone'}, though there was one; nothing was written",
         "This is for a person to decide. Save your text elsewhere until then.\n"
-        f"If it should not be gone: `satchel restore` goes back to {backup}.\n"
+        f"If it should not be gone: {restore}.\n"
         "If it was deleted on purpose: `satchel init --new` starts an empty store",
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from examples import examples
 from http_serving import Answer, Served
 from room_browsing import Browser, Parsed
-from satchel import Satchel, open_satchel
+from satchel import Conflict, Satchel, open_satchel
 from satchel.brief.room.memory import Facets
 from satchel.brief.room.service import Room
 from satchel.interfaces.http.failing import SAFETY_HEADERS
@@ -194,6 +195,23 @@ def test_a_claim_is_released_and_its_holder_told(ann: Browser, satchel: Satchel)
     gone = ann.post("/p/project/claims/release", claim)
     assert gone.status == 409
     assert b"has already ended" in gone.body
+
+
+def test_a_refusal_by_ones_own_claim_is_released_with_a_button(ann: Browser, satchel: Satchel, project: Path) -> None:
+    file = satchel.place.file
+    with (
+        open_satchel(file, cwd=project, project="project", environ={}) as terminal,
+        open_satchel(file, cwd=project, project="project", caller=Caller.of_request("t", "s1"), environ={}) as session,
+    ):
+        terminal.files.claim(["src/"], agent="human:ann")
+        with pytest.raises(Conflict):
+            session.files.claim(["src/a.py"], agent="builder")
+        page = ann.get("/p/project/").body.decode()
+        assert 'name="path" value="src/**">Release</button>' in page
+        assert ann.post("/p/project/claims/release-own", {"path": "src/**"}).status == 303
+        assert "src/a.py is free now" in (session.notices.line(agent="builder") or "")
+    assert "Release</button>" not in ann.get("/p/project/").body.decode()
+    assert ann.post("/p/project/claims/release-own", {"path": "src/**"}).status == 409
 
 
 def test_agents_show_what_each_did_in_the_last_days(ann: Browser, satchel: Satchel) -> None:

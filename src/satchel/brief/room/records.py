@@ -428,6 +428,10 @@ class Conflicts:
     decided: tuple[ItemConflict, ...]
     asked_at: int
 
+    @property
+    def count(self) -> int:
+        return self.total + len(self.decided)
+
 
 @dataclass(frozen=True, slots=True)
 class Status:

@@ -47,7 +47,7 @@ _ADDED = {
     "SharedList": ("waiting",),
 }
 _LEAN = frozenset(
-    {"DecisionState", "StrategyProposal", "Found", "Briefed", "Briefing", "FileCheck", "RecentActivity"}
+    {"DecisionState", "StrategyProposal", "Found", "Briefed", "Briefing", "FileCheck", "RecentActivity", "TeamClaim"}
     | {"PackageContent", "Citation", "Consultation", "ListedFile", "ProviderState"}
 )
 """Records without a uid that leave out what is not set."""

@@ -37,13 +37,14 @@ _COMMIT_CHARS = 8
 
 @dataclass(frozen=True, slots=True)
 class TeamClaim:
-    """A live claim of a session; a hook made an ``automatic`` one."""
+    """A live claim; a hook made an ``automatic`` one. ``agent`` holds one outside of a session."""
 
     path: str
     exclusive: bool
     expires_at: int
     automatic: bool = False
     reason: str | None = None
+    agent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +128,7 @@ class Team:
     Attributes:
         sessions: at most 50 of ``total``.
         earlier: how many older ones are listed only on request.
+        claims: the newest of persons and of agents outside of a session.
     """
 
     sessions: tuple[TeamSession, ...]
@@ -135,6 +137,7 @@ class Team:
     asked_at: int
     notes: tuple[str, ...] = ()
     persons: int = 0
+    claims: tuple[TeamClaim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +201,9 @@ def find_team(
     ]
     earlier = len({session.state.id for session in recent} - {session.state.id for session in listed} - continued)
     first = sorted(listed, key=lambda session: (session.state.id != own_session, session.state.id in over))[:MOST]
-    persons = transaction.all(
-        f"SELECT count(*) FROM agents WHERE has_acted = 1 AND id IN {PERSONS}", {"project": project_id}
-    )[0][0]
+    persons, claims = _persons_and_claims(transaction, project_id, now)
     if not first:
-        return Team((), 0, earlier, now, notes, persons)
+        return Team((), 0, earlier, now, notes, persons, claims)
     numbers = [session.state.id for session in first]
     details, last = both(_load_details(transaction, numbers, now, _MOST_CLAIMS), _load_last_steps(transaction, numbers))
     others = _load_agents(transaction, numbers)
@@ -235,7 +236,27 @@ def find_team(
                 last_change=last[number].change,
             )
         )
-    return Team(tuple(sessions), len(listed), earlier, now, notes, persons)
+    return Team(tuple(sessions), len(listed), earlier, now, notes, persons, claims)
+
+
+def _persons_and_claims(transaction: Transaction, project_id: int, now: int) -> tuple[int, tuple[TeamClaim, ...]]:
+    # how many persons have written here, and the claims outside of a session
+    rows = transaction.all(
+        f"""
+        SELECT p.persons, c.path, c.exclusive, c.expires_at, c.automatic, c.reason, a.name
+        FROM (SELECT count(*) AS persons FROM agents WHERE has_acted = 1 AND id IN {PERSONS}) p
+        LEFT JOIN file_claims c ON c.project_id = :project AND c.session_id IS NULL AND c.expires_at > :now
+        LEFT JOIN agents a ON a.id = c.agent_id
+        ORDER BY c.created_at DESC, c.id DESC LIMIT {_MOST_CLAIMS}
+        """,
+        {"project": project_id, "now": now},
+    )
+    claims = (
+        TeamClaim(path, bool(exclusive), until, bool(automatic), reason, agent)
+        for _, path, exclusive, until, automatic, reason, agent in rows
+        if path is not None
+    )
+    return rows[0][0], tuple(claims)
 
 
 def others_at_work(

@@ -84,6 +84,15 @@ def release(request: PageRequest) -> ActionResult:
     return ActionResult("released", undo={"ending": released.ending})
 
 
+def release_own(request: PageRequest) -> ActionResult:
+    """Release a claim of the person."""
+    path = request.text("path", "the form names no claim", "Reload the page and submit again")
+    if not request.satchel.files.release([path]).released:
+        remedy = "Reload the page, or run `satchel file release` in the worktree where you claimed it"
+        raise Conflict(f"you hold no claim on {path} in the main worktree", remedy)
+    return ActionResult("released-own")
+
+
 def restore(request: PageRequest) -> ActionResult:
     """Restore a claim that the person has ended."""
     request.satchel.room.restore_claim(request.number("ending"))
@@ -110,12 +119,14 @@ def unsee(request: PageRequest) -> ActionResult:
 PAGES: Mapping[str, View] = {"/": overview}
 ACTIONS: Mapping[str, Action] = {
     "/claims/release": release,
+    "/claims/release-own": release_own,
     "/claims/restore": restore,
     "/seen": see,
     "/seen/undo": unsee,
 }
 NOTICES: Mapping[str, Notice] = {
     "released": Notice("The claim has ended, and its holder got a message", "/claims/restore"),
+    "released-own": Notice("Released"),
     "restored-claim": Notice("The claim is its holder's again"),
     "seen": Notice("Marked as read", "/seen/undo"),
     "unseen": Notice("Shown again"),
