@@ -25,7 +25,15 @@ from satchel.keep import projects
 
 KEY = ConversationKey("gpt", "review")
 digest = digest_of_text
-TABLES = ("conversations", "conversation_turns", "conversation_folders", "conversation_files", "blobs", "vector_stores")
+TABLES = (
+    "conversations",
+    "conversation_turns",
+    "conversation_parts",
+    "conversation_folders",
+    "conversation_files",
+    "blobs",
+    "vector_stores",
+)
 
 
 class Placement(Enum):

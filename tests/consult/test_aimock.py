@@ -15,9 +15,9 @@ from consult.media_files import pdf, png
 from consult.providers.asking import Pauses, content, quick
 from satchel.base.errors import AssistantFailed
 from satchel.consult.media import takes_media
-from satchel.consult.models import Ask, Assistant, Exchange
+from satchel.consult.models import Ask, Assistant
 from satchel.consult.providers import AssistantSettings, open_assistant
-from satchel.consult.records import Media, Settings
+from satchel.consult.records import Exchange, Media, Settings
 
 pytestmark = pytest.mark.referee
 

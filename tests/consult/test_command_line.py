@@ -18,9 +18,9 @@ from consult.providers.asking import content
 from satchel.base.errors import AssistantFailed, Interrupted, InvalidInput, Refused, Unavailable
 from satchel.consult.command_line import CLIENTS, CommandLineAssistant, find_program
 from satchel.consult.consulted_client import MARK
-from satchel.consult.models import Ask, Exchange, Timing, find_model
+from satchel.consult.models import Ask, Timing, find_model
 from satchel.consult.providers import open_assistant, providers
-from satchel.consult.records import Settings
+from satchel.consult.records import Exchange, Settings
 
 _PROGRAM = """#!{python}
 import json, os, pathlib, sys, time

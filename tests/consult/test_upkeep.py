@@ -157,7 +157,7 @@ def test_a_backup_holds_conversations_and_going_back_to_it_brings_them_back(
     take_turn(conversations, known("b.py"))
     conversations.reset(KEY)
     satchel.housekeeping.restore(copy.file)
-    assert (conversations.state(KEY), len(conversations.history(KEY))) == (state, 1)
+    assert (conversations.state(KEY), len(conversations.thread(KEY))) == (state, 1)
     assert [check(satchel, name)[0] for name in ("conversations", "contents", "file")] == ["ok"] * 3
 
 

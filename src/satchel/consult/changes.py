@@ -8,11 +8,11 @@ from __future__ import annotations
 import zlib
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from satchel.consult.records import DIGEST_BYTES, FoundFile, KnownFile, digest_of
-from satchel.keep.expiry import remove_contents
+from satchel.consult.records import FoundFile, KnownFile, digest_of
+from satchel.keep.expiry import PARTS, remove_contents
 from satchel.redaction import finds_secret
 from satchel.store.transaction import Transaction
 
@@ -234,14 +234,15 @@ MAX_CONTENT_BYTES = 64 * 1024 * 1024
 
 _ZLIB_LEVEL = 6
 _TOUCH_MS = 3_600_000
-_FILLED_TENTHS = 9
+FILLED = 0.9
+"""Share of the limit that contents may take after some were removed."""
 
 
 def pack_contents(contents: Mapping[bytes, str | bytes]) -> dict[bytes, bytes]:
     """Compress contents, outside any transaction. A text with a secret is left out: it is never stored."""
     return {
         digest: compress(content)
-        for digest, content in sorted(contents.items())
+        for digest, content in contents.items()
         if isinstance(content, bytes) or finds_secret(content) is None
     }
 
@@ -261,20 +262,37 @@ def compress(content: str | bytes) -> bytes:
     return zlib.compress(data, _ZLIB_LEVEL)
 
 
-def unpack_prompt(data: bytes) -> tuple[str | None, tuple[bytes, ...]]:
-    """Return a stored prompt, None where it is damaged, and the digests of its images and PDF, which follow it."""
-    inflating = zlib.decompressobj()
+def cut_out(prompt: str, parts: Iterable[str]) -> str:
+    """Put a zero byte, which no prompt has, in the place of each part of a prompt; the parts come in their order."""
+    words, at = [], 0
+    for part in parts:
+        start = prompt.index(part, at)
+        words.append(prompt[at:start])
+        at = start + len(part)
+    return "\0".join([*words, prompt[at:]])
+
+
+def put_back(words: str, parts: Iterable[str]) -> str:
+    """Undo :func:`cut_out`."""
+    first, *rest = words.split("\0")
+    return "".join([first, *(text for pair in zip(parts, rest, strict=True) for text in pair)])
+
+
+def unpack_words(compressed: bytes) -> str | None:
+    """Return a stored prompt, with zero bytes for its parts; None where it is damaged."""
     try:
-        text = inflating.decompress(data).decode("utf-8", "surrogatepass")
+        return zlib.decompress(compressed).decode("utf-8", "surrogatepass")
     except (zlib.error, UnicodeDecodeError):
-        return None, ()
-    rest = inflating.unused_data
-    digests = tuple(rest[at : at + DIGEST_BYTES] for at in range(0, len(rest), DIGEST_BYTES))
-    return (text, digests) if inflating.eof and len(rest) % DIGEST_BYTES == 0 else (None, ())
+        return None
 
 
-def store_contents(transaction: Transaction, project_id: int, contents: Mapping[bytes, bytes], now: int) -> None:
-    """Keep contents; one that is there already counts as used, and is written again in case it was damaged."""
+def store_contents(
+    transaction: Transaction, project_id: int, contents: Mapping[bytes, bytes], now: int
+) -> dict[bytes, int]:
+    """Keep contents, and return their ids.
+
+    One that is there already counts as used, and is written again in case it was damaged.
+    """
     transaction.many(
         """
         INSERT INTO blobs (project_id, digest, last_used, size, bytes) VALUES (:project, :digest, :now, :size, :bytes)
@@ -286,17 +304,26 @@ def store_contents(transaction: Transaction, project_id: int, contents: Mapping[
             for digest, compressed in contents.items()
         ],
     )
+    values = {"project": project_id, "now": now}
+    return dict(
+        transaction.all("SELECT digest, id FROM blobs WHERE project_id = :project AND last_used = :now", values)
+        if contents
+        else ()
+    )
 
 
 def touch_contents(transaction: Transaction, project_id: int, conversation_id: int, now: int) -> None:
     """Mark what a conversation may need as used; by the hour, so that most turns write nothing for it."""
     transaction.run(
-        """
+        f"""
         UPDATE blobs SET last_used = :now
         WHERE project_id = :project AND last_used < :before
-            AND digest IN (
-                SELECT f.digest FROM conversation_folders d JOIN conversation_files f ON f.folder_id = d.id
-                WHERE d.conversation_id = :conversation
+            AND (
+                digest IN (
+                    SELECT f.digest FROM conversation_folders d JOIN conversation_files f ON f.folder_id = d.id
+                    WHERE d.conversation_id = :conversation
+                )
+                OR id IN (SELECT b.id FROM {PARTS} WHERE c.id = :conversation)
             )
         """,
         {"project": project_id, "conversation": conversation_id, "now": now, "before": now - _TOUCH_MS},
@@ -328,5 +355,5 @@ def trim_contents(transaction: Transaction, project_id: int, max_bytes: int) -> 
             WHERE kept > :most
         )
         """,
-        {"project": project_id, "most": max_bytes * _FILLED_TENTHS // 10},
+        {"project": project_id, "most": int(max_bytes * FILLED)},
     )

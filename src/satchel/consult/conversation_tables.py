@@ -9,20 +9,24 @@ from typing import Any
 from satchel.base.clock import moment_text, year_of
 from satchel.base.errors import Conflict, SatchelError, StoreDamaged
 from satchel.consult import changes
+from satchel.consult.media import type_of
 from satchel.consult.records import (
     Conversation,
     ConversationKey,
     ConversationState,
+    Exchange,
     KnownFile,
     Lease,
+    Media,
     Overflow,
     PastTurn,
     Turn,
     TurnResult,
 )
+from satchel.keep.expiry import PARTS
 from satchel.keep.housekeeping.checks import Examination
 from satchel.store.engine import Engine
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row, Transaction, grouped
 from satchel.store.upkeep import Check
 
 _FILES = """
@@ -30,6 +34,17 @@ _FILES = """
     FROM conversation_folders d JOIN conversation_files f ON f.folder_id = d.id
     WHERE d.conversation_id = :conversation
 """
+_THREAD = """
+    SELECT t.id, t.n, t.prompt, t.answer
+    FROM conversations c JOIN conversation_turns t ON t.conversation_id = c.id AND t.n >= c.thread_start
+    WHERE c.id = :conversation ORDER BY t.n
+"""
+_THREAD_PARTS = """
+    SELECT p.turn_id, p.first_blob, p.last_blob
+    FROM conversation_turns t JOIN conversation_parts p ON p.turn_id = t.id
+    WHERE t.conversation_id = :conversation ORDER BY p.turn_id, p.n
+"""
+_THREAD_CONTENTS = f"SELECT DISTINCT b.id, b.digest, b.bytes FROM {PARTS} WHERE c.id = :conversation"
 
 
 def load_state(transaction: Transaction, conversation_id: int) -> ConversationState:
@@ -106,16 +121,22 @@ def _ensure_folders(transaction: Transaction, conversation_id: int, wanted: Iter
 
 
 def write_turn(
-    transaction: Transaction, conversation_id: int, turn: PastTurn, prompt: bytes, result: TurnResult, now: int
+    transaction: Transaction,
+    conversation_id: int,
+    turn: PastTurn,
+    words: bytes,
+    parts: Sequence[int],
+    result: TurnResult,
+    now: int,
 ) -> None:
-    """Write a turn that was answered."""
-    transaction.add(
+    """Write a turn that was answered; what its prompt is made of are its words and stored contents, by their ids."""
+    turn_id = transaction.add(
         "conversation_turns",
         {
             "conversation_id": conversation_id,
             "n": turn.n,
             "question": turn.question,
-            "prompt": prompt,
+            "prompt": words,
             "answer": turn.answer,
             "provider_ref": result.provider_ref,
             "sent_tokens": result.plan.tokens,
@@ -123,6 +144,16 @@ def write_turn(
             "answer_tokens": result.answer_tokens,
             "created_at": now,
         },
+    )
+    runs: list[tuple[int, int]] = []
+    for part in parts:
+        if runs and part == runs[-1][1] + 1:
+            runs[-1] = runs[-1][0], part
+        else:
+            runs.append((part, part))
+    transaction.insert_many(
+        "conversation_parts",
+        [{"turn_id": turn_id, "n": n, "first_blob": first, "last_blob": last} for n, (first, last) in enumerate(runs)],
     )
 
 
@@ -135,32 +166,46 @@ def load_past(transaction: Transaction, conversation_id: int) -> tuple[PastTurn,
     return tuple(PastTurn(*row) for row in rows)
 
 
-def load_thread(transaction: Transaction, conversation_id: int) -> tuple[Turn, ...]:
-    """Return the turns that the assistant remembers, in their order."""
-    row = transaction.one("SELECT thread_start, turns FROM conversations WHERE id = :id", {"id": conversation_id})
-    assert row is not None
-    return load_turns(transaction, conversation_id, *row)
+def load_thread(transaction: Transaction, conversation_id: int) -> tuple[Exchange, ...]:
+    """Return what was said in the turns of the current thread, in their order."""
+    of_thread = {"conversation": conversation_id}
+    contents = {number: rest for number, *rest in transaction.all(_THREAD_CONTENTS, of_thread)}
+    parts = grouped((turn, range(first, last + 1)) for turn, first, last in transaction.all(_THREAD_PARTS, of_thread))
+    turns = []
+    for turn_id, n, compressed, answer in transaction.all(_THREAD, of_thread):
+        words = changes.unpack_words(compressed)
+        if words is None:
+            raise StoreDamaged(
+                f"turn {n} of a conversation cannot be read",
+                "Reset the conversation; `satchel doctor` examines the rest",
+            )
+        found = [
+            changes.unpack_content(*contents[number]) if number in contents else None
+            for numbers in parts.get(turn_id, ())
+            for number in numbers
+        ]
+        whole = [content for content in found if content is not None]
+        if len(whole) < len(found):
+            from satchel.consult.models import ThreadLost
+
+            raise ThreadLost("files of the thread are not stored any more", reason="thread_lost")
+        cut = words.count("\0")
+        texts = [content.decode("utf-8", "surrogatepass") for content in whole[:cut]]
+        media = tuple(Media("", type_of(content), content) for content in whole[cut:])
+        turns.append(Exchange(changes.put_back(words, texts), answer, media))
+    return tuple(turns)
 
 
 def load_turns(transaction: Transaction, conversation_id: int, first: int, last: int) -> tuple[Turn, ...]:
     """Return some turns of a conversation, in their order."""
     rows = transaction.all(
         """
-        SELECT n, prompt, answer, provider_ref, sent_tokens, resent_tokens, answer_tokens, created_at, question
+        SELECT n, answer, sent_tokens, resent_tokens, answer_tokens, created_at, question
         FROM conversation_turns WHERE conversation_id = :conversation AND n BETWEEN :first AND :last ORDER BY n
         """,
         {"conversation": conversation_id, "first": first, "last": last},
     )
-    turns = []
-    for n, compressed, *rest in rows:
-        prompt, media = changes.unpack_prompt(compressed)
-        if prompt is None:
-            raise StoreDamaged(
-                f"turn {n} of a conversation cannot be read",
-                "Reset the conversation; `satchel doctor` examines the rest",
-            )
-        turns.append(Turn(n, prompt, media, *rest))
-    return tuple(turns)
+    return tuple(Turn(*row) for row in rows)
 
 
 LEASE_MS = 120_000
@@ -284,7 +329,7 @@ def check_turns(engine: Engine) -> Check:
         total, unread = 0, []
         for _, compressed, n, session, assistant in _in_steps(transaction, _TURNS):
             total += 1
-            if changes.unpack_prompt(compressed)[0] is None:
+            if changes.unpack_words(compressed) is None:
                 unread.append(f"turn {n} of {session!r} with {assistant} cannot be read")
         missing = [
             f"{session!r} with {assistant} has {there} of its {turns} turns"

@@ -7,7 +7,7 @@ A call acquires a conversation, and either commits its turn or releases it: in b
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,18 +16,17 @@ from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
 from satchel.base.text import check_name
 from satchel.consult import changes, conversation_tables
 from satchel.consult.conversation_tables import LEASE_MS
-from satchel.consult.media import type_of
 from satchel.consult.records import (
     Conversation,
     ConversationHistory,
     ConversationKey,
     ConversationState,
+    Exchange,
     ListedConversation,
-    Media,
     PastTurn,
-    Turn,
     TurnResult,
     digest_of,
+    digest_of_text,
     list_placements,
 )
 from satchel.keep import expiry, names, projects
@@ -42,6 +41,9 @@ if TYPE_CHECKING:
     from satchel.keep.common_filters import CommonFilters
 
 T = TypeVar("T")
+
+_PART_CHARS = 100
+"""Shorter texts stay among the words of a prompt: a stored content of its own would take more."""
 
 _COLUMNS = f"""
     id, uid, seq, assistant, session_id, turns, held_tokens, sent_tokens, resent_tokens, answer_tokens,
@@ -128,13 +130,19 @@ class Conversations:
         work, plan = self.workplace, result.plan
         # a provider that keeps the thread is never sent an earlier prompt again
         is_ours = result.provider_ref is None
-        prompt = redact(plan.prompt if is_ours else "")
-        media = plan.media if is_ours else ()
         new = {one: content for one, content in plan.new_contents.items() if is_ours or isinstance(content, str)}
         question = redact(plan.question).text
         answer = storable(result.answer)
-        compressed = changes.compress(prompt.text) + b"".join(digest_of(one.data) for one in media)
-        contents = changes.pack_contents(new) if self._max_blob_bytes else {}
+        parts = [(digest_of_text(text), text) for text in plan.parts if is_ours and len(text) >= _PART_CHARS]
+        contents = changes.pack_contents({**dict(parts), **new}) if self._max_blob_bytes else {}
+        if sum(map(len, contents.values())) > self._max_blob_bytes * changes.FILLED:
+            parts = []  # they would not stay
+        parts = [(digest, text) for digest, text in parts if digest in contents]
+        prompt = redact(changes.cut_out(plan.prompt, [text for _, text in parts]) if is_ours else "")
+        if prompt.text.count("\0") != len(parts):
+            prompt, parts = redact(plan.prompt), []
+        words = changes.compress(prompt.text)
+        digests = [*(digest for digest, _ in parts), *(digest_of(one.data) for one in plan.media if is_ours)]
         before = conversation.state
         held_before = 0 if result.starts_over else before.held_tokens
         after = ConversationState(
@@ -175,9 +183,10 @@ class Conversations:
             ):
                 raise conversation_tables.lost_lease(conversation.key)
             turn = PastTurn(after.turns, question, answer.text)
-            conversation_tables.write_turn(transaction, conversation.id, turn, compressed, result, now)
             conversation_tables.write_files(transaction, conversation.id, changed)
-            changes.store_contents(transaction, conversation.project_id, contents, now)
+            stored = changes.store_contents(transaction, conversation.project_id, contents, now)
+            numbers = [stored.get(digest, 0) for digest in digests]
+            conversation_tables.write_turn(transaction, conversation.id, turn, words, numbers, result, now)
             changes.touch_contents(transaction, conversation.project_id, conversation.id, now)
             changes.trim_contents(transaction, conversation.project_id, self._max_blob_bytes)
         hidden = (f"a secret was redacted in what is stored of the prompt ({kind})" for kind in prompt.kinds)
@@ -187,17 +196,13 @@ class Conversations:
         """Return what a conversation holds after its last successful turn, without holding it; empty where none is."""
         return self._read(key, conversation_tables.load_state, ConversationState())
 
-    def history(self, key: ConversationKey) -> tuple[Turn, ...]:
-        """Return the turns that the assistant remembers, the oldest first: those of the current thread."""
-        return self._read(key, conversation_tables.load_thread, ())
+    def thread(self, key: ConversationKey) -> tuple[Exchange, ...]:
+        """Return what was said in the current thread, the oldest first.
 
-    def media(self, digests: Iterable[bytes]) -> tuple[Media, ...] | None:
-        """Return images and PDF that were sent, or None where one is not stored any more."""
-        with self.workplace.engine.read() as transaction:
-            project = projects.find(transaction, self.workplace)
-            contents = [changes.load_content(transaction, project.id, digest) for digest in digests]
-        media = [Media("", type_of(data), data) for data in contents if data is not None]
-        return tuple(media) if len(media) == len(contents) else None
+        Raises:
+            ThreadLost: not all of it is stored any more.
+        """
+        return self._read(key, conversation_tables.load_thread, ())
 
     def read(self, number: int, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> ConversationHistory:
         """Return one conversation of the owner with its turns in all threads, the newest first."""

@@ -20,7 +20,7 @@ from satchel.base.errors import AssistantFailed, InvalidInput, TooLarge, nearest
 from satchel.base.records import dataclass, field
 from satchel.base.text import MAX_NAME_CHARS, check_name
 from satchel.base.tokens import TokenCounter
-from satchel.consult.records import Content, HeldBack, IsCancelled, Media, Settings, Window, never
+from satchel.consult.records import Content, Exchange, HeldBack, IsCancelled, Media, Settings, Window, never
 
 if TYPE_CHECKING:
     from satchel.consult.vector_stores import Sweeper, VectorStores
@@ -49,15 +49,6 @@ class Timing:
     sleep: Callable[[float], None] | None = None
     clock: Callable[[], float] = time.monotonic
     chance: Callable[[], float] = _chance
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """A past turn."""
-
-    prompt: str
-    answer: str
-    media: tuple[Media, ...] = ()
 
 
 def noop(_: str = "") -> None:

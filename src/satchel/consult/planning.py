@@ -173,6 +173,7 @@ def plan_turn(
         notes=(*draft.notes(overflow), *warnings),
         has_overflowed=state.has_overflowed or bool(overflow),
         media=tuple(media),
+        parts=tuple(piece.text for piece in parts.pieces),
     )
 
 

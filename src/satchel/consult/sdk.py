@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from satchel.base.errors import AssistantFailed, Unavailable
 from satchel.consult import failures
-from satchel.consult.models import MAX_WINDOW, Ask, Exchange, Model, Reply, ThreadLost, Timing
-from satchel.consult.records import Media
+from satchel.consult.models import MAX_WINDOW, Ask, Model, Reply, ThreadLost, Timing
+from satchel.consult.records import Exchange, Media
 from satchel.consult.rounds import Round, converse, searches
 from satchel.consult.vector_stores import Sweeper
 from satchel.consult.wire import Limits, Wire, public_address

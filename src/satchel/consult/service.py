@@ -31,7 +31,6 @@ from satchel.consult.conversations import Conversations
 from satchel.consult.models import (
     Ask,
     Assistant,
-    Exchange,
     ThreadLost,
     Timing,
     WindowFull,
@@ -57,6 +56,7 @@ from satchel.consult.records import (
     ConversationKey,
     ConversationState,
     EarlierAnswer,
+    Exchange,
     IsCancelled,
     Tell,
     TurnPlan,
@@ -82,9 +82,6 @@ _BRIEFING_PART = 4
 
 _CLIENT_BILLED = "the client adds its own instructions, and counts against the account that it is signed in with"
 _WEB_BILLED = "the provider bills web searches, and the tokens of their results, on top"
-_SYNTHESIS = " synthesis"
-"""What the name of a conversation about comparisons ends in."""
-
 _SYNTHESIS = " synthesis"
 """What the name of a conversation about comparisons ends in."""
 
@@ -412,13 +409,7 @@ class Consulting:
     def _history(self, state: ConversationState, key: ConversationKey, model: Assistant) -> tuple[Exchange, ...]:
         if model.keeps_history or not state.turns:
             return ()
-        exchanges = []
-        for turn in self.conversations.history(key):
-            media = self.conversations.media(turn.media) if turn.media else ()
-            if media is None:
-                raise ThreadLost("an image or PDF of the thread is not stored any more", reason="thread_lost")
-            exchanges.append(Exchange(turn.prompt, turn.answer, media))
-        return tuple(exchanges)
+        return self.conversations.thread(key)
 
     def _renewing(self, conversation: Conversation, lease_ms: int) -> Callable[[], None]:
         clock = self._workplace.clock

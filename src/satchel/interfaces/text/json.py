@@ -35,7 +35,7 @@ _HIDDEN = {
     "ListedConversation": {"id", "key", "resent_tokens"},
     "ListedFile": {"is_removed"},
     "Lease": {"token", "since"},
-    "Turn": {"prompt", "media", "provider_ref", "resent_tokens"},
+    "Turn": {"resent_tokens"},
 }
 _ADDED = {
     "Solution": ("pattern", "standing"),
