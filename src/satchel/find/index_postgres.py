@@ -74,12 +74,7 @@ def joined(words: Iterable[str]) -> str:
 
 def place_number(run: int | None, kind: Kind, item_type: int | None) -> int:
     """Return a number for a run (0 for none), a kind, and a type within it."""
-    return ((run or 0) << 16) + kind_number(kind, item_type)
-
-
-def kind_number(kind: Kind, item_type: int | None) -> int:
-    """Return a number for a kind and a type within it."""
-    return kind.number * MOST_TYPES + (item_type or 0)
+    return ((run or 0) << 16) + kind.number * MOST_TYPES + (item_type or 0)
 
 
 def _shortened(word: str) -> str:
@@ -247,17 +242,18 @@ class ScopedPostgresIndex:
             "of_last": self._ends[1],
             "of_project": scope.project_id,
         }
-        conditions = ""
-        if scope.run_id is not None:
-            conditions += " AND w.place >> 16 = :of_run"
-            values["of_run"] = scope.run_id
-        if scope.types:
-            conditions += " AND w.place & 65535 = ANY (CAST(:of_kinds AS bigint[]))"
-            values["of_kinds"] = [kind_number(kind, number) for kind, number in scope.types]
-        elif scope.kinds and len(scope.kinds) < len(Kind):
-            conditions += f" AND w.place / {MOST_TYPES} & {MOST_TYPES - 1} = ANY (CAST(:of_kinds AS bigint[]))"
-            values["of_kinds"] = [kind.number for kind in scope.kinds]
-        return conditions, values
+        run = scope.run_id
+        place = "w.place & 65535" if run is None else "w.place"
+        ranges = [(place_number(run, kind, number),) * 2 for kind, number in scope.types] or [
+            (place_number(run, kind, 0), place_number(run, kind, MOST_TYPES - 1)) for kind in scope.kinds
+        ]
+        if run is not None and not ranges:
+            ranges = [(run << 16, (run + 1 << 16) - 1)]
+        # two comparisons of each row are faster than taking the run and the kind out of its number
+        within = " OR ".join(f"{place} BETWEEN :of_from{at} AND :of_to{at}" for at in range(len(ranges)))
+        for at, (first, last) in enumerate(ranges):
+            values |= {f"of_from{at}": first, f"of_to{at}": last}
+        return f" AND ({within})" if ranges else "", values
 
     def counts(self, terms: Sequence[Term], most: int) -> list[int]:
         counts = [self._ask("1", term, most) for term in terms]

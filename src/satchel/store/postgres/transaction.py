@@ -284,14 +284,14 @@ _LIST = re.compile(rf"\b(NOT )?IN \({re.escape(LIST_MARK)}([^)]*)\)")
 def with_lists(sql: str, parameters: Parameters | None) -> tuple[str, Parameters | None]:
     if LIST_MARK not in sql:
         return sql, parameters
-    lists: dict[str, list[int] | list[bytes]] = {}
+    lists: dict[str, str] = {}
 
     def as_parameter(match: re.Match[str]) -> str:
-        name = f"list{len(lists)}"
-        texts = match[2].split(", ") if match[2] else []
-        is_bytes = match[2].startswith("x'")
-        lists[name] = [bytes.fromhex(text[2:-1]) for text in texts] if is_bytes else [int(text) for text in texts]
-        return f"{'<> ALL' if match[1] else '= ANY'} (:{name})"
+        name, listed = f"list{len(lists)}", match[2]
+        element = "bytea" if listed.startswith("x") else "bigint"
+        # numbers stay as they are; x'0f' is "\\x0f" in the text of an array
+        lists[name] = "{" + listed.replace("x'", '"\\\\x').replace("'", '"') + "}"
+        return f"{'<> ALL' if match[1] else '= ANY'} (CAST(:{name} AS {element}[]))"
 
     return _LIST.sub(as_parameter, sql), {**(parameters or {}), **lists}
 
