@@ -38,8 +38,8 @@ from satchel.store.postgres.transaction import StoreConnection, adapters
 from satchel.store.running import DEADLINE_SECONDS, Interruptible, Running, timed_out
 
 if TYPE_CHECKING:
+    from satchel.store.postgres.engine import Writers
     from satchel.store.postgres.transaction import PostgresTransaction
-    from satchel.store.postgres.writers import Writers
 
 
 # a briefing, a search and an event stream at once, for each of a few callers; PostgreSQL's own default is 100 in all
