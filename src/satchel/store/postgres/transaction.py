@@ -275,11 +275,10 @@ def with_lists(sql: str, parameters: Parameters | None) -> tuple[str, Parameters
     lists: dict[str, str] = {}
 
     def as_parameter(match: re.Match[str]) -> str:
-        name, listed = f"list{len(lists)}", match[2]
-        element = "bytea" if listed.startswith("x") else "bigint"
-        # numbers stay as they are; x'0f' is "\\x0f" in the text of an array
-        lists[name] = "{" + listed.replace("x'", '"\\\\x').replace("'", '"') + "}"
-        return f"{'<> ALL' if match[1] else '= ANY'} (CAST(:{name} AS {element}[]))"
+        name = f"list{len(lists)}"
+        # the text of an array: numbers as they are, x'0f' as "\\x0f"; its type is that of the column
+        lists[name] = "{" + match[2].replace("x'", '"\\\\x').replace("'", '"') + "}"
+        return f"{'<> ALL' if match[1] else '= ANY'} (:{name})"
 
     return _LIST.sub(as_parameter, sql), {**(parameters or {}), **lists}
 
