@@ -20,7 +20,7 @@ from satchel.find.scopes import Condition, Either, Every, Scope, Term, Without, 
 from satchel.find.scoring import Matched
 from satchel.find.words import parts_text
 from satchel.store.postgres.schema import BUCKET_BITS, LEXEMES
-from satchel.store.transaction import Row, Rows, Transaction
+from satchel.store.transaction import Row, Rows, Transaction, put_rows
 
 if TYPE_CHECKING:
     from satchel.find.documents import Document
@@ -38,17 +38,6 @@ _LONG = 20_000
 _PREFIX_BYTES = 20
 _MOST_BYTES = 1_000_000
 """A tsvector has at most 1 MB of different words, each with project and bucket in front; a text is cut there."""
-
-_INSERT = """
-    INSERT INTO documents_words (project_id, document, place, length, words, parts)
-    VALUES (:project, :document, :place, :length, :words, :parts)
-"""
-_RENEW = """
-    ON CONFLICT (project_id, document) DO UPDATE
-    SET (place, length, words, parts) = (excluded.place, excluded.length, excluded.words, excluded.parts)
-    WHERE (documents_words.place, documents_words.length, documents_words.words, documents_words.parts)
-        IS DISTINCT FROM (excluded.place, excluded.length, excluded.words, excluded.parts)
-"""
 
 
 class _Tokenizer(threading.local):
@@ -110,17 +99,13 @@ class PostgresIndex:
 
     def insert(self, number: int, document: Document, *, is_new: bool = False) -> None:
         length, words, parts = _entry(document.text)
-        self._transaction.run(
-            _INSERT if is_new else _INSERT + _RENEW,
-            {
-                "project": document.project_id,
-                "document": number,
-                "place": place_number(document.run_id, document.kind, document.type),
-                "length": length,
-                "words": words,
-                "parts": parts,
-            },
-        )
+        place = place_number(document.run_id, document.kind, document.type)
+        columns = ("project_id", "document", "place", "length", "words", "parts")
+        row = dict(zip(columns, (document.project_id, number, place, length, words, parts), strict=True))
+        if is_new:
+            self._transaction.insert_many("documents_words", [row])
+        else:
+            put_rows(self._transaction, "documents_words", ("project_id", "document"), [row])
 
     def delete(self, number: int, project_id: int) -> None:
         self._transaction.run(
@@ -289,24 +274,20 @@ class ScopedPostgresIndex:
             conditions += f" AND (EXISTS (SELECT 1 FROM documents d WHERE d.id = w.document AND {filters[0]})) IS TRUE"
         order = "" if newest is None else f"ORDER BY w.document {'DESC' if newest else 'ASC'}"
         first, last = self._ends
+        ends = [f":of_first >> {BUCKET_BITS}", f":of_last >> {BUCKET_BITS}"]
+        buckets = ", ".join([*ends, "1"] if newest is False else [*ends[::-1], "-1"])
+        chosen = f"{LEXEMES} @@ CAST(replace(:of_lexemes, '?', :of_project || ':' || b.number || ':') AS tsquery)"
         if last - first < _FEW:
-            sql = f"""
-                SELECT {columns} FROM documents_words w
-                WHERE w.project_id = :of_project AND w.document BETWEEN :of_first AND :of_last AND {holds} {conditions}
-                {order} LIMIT :of_most
-            """
-        else:
-            ends = [f":of_first >> {BUCKET_BITS}", f":of_last >> {BUCKET_BITS}"]
-            buckets = ", ".join([*ends, "1"] if newest is False else [*ends[::-1], "-1"])
-            # a bucket is read once those before it had too few documents
-            sql = f"""
-                SELECT f.* FROM generate_series({buckets}) AS b (number) CROSS JOIN LATERAL (
-                    SELECT {columns} FROM documents_words w
-                    WHERE {LEXEMES} @@ CAST(replace(:of_lexemes, '?', :of_project || ':' || b.number || ':') AS tsquery)
-                        {"" if is_exact else f"AND {holds}"} {conditions}
-                    {order} LIMIT :of_most
-                ) AS f LIMIT :of_most
-            """
+            buckets = "1, 1"
+            chosen = "w.project_id = :of_project AND w.document BETWEEN :of_first AND :of_last"
+        if last - first < _FEW or not is_exact:
+            chosen += f" AND {holds}"
+        # a bucket is read once those before it had too few documents
+        sql = f"""
+            SELECT f.* FROM generate_series({buckets}) AS b (number) CROSS JOIN LATERAL (
+                SELECT {columns} FROM documents_words w WHERE {chosen} {conditions} {order} LIMIT :of_most
+            ) AS f LIMIT :of_most
+        """
         if newest is None:
             sql = f"SELECT count(*) FROM ({sql}) AS counted"
         lexemes = _lexemes(condition, is_exact=is_exact)
