@@ -58,6 +58,7 @@ def filters(scope: Scope, conditions: Sequence[str] = ()) -> tuple[str, dict[str
 
 def population_of(transaction: Transaction, scope: Scope) -> int:
     """Return the number of candidates: the documents of the run if they are few, else of the project."""
+    project = transaction.ask("SELECT documents FROM projects WHERE id = :project", {"project": scope.project_id})
     if scope.run_id is not None:
         row = transaction.one(
             "SELECT count(*) FROM (SELECT 1 FROM documents WHERE run_id = :run LIMIT :most) AS counted",
@@ -65,7 +66,7 @@ def population_of(transaction: Transaction, scope: Scope) -> int:
         )
         if row is not None and row[0] <= SMALL:
             return int(row[0])
-    row = transaction.one("SELECT documents FROM projects WHERE id = :project", {"project": scope.project_id})
+    row = project.one()
     return int(row[0]) if row else 0
 
 

@@ -88,6 +88,14 @@ def older(location: str, version: int) -> StoreOlder:
     )
 
 
+def check_version(location: str, needed: int, version: int) -> None:
+    """Refuse a store that needs a newer program to be read, and one of before version 27."""
+    if needed > SCHEMA_VERSION:
+        raise newer(location, needed, "read")
+    if version < BASE_VERSION:
+        raise older(location, version)
+
+
 @contextmanager
 def explained(store: Path) -> Iterator[None]:
     """Translate the errors of SQLite and of the operating system that the block raises."""

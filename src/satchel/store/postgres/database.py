@@ -38,8 +38,8 @@ from satchel.store.postgres.transaction import StoreConnection, adapters
 from satchel.store.running import DEADLINE_SECONDS, Interruptible, Running, timed_out
 
 if TYPE_CHECKING:
+    from satchel.store.postgres.engine import Writers
     from satchel.store.postgres.transaction import PostgresTransaction
-    from satchel.store.postgres.writers import Writers
 
 
 # a briefing, a search and an event stream at once, for each of a few callers; PostgreSQL's own default is 100 in all
@@ -213,23 +213,19 @@ class Database:
         assert row is not None
         number, fsync, commits, encoding = row
         version = number // 10_000
-        if fsync != "on":
-            raise Refused(
-                f"the server of {self.location} runs with fsync = {fsync}: a crash may destroy confirmed writes",
-                "Set fsync = on there",
-            )
-        if self.durability == "full" and commits not in {"on", "remote_apply"}:
-            raise Refused(
-                f"the server of {self.location} has synchronous_commit = {commits}: it may lose confirmed writes",
+        may_lose = self.durability == "full" and commits not in {"on", "remote_apply"}
+        for is_unfit, problem, remedy in (
+            (fsync != "on", f"fsync = {fsync}: a crash may destroy confirmed writes", "Set fsync = on there"),
+            (
+                may_lose,
+                f"synchronous_commit = {commits}: it may lose confirmed writes",
                 "Set it to on for the role or the database (ALTER ROLE ... SET synchronous_commit = on)",
-            )
-        if encoding != "UTF8":
-            raise Refused(f"the database of {self.location} has the encoding {encoding}", "Create one with UTF8")
-        if version < _OLDEST_VERSION:
-            raise Refused(
-                f"the server of {self.location} is PostgreSQL {version}",
-                f"Satchel needs {_OLDEST_VERSION} or newer",
-            )
+            ),
+            (encoding != "UTF8", f"the encoding {encoding}", "Create a database with UTF8"),
+            (version < _OLDEST_VERSION, f"version {version}", f"Satchel needs {_OLDEST_VERSION} or newer"),
+        ):
+            if is_unfit:
+                raise Refused(f"the server of {self.location} has {problem}", remedy)
 
 
 def _places() -> LifoQueue[StoreConnection | None]:
