@@ -19,7 +19,7 @@ _FORMS = (
     # git, with the reason in brackets
     ("! [", r"^ *! \[(?:remote )?rejected\] [^(\n]{1,300}\((.{1,200})\)$", r"error: push rejected (\1)"),
     # ESLint and others that number lines, with the rule at the end
-    ("  error  ", r"^ +\d+:\d+ +error +(\S.{0,500}?) {2,}(\S+)$", r"error: \1 (\2)"),
+    ("  error  ", r"^ +\d+:\d+ +error +(\S.{0,500}?)(?: {2,}(\S+))?$", r"error: \1 (\2)"),
     # Kubernetes and Docker
     ("from server", r"^Error from server (\(\w+\)): (?:error when \w+ \"[^\"\n]{1,300}\": )?", r"error: \1 "),
     ("from daemon", r"^(?:docker: )?Error response from daemon: ", "error: "),
@@ -66,8 +66,12 @@ _FORMS = (
     ("(Caused by ", r"\S{0,100}: HTTPS?ConnectionPool\(.*\(Caused by (\w+)\(.*?: (.*?)['\"]?,?\)+$", r"\1: \2"),
     # Jest names the test, then what it expected
     ("› ", r"^ *● (.{1,200} › .{1,200})$", r"error: \1:"),
-    # a step's log as buildkit repeats it
+    # a step's log as buildkit repeats it, and the step itself
     ("> [", r"^\d{1,5}\.\d{1,3} ", ""),
+    ("failed to solve", r"^\S{1,200}:\d+\n-{8,}\n(?:.*\n){1,20}?-{8,}$", ""),
+    # the command that npm starts, and curl's progress before its message
+    ("\n> ", r"^> \S{1,200}@\S{1,60} .{1,100}\n> .*$", ""),
+    ("--:--", r"^.*--:--:-- +\d+", ""),
     # advice with a list below
     ("Did you mean", r"^.*\bDid you mean (?:this|one of these)\?\n(?:(?: .*)?\n)*", ""),
     ("[recovered]", r" \[recovered\]", ""),
@@ -123,7 +127,7 @@ _WRAPPERS = (
     *("Test suite failed to run", "rake aborted", "failed to build", "failed to solve", "Failed building"),
     *("Failed to build", "Failed to load ApplicationContext", "Application run failed", "The user requested "),
     *("Command failed with exit code", "error during build", "error when starting", "ResolutionImpossible: "),
-    *("Error installing ", "extconf failed"),
+    *("Error installing ", "extconf failed", "Build failed with "),
 )
 
 _wrapping = lazy_regex(
@@ -162,6 +166,8 @@ def is_wrapping(line: str) -> bool:
 
 _QUOTED = 0.8  # share of lines starting with such a mark that makes a text a quotation or a container's log
 
+_PREFIXED = 0.6  # share of lines starting with a prefix that makes a text the log of a runner, container or journal
+
 
 def unwrapped(text: str) -> list[str]:
     """Return the lines of an output without wrappers, with plain headlines; of tests only those of the failures."""
@@ -179,6 +185,11 @@ def peeled(text: str) -> list[str]:
     for mark in (">", "|", "│"):
         if filled and sum(line.startswith(mark) for line in filled) >= _QUOTED * len(filled):
             lines = [line.removeprefix(mark).removeprefix(" ") for line in lines]
+    for _ in range(3):  # a runner's log of a container's log of a task
+        if sum(_prefix().match(line) is not None for line in filled) < max(1, _PREFIXED * len(filled)):
+            break
+        lines = [_prefix().sub("", line) for line in lines]
+        filled = [line for line in lines if line.strip()]
     if "╷" in text or "What went wrong" in text:
         lines = [_framed().sub("", line) for line in lines]
     if _script().search(text):
@@ -232,8 +243,17 @@ _LEVELS = (
 
 
 _tools = lazy_regex(
-    r"(?:npm (?:ERR!|error)(?: |$)|gyp ERR! ?(?:stack ?)?|#\d{1,3} \d{1,5}\.\d{1,3} "
-    r"|[a-z][\w.\-]{0,40}[-_]\d{1,3} {1,4}\| ?){1,3}"
+    r"(?:npm (?:ERR!|error)(?: |$)|gyp ERR! ?(?:stack ?)?|#\d{1,3} \d{1,5}\.\d{1,3} ){1,3}"
+)
+
+# a clock of a runner, the journal's date, host and program, a container before a bar, a name in brackets that is no
+# level, a package and its task
+_prefix = lazy_regex(
+    r"^(?:\d{4}-\d\d-\d\dT[\d:]{8}\.\d{7,9}Z(?: |$)"
+    r"|[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S{1,100} [\w./@\-]{1,60}(?:\[\d{1,10}\])?:(?: |$)"
+    r"|(?:[\d:]{8} )?[A-Za-z@][\w.@/:\-]{0,100} {0,40}\|(?: |$)"
+    r"|\[(?!(?i:trace|debug|info|notice|warn|warning|error|severe|critical|fatal)\])[\w./@:\-]{1,200}\](?: |$)"
+    r"|@?[a-z][\w./\-]{0,100}:[a-z][\w.\-]{0,60}:(?: |$))"
 )
 
 
@@ -273,7 +293,7 @@ _BEGINS = (
     *("Settings file '", "-- ", "Call Stack (most recent", 'See "', 'See also "', "See '", "See: ", "See /"),
     *("Re-run Maven", "To see the full stack trace", "Prompt executed in", "Ran all test suites", "test result: "),
     *("✓ ", "✕ ", "✔ ", "✗ ", "[end of output]", "info Visit", "yarn run v", "Node.js v", "throw er;", "events.js:"),
-    *("--- std", "<--- ", "-----", "====", "____", "*****", "~~~~~", "│", "Security context: ", "created by "),
+    *("--- std", "<--- ", "-----", "====", "==> ", "____", "*****", "~~~~~", "│", "Security context: ", "created by "),
     *("Stack dump", "Stack trace", "Stack backtrace", "PC is at", "rax ", "Register", "Using cached"),
     *("Requirement already", "The above exception was the direct cause", "During handling of the above exception"),
     *("platform linux", "platform darwin", "platform win32", "rootdir: ", "plugins: ", "cachedir: ", "Press any key"),
@@ -296,18 +316,19 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
         r"[\w.\-]{1,40}@[\w.\-]{1,60}[: ][^$#%>\n]{0,120}[$#%>](?:\s|$)"
         r"|\[[\w.\-]{1,40}@[^\]\n]{1,80}\]\s?[$#]|PS [A-Z]:\\[^>\n]{0,200}>|[A-Z]:\\[^>\n\"']{0,200}>"
         r"|-?(?:ba|z|)sh-[\d.]{1,8}[$#%]|~[^\s$]{0,120}[$#%]\s)"
-        r"|[$%»λ❯➜√]\s?[\w./~]|#\s[./\w]|>{3}\s|\[[\w.\-]{1,40}\]>\s|In \[\d{1,4}\]: )"
+        r"|[$%»λ❯➜√]\s?[\w./~]|\++\s[./\w]|#\s[./\w]|>{3}\s|\[[\w.\-]{1,40}\]>\s|In \[\d{1,4}\]: )"
     )
     tails = (
         # closing lines of tools
-        r"\[?[Pp]rocess (?:finished|exited|completed)\b|Exit [Cc]ode:? \d{1,3}$|\d{1,3}$",
+        r"(?:##)?\[?(?:error\])?[Pp]rocess (?:finished|exited|completed)\b|(?i:exit(?: code| status)?|rc)[:=]? ?\d{1,3}$|\d{1,3}$"
+        r"|.{0,200}\b(?:exiting now|due to previous errors)$|.{1,100}\w exited with code \d",
         r"(?:error: )?exit status \d",
         r"error: command '[^']*' failed with exit",
         r"\s{0,8}= (?:help:|note: this )",
         r"(?:\S{0,200}: )?\**\s?(?:\*\*\* )?\[[^\]\n]{1,200}\] (?:Error|Fehler|Erreur) \d",
         r"g?make(?:\[\d{1,3}\])?: (?:\*\*\* (?:\[|Waiting)|Leaving|Entering|Nothing)|\S{1,200}: recipe for target",
         r".{0,300}: [Ii]n function [`'‘].{0,300}:$|\s{1,4}\S{1,200}:\d{1,6} \(\w{1,40}\)$|See [A-Z]:\\",
-        r"\[ERROR\]\s*$|\[Help \d\]|\S{1,40} exited with code \d",
+        r"\[ERROR\]\s*$|\[Help \d\]",
         # summaries of tests and checks
         r"(?:Test Suites|Tests|Snapshots|Time|Test Files|Start at|Duration): |failures:$|(?:FAIL|PASS)(?: \S|$)"
         r"|running \d+ tests?$|\s{4}\w[\w:]*$|---- \S+ stdout ----|> \S+@\S+ \w"
@@ -320,9 +341,11 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
         r"\s{1,8}(?:errno|code|syscall|address|port|path|filename|dest|stack|library|reason|parent"
         r"|opensslErrorStack): ",
         r"(?:code|errno|syscall|filename|dir|name|hostname): ['-]|pid: \d|node:\w{1,20}[/\w]{0,60}:\d+$",
-        r"\s{1,8}this\[\w{1,20}\] = ",
+        r"\s{1,8}this\[\w{1,20}\] = |\s{0,8}\w{1,40}: \[(?:Getter|Function|Circular|Object|Array)\b"
+        r"|\(node:\d+\) (?!Unhandled|\w*Error)|\(Use `node --",
         # frames and dumps
-        r"(?:from )?\S{1,300}:\d+:in |\d{1,6} ?\|(?:\s|$)|\s{1,8}\|\s|\|\s{2,}|\s{0,8}#\s?include\b|\.\.\.$"
+        r"(?:from )?\S{1,300}:\d+:in |\s{0,8}\d{1,6} ?[|│](?:\s|$)|\s{1,8}[|│╵]\s|\|\s{2,}|\s{0,8}#\s?include\b"
+        r"|\s{0,8}\S{1,300}?:\d{1,6}(?::\d{1,6})?:?$|.{0,60}\.\.\.$"
         r"|[─━═╭╰│]{2,}|\[\d{1,8}:0x[0-9a-f]{1,16}\]\s{1,12}\d|==\d{1,8}==",
         r"\s{0,4}\d{1,4}: (?:0x)?[0-9A-Fa-f]{6,16}(?:\s|$)|\s{1,4}\d{1,3}: (?:\w{1,40}Frame|/\*|arguments)",
         r"goroutine \d|\s{0,8}#\d{1,3} {1,3}",

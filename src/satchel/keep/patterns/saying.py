@@ -82,7 +82,7 @@ def read(text: str) -> OutputError:
         )
         return _innermost(OutputError("", without_advice(rest)))
     # a type alone on a line is only a heading if another line says more
-    telling = [block for block in headed if "".join(block[1]).strip() and not _is_code(block)]
+    telling = [block for block in headed if _says_something(block[1]) and not _is_code(block)]
     block_used = telling[0] if telling else headed[0]
     if (causes := [block for block in headed if block[0] is not None and "Caused by" in block[0][0]]) and (
         _words(causes[-1][1]) - _words(headed[0][1])
@@ -166,6 +166,11 @@ def _is_whole(block: list[str]) -> bool:
     return len(block[0].split()) > 2 and not _goes_on().search(f"{block[0]}\n{after}")
 
 
+def _says_something(lines: list[str]) -> bool:
+    first = "".join(lines).strip()
+    return bool(first) and not first.startswith("usage: ")
+
+
 def _is_telling(line: str) -> bool:
     words = line.split()
     return len(words) >= _TELLING or (len(words) > 2 and _quoted().search(line) is not None)
@@ -236,7 +241,7 @@ def _header() -> re.Pattern[str]:
         r"|(?:[a-z_]\w{0,40}\.){1,8}[A-Z]\w{2,80}(?=: \S)"
     )
     place = (
-        r"(?:(?P<place>(?:[A-Za-z]:)?[^\s:()]{1,300})(?::\d+(?:[:.]\d+(?:-\d+)?)?:? ?-?|\(\d+,\d+\):?"
+        r"(?:(?P<place>(?:[A-Za-z]{1,20}:)?[^\s:()]{1,300})(?::\d+(?:[:.]\d+(?:-\d+)?)?:? ?-?|\(\d+,\d+\):?"
         r"|:\([^()\n]{0,200}\):?) )?"
     )
     return re.compile(
@@ -252,14 +257,15 @@ def _header() -> re.Pattern[str]:
         r"|(?P<goal>Failed to execute goal \S{1,200} (?:\([^()\n]{0,80}\) )?on project [^\s:]{1,100}: )(?:error: )?"
         r"|(?:go: (?:\S{1,300} \([^()\n]{0,300}\): )?)?\S{0,300}go\.mod:\d{1,5}: "
         r"|(?P<placed>(?P<source>\S{1,300}\.go):\d{1,6}:\d{1,4}: |\s{1,8}\S{1,200}: (?=package \S{1,200} is not in ))"
-        rf"|{place}(?:(?:[\w\-+.]{{1,40}}: )?(?:internal compiler |fatal |syntax |runtime |link )?(?:[Ee]rror|ERROR"
+        rf"|{place}(?:(?:[\w\-+.]{{1,40}}: )?(?:[A-Za-z]{{3,12}} ){{0,2}}?(?:[Ee]rror|ERROR"
         rf"|FATAL ERROR|FATAL|[Ff]atal|ERR!)"
-        r"(?:\[(?P<bracketed>\w{1,20})\])?(?: (?P<code>[A-Z]{1,8}\d{1,5}))?:(?: |$)|(?P<bare>(?=undefined reference"
+        r"(?:\[(?P<bracketed>\w{1,20})\])?(?: (?P<code>[A-Z]{1,8}\d{1,5})| (?:near|at|on) line \d+| \(at [^()\n]{1,300}\))?:(?: |$)|[✘✖✗×❌] \[ERROR\] |(?P<bare>(?=undefined reference"
         r"|missing go\.sum|undefined: |no required)))"
         r"|(?P<lone>[A-Z]{1,8}\d{3,5}): |(?P<panic>thread '[^'\n]{0,100}' (?:\(\d+\) )?panicked at )"
         r"|panic: |terminate called after throwing an instance of '(?P<thrown>[^'\n]{1,200})'"
         r"|(?:\S{0,200}[/\\])?ld(?:\.\w{1,10})?: (?!warning)(?:.{0,200}: (?=undefined))?"
         r"|CMake Error(?: at \S{1,300}(?: \(\w{1,40}\))?)?:|g?make(?:\[\d{1,3}\])?: \*\*\* "
+        r"|[\w./\-]{1,200}:\d+: \*\*\* |[a-z][\w\-]{1,20}: \(\d{1,3}\) |FAILED: "
         r"|(?P<npm>code (?=E[A-Z0-9]{2,20}$))"
         r")"
     )

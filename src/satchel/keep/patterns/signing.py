@@ -56,7 +56,8 @@ def masked_text(text: str) -> str:
     scanner, _, lists = _patterns()
     masked = scanner.sub(_masked, _cut(text, _MOST))
     words: list[str] = []
-    for line in dict.fromkeys(" ".join(line.split()) for line in masked.splitlines()):
+    lines = dict.fromkeys(" ".join(line.split()) for line in masked.splitlines())
+    for line in (line for line in lines if line != _MARK or len(lines) == 1):
         words += (word for word in line.split() if not words or word != words[-1])
     return lists.sub(_MARK, " ".join(words).translate(_QUOTES)).strip(" .,:;!")
 
