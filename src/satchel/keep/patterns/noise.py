@@ -12,6 +12,9 @@ _NAME = r"[A-Za-z_][\w.]{0,120}"
 
 # forms by a text that an output with them holds, and how they are rewritten
 _FORMS = (
+    # a step's log as buildkit repeats it, and the step itself
+    ("> [", r"^\d{1,5}\.\d{1,3} ", ""),
+    ("failed to solve", r"^\S{1,200}:\d+\n-{8,}\n(?:.*\n){1,20}?-{8,}$", ""),
     # Elixir
     ("** (", rf"^ *\*\* \(({_NAME})\) (.*)\n?(?: {{4,}}.*\n?)*", r"\1: \2\n\n"),
     # Ruby
@@ -36,7 +39,12 @@ _FORMS = (
     # a compiler's and linter's notes
     (": note: ", r"^\S.{0,300}?: note: .*(?:\n(?: +\d* \||  ).*)*", ""),
     ("rror CS", r" \[[^\]\n]{1,300}proj\]$", ""),
-    ("(are you missing", r" \(are you missing .{1,100}\)", ""),
+    ("(", r" \((?:are you missing|did you mean) [^()\n]{1,100}\)", ""),
+    ("  Stop.", r"\.  Stop\.$", ""),
+    # pydantic's value
+    ("input_value=", r", input_value=.*?, input_type=\w+", ""),
+    # a list of files below a headline
+    (" files ", r"(\bfiles\b[^\n]{0,100}:)\n(?:[ \t]+\S+\n)+", r"\1\n"),
     # PHP, and servers' logs of it
     (".php", r"(?:^ *thrown)? in (?:\S{1,300}\.php)(?::\d+| on line \d+)(?:, referer: \S{1,300})?$", ""),
     ("PHP ", r"^(?:\[[^\]\n]{1,80}\] ){0,4}(?:PHP message: )?PHP (?=[A-Z][a-z ]{1,30}error: )", ""),
@@ -66,9 +74,6 @@ _FORMS = (
     ("(Caused by ", r"\S{0,100}: HTTPS?ConnectionPool\(.*\(Caused by (\w+)\(.*?: (.*?)['\"]?,?\)+$", r"\1: \2"),
     # Jest names the test, then what it expected
     ("› ", r"^ *● (.{1,200} › .{1,200})$", r"error: \1:"),
-    # a step's log as buildkit repeats it, and the step itself
-    ("> [", r"^\d{1,5}\.\d{1,3} ", ""),
-    ("failed to solve", r"^\S{1,200}:\d+\n-{8,}\n(?:.*\n){1,20}?-{8,}$", ""),
     # the command that npm starts, and curl's progress before its message
     ("\n> ", r"^> \S{1,200}@\S{1,60} .{1,100}\n> .*$", ""),
     ("--:--", r"^.*--:--:-- +\d+", ""),
@@ -85,6 +90,8 @@ _FORMS = (
 
 # forms of one message, as _FORMS
 VARIANTS = (
+    # who needed what is missing
+    (" by ", r",? (?:needed|required|requested|imported|referenced) by ['\"]?[\w@./\-]+['\"]?", ""),
     # who needed a missing interpreter, library or program, and where it was sought
     ("bad interpreter", r"^-?(?:\w{0,10}sh: )?(?:\S{1,200}: )?(?=\S{1,200}: bad interpreter)", ""),
     ("shared libraries", r"^[^\n:]{0,300}: (?=error while loading shared libraries: )", ""),
@@ -186,10 +193,10 @@ def peeled(text: str) -> list[str]:
         if filled and sum(line.startswith(mark) for line in filled) >= _QUOTED * len(filled):
             lines = [line.removeprefix(mark).removeprefix(" ") for line in lines]
     for _ in range(3):  # a runner's log of a container's log of a task
-        if sum(_prefix().match(line) is not None for line in filled) < max(1, _PREFIXED * len(filled)):
+        telling = [line for line in lines if line.strip() and not is_noise(line)]
+        if sum(_prefix().match(line) is not None for line in telling) < max(1, _PREFIXED * len(telling)):
             break
         lines = [_prefix().sub("", line) for line in lines]
-        filled = [line for line in lines if line.strip()]
     if "╷" in text or "What went wrong" in text:
         lines = [_framed().sub("", line) for line in lines]
     if _script().search(text):
@@ -246,14 +253,14 @@ _tools = lazy_regex(
     r"(?:npm (?:ERR!|error)(?: |$)|gyp ERR! ?(?:stack ?)?|#\d{1,3} \d{1,5}\.\d{1,3} ){1,3}"
 )
 
-# a clock of a runner, the journal's date, host and program, a container before a bar, a name in brackets that is no
-# level, a package and its task
+# a clock of a runner, the journal's date, host and program, a name in brackets that is no level, a package and its
+# task, a container before a bar
 _prefix = lazy_regex(
     r"^(?:\d{4}-\d\d-\d\dT[\d:]{8}\.\d{7,9}Z(?: |$)"
     r"|[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S{1,100} [\w./@\-]{1,60}(?:\[\d{1,10}\])?:(?: |$)"
-    r"|(?:[\d:]{8} )?[A-Za-z@][\w.@/:\-]{0,100} {0,40}\|(?: |$)"
     r"|\[(?!(?i:trace|debug|info|notice|warn|warning|error|severe|critical|fatal)\])[\w./@:\-]{1,200}\](?: |$)"
-    r"|@?[a-z][\w./\-]{0,100}:[a-z][\w.\-]{0,60}:(?: |$))"
+    r"|@?[a-z][\w./\-]{0,100}:[a-z][\w.\-]{0,60}:(?: |$)"
+    r"|(?:[\d:]{8} )?[A-Za-z@][\w.@/:\-]{0,100} {0,40}\|(?: |$))"
 )
 
 
@@ -321,7 +328,8 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
     tails = (
         # closing lines of tools
         r"(?:##)?\[?(?:error\])?[Pp]rocess (?:finished|exited|completed)\b|(?i:exit(?: code| status)?|rc)[:=]? ?\d{1,3}$|\d{1,3}$"
-        r"|.{0,200}\b(?:exiting now|due to previous errors)$|.{1,100}\w exited with code \d",
+        r"|.{0,200}\b(?:exiting now|due to previous errors)$"
+        r"|.{1,100}\b(?:exited|returned)(?: with)?(?: exit)? (?:status|code) \d{1,3}\.?$",
         r"(?:error: )?exit status \d",
         r"error: command '[^']*' failed with exit",
         r"\s{0,8}= (?:help:|note: this )",
@@ -342,7 +350,7 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
         r"|opensslErrorStack): ",
         r"(?:code|errno|syscall|filename|dir|name|hostname): ['-]|pid: \d|node:\w{1,20}[/\w]{0,60}:\d+$",
         r"\s{1,8}this\[\w{1,20}\] = |\s{0,8}\w{1,40}: \[(?:Getter|Function|Circular|Object|Array)\b"
-        r"|\(node:\d+\) (?!Unhandled|\w*Error)|\(Use `node --",
+        r"|\[(?:WARN|WARNING|DEPRECATION WARNING|INFO)\]: |\(node:\d+\) (?!Unhandled|\w*Error)|\(Use `node --",
         # frames and dumps
         r"(?:from )?\S{1,300}:\d+:in |\s{0,8}\d{1,6} ?[|│](?:\s|$)|\s{1,8}[|│╵]\s|\|\s{2,}|\s{0,8}#\s?include\b"
         r"|\s{0,8}\S{1,300}?:\d{1,6}(?::\d{1,6})?:?$|.{0,60}\.\.\.$"
@@ -353,7 +361,7 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
         r"- \S{1,300}\.[cm]?[jt]sx?$",
         # progress
         r"\[ {0,3}\d{1,3}%\]|\s{0,4}[\d.]{1,6}%|#\d{1,3} |\d{1,6} (?:passed|failed|warnings?|errors?)\b.{0,60}$"
-        r"|collected \d|FAILED \S{1,200}::|ok\s|\S{1,300}\.py:\d{1,6}: \w*$|\[\d\]\s"
+        r"|collected \d|FAILED \S{1,200}::|ok\s|\S{1,300}\.py:\d{1,6}: \w*$|\[\d\]\s\d+$"
         r"|\s?> \[[^\]\n]{0,40}\d/\d{1,3}\] |cargo:[\w-]{1,80}=|.{1,80}_DIR unset",
     )
     return re.compile(prompt), re.compile("|".join(tails))

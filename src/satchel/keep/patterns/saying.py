@@ -67,9 +67,12 @@ def read(text: str) -> OutputError:
         header = _header().match(line)
         if header is not None:
             blocks.append((header, [line[header.end() :]]))
+        elif _aside().match(line):
+            blocks.append((None, []))
         else:
             blocks[-1][1].append(line if line.strip() else "")
     # what follows an empty line is not part of a message that says enough
+    blocks[1:] = [block for block in blocks[1:] if block[0] is not None]
     for header, block in blocks[1:]:
         if header is not None and "" in block and _is_whole(block):
             del block[block.index("") :]
@@ -136,7 +139,7 @@ def _extract(block: tuple[re.Match[str] | None, list[str]]) -> OutputError:
     if head is None:
         return OutputError("", "\n".join(lines))
     error_type = (
-        head["code"] or head["lone"] or head["bracketed"] or head["coded"] or head["type"] or head["thrown"] or ""
+        head["code"] or head["lone"] or head["bracketed"] or head["coded"] or head["named"] or head["type"] or head["thrown"] or ""
     )
     if head["goal"] or _whole().search(lines[0]):
         lines = [lines[0].replace(": error: ", ": ")] if len(lines[0].split()) > 2 else lines
@@ -168,7 +171,7 @@ def _is_whole(block: list[str]) -> bool:
 
 def _says_something(lines: list[str]) -> bool:
     first = "".join(lines).strip()
-    return bool(first) and not first.startswith("usage: ")
+    return bool(first) and not first.startswith("usage: ") and _announcing().search(first) is None
 
 
 def _is_telling(line: str) -> bool:
@@ -177,14 +180,15 @@ def _is_telling(line: str) -> bool:
 
 
 def _from_weak(lines: list[str]) -> list[str]:
-    # skip the lines before the first one that mentions a failure
+    # skip the lines before the first one that reports a failure, or else before the first one that mentions one
     for number, line in enumerate(lines):
         if _weak().match(line):
             lines[number] = re.sub(r"^\s*[\w.\-]{1,20}: (?=(?:Error|ERROR|Failed|Cannot|Could not|Unable)\b)", "", line)
             # a line starting in lower case continues the previous one
             goes_on = line.lstrip()[:1].islower() and not re.match(r"\s*\w{1,20}: ", line)
             return _without_next(lines[number - 1 if number and goes_on else number :])
-    return lines
+    mentions = next((number for number, line in enumerate(lines) if _mention().search(line)), None)
+    return lines if mentions is None else _without_next(lines[mentions:])
 
 
 def _without_next(lines: list[str]) -> list[str]:
@@ -218,6 +222,9 @@ _goes_on = lazy_regex(
     r"\A(?:[^\n]*[:,({\[]\s*(?:\n|\Z)|[^\n]*\b(?:errors|failures|problems|following|below|details|reasons?)\b"
     r"|[^\n]*\n\s*(?:Caused by|Reason|Cause|Details?|DETAIL)\b)"
 )
+# warnings and notes between errors
+_aside = lazy_regex(r"(?:\S{1,300}:\d+:\d+: )?(?:warning(?:\[\w+\])?|note): ")
+_announcing = lazy_regex(r"\b(?:described|listed|shown|reported) below\b")
 _include = lazy_regex(r"([\w.+\-][\w./+\-]{0,200}\.(?:h|hh|hpp|hxx|cuh)): \S")
 _nested = lazy_regex(r"(?<![\w.$])((?:[a-z]\w{0,40}\.){2,12}[A-Z][\w$]{0,80}?(?:Exception|Error)): ")
 _panic_place = lazy_regex(r"(?:',? |\A)(?:[A-Za-z]:)?[^\s:']{1,300}:\d+:\d+:?\s*")
@@ -230,6 +237,10 @@ _weak = lazy_regex(
     r"|FATAL)\b"
     r"|.{0,200}\b(?:not found|cannot find|can't find|undefined reference|No such file|denied|refused|conflict"
     r"|failed to|[Cc]annot|unable to)\b|CONFLICT "
+)
+_mention = lazy_regex(
+    r"(?i)\b(?:errors?|err|fail(?:s|ed|ure)?|fatal|invalid|missing|unknown|unexpected|unsupported|illegal|mismatch"
+    r"|aborted|panic|not (?:allowed|supported|permitted|available|recognized|configured)|must be|has no|does(?: not|n't))\b"
 )
 
 
@@ -257,11 +268,11 @@ def _header() -> re.Pattern[str]:
         r"|(?P<goal>Failed to execute goal \S{1,200} (?:\([^()\n]{0,80}\) )?on project [^\s:]{1,100}: )(?:error: )?"
         r"|(?:go: (?:\S{1,300} \([^()\n]{0,300}\): )?)?\S{0,300}go\.mod:\d{1,5}: "
         r"|(?P<placed>(?P<source>\S{1,300}\.go):\d{1,6}:\d{1,4}: |\s{1,8}\S{1,200}: (?=package \S{1,200} is not in ))"
-        rf"|{place}(?:(?:[\w\-+.]{{1,40}}: )?(?:[A-Za-z]{{3,12}} ){{0,2}}?(?:[Ee]rror|ERROR"
+        rf"|{place}(?:(?:[\w\-+.]{{1,40}}(?: [\w\-]{{1,20}}){{0,2}}: )?(?:[A-Za-z]{{3,12}} ){{0,2}}?(?:[Ee]rror|ERROR"
         rf"|FATAL ERROR|FATAL|[Ff]atal|ERR!)"
-        r"(?:\[(?P<bracketed>\w{1,20})\])?(?: (?P<code>[A-Z]{1,8}\d{1,5})| (?:near|at|on) line \d+| \(at [^()\n]{1,300}\))?:(?: |$)|[✘✖✗×❌] \[ERROR\] |(?P<bare>(?=undefined reference"
+        r"(?:\[(?P<bracketed>\w{1,20})\])?(?: (?P<code>[A-Z]{1,8}\d{1,5})|(?: \d{1,6} \(\w{1,10}\))?(?: (?:near|at|on) line \d+)?| \(at [^()\n]{1,300}\))?:(?: |$)|(?:[✘✖✗×❌] )?\[ERROR\]:? |(?P<bare>(?=undefined reference"
         r"|missing go\.sum|undefined: |no required)))"
-        r"|(?P<lone>[A-Z]{1,8}\d{3,5}): |(?P<panic>thread '[^'\n]{0,100}' (?:\(\d+\) )?panicked at )"
+        r"|(?P<lone>[A-Z]{1,8}-?\d{3,5}): |error (?=[A-Z][a-z']{2})|(?P<named>ERR_[A-Z_]{3,60}) {1,4}|(?P<panic>thread '[^'\n]{0,100}' (?:\(\d+\) )?panicked at )"
         r"|panic: |terminate called after throwing an instance of '(?P<thrown>[^'\n]{1,200})'"
         r"|(?:\S{0,200}[/\\])?ld(?:\.\w{1,10})?: (?!warning)(?:.{0,200}: (?=undefined))?"
         r"|CMake Error(?: at \S{1,300}(?: \(\w{1,40}\))?)?:|g?make(?:\[\d{1,3}\])?: \*\*\* "
