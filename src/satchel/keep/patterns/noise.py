@@ -12,8 +12,7 @@ _NAME = r"[A-Za-z_][\w.]{0,120}"
 
 # forms by a text that an output with them holds, and how they are rewritten
 _FORMS = (
-    # a step's log as buildkit repeats it, and the step itself
-    ("> [", r"^\d{1,5}\.\d{1,3} ", ""),
+    # the step that buildkit shows
     ("failed to solve", r"^\S{1,200}:\d+\n-{8,}\n(?:.*\n){1,20}?-{8,}$", ""),
     # Elixir
     ("** (", rf"^ *\*\* \(({_NAME})\) (.*)\n?(?: {{4,}}.*\n?)*", r"\1: \2\n\n"),
@@ -40,6 +39,7 @@ _FORMS = (
     (": note: ", r"^\S.{0,300}?: note: .*(?:\n(?: +\d* \||  ).*)*", ""),
     ("rror CS", r" \[[^\]\n]{1,300}proj\]$", ""),
     ("(", r" \((?:are you missing|did you mean) [^()\n]{1,100}\)", ""),
+    ("location:", r"^ *location: .*$", ""),
     ("  Stop.", r"\.  Stop\.$", ""),
     # pydantic's value
     ("input_value=", r", input_value=.*?, input_type=\w+", ""),
@@ -90,6 +90,10 @@ _FORMS = (
 
 # forms of one message, as _FORMS
 VARIANTS = (
+    # the place: functions around, objects that a compiler makes, the folder
+    ("<locals>", r"\b(?:\w+\.)+<locals>\.", ""),
+    (".o:", r"\S{1,300}\.o:(?:\([^()\n]{0,200}\):?|\S{1,300}?:\d+:) ?", ""),
+    (" in ", r"\A((?!Can't resolve '\.)[^\n]{5,300}) in ['\"`]?(?:/|[A-Za-z]:\\)[^\s'\"`:.]{1,300}['\"`]?(?=[\s,;)]|$)", r"\1"),
     # who needed what is missing
     (" by ", r",? (?:needed|required|requested|imported|referenced) by ['\"]?[\w@./\-]+['\"]?", ""),
     # who needed a missing interpreter, library or program, and where it was sought
@@ -187,6 +191,8 @@ def unwrapped(text: str) -> list[str]:
 
 def peeled(text: str) -> list[str]:
     """Return the lines of an output without the prefixes of terminals, logs, containers and quotations."""
+    if "> [" in text:
+        text = _repeated().sub("", text)
     lines = text.splitlines()
     filled = [line for line in lines if line.strip()]
     for mark in (">", "|", "│"):
@@ -205,7 +211,7 @@ def peeled(text: str) -> list[str]:
     bare: list[str] = []
     for line in lines:
         rest = _tools().sub("", line, count=1)
-        if rest is not line and line.startswith(("npm", "gyp")) and _npm().match(rest):
+        if rest is not line and ("npm " in line or "gyp " in line) and _npm().match(rest):
             continue
         # only lines with a clock or a level need the log pattern, which is slow to compile
         may_be_logged = rest.count(":") > 1 or any(word in rest for word in _LEVELS)
@@ -230,6 +236,8 @@ def without_advice(text: str) -> str:
     return rest if rest.strip(" \n.,:;") else text
 
 
+# the clock of a step's log as buildkit repeats it
+_repeated = lazy_regex(r"(?m)^\d{1,5}\.\d{1,3} ")
 _framed = lazy_regex(r"^(?:[╷│╵]|(?:#\d{1,3} \d{1,5}\.\d{1,3} )?>) ?")
 _script = lazy_regex(r"npm (?:ERR!|error) (?:code ELIFECYCLE|[Ll]ifecycle script)")
 _npm = lazy_regex(
@@ -354,7 +362,7 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
         # frames and dumps
         r"(?:from )?\S{1,300}:\d+:in |\s{0,8}\d{1,6} ?[|│](?:\s|$)|\s{1,8}[|│╵]\s|\|\s{2,}|\s{0,8}#\s?include\b"
         r"|\s{0,8}\S{1,300}?:\d{1,6}(?::\d{1,6})?:?$|.{0,60}\.\.\.$"
-        r"|[─━═╭╰│]{2,}|\[\d{1,8}:0x[0-9a-f]{1,16}\]\s{1,12}\d|==\d{1,8}==",
+        r"|[─━═╭╰│]{2,}|\[\d{1,8}:0x[0-9a-f]{1,16}\]\s{1,12}\d|==\d{1,8}==(?!ERROR: )",
         r"\s{0,4}\d{1,4}: (?:0x)?[0-9A-Fa-f]{6,16}(?:\s|$)|\s{1,4}\d{1,3}: (?:\w{1,40}Frame|/\*|arguments)",
         r"goroutine \d|\s{0,8}#\d{1,3} {1,3}",
         r"\d{1,5} {1,4}(?:import|export|const|let|var|return|function|class|type|interface|async|await|if|for|\})\b",

@@ -235,6 +235,7 @@ _denied = lazy_regex(
 _weak = lazy_regex(
     r"\s{0,8}(?:[\w\-]{1,20}: )?(?:Error|ERROR|Failed|FAILED|Failure|Cannot|Could not|Couldn't|Unable|Fatal"
     r"|FATAL)\b"
+    r"|No [\w ]{1,40} (?:found|available|configured|specified|provided)\b"
     r"|.{0,200}\b(?:not found|cannot find|can't find|undefined reference|No such file|denied|refused|conflict"
     r"|failed to|[Cc]annot|unable to)\b|CONFLICT "
 )
@@ -268,7 +269,7 @@ def _header() -> re.Pattern[str]:
         r"|(?P<goal>Failed to execute goal \S{1,200} (?:\([^()\n]{0,80}\) )?on project [^\s:]{1,100}: )(?:error: )?"
         r"|(?:go: (?:\S{1,300} \([^()\n]{0,300}\): )?)?\S{0,300}go\.mod:\d{1,5}: "
         r"|(?P<placed>(?P<source>\S{1,300}\.go):\d{1,6}:\d{1,4}: |\s{1,8}\S{1,200}: (?=package \S{1,200} is not in ))"
-        rf"|{place}(?:(?:[\w\-+.]{{1,40}}(?: [\w\-]{{1,20}}){{0,2}}: )?(?:[A-Za-z]{{3,12}} ){{0,2}}?(?:[Ee]rror|ERROR"
+        rf"|(?:==\d{{1,8}}==)?{place}(?:(?:[\w\-+.]{{1,40}}(?: [\w\-]{{1,20}}){{0,2}}: )?(?:[A-Za-z]{{3,12}} ){{0,2}}?(?:[Ee]rror|ERROR"
         rf"|FATAL ERROR|FATAL|[Ff]atal|ERR!)"
         r"(?:\[(?P<bracketed>\w{1,20})\])?(?: (?P<code>[A-Z]{1,8}\d{1,5})|(?: \d{1,6} \(\w{1,10}\))?(?: (?:near|at|on) line \d+)?| \(at [^()\n]{1,300}\))?:(?: |$)|(?:[✘✖✗×❌] )?\[ERROR\]:? |(?P<bare>(?=undefined reference"
         r"|missing go\.sum|undefined: |no required)))"
@@ -276,7 +277,7 @@ def _header() -> re.Pattern[str]:
         r"|panic: |terminate called after throwing an instance of '(?P<thrown>[^'\n]{1,200})'"
         r"|(?:\S{0,200}[/\\])?ld(?:\.\w{1,10})?: (?!warning)(?:.{0,200}: (?=undefined))?"
         r"|CMake Error(?: at \S{1,300}(?: \(\w{1,40}\))?)?:|g?make(?:\[\d{1,3}\])?: \*\*\* "
-        r"|[\w./\-]{1,200}:\d+: \*\*\* |[a-z][\w\-]{1,20}: \(\d{1,3}\) |FAILED: "
+        r"|(?:[\w./\-]{1,200}: line|-?\w{0,4}sh:(?: line)?) \d+: |[\w./\-]{1,200}:\d+: \*\*\* |[a-z][\w\-]{1,20}: \(\d{1,3}\) |FAILED: "
         r"|(?P<npm>code (?=E[A-Z0-9]{2,20}$))"
         r")"
     )
