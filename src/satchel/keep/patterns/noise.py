@@ -12,6 +12,8 @@ _NAME = r"[A-Za-z_][\w.]{0,120}"
 
 # forms by a text that an output with them holds, and how they are rewritten
 _FORMS = (
+    # the step that buildkit shows
+    ("failed to solve", r"^\S{1,200}:\d+\n-{8,}\n(?:.*\n){1,20}?-{8,}$", ""),
     # Elixir
     ("** (", rf"^ *\*\* \(({_NAME})\) (.*)\n?(?: {{4,}}.*\n?)*", r"\1: \2\n\n"),
     # Ruby
@@ -19,7 +21,7 @@ _FORMS = (
     # git, with the reason in brackets
     ("! [", r"^ *! \[(?:remote )?rejected\] [^(\n]{1,300}\((.{1,200})\)$", r"error: push rejected (\1)"),
     # ESLint and others that number lines, with the rule at the end
-    ("  error  ", r"^ +\d+:\d+ +error +(\S.{0,500}?) {2,}(\S+)$", r"error: \1 (\2)"),
+    ("  error  ", r"^ +\d+:\d+ +error +(\S.{0,500}?)(?: {2,}(\S+))?$", r"error: \1 (\2)"),
     # Kubernetes and Docker
     ("from server", r"^Error from server (\(\w+\)): (?:error when \w+ \"[^\"\n]{1,300}\": )?", r"error: \1 "),
     ("from daemon", r"^(?:docker: )?Error response from daemon: ", "error: "),
@@ -36,7 +38,13 @@ _FORMS = (
     # a compiler's and linter's notes
     (": note: ", r"^\S.{0,300}?: note: .*(?:\n(?: +\d* \||  ).*)*", ""),
     ("rror CS", r" \[[^\]\n]{1,300}proj\]$", ""),
-    ("(are you missing", r" \(are you missing .{1,100}\)", ""),
+    ("(", r" \((?:are you missing|did you mean) [^()\n]{1,100}\)", ""),
+    ("location:", r"^ *location: .*$", ""),
+    ("  Stop.", r"\.  Stop\.$", ""),
+    # pydantic's value
+    ("input_value=", r", input_value=.*?, input_type=\w+", ""),
+    # a list of files below a headline
+    (" files ", r"(\bfiles\b[^\n]{0,100}:)\n(?:[ \t]+\S+\n)+", r"\1\n"),
     # PHP, and servers' logs of it
     (".php", r"(?:^ *thrown)? in (?:\S{1,300}\.php)(?::\d+| on line \d+)(?:, referer: \S{1,300})?$", ""),
     ("PHP ", r"^(?:\[[^\]\n]{1,80}\] ){0,4}(?:PHP message: )?PHP (?=[A-Z][a-z ]{1,30}error: )", ""),
@@ -66,8 +74,9 @@ _FORMS = (
     ("(Caused by ", r"\S{0,100}: HTTPS?ConnectionPool\(.*\(Caused by (\w+)\(.*?: (.*?)['\"]?,?\)+$", r"\1: \2"),
     # Jest names the test, then what it expected
     ("› ", r"^ *● (.{1,200} › .{1,200})$", r"error: \1:"),
-    # a step's log as buildkit repeats it
-    ("> [", r"^\d{1,5}\.\d{1,3} ", ""),
+    # the command that npm starts, and curl's progress before its message
+    ("\n> ", r"^> \S{1,200}@\S{1,60} .{1,100}\n> .*$", ""),
+    ("--:--", r"^.*--:--:-- +\d+", ""),
     # advice with a list below
     ("Did you mean", r"^.*\bDid you mean (?:this|one of these)\?\n(?:(?: .*)?\n)*", ""),
     ("[recovered]", r" \[recovered\]", ""),
@@ -81,6 +90,12 @@ _FORMS = (
 
 # forms of one message, as _FORMS
 VARIANTS = (
+    # the place: functions around, objects that a compiler makes, the folder
+    ("<locals>", r"\b(?:\w+\.)+<locals>\.", ""),
+    (".o:", r"\S{1,300}\.o:(?:\([^()\n]{0,200}\):?|\S{1,300}?:\d+:) ?", ""),
+    (" in ", r"\A((?!Can't resolve '\.)[^\n]{5,300}) in ['\"`]?(?:/|[A-Za-z]:\\)[^\s'\"`:.]{1,300}['\"`]?(?=[\s,;)]|$)", r"\1"),
+    # who needed what is missing
+    (" by ", r",? (?:needed|required|requested|imported|referenced) by ['\"]?[\w@./\-]+['\"]?", ""),
     # who needed a missing interpreter, library or program, and where it was sought
     ("bad interpreter", r"^-?(?:\w{0,10}sh: )?(?:\S{1,200}: )?(?=\S{1,200}: bad interpreter)", ""),
     ("shared libraries", r"^[^\n:]{0,300}: (?=error while loading shared libraries: )", ""),
@@ -123,7 +138,7 @@ _WRAPPERS = (
     *("Test suite failed to run", "rake aborted", "failed to build", "failed to solve", "Failed building"),
     *("Failed to build", "Failed to load ApplicationContext", "Application run failed", "The user requested "),
     *("Command failed with exit code", "error during build", "error when starting", "ResolutionImpossible: "),
-    *("Error installing ", "extconf failed"),
+    *("Error installing ", "extconf failed", "Build failed with "),
 )
 
 _wrapping = lazy_regex(
@@ -162,6 +177,8 @@ def is_wrapping(line: str) -> bool:
 
 _QUOTED = 0.8  # share of lines starting with such a mark that makes a text a quotation or a container's log
 
+_PREFIXED = 0.6  # share of lines starting with a prefix that makes a text the log of a runner, container or journal
+
 
 def unwrapped(text: str) -> list[str]:
     """Return the lines of an output without wrappers, with plain headlines; of tests only those of the failures."""
@@ -174,11 +191,18 @@ def unwrapped(text: str) -> list[str]:
 
 def peeled(text: str) -> list[str]:
     """Return the lines of an output without the prefixes of terminals, logs, containers and quotations."""
+    if "> [" in text:
+        text = _repeated().sub("", text)
     lines = text.splitlines()
     filled = [line for line in lines if line.strip()]
     for mark in (">", "|", "│"):
         if filled and sum(line.startswith(mark) for line in filled) >= _QUOTED * len(filled):
             lines = [line.removeprefix(mark).removeprefix(" ") for line in lines]
+    for _ in range(3):  # a runner's log of a container's log of a task
+        telling = [line for line in lines if line.strip() and not is_noise(line)]
+        if sum(_prefix().match(line) is not None for line in telling) < max(1, _PREFIXED * len(telling)):
+            break
+        lines = [_prefix().sub("", line) for line in lines]
     if "╷" in text or "What went wrong" in text:
         lines = [_framed().sub("", line) for line in lines]
     if _script().search(text):
@@ -187,7 +211,7 @@ def peeled(text: str) -> list[str]:
     bare: list[str] = []
     for line in lines:
         rest = _tools().sub("", line, count=1)
-        if rest is not line and line.startswith(("npm", "gyp")) and _npm().match(rest):
+        if rest is not line and ("npm " in line or "gyp " in line) and _npm().match(rest):
             continue
         # only lines with a clock or a level need the log pattern, which is slow to compile
         may_be_logged = rest.count(":") > 1 or any(word in rest for word in _LEVELS)
@@ -212,6 +236,8 @@ def without_advice(text: str) -> str:
     return rest if rest.strip(" \n.,:;") else text
 
 
+# the clock of a step's log as buildkit repeats it
+_repeated = lazy_regex(r"(?m)^\d{1,5}\.\d{1,3} ")
 _framed = lazy_regex(r"^(?:[╷│╵]|(?:#\d{1,3} \d{1,5}\.\d{1,3} )?>) ?")
 _script = lazy_regex(r"npm (?:ERR!|error) (?:code ELIFECYCLE|[Ll]ifecycle script)")
 _npm = lazy_regex(
@@ -232,8 +258,17 @@ _LEVELS = (
 
 
 _tools = lazy_regex(
-    r"(?:npm (?:ERR!|error)(?: |$)|gyp ERR! ?(?:stack ?)?|#\d{1,3} \d{1,5}\.\d{1,3} "
-    r"|[a-z][\w.\-]{0,40}[-_]\d{1,3} {1,4}\| ?){1,3}"
+    r"(?:npm (?:ERR!|error)(?: |$)|gyp ERR! ?(?:stack ?)?|#\d{1,3} \d{1,5}\.\d{1,3} ){1,3}"
+)
+
+# a clock of a runner, the journal's date, host and program, a name in brackets that is no level, a package and its
+# task, a container before a bar
+_prefix = lazy_regex(
+    r"^(?:\d{4}-\d\d-\d\dT[\d:]{8}\.\d{7,9}Z(?: |$)"
+    r"|[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S{1,100} [\w./@\-]{1,60}(?:\[\d{1,10}\])?:(?: |$)"
+    r"|\[(?!(?i:trace|debug|info|notice|warn|warning|error|severe|critical|fatal)\])[\w./@:\-]{1,200}\](?: |$)"
+    r"|@?[a-z][\w./\-]{0,100}:[a-z][\w.\-]{0,60}:(?: |$)"
+    r"|(?:[\d:]{8} )?[A-Za-z@][\w.@/:\-]{0,100} {0,40}\|(?: |$))"
 )
 
 
@@ -273,7 +308,7 @@ _BEGINS = (
     *("Settings file '", "-- ", "Call Stack (most recent", 'See "', 'See also "', "See '", "See: ", "See /"),
     *("Re-run Maven", "To see the full stack trace", "Prompt executed in", "Ran all test suites", "test result: "),
     *("✓ ", "✕ ", "✔ ", "✗ ", "[end of output]", "info Visit", "yarn run v", "Node.js v", "throw er;", "events.js:"),
-    *("--- std", "<--- ", "-----", "====", "____", "*****", "~~~~~", "│", "Security context: ", "created by "),
+    *("--- std", "<--- ", "-----", "====", "==> ", "____", "*****", "~~~~~", "│", "Security context: ", "created by "),
     *("Stack dump", "Stack trace", "Stack backtrace", "PC is at", "rax ", "Register", "Using cached"),
     *("Requirement already", "The above exception was the direct cause", "During handling of the above exception"),
     *("platform linux", "platform darwin", "platform win32", "rootdir: ", "plugins: ", "cachedir: ", "Press any key"),
@@ -296,18 +331,20 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
         r"[\w.\-]{1,40}@[\w.\-]{1,60}[: ][^$#%>\n]{0,120}[$#%>](?:\s|$)"
         r"|\[[\w.\-]{1,40}@[^\]\n]{1,80}\]\s?[$#]|PS [A-Z]:\\[^>\n]{0,200}>|[A-Z]:\\[^>\n\"']{0,200}>"
         r"|-?(?:ba|z|)sh-[\d.]{1,8}[$#%]|~[^\s$]{0,120}[$#%]\s)"
-        r"|[$%»λ❯➜√]\s?[\w./~]|#\s[./\w]|>{3}\s|\[[\w.\-]{1,40}\]>\s|In \[\d{1,4}\]: )"
+        r"|[$%»λ❯➜√]\s?[\w./~]|\++\s[./\w]|#\s[./\w]|>{3}\s|\[[\w.\-]{1,40}\]>\s|In \[\d{1,4}\]: )"
     )
     tails = (
         # closing lines of tools
-        r"\[?[Pp]rocess (?:finished|exited|completed)\b|Exit [Cc]ode:? \d{1,3}$|\d{1,3}$",
+        r"(?:##)?\[?(?:error\])?[Pp]rocess (?:finished|exited|completed)\b|(?i:exit(?: code| status)?|rc)[:=]? ?\d{1,3}$|\d{1,3}$"
+        r"|.{0,200}\b(?:exiting now|due to previous errors)$"
+        r"|.{1,100}\b(?:exited|returned)(?: with)?(?: exit)? (?:status|code) \d{1,3}\.?$",
         r"(?:error: )?exit status \d",
         r"error: command '[^']*' failed with exit",
         r"\s{0,8}= (?:help:|note: this )",
         r"(?:\S{0,200}: )?\**\s?(?:\*\*\* )?\[[^\]\n]{1,200}\] (?:Error|Fehler|Erreur) \d",
         r"g?make(?:\[\d{1,3}\])?: (?:\*\*\* (?:\[|Waiting)|Leaving|Entering|Nothing)|\S{1,200}: recipe for target",
         r".{0,300}: [Ii]n function [`'‘].{0,300}:$|\s{1,4}\S{1,200}:\d{1,6} \(\w{1,40}\)$|See [A-Z]:\\",
-        r"\[ERROR\]\s*$|\[Help \d\]|\S{1,40} exited with code \d",
+        r"\[ERROR\]\s*$|\[Help \d\]",
         # summaries of tests and checks
         r"(?:Test Suites|Tests|Snapshots|Time|Test Files|Start at|Duration): |failures:$|(?:FAIL|PASS)(?: \S|$)"
         r"|running \d+ tests?$|\s{4}\w[\w:]*$|---- \S+ stdout ----|> \S+@\S+ \w"
@@ -320,17 +357,19 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
         r"\s{1,8}(?:errno|code|syscall|address|port|path|filename|dest|stack|library|reason|parent"
         r"|opensslErrorStack): ",
         r"(?:code|errno|syscall|filename|dir|name|hostname): ['-]|pid: \d|node:\w{1,20}[/\w]{0,60}:\d+$",
-        r"\s{1,8}this\[\w{1,20}\] = ",
+        r"\s{1,8}this\[\w{1,20}\] = |\s{0,8}\w{1,40}: \[(?:Getter|Function|Circular|Object|Array)\b"
+        r"|\[(?:WARN|WARNING|DEPRECATION WARNING|INFO)\]: |\(node:\d+\) (?!Unhandled|\w*Error)|\(Use `node --",
         # frames and dumps
-        r"(?:from )?\S{1,300}:\d+:in |\d{1,6} ?\|(?:\s|$)|\s{1,8}\|\s|\|\s{2,}|\s{0,8}#\s?include\b|\.\.\.$"
-        r"|[─━═╭╰│]{2,}|\[\d{1,8}:0x[0-9a-f]{1,16}\]\s{1,12}\d|==\d{1,8}==",
+        r"(?:from )?\S{1,300}:\d+:in |\s{0,8}\d{1,6} ?[|│](?:\s|$)|\s{1,8}[|│╵]\s|\|\s{2,}|\s{0,8}#\s?include\b"
+        r"|\s{0,8}\S{1,300}?:\d{1,6}(?::\d{1,6})?:?$|.{0,60}\.\.\.$"
+        r"|[─━═╭╰│]{2,}|\[\d{1,8}:0x[0-9a-f]{1,16}\]\s{1,12}\d|==\d{1,8}==(?!ERROR: )",
         r"\s{0,4}\d{1,4}: (?:0x)?[0-9A-Fa-f]{6,16}(?:\s|$)|\s{1,4}\d{1,3}: (?:\w{1,40}Frame|/\*|arguments)",
         r"goroutine \d|\s{0,8}#\d{1,3} {1,3}",
         r"\d{1,5} {1,4}(?:import|export|const|let|var|return|function|class|type|interface|async|await|if|for|\})\b",
         r"- \S{1,300}\.[cm]?[jt]sx?$",
         # progress
         r"\[ {0,3}\d{1,3}%\]|\s{0,4}[\d.]{1,6}%|#\d{1,3} |\d{1,6} (?:passed|failed|warnings?|errors?)\b.{0,60}$"
-        r"|collected \d|FAILED \S{1,200}::|ok\s|\S{1,300}\.py:\d{1,6}: \w*$|\[\d\]\s"
+        r"|collected \d|FAILED \S{1,200}::|ok\s|\S{1,300}\.py:\d{1,6}: \w*$|\[\d\]\s\d+$"
         r"|\s?> \[[^\]\n]{0,40}\d/\d{1,3}\] |cargo:[\w-]{1,80}=|.{1,80}_DIR unset",
     )
     return re.compile(prompt), re.compile("|".join(tails))
