@@ -23,10 +23,10 @@ from satchel.interfaces.web import pages
 from satchel.interfaces.web.guard import LOGIN_PATH, STATIC_PATH, PageGuard, Visitor
 from satchel.interfaces.web.login import LoginPage
 from satchel.interfaces.web.logins import Login, form_key
-from satchel.interfaces.web.pages.overview import new_count
+from satchel.interfaces.web.pages.overview import new_count, start
 from satchel.interfaces.web.projects import Projects
 from satchel.interfaces.web.rendering import PAGE_HEADERS, html, static
-from satchel.interfaces.web.request import Action, ActionResult, EditConflict, Page, PageRequest, View
+from satchel.interfaces.web.request import Done, EditConflict, Page, PageRequest, View
 from satchel.interfaces.web.rows import count_needs
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ _FORM_TYPE = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 20
 _KEY_FIELD, _KEY_HEADER = "form_key", "x-satchel-form"
 _REF = re.compile(r"[a-z]{1,2}[0-9]{1,18}")
+_OTHER = "!"
 _UNDO = re.compile(r"([a-z_]{1,20})=([\w.~%-]{1,4000})", re.ASCII)
 
 
@@ -50,7 +51,7 @@ def routes(serving: Serving, guard: PageGuard) -> list[BaseRoute]:
 
         return endpoint
 
-    def act(action: Action) -> Callable[..., Any]:
+    def act(path: str) -> Callable[..., Any]:
         async def endpoint(request: Request) -> Response:
             visitor = _visitor(request)
             try:
@@ -58,7 +59,7 @@ def routes(serving: Serving, guard: PageGuard) -> list[BaseRoute]:
                 _check_key(request, values, visitor)
             except SatchelError as error:
                 return _fail(request, visitor, error)
-            return await to_thread.run_sync(partial(_act, projects, action, request, visitor, values))
+            return await to_thread.run_sync(partial(_act, projects, path, request, visitor, values))
 
         return endpoint
 
@@ -89,8 +90,8 @@ def routes(serving: Serving, guard: PageGuard) -> list[BaseRoute]:
         Route(LOGIN_PATH, login_page.trade, methods=["POST"]),
         Route("/logout", log_out, methods=["POST"]),
         Route(STATIC_PATH, _static, methods=["GET"]),
-        Route("/", page(pages.start), methods=["GET"]),
-        Route(_json_path("/"), page(pages.start, as_json=True), methods=["GET"]),
+        Route("/", page(start), methods=["GET"]),
+        Route(_json_path("/"), page(start, as_json=True), methods=["GET"]),
         Route(f"{below}/events", stream, methods=["GET"]),
     ]
     for path, view in pages.PAGES.items():
@@ -100,7 +101,7 @@ def routes(serving: Serving, guard: PageGuard) -> list[BaseRoute]:
     for path, target in pages.MOVED.items():
         every.append(Route(_json_path(below + path), _moved(target, ".json"), methods=["GET"]))
         every.append(Route(below + path, _moved(target), methods=["GET"]))
-    every += [Route(below + path, act(action), methods=["POST"]) for path, action in pages.ACTIONS.items()]
+    every += [Route(below + path, act(path), methods=["POST"]) for path in pages.ACTIONS]
     # last, since a project's address with .json matches it too
     every += [
         Route(below, _with_slash, methods=["GET"]),
@@ -191,7 +192,7 @@ def _show(
     as_json: bool,
 ) -> Response:
     try:
-        if view is pages.start and not as_json and len(own := projects.of(_login(visitor))) == 1:
+        if view is start and not as_json and len(own := projects.of(_login(visitor))) == 1:
             return RedirectResponse(f"/p/{quote(own[0].address, '')}/", 303, headers=PAGE_HEADERS)
         with _page_request(projects, request, visitor, values).of_one_moment() as page_request:
             page = view(page_request)
@@ -217,14 +218,14 @@ def _mark_shown(page: Page, page_request: PageRequest) -> None:
             page_request.satchel.messages.mark_read(unread)
 
 
-def _act(projects: Projects, action: Action, request: Request, visitor: Visitor, values: Mapping[str, str]) -> Response:
+def _act(projects: Projects, path: str, request: Request, visitor: Visitor, values: Mapping[str, str]) -> Response:
     try:
         page_request = _page_request(projects, request, visitor, values)
         try:
-            result = action(page_request)
+            done = pages.ACTIONS[path].act(page_request)
         except EditConflict as conflict:
             return _as_html(page_request, conflict.page, request, visitor, status=409)
-        return RedirectResponse(_next_address(page_request, result, request), 303, headers=PAGE_HEADERS)
+        return RedirectResponse(_next_address(page_request, path, done, request), 303, headers=PAGE_HEADERS)
     except Exception as error:  # noqa: BLE001 -- every error becomes a page
         return _fail(request, visitor, error, values=values)
 
@@ -263,20 +264,21 @@ def _as_html(
 
 def _notice(page_request: PageRequest) -> dict[str, Any] | None:
     """Return the confirmation of the last action, as the address names it."""
-    word, *rest = page_request.values.get("done", "").split(" ")
-    notice = pages.NOTICES.get(word)
-    if notice is None:
+    path, *rest = page_request.values.get("done", "").split(" ")
+    action = pages.ACTIONS.get(path.removeprefix(_OTHER))
+    if action is None:
         return None
     ref = rest[0] if rest and _REF.fullmatch(rest[0]) else ""
+    text, undo = (action.other, action.undo_other) if path.startswith(_OTHER) else (action.notice, action.undo)
     return {
-        "text": notice.text,
+        "text": text,
         "ref": ref,
-        "undo": None if notice.undo is None else notice.undo.replace("{ref}", ref),
+        "undo": None if undo is None else undo.replace("{ref}", ref),
         "fields": {"ref": ref} | {match[1]: unquote(match[2]) for one in rest if (match := _UNDO.fullmatch(one))},
     }
 
 
-def _next_address(page_request: PageRequest, result: ActionResult, request: Request) -> str:
+def _next_address(page_request: PageRequest, action: str, result: Done, request: Request) -> str:
     """Return the address of the page after an action: the action's own, or the page of the form."""
     query: dict[str, str] = {}
     if result.to is None:
@@ -289,7 +291,7 @@ def _next_address(page_request: PageRequest, result: ActionResult, request: Requ
         path, _, text = result.to.partition("?")
         query = dict(parse_qsl(text))
     undo = (f"{name}={quote(str(value), safe='')}" for name, value in result.undo.items())
-    done = " ".join(filter(None, (result.notice, result.ref, *undo)))
+    done = " ".join(filter(None, (f"{_OTHER if result.is_other else ''}{action}", result.ref, *undo)))
     return f"{path}?{urlencode(query | {'done': done})}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import NotFound
@@ -12,7 +12,7 @@ from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.web import rows, timeline
 from satchel.interfaces.web.pages.memory import title_of
 from satchel.interfaces.web.rendering import date
-from satchel.interfaces.web.request import Page, PageRequest, View
+from satchel.interfaces.web.request import Page, PageRequest, page
 from satchel.keep.housekeeping.usage import DAYS, AgentDay
 from satchel.keep.names import shown_name
 from satchel.keep.sessions.team import TeamSession
@@ -50,6 +50,7 @@ class AgentWeek(NamedTuple):
     bars: tuple[tuple[int, float, str], ...]
 
 
+@page("/agents")
 def agents(request: PageRequest) -> Page:
     """Return all agents seen lately, with a timeline of the last day and what each did by day."""
     where, activity = request.reader.room.where(), request.reader.housekeeping.activity()
@@ -91,6 +92,7 @@ def _in_words(counts: Iterable[int]) -> str:
     return ", ".join(f"{word.lower()} {count:,}" for count, word in zip(counts, _SORTS.values(), strict=True) if count)
 
 
+@page("/agents/{session}")
 def agent(request: PageRequest) -> Page:
     """Return one agent in its session: state, attempts, messages and claims."""
     uid, reader = request.path["session"], request.reader
@@ -145,6 +147,3 @@ def _sentence(name: str, state: str, reason: str | None) -> str:
         return f"{name} is waiting: {reason}" if reason else f"{name} is waiting"
     words = {"idle": "is at its prompt", "silent": "is silent", "ended": "has ended"}
     return f"{name} {words.get(state, 'is working')}"
-
-
-PAGES: Mapping[str, View] = {"/agents": agents, "/agents/{session}": agent}

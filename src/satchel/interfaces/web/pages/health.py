@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from satchel.base.records import NamedTuple
 from satchel.brief.room.memory import Spending
 from satchel.interfaces.web.pages.memory import KEPT, NAMES
 from satchel.interfaces.web.rendering import date
-from satchel.interfaces.web.request import Page, PageRequest, View
+from satchel.interfaces.web.request import Page, PageRequest, page
 from satchel.keep.sessions.team import TeamSession
 
 _DAYS = (14, 30, 90)
@@ -27,6 +26,7 @@ class Bar(NamedTuple):
     title: str
 
 
+@page("/health")
 def health(request: PageRequest) -> Page:
     """Return the state of the store, its backups, the clients with their hooks, tokens and token spending."""
     days = request.number("days", _DAYS[0])
@@ -89,6 +89,3 @@ def _bars(spending: Spending) -> list[Bar]:
         )
         for place, (day, tokens, height) in enumerate(zip(spending.days, sums, heights, strict=True))
     ]
-
-
-PAGES: Mapping[str, View] = {"/health": health}

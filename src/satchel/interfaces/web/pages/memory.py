@@ -14,7 +14,7 @@ from satchel.brief.room.memory import Flags
 from satchel.find.snippets import Snippet
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.web.rendering import name_for
-from satchel.interfaces.web.request import Page, PageRequest, View, as_text, now, offset
+from satchel.interfaces.web.request import Page, PageRequest, as_text, now, offset, page
 from satchel.keep.constraints import Constraint
 from satchel.keep.decisions.records import Decision
 from satchel.keep.entries.records import STRUCTURED_TYPES, Entry
@@ -89,6 +89,7 @@ class ItemRow(NamedTuple):
     snippet: Snippet | None = None
 
 
+@page("/memory")
 def memory(request: PageRequest) -> Page:
     """Return the items of a project, the newest first, or those that match a search, the best first."""
     values = {name: text for name in _FILTERS if (text := request.values.get(name, "").strip())}
@@ -297,6 +298,3 @@ def _rows(request: PageRequest, results: Sequence[Found]) -> list[ItemRow]:
 def _sentence(text: str) -> str:
     first = _SENTENCE.match(text.strip())
     return shortened(first[0].strip() if first else text, _TITLE_CHARS)
-
-
-PAGES: Mapping[str, View] = {"/memory": memory}

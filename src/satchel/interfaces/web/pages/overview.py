@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from satchel.base.errors import Conflict, InvalidInput
 from satchel.brief.room.marks import everything_ref
 from satchel.brief.room.records import Since
 from satchel.interfaces.web import rows, timeline
 from satchel.interfaces.web.projects import Project
-from satchel.interfaces.web.request import Action, ActionResult, Notice, Page, PageRequest, View
+from satchel.interfaces.web.request import Done, Page, PageRequest, action, page
 
 _MOST_SENT = 3
 
@@ -27,6 +25,7 @@ def _store(request: PageRequest, project: Project) -> str:
     return str(project.store) if request.login.token is None else ""  # a token shows nothing of the machine
 
 
+@page("/")
 def overview(request: PageRequest) -> Page:
     """Return the overview of a project."""
     project, room = request.project, request.satchel.room
@@ -75,48 +74,37 @@ def new_count(since: Since) -> int:
     return sum(count for _, count in since.totals)
 
 
-def release(request: PageRequest) -> ActionResult:
+@action("/claims/release", "The claim has ended, and its holder got a message", "/claims/restore")
+def release(request: PageRequest) -> Done:
     """End the claim of a session, and tell its holder."""
     session, expires, path = (*request.values.get("claim", "").split(" ", 2), "", "", "")[:3]
     if not (session and path and expires.isascii() and expires.isdigit() and len(expires) <= 18):
         raise InvalidInput("the form names no claim", "Reload the page and submit again")
     released = request.satchel.room.release(session, path, int(expires))
-    return ActionResult("released", undo={"ending": released.ending})
+    return Done(undo={"ending": released.ending})
 
 
-def restore(request: PageRequest) -> ActionResult:
+@action("/claims/restore", "The claim is its holder's again")
+def restore(request: PageRequest) -> Done:
     """Restore a claim that the person has ended."""
     request.satchel.room.restore_claim(request.number("ending"))
-    return ActionResult("restored-claim")
+    return Done()
 
 
-def see(request: PageRequest) -> ActionResult:
+@action("/seen", "Marked as read", "/seen/undo")
+def see(request: PageRequest) -> Done:
     """Mark changes as read: those of the form, one a line, or all up to the last one on the page."""
     refs = request.values.get("ref")
     # a need has no sequence number
     seq = request.number("seq") if refs is None or "seq" in request.values else None
     marked = request.satchel.room.see(None if refs is None else refs.split("\n"), up_to=seq)
-    return ActionResult("seen", undo={"things": refs or everything_ref(marked.seq)})
+    return Done(undo={"things": refs or everything_ref(marked.seq)})
 
 
-def unsee(request: PageRequest) -> ActionResult:
+@action("/seen/undo", "Shown again")
+def unsee(request: PageRequest) -> Done:
     """Show changes again that were marked as read."""
     room, things = request.satchel.room, request.values.get("things", "").split("\n")
     if True not in [room.unsee(one) for one in things]:
         raise Conflict("this was marked as read again, or more than 10 minutes ago", "Nothing was changed")
-    return ActionResult("unseen")
-
-
-PAGES: Mapping[str, View] = {"/": overview}
-ACTIONS: Mapping[str, Action] = {
-    "/claims/release": release,
-    "/claims/restore": restore,
-    "/seen": see,
-    "/seen/undo": unsee,
-}
-NOTICES: Mapping[str, Notice] = {
-    "released": Notice("The claim has ended, and its holder got a message", "/claims/restore"),
-    "restored-claim": Notice("The claim is its holder's again"),
-    "seen": Notice("Marked as read", "/seen/undo"),
-    "unseen": Notice("Shown again"),
-}
+    return Done()
