@@ -67,7 +67,6 @@ class ItemHistory:
         replaces: the short ids of at most 20 items that it replaced.
         replaced_by: the short id of its replacement, or None.
         deliveries: the latest first, at most 20.
-        session: the uid of the session that wrote or last changed it, in hexadecimal, if that is recorded.
     """
 
     item: str
@@ -75,7 +74,6 @@ class ItemHistory:
     replaces: tuple[str, ...]
     replaced_by: str | None
     deliveries: tuple[Delivered, ...]
-    session: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,20 +216,7 @@ def of_item(transaction: Transaction, project_id: int, kind: Kind, number: int) 
             Delivered(agent, None if uid is None else uid.hex(), client, branch, at)
             for agent, uid, client, branch, at in delivered
         ),
-        _session_of(transaction, kind, number),
     )
-
-
-_WITH_SESSION = {Kind.ENTRY, Kind.DECISION, Kind.MESSAGE, Kind.FILE_CHANGE}
-
-
-def _session_of(transaction: Transaction, kind: Kind, number: int) -> str | None:
-    if kind not in _WITH_SESSION:
-        return None
-    row = transaction.one(
-        f"SELECT s.uid FROM {kind.table} i JOIN sessions s ON s.id = i.session_id WHERE i.id = :id", {"id": number}
-    )
-    return None if row is None else row[0].hex()
 
 
 def briefings(transaction: Transaction, project_id: int, session: str | None, most: int, now: int) -> PastBriefings:

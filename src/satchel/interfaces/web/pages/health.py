@@ -69,14 +69,14 @@ def health(request: PageRequest) -> Page:
         "days": days,
         "day_choices": _DAYS,
         "bars": _bars(spending),
-        "highest": max((sum(day.tokens) for day in spending.days), default=0),
+        "highest": max(day.tokens for day in spending.days),
         "now": needs.asked_at,
     }
     return Page(f"Health of {request.project.name}", "health.html", context, data, "/health")
 
 
 def _bars(spending: Spending) -> list[Bar]:
-    sums = [sum(day.tokens) for day in spending.days]
+    sums = [day.tokens for day in spending.days]
     highest, step = max([*sums, 1]), 100 / max(1, len(sums))
     heights = [tokens * _HEIGHT / highest for tokens in sums]
     return [
