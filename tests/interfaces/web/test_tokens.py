@@ -18,4 +18,3 @@ def test_chart_and_twin_show_the_same_tokens(ann: Browser, satchel: Satchel) -> 
     assert f"{twin['tokens']:,} tokens in" in answer.body.decode()
     heights = [float(given["height"] or 0) for tag, given in elements if tag == "rect" and "%" in (given["x"] or "")]
     assert (len(heights), sum(height > 0 for height in heights), max(heights)) == (14, 1, 60)
-    assert ann.get("/p/project/health?days=91").status == 400

@@ -264,7 +264,6 @@ class ClaimBar:
         began_at, ended_at: in milliseconds UTC; ``ended_at`` is None while it holds.
         expires_at: when it expires, or would have.
         end: held, released, expired, or ended (by another person).
-        ended_by: the person who ended it, or None.
         extended_at: when its holder has extended it.
     """
 
@@ -274,10 +273,7 @@ class ClaimBar:
     ended_at: int | None
     expires_at: int
     end: str
-    exclusive: bool = True
-    automatic: bool = False
     reason: str | None = None
-    ended_by: str | None = None
     extended_at: tuple[int, ...] = ()
 
 

@@ -7,12 +7,10 @@ from pathlib import Path
 
 from satchel.base.records import NamedTuple
 from satchel.brief.room.memory import Spending
-from satchel.interfaces.web.pages.memory import KEPT, NAMES
 from satchel.interfaces.web.rendering import date
 from satchel.interfaces.web.request import Page, PageRequest, page
 from satchel.keep.sessions.team import TeamSession
 
-_DAYS = (14, 30, 90)
 _HEIGHT = 60
 
 
@@ -29,24 +27,21 @@ class Bar(NamedTuple):
 @page("/health")
 def health(request: PageRequest) -> Page:
     """Return the state of the store, its backups, the clients with their hooks, tokens and token spending."""
-    days = request.number("days", _DAYS[0])
     satchel, room = request.reader, request.satchel.room
-    spending, needs = room.spending(days), room.needs()
+    spending, needs = room.spending(), room.needs()
     clients: dict[str, TeamSession] = {}
     for one in satchel.sessions.team(all=True).sessions:
         key = one.client or "without a client"
         clients[key] = max(clients.get(key, one), one, key=lambda session: session.seen_at)
     # a login by a token sees nothing of the machine
     is_here = request.login.token is None
-    statistics, facets = satchel.housekeeping.statistics(), satchel.room.facets()
     backups = request.projects.backups(request.project) if is_here else []
     tokens = request.projects.tokens(request.project) if is_here else []
     logins = request.projects.logins() if is_here else []
     hooks = [one for one in needs.items if one.kind == "hook"]
     data = {
         "version": version("satchel"),
-        "statistics": statistics,
-        "facets": facets,
+        "statistics": satchel.housekeeping.statistics(),
         "backups": backups,
         "hooks": hooks,
         "clients": list(clients.values()),
@@ -58,16 +53,9 @@ def health(request: PageRequest) -> Page:
     context = {
         **data,
         "is_here": is_here,
-        "counts": [
-            *((NAMES[one.name][1], one.count) for one in facets.kinds),
-            ("Progress notes", facets.progress),
-            *((NAMES[kind][1], count) for kind, count in statistics.kinds if kind not in KEPT),
-        ],
         "store": request.project.store,
         "is_file": isinstance(request.project.store, Path),
         "newest": newest,
-        "days": days,
-        "day_choices": _DAYS,
         "bars": _bars(spending),
         "highest": max(day.tokens for day in spending.days),
         "now": needs.asked_at,

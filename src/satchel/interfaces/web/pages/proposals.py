@@ -17,7 +17,6 @@ from satchel.interfaces.web.request import (
     now,
     page,
 )
-from satchel.keep.shared.records import WAITS
 
 _NO_FILES = (
     "this login cannot read the files of the repository",
@@ -51,7 +50,6 @@ def proposals(request: PageRequest) -> Page:
     context = {
         **data,
         "documents": documents,
-        "others": () if standing is None else [one for one in standing.items if one.state != WAITS],
         "has_files": satchel is not None,
         "problem": problem,
         "total": len(shared) + len(documents) + len(rules) + len(strategies),
@@ -118,23 +116,17 @@ def end_form(request: PageRequest) -> Page:
     run = request.reader.runs.get(request.text("run", "the address names no run", "Open it from the overview"))
     if run is None:
         raise NotFound("the run main has not been used yet", "It never ends")
-    is_over = run.status != "active"
-    explained = (
-        f"It is already {run.status}."
-        if is_over
-        else (
-            "An ended run cannot be started again: its agents write to the run main from then on. "
-            "The next page shows the strategies that it proposes."
-        )
-    )
     return form_page(
         request,
         f"End the run {run.run_id}",
-        "" if is_over else "/runs/end",
+        "/runs/end",
         "End run",
         {"run_id": run.run_id, "status": "completed"},
         place="/agents",
-        explained=(explained,),
+        explained=(
+            "An ended run cannot be started again: its agents write to the run main from then on. "
+            "The next page shows the strategies that it proposes.",
+        ),
         labels={"status": "How it ended"},
         choices={"status": ["completed", "failed"]},
         data=run,
