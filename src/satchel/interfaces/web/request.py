@@ -252,16 +252,6 @@ def _in_use(request: PageRequest, fields: Mapping[str, object]) -> dict[str, Seq
     return {field: names_in_use(kind).names[:_MOST_COMPLETED] for field, kind in _COMPLETED.items() if field in fields}
 
 
-def now(request: PageRequest) -> int:
-    """Return the time, in milliseconds UTC."""
-    return request.reader.workplace.clock()
-
-
-def offset(request: PageRequest) -> int:
-    """Return the number of items to skip."""
-    return request.number("offset", 0)
-
-
 View = Callable[[PageRequest], Page]
 Act = Callable[[PageRequest], Done]
 

@@ -201,6 +201,7 @@ class _Visit:
             context |= {
                 "project": page_request.selected,
                 "root": page_request.here,
+                "now": page_request.reader.workplace.clock(),
                 "needs_count": count_needs(room.needs()),
                 "new_count": new_count(room.since()),
                 # the stream brings what changes after the state that the page shows

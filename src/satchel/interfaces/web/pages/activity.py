@@ -78,7 +78,6 @@ def activity(request: PageRequest) -> Page:
         - len(since.own)
         + len(items)
         - sum(len(some) for _, (_, some) in shown),
-        "now": since.asked_at,
     }
     return Page(f"Activity in {request.project.name}", "activity.html", context, since, "/activity")
 

@@ -63,7 +63,6 @@ def agents(request: PageRequest) -> Page:
         "timeline": timeline.of_team(where, timeline.chosen_hours(request.values)),
         "sorts": _SORTS.values(),
         "weeks": _weeks(activity.days, team.asked_at),
-        "now": team.asked_at,
     }
     title = f"Agents of {request.project.name}"
     # fields of a long timeline take longer to make than the page
@@ -119,7 +118,6 @@ def agent(request: PageRequest) -> Page:
         "uncommitted": next((tree for tree in trees.items if tree.worktree == one.worktree), None),
         "messages": messages[:_MESSAGES],
         "timeline": timeline.of_session(where, one, timeline.chosen_hours(request.values)),
-        "now": where.team.asked_at,
     }
     data = {
         "session": one,

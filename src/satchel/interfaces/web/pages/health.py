@@ -58,7 +58,6 @@ def health(request: PageRequest) -> Page:
         "newest": newest,
         "bars": _bars(spending),
         "highest": max(day.tokens for day in spending.days),
-        "now": needs.asked_at,
     }
     return Page(f"Health of {request.project.name}", "health.html", context, data, "/health")
 

@@ -21,8 +21,6 @@ from satchel.interfaces.web.request import (
     as_text,
     edit_conflict,
     form_page,
-    now,
-    offset,
     page,
 )
 from satchel.interfaces.web.revisions import revisions_of
@@ -104,7 +102,7 @@ class Fact(NamedTuple):
 @page("/items/{ref}")
 def item(request: PageRequest) -> Page:
     """Return an item, a long one in parts, with its history, uses and actions."""
-    first = offset(request)
+    first = request.number("offset", 0)
     result = request.reader.items.read([request.path["ref"]])
     one = result.items[0]
     has_text, text, facts = _content(request, one)
@@ -139,7 +137,6 @@ def item(request: PageRequest) -> Page:
         "citation": one.record.citation if isinstance(one.record, Entry) else None,
         "allowed": _allowed(request, one),
         "message": one.record if one.kind == "message" else None,
-        "now": now(request),
     }
     data = {"items": fields_of(result.items), "notes": result.notes, "history": history, "error": error}
     shown = [one.record] if isinstance(one.record, Message) else []

@@ -14,7 +14,6 @@ from satchel.interfaces.web.request import (
     PageRequest,
     action,
     form_page,
-    now,
     page,
 )
 from satchel.keep.messages.records import Message
@@ -43,7 +42,6 @@ def messages(request: PageRequest) -> Page:
         "agent": agent,
         "newer": f"{here}?{urlencode(filters)}" if before else None,
         "older": f"{here}?{urlencode(filters | {'before': threads.before})}" if threads.before else None,
-        "now": threads.asked_at,
     }
     return Page("Messages", "messages.html", context, threads, "/activity")
 
@@ -59,7 +57,6 @@ def thread(request: PageRequest) -> Page:
         "thread": content,
         "most": min(8_000, 60_000 // max(1, len(content.messages))),
         "deepest": _DEEPEST,
-        "now": now(request),
         "ref": ref,
         "answered_by": "" if answered_by is None else Kind.MESSAGE.ref(answered_by),
     }

@@ -54,7 +54,6 @@ def overview(request: PageRequest) -> Page:
         "ended": team.total - len(active),
         "sent": sent.items,
         "timeline": timeline.of_team(where, timeline.chosen_hours(request.values)),
-        "now": needs.asked_at,
     }
     data = {
         "project": project.name,

@@ -14,7 +14,6 @@ from satchel.interfaces.web.request import (
     action,
     edit_conflict,
     form_page,
-    now,
     page,
 )
 
@@ -54,7 +53,6 @@ def proposals(request: PageRequest) -> Page:
         "problem": problem,
         "total": len(shared) + len(documents) + len(rules) + len(strategies),
         "run": run,
-        "now": now(request),
     }
     return Page("Proposals", "proposals.html", context, data, "/memory")
 
