@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
 from satchel.base.clock import DAY_MS
@@ -19,7 +18,6 @@ from satchel.keep.sessions.team import TeamSession
 
 _ATTEMPTS, _MESSAGES, _BRIEFINGS = 8, 8, 8
 _HEIGHT = 20
-_ORDER = ("working", "stuck", "waiting", "idle", "silent", "ended")
 _SORTS = {
     "writes": "Writes",
     "changes": "File changes",
@@ -55,10 +53,10 @@ def agents(request: PageRequest) -> Page:
     """Return all agents seen lately, with a timeline of the last day and what each did by day."""
     where, activity = request.reader.room.where(), request.reader.housekeeping.activity()
     team = where.team
-    states = Counter(one.state.name for one in team.sessions)
     context = {
         "sessions": rows.in_order(team.sessions),
-        "states": [(states[one], one) for one in _ORDER if states[one]],
+        "parts": rows.agent_parts(team.sessions),
+        "ended": sum(one.state.name == "ended" for one in team.sessions),
         "earlier": team.earlier,
         "timeline": timeline.of_team(where, timeline.chosen_hours(request.values)),
         "sorts": _SORTS.values(),

@@ -32,7 +32,6 @@ def overview(request: PageRequest) -> Page:
     needs, since, where, conflicts = room.needs(), room.since(), room.where(), room.conflicts()
     team = where.team
     urgent, rest, rest_names = rows.need_rows(needs)
-    agent_parts, need_parts = rows.headline(team, [*urgent, *rest], conflicts.files)
     active = [one for one in rows.in_order(team.sessions) if one.state.name != "ended"]
     sent = room.sent(limit=_MOST_SENT)
     is_new = not team.total and not team.earlier and not needs.total
@@ -48,8 +47,8 @@ def overview(request: PageRequest) -> Page:
         "rest": rest,
         "rest_names": rest_names,
         "conflicts": conflicts,
-        "agent_parts": agent_parts,
-        "need_parts": need_parts,
+        "agent_parts": rows.agent_parts(team.sessions),
+        "need_parts": rows.need_parts([*urgent, *rest], conflicts.files),
         "active": active,
         "ended": team.total - len(active),
         "sent": sent.items,
