@@ -21,7 +21,7 @@ def test_an_error_has_what_agents_reported_about_its_solutions(satchel: Satchel,
         clock.advance(60_000)
         satchel.patterns.outcome(met.recorded.ref, True, agent=agent)
     words = satchel.room.error(met.pattern.ref).words
-    assert [(one.agent, one.helped, one.confidence) for one in words] == [("c", True, 7), ("b", True, 6)]
+    assert [(one.agent, one.helped) for one in words] == [("c", True), ("b", True)]
 
 
 def test_threads_are_paged_by_their_latest_message(satchel: Satchel) -> None:

@@ -55,8 +55,8 @@ def recorded(satchel: Satchel) -> list[tuple[str, int]]:
 
 def test_without_deliveries_every_day_is_empty(satchel: Satchel) -> None:
     spending = satchel.room.spending(30)
-    assert [(sum(day.tokens), day.deliveries) for day in spending.days] == [(0, 0)] * 30
-    assert (spending.moments, spending.per_session) == ((), None)
+    assert [day.tokens for day in spending.days] == [0] * 30
+    assert (spending.deliveries, spending.per_session) == (0, None)
 
 
 @pytest.mark.parametrize("days", [0, 91])
@@ -65,7 +65,7 @@ def test_other_numbers_of_days_are_refused(satchel: Satchel, days: int) -> None:
         satchel.room.spending(days)
 
 
-def test_what_hooks_and_briefings_add_is_counted_by_moment(session: Session, project: Path) -> None:
+def test_what_hooks_and_briefings_add_is_counted(session: Session, project: Path) -> None:
     satchel = session.satchel
     session.begin()
     satchel.brief(agent="bob", query="clock of the gateway")
@@ -79,14 +79,9 @@ def test_what_hooks_and_briefings_add_is_counted_by_moment(session: Session, pro
     assert "comments" in said.text
     satchel.working.record(said)
     spending = satchel.room.spending()
-    assert {one.name for one in spending.moments} == {"start", "briefing", "clear", "edit"}
+    assert {moment for moment, _ in recorded(satchel)} == {"start", "briefing", "clear", "edit"}
     assert sum(tokens for _, tokens in recorded(satchel)) == spending.tokens > 0
-    for one in spending.moments:
-        assert [one.tokens, one.deliveries] == [
-            sum(tokens for moment, tokens in recorded(satchel) if moment == one.name),
-            sum(moment == one.name for moment, _ in recorded(satchel)),
-        ]
-    assert (spending.sessions, spending.per_session) == (1, spending.tokens)
+    assert (spending.deliveries, spending.per_session) == (len(recorded(satchel)), spending.tokens)
 
 
 Deliveries = st.lists(
@@ -111,12 +106,10 @@ def test_the_sum_over_days_is_that_of_what_was_recorded(
     for days in (14, 90):
         within = [(tokens, ago) for ago, _, _, tokens in some if ago < days]
         spending = satchel.room.spending(days)
-        assert sum(sum(day.tokens) for day in spending.days) == spending.tokens == sum(one for one, _ in within)
-        assert sum(one.tokens for one in spending.moments) == spending.tokens
-        assert sum(day.deliveries for day in spending.days) == spending.deliveries == len(within)
+        assert sum(day.tokens for day in spending.days) == spending.tokens == sum(one for one, _ in within)
+        assert spending.deliveries == len(within)
         today = spending.days[-1]
-        assert sum(today.tokens) == sum(tokens for tokens, ago in within if ago == 0)
-        assert {one.name for one in spending.moments} == {moment for ago, moment, *_ in some if ago < days}
+        assert today.tokens == sum(tokens for tokens, ago in within if ago == 0)
 
 
 def test_what_was_counted_goes_with_the_events(session: Session, clock: ManualClock) -> None:

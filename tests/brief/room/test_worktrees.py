@@ -42,7 +42,7 @@ def test_a_worktree_has_its_uncommitted_files_and_commits(clients: Clients, repo
     (tree,) = agent.room.worktrees().items
     assert (tree.worktree, tree.branch, tree.is_seen) == (None, "main", True)
     assert [one for one in tree.uncommitted if not one.startswith(".satchel")] == ["cart.py", "new.py"]
-    assert all(one.author == "Ann" for one in tree.commits)
+    assert [one.subject for one in tree.commits] == ["Add the cart"]
 
 
 def test_a_worktree_that_is_not_seen_has_the_edits_its_sessions_told(

@@ -119,7 +119,7 @@ def test_a_page_of_another_port_can_neither_send_a_form_nor_read(
 def test_the_key_of_another_login_is_refused(chromium: Browser, world: World, asker: Client) -> None:
     ref = asker.keep("send_message", message="Whose key is it?", to="human")
     with looked_at(chromium, world, REFUSED, person="ben") as ben, looked_at(chromium, world) as ann:
-        key = ann.locator("meta[name=form-key]").get_attribute("content")
+        key = ann.locator("input[name=form_key]").first.get_attribute("value")
         ben.goto(f"{world.room}items/{ref}")
         ben.eval_on_selector_all("input[name=form_key]", "(all, key) => all.forEach(one => { one.value = key; })", key)
         ben.get_by_label("Reply to").fill("With the key of Ann")

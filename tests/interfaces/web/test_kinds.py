@@ -139,7 +139,7 @@ def test_an_error_shows_its_fixes_and_who_reported_what(ann: Browser, satchel: S
     for agent, helped in (("b", True), ("c", True), ("d", False)):
         satchel.patterns.outcome(met.recorded.ref, helped, agent=agent)
     history = ann.get(f"{HERE}items/{met.pattern.ref}.json").json()["error"]
-    assert [(one["agent"], one["confidence"]) for one in history["words"]] == [("d", 5), ("c", 7), ("b", 6)]
+    assert [(one["agent"], one["helped"]) for one in history["words"]] == [("d", False), ("c", True), ("b", True)]
     page = page_of(ann, f"items/{met.pattern.ref}")
     assert "helped 2, did not 1" in page.text
     assert f"{met.recorded.ref} did not help d" in page.text
@@ -190,16 +190,16 @@ def test_a_preference_of_one_person_is_marked_in_the_memory(
     assert "only ann" in page_of(Browser.of(room, logins, "ben"), "memory?tag=taste").text
 
 
-def test_the_memory_and_the_health_page_count_the_same(ann: Browser, satchel: Satchel) -> None:
+def test_the_facets_of_the_memory_count_what_the_list_shows(ann: Browser, satchel: Satchel) -> None:
     satchel.entries.write("scratchpad", {"done": False, "next_step": "count"}, task_id="counts", agent="counter")
     satchel.corrections.retract(satchel.entries.write("discovery", "Counted no more", agent="counter").ref, "wrong")
     facets = ann.get(f"{HERE}memory.json").json()["facets"]
-    body = ann.get(f"{HERE}health").body.decode()
+    body = ann.get(f"{HERE}memory").body.decode()
     for one in facets["kinds"]:
         name = NAMES[one["name"]][1]
-        assert f"<dt>{name.lower()}</dt><dd>{one['count']:,}</dd>" in body, name
-        assert f"<bdi>{name}</bdi></span><span>{one['count']:,}</span>" in ann.get(f"{HERE}memory").body.decode(), name
-    assert f"<dt>progress notes</dt><dd>{facets['progress']:,}</dd>" in body
+        assert f"<bdi>{name}</bdi></span><span>{one['count']:,}</span>" in body, name
+    progress = facets["progress"]
+    assert f"{progress:,} progress {'note is' if progress == 1 else 'notes are'}" in body
 
 
 def test_an_error_that_needs_a_person_gets_a_fix(ann: Browser, satchel: Satchel) -> None:

@@ -218,7 +218,7 @@ def test_a_form_for_a_token_must_come_from_this_server(room: Served) -> None:
 
 def test_a_form_needs_the_key_of_its_own_login(ann: Browser, logins: Logins) -> None:
     other = Browser.of(ann.server, logins)
-    key = other.get("/p/project/").body.decode().partition('name="form-key" content="')[2].partition('"')[0]
+    key = other.get("/p/project/").body.decode().partition('name="form_key" value="')[2].partition('"')[0]
     assert key
     for wrong in ("", "0" * 32, key):
         assert ann.post("/p/project/items/e1/retract", {"reason": "x"}, key=wrong).status == 403

@@ -67,7 +67,6 @@ class ItemHistory:
         replaces: the short ids of at most 20 items that it replaced.
         replaced_by: the short id of its replacement, or None.
         deliveries: the latest first, at most 20.
-        session: the uid of the session that wrote or last changed it, in hexadecimal, if that is recorded.
     """
 
     item: str
@@ -75,7 +74,6 @@ class ItemHistory:
     replaces: tuple[str, ...]
     replaced_by: str | None
     deliveries: tuple[Delivered, ...]
-    session: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +119,12 @@ class SolutionWord:
 
     Attributes:
         solution: its short id.
-        confidence: in tenths after that; None if it was not recorded.
         said_at: in milliseconds UTC.
     """
 
     solution: str
     agent: str | None
     helped: bool
-    confidence: int | None
     said_at: int
 
 
@@ -139,16 +135,12 @@ class ErrorReport:
     Attributes:
         solution: the short id of its fix there, or None.
         reported_at: in milliseconds UTC.
-        session: the uid of the session, in hexadecimal; None without one.
     """
 
     agent: str | None
-    run_id: str
     task_id: str | None
-    loop_id: str | None
     solution: str | None
     reported_at: int
-    session: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,20 +210,7 @@ def of_item(transaction: Transaction, project_id: int, kind: Kind, number: int) 
             Delivered(agent, None if uid is None else uid.hex(), client, branch, at)
             for agent, uid, client, branch, at in delivered
         ),
-        _session_of(transaction, kind, number),
     )
-
-
-_WITH_SESSION = {Kind.ENTRY, Kind.DECISION, Kind.MESSAGE, Kind.FILE_CHANGE}
-
-
-def _session_of(transaction: Transaction, kind: Kind, number: int) -> str | None:
-    if kind not in _WITH_SESSION:
-        return None
-    row = transaction.one(
-        f"SELECT s.uid FROM {kind.table} i JOIN sessions s ON s.id = i.session_id WHERE i.id = :id", {"id": number}
-    )
-    return None if row is None else row[0].hex()
 
 
 def briefings(transaction: Transaction, project_id: int, session: str | None, most: int, now: int) -> PastBriefings:
@@ -284,9 +263,8 @@ def of_error(transaction: Transaction, project_id: int, pattern: ErrorPattern, n
     words = tuple(_word(agent, details, at) for agent, details, at in rows)
     reports = transaction.all(
         f"""
-        SELECT a.name, u.run_id, r.task_id, r.loop_id, r.solution_id, r.created_at, s.uid
-        FROM error_reports r JOIN runs u ON u.id = r.run_id LEFT JOIN agents a ON a.id = r.agent_id
-        LEFT JOIN sessions s ON s.id = r.session_id
+        SELECT a.name, r.task_id, r.solution_id, r.created_at
+        FROM error_reports r LEFT JOIN agents a ON a.id = r.agent_id
         WHERE r.pattern_id = :id ORDER BY r.id DESC LIMIT {MOST_REPORTS}
         """,
         {"id": pattern.id},
@@ -295,11 +273,8 @@ def of_error(transaction: Transaction, project_id: int, pattern: ErrorPattern, n
         pattern,
         words,
         tuple(
-            ErrorReport(
-                *(agent, run, task, loop or None, None if fix is None else f"{SOLUTION_LETTER}{fix}", at),
-                session=None if uid is None else uid.hex(),
-            )
-            for agent, run, task, loop, fix, at, uid in reports
+            ErrorReport(agent, task, None if fix is None else f"{SOLUTION_LETTER}{fix}", at)
+            for agent, task, fix, at in reports
         ),
         now,
     )
@@ -311,6 +286,4 @@ def _word(agent: str | None, text: str | None, at: int) -> SolutionWord:
     except (ValueError, RecursionError):  # another program may have written the row
         read = {}
     details: dict[str, object] = read if isinstance(read, dict) else {}
-    confidence = details.get("confidence")
-    tenths = confidence if isinstance(confidence, int) else None
-    return SolutionWord(str(details.get("solution")), agent, details.get("helped") is True, tenths, at)
+    return SolutionWord(str(details.get("solution")), agent, details.get("helped") is True, at)

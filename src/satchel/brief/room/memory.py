@@ -11,12 +11,11 @@ from satchel.base.text import fold
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import citations
 from satchel.keep.corrections.log import CONFIRMED
-from satchel.keep.deliveries import MOMENTS
-from satchel.keep.entries.records import ENTRY_TYPES, SCRATCHPAD
+from satchel.keep.entries.records import SCRATCHPAD
 from satchel.keep.housekeeping.usage import count_names
 from satchel.keep.kinds import KINDS
 from satchel.keep.projects import Project, Workplace
-from satchel.store.transaction import Row, Transaction, grouped
+from satchel.store.transaction import Row, Transaction
 
 MOST_FLAGGED = 100
 """How many items' flags are read at once."""
@@ -47,22 +46,18 @@ class Facets:
     Attributes:
         total: the number of items in force, drafts included.
         kinds: by kind, in force.
-        types: notes by type, in force.
         states: live, draft, ended (retracted, replaced or deprecated), stale, unconfirmed (rules), pinned.
         tags: of decisions and rules, the most used first, at most 20; so are ``files`` and ``authors``.
         progress: the number of scratchpads, which the list hides.
-        stale_of: how many of the newest notes on files were compared, at most 200.
     """
 
     total: int
     kinds: tuple[Facet, ...]
-    types: tuple[Facet, ...]
     states: tuple[Facet, ...]
     tags: tuple[Facet, ...]
     files: tuple[Facet, ...]
     authors: tuple[Facet, ...]
     progress: int
-    stale_of: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +70,6 @@ class Flags:
         is_pinned: whether every briefing has it.
         is_stale: whether the text that a note cites has changed on the disk; None if unknown.
         sessions: in how many of the newest 500 windows of sessions it was added to context.
-        used_at: when last, in milliseconds UTC; None for never.
     """
 
     ref: str
@@ -83,7 +77,6 @@ class Flags:
     is_pinned: bool
     is_stale: bool | None
     sessions: int
-    used_at: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +133,7 @@ def _count_items(transaction: Transaction, project: Project, work: Workplace, no
 def count(transaction: Transaction, project: Project, work: Workplace, now: int) -> Facets:
     """Return the facets of a project's memory."""
     kinds: Counter[str] = Counter(dict.fromkeys((KINDS[kind].name for kind in MEMORY), 0))
-    types, states, authors = (Counter[str]() for _ in range(3))
+    states, authors = Counter[str](), Counter[str]()
     progress = 0
     counted = _count_items(transaction, project, work, now)
     names_of: dict[int, str] = dict(
@@ -158,22 +151,18 @@ def count(transaction: Transaction, project: Project, work: Workplace, now: int)
             continue
         states["draft" if is_draft else "live"] += items
         kinds[KINDS[kind].name] += items
-        if kind is Kind.ENTRY:
-            types[ENTRY_TYPES[type_ - 1]] += items
         authors.update({author: items} if author else {})
     ((pinned,),) = transaction.all("SELECT count(*) FROM pins WHERE project_id = :project", {"project": project.id})
-    compared = _compare(work, counted.cited)
-    states.update({"stale": sum(compared.values()), "unconfirmed": counted.unconfirmed, "pinned": pinned})
+    stale = sum(_compare(work, counted.cited).values())
+    states.update({"stale": stale, "unconfirmed": counted.unconfirmed, "pinned": pinned})
     return Facets(
         sum(kinds.values()),
         _facets(kinds),
-        _facets(types),
         _facets(states),
         counted.tags,
         counted.files,
         _facets(authors)[:_MOST_NAMES],
         progress,
-        len(compared),
     )
 
 
@@ -209,10 +198,10 @@ def flags(transaction: Transaction, project_id: int, work: Workplace, refs: Coll
         )
     )
     uses = {
-        (kind_number, number): (sessions, at)
-        for kind_number, number, sessions, at in transaction.all(
+        (kind_number, number): sessions
+        for kind_number, number, sessions in transaction.all(
             f"""
-            SELECT d.kind, d.item_id, count(DISTINCT w.session_id), max(d.created_at) FROM (
+            SELECT d.kind, d.item_id, count(DISTINCT w.session_id) FROM (
                 SELECT id, session_id FROM windows WHERE project_id = :project ORDER BY id DESC LIMIT {_WINDOWS}
             ) w JOIN deliveries d ON d.window_id = w.id WHERE {wanted.format("d.kind", "d.item_id")} GROUP BY 1, 2
             """,
@@ -223,10 +212,9 @@ def flags(transaction: Transaction, project_id: int, work: Workplace, refs: Coll
     rows = []
     for kind, number in refs:
         key = kind.number, number
-        sessions, used_at = uses.get(key, (0, None))
         by = tuple(filter(None, confirmed.get(key, ())))
         is_stale = stale.get(number) if kind is Kind.ENTRY else None
-        rows.append(Flags(kind.ref(number), by, key in pinned, is_stale, sessions, used_at))
+        rows.append(Flags(kind.ref(number), by, key in pinned, is_stale, uses.get(key, 0)))
     return Flagged(tuple(rows))
 
 
@@ -272,26 +260,11 @@ MOST_DAYS = 90
 
 
 @dataclass(frozen=True, slots=True)
-class MomentTokens:
-    """The tokens and deliveries of one of :data:`satchel.keep.deliveries.MOMENTS`."""
-
-    name: str
-    tokens: int
-    deliveries: int
-
-
-@dataclass(frozen=True, slots=True)
 class Day:
-    """One day.
-
-    Attributes:
-        began_at: midnight, in milliseconds UTC.
-        tokens: one number for each moment of :class:`Spending`.
-    """
+    """The tokens added to context in one day, which began at midnight UTC, in milliseconds."""
 
     began_at: int
-    tokens: tuple[int, ...]
-    deliveries: int
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,18 +272,13 @@ class Spending:
     """The tokens added to context in a number of days.
 
     Attributes:
-        moments: the most tokens first.
         days: every day in order, today last.
-        sessions: the number of sessions that received something.
-        per_session: the average tokens of such a session; None without any.
+        per_session: the average tokens of a session that received something; None without any.
     """
 
-    moments: tuple[MomentTokens, ...]
     days: tuple[Day, ...]
     tokens: int
     deliveries: int
-    items: int
-    sessions: int
     per_session: int | None
 
 
@@ -319,19 +287,12 @@ def count_spending(transaction: Transaction, project_id: int, now: int, days: in
     today = now // DAY_MS
     rows = transaction.all(
         """
-        SELECT day, moment, sum(tokens), sum(deliveries), sum(items) FROM delivery_days
-        WHERE project_id = :project AND day > :before AND day <= :today GROUP BY 1, 2
+        SELECT day, sum(tokens), sum(deliveries) FROM delivery_days
+        WHERE project_id = :project AND day > :before AND day <= :today GROUP BY 1
         """,
         {"project": project_id, "today": today, "before": today - days},
     )
-    by_moment = grouped((moment, (tokens, times)) for _, moment, tokens, times, _ in rows)
-    moments = {
-        moment: MomentTokens(MOMENTS[moment - 1], *map(sum, zip(*numbers, strict=True)))
-        for moment, numbers in by_moment.items()
-    }
-    ordered = sorted(moments, key=lambda moment: (-moments[moment].tokens, moment))
-    spent = {(day, moment): tokens for day, moment, tokens, *_ in rows}
-    times_on = grouped((day, times) for day, _, _, times, _ in rows)
+    spent = {day: int(tokens) for day, tokens, _ in rows}
     sessions, in_sessions = transaction.one(
         """
         SELECT count(DISTINCT session_id), sum(tokens) FROM windows
@@ -340,14 +301,8 @@ def count_spending(transaction: Transaction, project_id: int, now: int, days: in
         {"project": project_id, "began": (today - days + 1) * DAY_MS},
     ) or (0, None)
     return Spending(
-        moments=tuple(moments[moment] for moment in ordered),
-        days=tuple(
-            Day(day * DAY_MS, tuple(spent.get((day, moment), 0) for moment in ordered), sum(times_on.get(day, ())))
-            for day in range(today - days + 1, today + 1)
-        ),
+        days=tuple(Day(day * DAY_MS, spent.get(day, 0)) for day in range(today - days + 1, today + 1)),
         tokens=sum(spent.values()),
-        deliveries=sum(times for *_, times, _ in rows),
-        items=sum(row[-1] for row in rows),
-        sessions=sessions,
+        deliveries=sum(int(times) for *_, times in rows),
         per_session=round(in_sessions / sessions) if sessions else None,
     )

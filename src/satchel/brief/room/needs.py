@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import InvalidInput
@@ -14,7 +13,7 @@ from satchel.brief.announcements import is_notice, proposed_draft
 from satchel.brief.room import conflicts, last_need, looking, needs_proposals, states
 from satchel.brief.room.looking import LINE_CHARS, OPEN_RUN, Look, possible, value_text
 from satchel.brief.room.marks import marks, numbered_ref
-from satchel.brief.room.records import NEEDS, Need, Needs
+from satchel.brief.room.records import Need, Needs
 from satchel.find.kind import Kind
 from satchel.keep import events
 from satchel.keep.constraints import OF_PERSONS
@@ -57,7 +56,7 @@ def find(look: Look) -> Needs:
     quiet_since = None if needs else last_need.since(look)
     items = tuple(one if one.key else replace(one, key=f"{one.kind}-{one.ref}") for one in needs[:MOST])
     unread = max(_draft_count(look) - sum(one.kind == "draft" for one in needs), 0)
-    return Needs(look.person, items, len(needs) + unread, quiet_since, look.now, _more(look, needs))
+    return Needs(look.person, items, len(needs) + unread, quiet_since, look.now)
 
 
 @looking.once_a_minute
@@ -73,34 +72,6 @@ def _of_items(look: Look) -> list[Need]:
         *_shared(look),
         *_hooks(look),
     ]
-
-
-def _more(look: Look, needs: list[Need]) -> tuple[str, ...]:
-    counts = Counter(one.kind for one in needs)
-    limits = dict.fromkeys(("message", "rule", "shared"), LOOKED_AT) | {"waiting": MOST, "refusal": MOST}
-    limited = _limited(look) | {kind for kind, limit in limits.items() if counts[kind] >= limit}
-    return tuple(kind for kind in NEEDS if kind in limited)
-
-
-@looking.once_a_minute
-def _limited(look: Look) -> frozenset[str]:
-    columns = ", ".join(
-        f"EXISTS (SELECT 1 FROM {source} AND {time} > :after ORDER BY {time} LIMIT 1 OFFSET {LOOKED_AT}) "
-        for source, time in _LIMITED.values()
-    )
-    (row,) = look.rows(f"SELECT {columns}", after=look.now - RECENT_DAYS * DAY_MS)
-    return frozenset(kind for kind, is_limited in zip(_LIMITED, row, strict=True) if is_limited)
-
-
-# The sources of kinds of which the newest items are read, needs or not.
-_LIMITED = {
-    "overtaken": ("decisions WHERE project_id = :project", "updated_at"),
-    "verdict": (
-        f"context WHERE project_id = :project AND type = {REVIEW_VERDICT} AND superseded_by IS NULL",
-        "created_at",
-    ),
-    "error": ("error_patterns WHERE project_id = :project AND expires_at > :now", "last_seen"),
-}
 
 
 def _is_shown_by(look: Look, message: Need, decisions: list[Need]) -> bool:

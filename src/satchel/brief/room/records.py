@@ -6,30 +6,6 @@ from satchel.base.records import dataclass
 from satchel.keep.decisions.records import Decision
 from satchel.keep.sessions.team import Team
 
-NEEDS = (
-    "stuck",
-    "blocked",
-    "message",
-    "waiting",
-    "refusal",
-    "overtaken",
-    "draft",
-    "rule",
-    "rules",
-    "verdict",
-    "error",
-    "shared",
-    "hook",
-    "proposal",
-)
-"""The needs of a person: a stuck or blocked agent, a message, a claim that is waited for or was refused, a decision
-that another changed or that is a draft, a person's rule that is not confirmed, new rules of agents, a failed review, an
-error that two agents met without a fix, a shared text that waits, a failing hook, and a strategy proposed by a finished
-run."""
-
-ACTIONS = ("answer", "read", "release", "end_run", "decide", "accept", "reject", "solve", "see")
-"""The actions on needs."""
-
 CHANGES = ("action", "decision", "rule", "fix", "files", "correction")
 """The kinds of changes; an action is one that only a person may do or that ends a protection."""
 
@@ -39,7 +15,10 @@ class Need:
     """One thing that needs a person.
 
     Attributes:
-        kind: one of :data:`NEEDS`.
+        kind: stuck or blocked (an agent), message, waiting or refusal (of a claim), overtaken (a decision that another
+            changed), draft, rule (of a person, unconfirmed), rules (new ones of agents), verdict (a failed review),
+            error (met by two agents, without a fix), shared (a text that waits), hook (one that fails), or proposal (of
+            a strategy, by a finished run).
         severity: one of :data:`satchel.base.vocabulary.PRIORITIES`.
         text: one line.
         ref: the short id of the item; of a failing hook, the ref that marks it as seen; of a proposal, the ref that
@@ -47,7 +26,7 @@ class Need:
         session: the uid of the session whose agent it is about, in hexadecimal; None without one.
         agent: who it is about, or None.
         began_at: since when it waits, in milliseconds UTC; None if not recorded.
-        actions: those of :data:`ACTIONS` that deal with it.
+        actions: what deals with it: answer, read, release, end_run, decide, accept, reject, solve or see.
         place: the path, key or file that it is about, or None.
         holder: who holds that, and ``holder_session`` in which session; None if it is held by name alone.
         run: the run that ``end_run`` ends, or that proposes a strategy.
@@ -90,10 +69,9 @@ class Needs:
     Attributes:
         person: whose.
         items: at most 50 of ``total``.
-        total: how many there are; a lower bound for the kinds in ``more``.
+        total: how many there are among the newest of each kind, mostly 200.
         quiet_since_at: since when nothing needs them, at the latest; None if something does, or nothing is recorded.
         asked_at: in milliseconds UTC.
-        more: the kinds that may have more, since only the newest are read: mostly 200.
     """
 
     person: str
@@ -101,7 +79,6 @@ class Needs:
     total: int
     quiet_since_at: int | None
     asked_at: int
-    more: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +95,7 @@ class Changed:
         seq: the number of the change; of an action that of its event.
         before: of a decision the value as the person knew it; None if it is new to them.
         after: of a decision the present value.
-        fields: of a decision the fields that differ from what they knew.
         item: of a correction the short id of the corrected item.
-        files: of an agent's edits the files, the newest first, at most 5.
-        counts: of an agent's edits the number of files, and of edits of each sort.
     """
 
     kind: str
@@ -133,10 +107,7 @@ class Changed:
     seq: int
     before: str | None = None
     after: str | None = None
-    fields: tuple[str, ...] = ()
     item: str | None = None
-    files: tuple[str, ...] = ()
-    counts: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +121,6 @@ class Since:
         seq: the last change that was read; marking everything as seen names it, so that no later change is skipped.
         looked_at: when the person last marked everything as seen, in milliseconds UTC; None for never.
         asked_at: in milliseconds UTC.
-        older: the number of older changes of each kind, at most 10,000: they are neither listed nor in ``totals``, may
-            be the person's own or seen, and are marked as seen with their whole kind.
         own: actions in the person's own name, which are no news unless an agent acted as them; at most 50 of
             ``own_total``.
     """
@@ -162,7 +131,6 @@ class Since:
     seq: int
     looked_at: int | None
     asked_at: int
-    older: tuple[tuple[str, int], ...] = ()
     own: tuple[Changed, ...] = ()
     own_total: int = 0
 
@@ -296,7 +264,6 @@ class ClaimBar:
         began_at, ended_at: in milliseconds UTC; ``ended_at`` is None while it holds.
         expires_at: when it expires, or would have.
         end: held, released, expired, or ended (by another person).
-        ended_by: the person who ended it, or None.
         extended_at: when its holder has extended it.
     """
 
@@ -306,10 +273,7 @@ class ClaimBar:
     ended_at: int | None
     expires_at: int
     end: str
-    exclusive: bool = True
-    automatic: bool = False
     reason: str | None = None
-    ended_by: str | None = None
     extended_at: tuple[int, ...] = ()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from satchel.base.records import replace
@@ -15,7 +14,6 @@ from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import events
 from satchel.keep.corrections.log import CONFIRMED, SUPERSEDED, author_of
 from satchel.keep.decisions.records import STATUSES
-from satchel.keep.files.records import CHANGES as OF_FILES
 from satchel.keep.moving.marks import NOBODY
 from satchel.keep.patterns.records import DEMOTED, SOLUTION_LETTER
 from satchel.store.transaction import Row, grouped
@@ -25,16 +23,6 @@ MOST = 50
 
 # How many changes of each kind are read, newest first.
 _LOOKED_AT = 1_000
-
-_MOST_OLDER = 10_000
-
-# Counts the older changes, which are not read.
-_OLDER = f"""
-    SELECT count(*) FROM (
-        SELECT 1 FROM {{table}} WHERE project_id = :project AND seq > :floor
-        ORDER BY seq DESC LIMIT {_MOST_OLDER} OFFSET {_LOOKED_AT}
-    ) AS older
-"""
 
 _VALUE_CHARS = 2_000
 _MOST_FILES = 5
@@ -52,10 +40,9 @@ def _find(look: Look, seq: int) -> Since:
     items: list[Changed] = []
     own: list[Changed] = []
     totals: list[tuple[str, int]] = []
-    older: list[tuple[str, int]] = []
-    for name, (table, statement, make) in _FINDERS.items():
+    for name, (statement, make) in _FINDERS.items():
         # events are numbered by themselves
-        floor = seen_marks[name].seen_at if table == "events" else seen_marks[name].seq
+        floor = seen_marks[name].seen_at if name == "action" else seen_marks[name].seq
         rows = look.rows(statement, floor=floor)
         made = make([row[1:] for row in rows], seen_marks[name])
         if name == "action":
@@ -64,14 +51,9 @@ def _find(look: Look, seq: int) -> Since:
         items += made[:MOST]
         # of edits there is one for each agent; the statement of actions counts nothing, since one's own are apart
         totals += [(name, len(made) if name in ("files", "action") else rows[0][0])] if made else []
-        if name != "action":
-            ((passed_over,),) = look.rows(_OLDER.format(table=table), floor=floor)
-            older += [(name, passed_over)] if passed_over else []
     items.sort(key=lambda one: (-one.changed_at, -one.seq))
     last = seen_marks[""].seen_at or None
-    return Since(
-        look.person, tuple(items), tuple(totals), seq, last, look.now, tuple(older), tuple(own[:MOST]), len(own)
-    )
+    return Since(look.person, tuple(items), tuple(totals), seq, last, look.now, tuple(own[:MOST]), len(own))
 
 
 def _unseen(
@@ -128,9 +110,8 @@ _DECISIONS = _unseen(
     Kind.DECISION.number,
     "decisions",
     """
-    x.id, x.key, x.value_text, x.value_number, x.status, x.version, l.name, x.rationale, a.name, x.created_at,
-    x.updated_at, x.seq, COALESCE(s.seq, 0), COALESCE(s.seen_at, 0),
-    h.revision, h.value_text, h.value_number, h.status, h.version, k.name, h.rationale
+    x.id, x.key, x.value_text, x.value_number, x.status, a.name, x.created_at, x.updated_at, x.seq,
+    COALESCE(s.seq, 0), COALESCE(s.seen_at, 0), h.revision, h.value_text, h.value_number
     """,
     where=_NOT_OWN,
     joins="""
@@ -138,24 +119,19 @@ _DECISIONS = _unseen(
             SELECT min(n.revision) FROM decision_history n
             WHERE n.decision_id = x.id AND n.seq >= :floor AND n.seq >= COALESCE(s.seq, 0)
         )
-        LEFT JOIN layers l ON l.id = x.layer_id LEFT JOIN layers k ON k.id = h.layer_id
         LEFT JOIN agents a ON a.id = x.agent_id
     """,
 )
-_FIELDS = ("value", "status", "version", "layer", "rationale")
 
 
 def _decisions(rows: Sequence[Row], mark: Mark) -> list[Changed]:
     changes = []
     for row in rows:
-        number, key, *now = row[:8]
-        agent, created, updated, seq, item_seq, item_at, revision, *before = row[8:]
-        now[:2], before[:2] = [now[:2]], [before[:2]]
-        value, status = value_text(*now[0]), now[1]
+        number, key, text, amount, status, agent, created, updated, seq, item_seq, item_at, revision, *before = row
+        value = value_text(text, amount)
         seen_at = max(mark, Mark(item_seq, item_at)).seen_at
         # only the time of its first state is known
         is_new = revision is None or not seen_at or (revision == 1 and created > seen_at)
-        fields = () if is_new else tuple(name for name, a, b in zip(_FIELDS, before, now, strict=True) if a != b)
         action = {_DEPRECATED: "deprecated", _DRAFT: "proposed"}.get(status, "set" if is_new else "changed")
         changes.append(
             Changed(
@@ -166,9 +142,8 @@ def _decisions(rows: Sequence[Row], mark: Mark) -> list[Changed]:
                 agent,
                 updated,
                 seq,
-                before=None if is_new else _cut(value_text(*before[0])),
+                before=None if is_new else _cut(value_text(*before)),
                 after=_cut(value),
-                fields=fields,
             )
         )
     return changes
@@ -217,7 +192,7 @@ def _fixes(rows: Sequence[Row], _: Mark) -> list[Changed]:
 _FILES = _unseen(
     OF_CHANGES["files"],
     "file_changes",
-    "a.name, f.path, x.change, x.created_at, x.seq",
+    "a.name, f.path, x.created_at, x.seq",
     item=f"COALESCE(x.agent_id, {NOBODY})",
     most=_LOOKED_AT,
     where=f"{_NOT_OWN} AND x.expires_at > :now",
@@ -229,9 +204,8 @@ def _files(rows: Sequence[Row], _: Mark) -> list[Changed]:
     changes = []
     for agent, edits in grouped((row[0], row[1:]) for row in rows).items():
         files = list(dict.fromkeys(path for path, *_ in edits))
-        sorts = Counter(OF_FILES[change - 1] for _, change, *_ in edits)
         more = f" and {len(files) - _MOST_FILES} more" if len(files) > _MOST_FILES else ""
-        _path, _change, changed, seq = edits[0]
+        _path, changed, seq = edits[0]
         changes.append(
             Changed(
                 "files",
@@ -241,8 +215,6 @@ def _files(rows: Sequence[Row], _: Mark) -> list[Changed]:
                 agent,
                 changed,
                 seq,
-                files=tuple(files[:_MOST_FILES]),
-                counts=(("files", len(files)), *sorted(sorts.items())),
             )
         )
     return changes
@@ -281,14 +253,14 @@ def _corrections(rows: Sequence[Row], _: Mark) -> list[Changed]:
     return changes
 
 
-# The table and the statement of each of :data:`satchel.brief.room.records.CHANGES`, and the function for its rows.
-_FINDERS: Mapping[str, tuple[str, str, Callable[[Sequence[Row], Mark], list[Changed]]]] = {
-    "action": ("events", _ACTIONS, _actions),
-    "decision": ("decisions", _DECISIONS, _decisions),
-    "rule": ("constraints", _RULES, _rules),
-    "fix": ("error_solutions", _FIXES, _fixes),
-    "files": ("file_changes", _FILES, _files),
-    "correction": ("corrections", _CORRECTIONS, _corrections),
+# The statement of each of :data:`satchel.brief.room.records.CHANGES`, and the function for its rows.
+_FINDERS: Mapping[str, tuple[str, Callable[[Sequence[Row], Mark], list[Changed]]]] = {
+    "action": (_ACTIONS, _actions),
+    "decision": (_DECISIONS, _decisions),
+    "rule": (_RULES, _rules),
+    "fix": (_FIXES, _fixes),
+    "files": (_FILES, _files),
+    "correction": (_CORRECTIONS, _corrections),
 }
 
 

@@ -115,31 +115,27 @@ def _drawn(transaction: Transaction, values: Mapping[str, object], sessions: lis
             bars.append((session, _ended_bar(details, at, kind, extended.pop(place, []))))
     live = transaction.all(
         f"""
-        SELECT session_id, path, worktree, created_at, expires_at, exclusive, automatic, reason FROM file_claims
+        SELECT session_id, path, worktree, created_at, expires_at, reason FROM file_claims
         WHERE project_id = :project AND expires_at > :now AND session_id IN {set_of(sessions)}
         """,
         values,
     )
-    for session, path, worktree, began, until, exclusive, automatic, reason in live:
+    for session, path, worktree, began, until, reason in live:
         times = tuple(extended.get((session, path, worktree), ()))
-        claim = (path, worktree or None, began, None, until, "held", bool(exclusive), bool(automatic), reason)
-        bars.append((session, ClaimBar(*claim, extended_at=times)))
+        bars.append((session, ClaimBar(path, worktree or None, began, None, until, "held", reason, times)))
     return _Drawn(marks, bars)
 
 
 def _ended_bar(details: Mapping[str, Any], at: int, kind: int, extended: list[int]) -> ClaimBar:
-    by, until = details.get("by"), details["until"]
+    until = details["until"]
     return ClaimBar(
         details["path"],
         details.get("worktree"),
         details["began"],
         min(at, until),
         until,
-        "ended" if by else "expired" if kind == events.EXPIRY else "released",
-        not details.get("shared"),
-        bool(details.get("automatic")),
+        "ended" if details.get("by") else "expired" if kind == events.EXPIRY else "released",
         details.get("reason"),
-        by,
         tuple(extended),
     )
 

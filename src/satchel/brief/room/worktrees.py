@@ -13,10 +13,10 @@ from satchel.base.git_commands import ask_git
 from satchel.base.git_files import read_head
 from satchel.base.records import NamedTuple, dataclass
 from satchel.base.text import shortened
-from satchel.brief.room.looking import LINE_CHARS, Look, once_a_minute
+from satchel.brief.room.looking import LINE_CHARS, Look
 from satchel.keep import events
 from satchel.keep.projects import Workplace
-from satchel.store.transaction import Row, grouped
+from satchel.store.transaction import grouped
 
 MOST_FILES = 100
 """How many uncommitted files of a worktree are named."""
@@ -27,9 +27,6 @@ _SECONDS = 1.0
 # How long the answer of git about uncommitted files is used again.
 _FRESH_SECONDS = 2
 
-# A hook saw a commit at most so long after it was made.
-_SAME_MS = 10 * 60_000
-
 
 @dataclass(frozen=True, slots=True)
 class Commit:
@@ -37,15 +34,12 @@ class Commit:
 
     Attributes:
         commit: its hash, in hexadecimal.
-        subject: the first line of its message; ``author`` is git's.
-        session: the uid of the session that made it, as far as it is known, in hexadecimal.
+        subject: the first line of its message.
         at: in milliseconds UTC.
     """
 
     commit: str
     subject: str
-    author: str
-    session: str | None
     at: int
 
 
@@ -82,37 +76,21 @@ class Worktrees:
 
 class _Session(NamedTuple):
     number: int
-    uid: bytes
     branch: str | None
     commit: str | None
-    began_at: int
     seen_at: int
 
 
 def find(look: Look, work: Workplace) -> Worktrees:
     """Return the worktrees in which sessions were at work in the last day, the main one first."""
     rows = look.rows(
-        "SELECT worktree, id, uid, branch, commit_id, created_at, seen_at FROM sessions "
+        "SELECT worktree, id, branch, commit_id, seen_at FROM sessions "
         "WHERE project_id = :project AND seen_at > :since ORDER BY seen_at DESC",
         since=look.now - DAY_MS,
     )
     sessions = grouped((tree, _Session(*row)) for tree, *row in rows)
-    made = _progress(look)
-    items = tuple(_worktree(look, work, tree, sessions[tree], made) for tree in sorted(sessions)[:_MOST_TREES])
+    items = tuple(_worktree(look, work, tree, sessions[tree]) for tree in sorted(sessions)[:_MOST_TREES])
     return Worktrees(items, look.now)
-
-
-@once_a_minute
-def _progress(look: Look) -> list[Row]:
-    return look.rows(
-        f"""
-        SELECT session_id, details, created_at FROM events
-        WHERE project_id = :project AND created_at >= :since AND {events.IS_DRAWN} AND kind = {events.PROGRESS}
-            AND session_id IS NOT NULL
-        ORDER BY created_at DESC LIMIT 300
-        """,
-        since=look.now - DAY_MS,
-    )
 
 
 def uncommitted_of(root: str | None, worktree: str | None) -> tuple[str, ...] | None:
@@ -121,28 +99,29 @@ def uncommitted_of(root: str | None, worktree: str | None) -> tuple[str, ...] | 
     return None if top is None else _uncommitted(top, int(time.monotonic() / _FRESH_SECONDS))
 
 
-def _worktree(look: Look, work: Workplace, tree: str, sessions: Sequence[_Session], made: Sequence[Row]) -> Worktree:
+def _worktree(look: Look, work: Workplace, tree: str, sessions: Sequence[_Session]) -> Worktree:
     worktree = tree or None
     files = uncommitted_of(work.root, worktree)
     top = _top(work.root, worktree)
     if files is not None and top is not None:
         branch, commit = read_head(top)
-        commits = () if commit is None else tuple(
-            Commit(one.commit, one.subject, one.author, _maker(one, sessions, made), one.at)
-            for one in _commits(top, commit)
-            if one.at > look.now - DAY_MS
-        )  # fmt: skip
+        commits = () if commit is None else _commits(top, commit)
+        commits = tuple(one for one in commits if one.at > look.now - DAY_MS)
         return Worktree(worktree, branch, commit, files[:MOST_FILES], len(files), commits, True, look.now)
     last = sessions[0]
     rows = look.rows(
-        """
+        f"""
         SELECT DISTINCT f.path FROM (
-            SELECT * FROM file_changes WHERE project_id = :project AND created_at > :after
-            ORDER BY created_at DESC LIMIT 1000
+            SELECT * FROM file_changes WHERE project_id = :project AND created_at > COALESCE((
+                SELECT max(created_at) FROM events
+                WHERE project_id = :project AND created_at >= :since AND {events.IS_DRAWN}
+                    AND kind = {events.PROGRESS} AND session_id = :last
+            ), 0) ORDER BY created_at DESC LIMIT 1000
         ) c JOIN files f ON f.id = c.file_id WHERE COALESCE(c.worktree, '') = :tree ORDER BY f.path
         """,
         tree=tree,
-        after=max((at for number, _, at in made if number == last.number), default=0),
+        since=look.now - DAY_MS,
+        last=last.number,
     )
     edited = tuple(path for (path,) in rows)
     return Worktree(worktree, last.branch, last.commit, edited[:MOST_FILES], len(edited), (), False, last.seen_at)
@@ -173,32 +152,13 @@ def _uncommitted(top: str, _moment: int) -> tuple[str, ...] | None:
     return tuple(sorted({os.fsdecode(path) for path in (changed + new).split(b"\0") if path}))
 
 
-class _Made(NamedTuple):
-    commit: str
-    subject: str
-    author: str
-    at: int
-
-
 @lru_cache(maxsize=64)
-def _commits(top: str, tip: str) -> tuple[_Made, ...]:
-    command = ("rev-list", f"--max-count={_MOST_COMMITS}", "--format=%H%x00%ct%x00%an%x00%s", tip, "--")
+def _commits(top: str, tip: str) -> tuple[Commit, ...]:
+    command = ("rev-list", f"--max-count={_MOST_COMMITS}", "--format=%H%x00%ct%x00%s", tip, "--")
     commits = []
     for line in (ask_git(top, command, _SECONDS) or b"").decode("utf-8", "replace").splitlines():
         parts = line.split("\0")
-        if len(parts) == 4 and parts[1].isdigit():
-            commit, seconds, author, subject = parts
-            commits.append(_Made(commit, shortened(subject, LINE_CHARS), shortened(author, 80), int(seconds) * 1_000))
+        if len(parts) == 3 and parts[1].isdigit():
+            commit, seconds, subject = parts
+            commits.append(Commit(commit, shortened(subject, LINE_CHARS), int(seconds) * 1_000))
     return tuple(commits)
-
-
-def _maker(commit: _Made, sessions: Sequence[_Session], made: Sequence[Row]) -> str | None:
-    import json
-
-    here = {one.number: one for one in sessions}
-    for number, text, at in made:
-        subject = json.loads(text or "{}").get("subject", "").removesuffix("…")
-        if number in here and subject and commit.subject.startswith(subject) and 0 <= at - commit.at + 1_000 < _SAME_MS:
-            return here[number].uid.hex()
-    present = [one for one in sessions if one.began_at <= commit.at <= one.seen_at]
-    return present[0].uid.hex() if len(present) == 1 else None

@@ -72,12 +72,7 @@ class _Link:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stored:
-    id: str
-    person: str
-    token: str | None
-    created_at: int
-    used_at: int
+class _Stored(Login):
     digest: str
 
     @property

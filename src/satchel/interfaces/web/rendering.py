@@ -126,40 +126,26 @@ def visible(value: Any) -> Any:
     return value
 
 
-def moment(milliseconds: int | None) -> Markup:
-    """Return a time, which the script converts to the reader's time zone."""
-    if milliseconds is None:
-        return Markup("")
-    at = datetime.fromtimestamp(milliseconds / 1_000, UTC)
-    return Markup('<time datetime="{}">{} {} UTC</time>').format(iso(milliseconds), at.day, at.strftime("%b %H:%M"))
-
-
 def clock(milliseconds: int) -> str:
     """Return the hour and minute of a time, UTC."""
-    return datetime.fromtimestamp(milliseconds / 1_000, UTC).strftime("%H:%M")
+    return f"{_utc(milliseconds):%H:%M}"
+
+
+def date(milliseconds: int) -> str:
+    """Return the month and day of a time, UTC."""
+    return f"{_utc(milliseconds):%m-%d}"
+
+
+def moment(milliseconds: int | None) -> Markup:
+    """Return a time, which the script converts to the reader's time zone."""
+    return Markup("") if milliseconds is None else _time(milliseconds, _words(milliseconds), "full")
 
 
 def at_clock(milliseconds: int, now: int) -> Markup:
     """Return the hour and minute of a time, or its day if it is long ago; the script converts it."""
     if now - milliseconds >= DAY_MS:
-        at = datetime.fromtimestamp(milliseconds / 1_000, UTC)
-        return Markup('<time datetime="{}" data-day>{} {}</time>').format(iso(milliseconds), at.day, f"{at:%b}")
-    return Markup('<time datetime="{}" data-clock>{}</time>').format(iso(milliseconds), clock(milliseconds))
-
-
-def place_and_digest(proposal: Proposal) -> str:
-    """Return what names a proposal of a document with the text that a person has seen."""
-    return f"{proposal.ref} {proposal.digest}"
-
-
-def date(milliseconds: int) -> str:
-    """Return the month and day of a time, UTC."""
-    return datetime.fromtimestamp(milliseconds / 1_000, UTC).strftime("%m-%d")
-
-
-def is_ref(text: str) -> bool:
-    """Return whether a text is the short id of an item."""
-    return _REF.fullmatch(text) is not None
+        return _time(milliseconds, _day(milliseconds), "day")
+    return _time(milliseconds, clock(milliseconds), "clock")
 
 
 def ago(milliseconds: int | None, now: int, suffix: str = " ago") -> Markup:
@@ -167,15 +153,39 @@ def ago(milliseconds: int | None, now: int, suffix: str = " ago") -> Markup:
     if milliseconds is None:
         return Markup("")
     passed = max(0, now - milliseconds)
-    at = datetime.fromtimestamp(milliseconds / 1_000, UTC)
-    words = f"{span_in_words(passed)}{suffix}" if passed < DAY_MS else f"{at.day} {at:%b %H:%M} UTC"
-    return Markup('<time datetime="{}" data-ago="{}">{}</time>').format(iso(milliseconds), suffix, words)
+    words = f"{span_in_words(passed)}{suffix}" if passed < DAY_MS else _words(milliseconds)
+    return _time(milliseconds, words, "ago", suffix)
 
 
 def remaining(milliseconds: int, now: int) -> Markup:
     """Return the time until an expiry, which the script keeps up to date."""
-    words = f"{span_in_words(max(0, milliseconds - now))} left"
-    return Markup('<time datetime="{}" data-left>{}</time>').format(iso(milliseconds), words)
+    return _time(milliseconds, f"{span_in_words(max(0, milliseconds - now))} left", "left")
+
+
+def _utc(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1_000, UTC)
+
+
+def _day(milliseconds: int) -> str:
+    return f"{_utc(milliseconds).day} {_utc(milliseconds):%b}"
+
+
+def _words(milliseconds: int) -> str:
+    return f"{_day(milliseconds)} {clock(milliseconds)} UTC"
+
+
+def _time(milliseconds: int, words: str, sort: str, suffix: str = "") -> Markup:
+    return Markup('<time datetime="{}" data-{}="{}">{}</time>').format(iso(milliseconds), sort, suffix, words)
+
+
+def place_and_digest(proposal: Proposal) -> str:
+    """Return what names a proposal of a document with the text that a person has seen."""
+    return f"{proposal.ref} {proposal.digest}"
+
+
+def is_ref(text: str) -> bool:
+    """Return whether a text is the short id of an item."""
+    return _REF.fullmatch(text) is not None
 
 
 def fit(text: str, most: int) -> str:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from satchel.base.errors import InvalidInput
-from satchel.base.records import dataclass, replace
+from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.client import Satchel
 from satchel.interfaces.web.logins import Login
 from satchel.interfaces.web.projects import Project, Projects
@@ -20,6 +20,7 @@ from satchel.store.transaction import Transaction
 
 _COMPLETED = {"tags": "tag", "scopes": "scope", "category": "category"}
 _MOST_COMPLETED = 100
+NO_FIELDS: Mapping[str, str | int] = MappingProxyType({})
 
 
 class _Snapshot:
@@ -100,6 +101,10 @@ class PageRequest:
         """Return the address of an item."""
         return f"{self.here}/items/{ref}"
 
+    def done(self, ref: str, undo: Mapping[str, str | int] = NO_FIELDS, *, is_other: bool = False) -> Done:
+        """Return the result of an action that leads to the page of an item."""
+        return Done(ref, self.item_page(ref), undo, is_other)
+
     def text(self, field: str, problem: str, remedy: str) -> str:
         """Return a field of the form, stripped.
 
@@ -158,34 +163,20 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class ActionResult:
+class Done:
     """The result of an action.
 
     Attributes:
-        notice: a key of the module's ``NOTICES``.
         ref: the short id of the item that was acted on, or empty.
         to: the address of the next page; None is the page of the form.
         undo: additional fields for the form that undoes the action.
+        is_other: whether the other of the action's notices applies.
     """
 
-    notice: str
     ref: str = ""
     to: str | None = None
-    undo: Mapping[str, str | int] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """A confirmation, shown after an action.
-
-    Attributes:
-        text: a few words, before the short id.
-        undo: the path, below the project, of the action that undoes it, with ``{ref}`` for the short id. Its form has
-            ``ref`` and the fields of :attr:`ActionResult.undo`.
-    """
-
-    text: str
-    undo: str | None = None
+    undo: Mapping[str, str | int] = NO_FIELDS
+    is_other: bool = False
 
 
 WITHDRAWN: Mapping[str, str | int] = {"reason": "withdrawn"}
@@ -261,18 +252,53 @@ def _in_use(request: PageRequest, fields: Mapping[str, object]) -> dict[str, Seq
     return {field: names_in_use(kind).names[:_MOST_COMPLETED] for field, kind in _COMPLETED.items() if field in fields}
 
 
-def now(request: PageRequest) -> int:
-    """Return the time, in milliseconds UTC."""
-    return request.reader.workplace.clock()
-
-
-def offset(request: PageRequest) -> int:
-    """Return the number of items to skip."""
-    return request.number("offset", 0)
-
-
 View = Callable[[PageRequest], Page]
-Action = Callable[[PageRequest], ActionResult]
+Act = Callable[[PageRequest], Done]
+
+
+class Action(NamedTuple):
+    """An action, with what its confirmation says.
+
+    Attributes:
+        notice, other: a few words, before the short id, and those where :attr:`Done.is_other`.
+        undo, undo_other: the path, below the project, of the action that undoes it, with ``{ref}`` for the short id.
+            Its form has ``ref`` and the fields of :attr:`Done.undo`.
+    """
+
+    act: Act
+    notice: str
+    undo: str | None
+    other: str
+    undo_other: str | None
+
+
+PAGES: dict[str, View] = {}
+"""The pages by their path below ``/p/PROJECT``; each has its JSON at the path with ``.json``."""
+
+ACTIONS: dict[str, Action] = {}
+"""The actions by their path below ``/p/PROJECT``."""
+
+
+def page(path: str) -> Callable[[View], View]:
+    """Return a decorator that puts a page at a path."""
+
+    def register(view: View) -> View:
+        PAGES[path] = view
+        return view
+
+    return register
+
+
+def action(
+    path: str, notice: str, undo: str | None = None, *, other: str = "", undo_other: str | None = None
+) -> Callable[[Act], Act]:
+    """Return a decorator that puts an action at a path, with what its confirmation says."""
+
+    def register(act: Act) -> Act:
+        ACTIONS[path] = Action(act, notice, undo, other, undo_other)
+        return act
+
+    return register
 
 
 def as_text(value: object) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hmac
 import re
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
@@ -15,27 +14,30 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope
 
-from satchel.base.errors import InvalidInput, NotFound, Refused, SatchelError
+from satchel.base.errors import InvalidInput, NotFound, Refused
 from satchel.interfaces.http import events, logs
 from satchel.interfaces.http.failing import confined, internal, refusal_of
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.web import pages
 from satchel.interfaces.web.guard import LOGIN_PATH, STATIC_PATH, PageGuard, Visitor
 from satchel.interfaces.web.login import LoginPage
-from satchel.interfaces.web.logins import Login, form_key
-from satchel.interfaces.web.pages.overview import new_count
+from satchel.interfaces.web.logins import Logins, form_key
+from satchel.interfaces.web.pages.overview import new_count, start
 from satchel.interfaces.web.projects import Projects
 from satchel.interfaces.web.rendering import PAGE_HEADERS, html, static
-from satchel.interfaces.web.request import Action, ActionResult, EditConflict, Page, PageRequest, View
+from satchel.interfaces.web.request import Done, EditConflict, Page, PageRequest, View
 from satchel.interfaces.web.rows import count_needs
 
 if TYPE_CHECKING:
     from satchel.interfaces.http.serving import Serving
 
+Endpoint = Callable[[Request], Any]
+
 _FORM_TYPE = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 20
-_KEY_FIELD, _KEY_HEADER = "form_key", "x-satchel-form"
+_KEY_FIELD = "form_key"
 _REF = re.compile(r"[a-z]{1,2}[0-9]{1,18}")
+_OTHER = "!"
 _UNDO = re.compile(r"([a-z_]{1,20})=([\w.~%-]{1,4000})", re.ASCII)
 
 
@@ -43,44 +45,30 @@ def routes(serving: Serving, guard: PageGuard) -> list[BaseRoute]:
     """Return the routes of the pages."""
     projects = Projects(serving)
 
-    def page(view: View, *, as_json: bool = False) -> Callable[..., Any]:
+    def page(view: View, *, as_json: bool = False) -> Endpoint:
         async def endpoint(request: Request) -> Response:
-            visitor, values = _visitor(request), dict(request.query_params)
-            return await to_thread.run_sync(partial(_show, projects, view, request, visitor, values, as_json))
+            return await to_thread.run_sync(_Visit(projects, request).show, view, as_json)
 
         return endpoint
 
-    def act(action: Action) -> Callable[..., Any]:
+    def act(path: str) -> Endpoint:
         async def endpoint(request: Request) -> Response:
-            visitor = _visitor(request)
-            try:
-                values = await _read_form(request)
-                _check_key(request, values, visitor)
-            except SatchelError as error:
-                return _fail(request, visitor, error)
-            return await to_thread.run_sync(partial(_act, projects, action, request, visitor, values))
+            return await to_thread.run_sync(_Visit(projects, request).act, path, await request.body())
 
         return endpoint
 
     async def stream(request: Request) -> Response:
-        visitor = _visitor(request)
-        login = _login(visitor)
-        project = await to_thread.run_sync(projects.find, login, request.path_params["project"])
-        access = projects.access(project, login)
-        return await events.answer(serving, request, access, lambda: guard.holds(visitor.cookie))
+        visit = _Visit(projects, request)
+        project = await to_thread.run_sync(projects.find, visit.login, request.path_params["project"])
+        access = projects.access(project, visit.login)
+        return await events.answer(serving, request, access, lambda: guard.holds(visit.cookie))
 
     async def log_out(request: Request) -> Response:
-        visitor = _visitor(request)
-        try:
-            _check_key(request, await _read_form(request), visitor)
-        except SatchelError as error:
-            return _fail(request, visitor, error)
         assert serving.logins is not None
-        await to_thread.run_sync(serving.logins.revoke, _login(visitor).id)
-        return RedirectResponse(LOGIN_PATH, 303, headers=PAGE_HEADERS)
+        return await to_thread.run_sync(_Visit(projects, request).log_out, serving.logins, await request.body())
 
     async def nowhere(request: Request) -> Response:
-        return await to_thread.run_sync(_miss, projects, request, _visitor(request))
+        return await to_thread.run_sync(_Visit(projects, request).miss)
 
     below = "/p/{project}"
     login_page = LoginPage(serving, guard)
@@ -89,8 +77,8 @@ def routes(serving: Serving, guard: PageGuard) -> list[BaseRoute]:
         Route(LOGIN_PATH, login_page.trade, methods=["POST"]),
         Route("/logout", log_out, methods=["POST"]),
         Route(STATIC_PATH, _static, methods=["GET"]),
-        Route("/", page(pages.start), methods=["GET"]),
-        Route(_json_path("/"), page(pages.start, as_json=True), methods=["GET"]),
+        Route("/", page(start), methods=["GET"]),
+        Route(_json_path("/"), page(start, as_json=True), methods=["GET"]),
         Route(f"{below}/events", stream, methods=["GET"]),
     ]
     for path, view in pages.PAGES.items():
@@ -100,10 +88,10 @@ def routes(serving: Serving, guard: PageGuard) -> list[BaseRoute]:
     for path, target in pages.MOVED.items():
         every.append(Route(_json_path(below + path), _moved(target, ".json"), methods=["GET"]))
         every.append(Route(below + path, _moved(target), methods=["GET"]))
-    every += [Route(below + path, act(action), methods=["POST"]) for path, action in pages.ACTIONS.items()]
+    every += [Route(below + path, act(path), methods=["POST"]) for path in pages.ACTIONS]
     # last, since a project's address with .json matches it too
     every += [
-        Route(below, _with_slash, methods=["GET"]),
+        Route(below, _moved("/"), methods=["GET"]),
         Route(f"{below}/{{rest:path}}", page(_nothing), methods=["GET"]),
         _BrowserRoute("/{rest:path}", nowhere, methods=["GET"]),
     ]
@@ -119,15 +107,126 @@ class _BrowserRoute(Route):
         return super().matches(scope) if is_page else (Match.NONE, {})
 
 
-def _miss(projects: Projects, request: Request, visitor: Visitor) -> Response:
-    """Return the page of an address outside the projects, with the search of the only project if there is one."""
-    try:
-        some = projects.of(_login(visitor))
-    except SatchelError as error:
-        return _fail(request, visitor, error)
-    if len(some) == 1:
-        request.path_params["project"] = some[0].address
-    return _fail(request, visitor, NotFound("there is no page at this address", "Search, or open a project"))
+class _Visit:
+    """One request of a browser that is logged in."""
+
+    def __init__(self, projects: Projects, request: Request) -> None:
+        visitor: Visitor = request.state.visitor
+        assert visitor.login is not None
+        self.login, self.cookie = visitor.login, visitor.cookie
+        self._projects, self._request = projects, request
+
+    def show(self, view: View, as_json: bool) -> Response:
+        try:
+            if view is start and not as_json and len(own := self._projects.of(self.login)) == 1:
+                return RedirectResponse(f"/p/{quote(own[0].address, '')}/", 303, headers=PAGE_HEADERS)
+            values = dict(self._request.query_params)
+            with self._page_request(values).of_one_moment() as page_request:
+                page = view(page_request)
+                if as_json:
+                    data = page.data() if callable(page.data) else page.data
+                    return JSONResponse(fields_of(data), headers=PAGE_HEADERS)
+                response = self._html(page_request, page)
+            _mark_shown(page, self._page_request(values))
+            return response
+        except Exception as error:  # noqa: BLE001 -- every error becomes a page
+            return self._fail(error, as_json=as_json)
+
+    def act(self, path: str, body: bytes) -> Response:
+        values: dict[str, str] = {}
+        try:
+            form = self._read_form(body)
+            page_request = self._page_request(values := form)
+            try:
+                done = pages.ACTIONS[path].act(page_request)
+            except EditConflict as conflict:
+                return self._html(page_request, conflict.page, status=409)
+            address = _next_address(page_request, path, done, self._request.headers.get("referer", ""))
+            return RedirectResponse(address, 303, headers=PAGE_HEADERS)
+        except Exception as error:  # noqa: BLE001 -- every error becomes a page
+            return self._fail(error, values)
+
+    def log_out(self, logins: Logins, body: bytes) -> Response:
+        try:
+            self._read_form(body)
+        except (InvalidInput, Refused) as error:
+            return self._fail(error)
+        logins.revoke(self.login.id)
+        return RedirectResponse(LOGIN_PATH, 303, headers=PAGE_HEADERS)
+
+    def miss(self) -> Response:
+        """Return the page of an address outside the projects, with the search of the only project if there is one."""
+        try:
+            some = self._projects.of(self.login)
+            if len(some) == 1:
+                self._request.path_params["project"] = some[0].address
+            raise NotFound("there is no page at this address", "Search, or open a project")
+        except Exception as error:  # noqa: BLE001 -- every error becomes a page
+            return self._fail(error)
+
+    def _read_form(self, body: bytes) -> dict[str, str]:
+        """Parse a form, and check that it has the key of this login.
+
+        Raises:
+            InvalidInput: the body is not a form.
+            Refused: it has another key, or none.
+        """
+        kind = self._request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != _FORM_TYPE:
+            raise InvalidInput("this takes a form", f"Send {_FORM_TYPE}")
+        try:
+            pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
+        except ValueError as error:
+            raise InvalidInput(f"the form cannot be read: {error}", "Reload the page and submit again") from None
+        # browsers send line breaks as two characters
+        values = {name: value.replace("\r\n", "\n") for name, value in pairs}
+        if not hmac.compare_digest(values.pop(_KEY_FIELD, "").encode(), form_key(self.cookie).encode()):
+            raise Refused(
+                "the form did not come from a page of this login; nothing was changed",
+                "Reload the page and submit again",
+            )
+        return values
+
+    def _page_request(self, values: Mapping[str, str]) -> PageRequest:
+        address = self._request.path_params.get("project")
+        project = None if address is None else self._projects.find(self.login, address)
+        return PageRequest(self._projects, self.login, project, values, self._request.path_params)
+
+    def _html(self, page_request: PageRequest, page: Page, *, status: int = 200) -> Response:
+        query = {name: value for name, value in self._request.query_params.items() if name != "done"}
+        twin = _json_path(self._request.url.path) + (f"?{urlencode(query)}" if query else "")
+        context: dict[str, Any] = {"page": page, "twin": twin if self._request.method == "GET" else None}
+        if page_request.selected is not None:
+            room = page_request.satchel.room
+            context |= {
+                "project": page_request.selected,
+                "root": page_request.here,
+                "now": page_request.reader.workplace.clock(),
+                "needs_count": count_needs(room.needs()),
+                "new_count": new_count(room.since()),
+                # the stream brings what changes after the state that the page shows
+                "cursor": room.reached().cursor if status == 200 else None,
+                "notice": _notice(page_request),
+                "places": pages.PLACES,
+            }
+        key = form_key(self.cookie)
+        return html(page.template, page.context | context, key=key, person=self.login.author, status=status)
+
+    def _fail(self, error: Exception, values: Mapping[str, str] | None = None, *, as_json: bool = False) -> Response:
+        refusal = refusal_of(error)
+        if refusal is None:
+            logs.fault(error)
+            refusal = internal()
+        if as_json:
+            raise refusal
+        if self.login.token is not None:
+            refusal = confined(refusal, self._request.app.state.without_places)
+        # with the form as it was sent, so that no text is lost
+        address = self._request.path_params.get("project")
+        back = f"/p/{address}/" if address else "/"
+        context = {"refusal": refusal, "back": back, "values": values, "path": self._request.url.path}
+        key = form_key(self.cookie)
+        return html("error.html", context, key=key, person=self.login.author, status=refusal.status)
 
 
 def _nothing(request: PageRequest) -> Page:
@@ -137,74 +236,6 @@ def _nothing(request: PageRequest) -> Page:
 def _json_path(path: str) -> str:
     """Return the path of a page's JSON."""
     return f"{path.rstrip('/') or '/projects'}.json"
-
-
-async def _read_form(request: Request) -> dict[str, str]:
-    """Read and parse a form off the event loop: a large one takes a while."""
-    body = await request.body()
-    return await to_thread.run_sync(_parse_form, request, body)
-
-
-def _parse_form(request: Request, body: bytes) -> dict[str, str]:
-    """Parse a form.
-
-    Raises:
-        InvalidInput: the body is not a form.
-    """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != _FORM_TYPE:
-        raise InvalidInput("this takes a form", f"Send {_FORM_TYPE}")
-    try:
-        pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
-    except ValueError as error:
-        raise InvalidInput(f"the form cannot be read: {error}", "Reload the page and submit again") from None
-    # browsers send line breaks as two characters
-    return {name: value.replace("\r\n", "\n") for name, value in pairs}
-
-
-def _check_key(request: Request, values: dict[str, str], visitor: Visitor) -> None:
-    """Remove the key from a form, and check that it is the key of this login.
-
-    Raises:
-        Refused: it is not.
-    """
-    key = values.pop(_KEY_FIELD, "") or request.headers.get(_KEY_HEADER, "")
-    if not hmac.compare_digest(key.encode(), form_key(visitor.cookie).encode()):
-        raise Refused(
-            "the form did not come from a page of this login; nothing was changed", "Reload the page and submit again"
-        )
-
-
-def _page_request(projects: Projects, request: Request, visitor: Visitor, values: Mapping[str, str]) -> PageRequest:
-    login = _login(visitor)
-    address = request.path_params.get("project")
-    project = None if address is None else projects.find(login, address)
-    return PageRequest(projects, login, project, values, request.path_params)
-
-
-def _show(
-    projects: Projects,
-    view: View,
-    request: Request,
-    visitor: Visitor,
-    values: Mapping[str, str],
-    as_json: bool,
-) -> Response:
-    try:
-        if view is pages.start and not as_json and len(own := projects.of(_login(visitor))) == 1:
-            return RedirectResponse(f"/p/{quote(own[0].address, '')}/", 303, headers=PAGE_HEADERS)
-        with _page_request(projects, request, visitor, values).of_one_moment() as page_request:
-            page = view(page_request)
-            if as_json:
-                data = page.data() if callable(page.data) else page.data
-                return JSONResponse(fields_of(data), headers=PAGE_HEADERS)
-            # the stream brings what changes after the state that the page shows
-            cursor = None if page_request.selected is None else page_request.satchel.room.reached().cursor
-            response = _as_html(page_request, page, request, visitor, cursor)
-        _mark_shown(page, _page_request(projects, request, visitor, values))
-        return response
-    except Exception as error:  # noqa: BLE001 -- every error becomes a page
-        return _fail(request, visitor, error, as_json=as_json)
 
 
 def _mark_shown(page: Page, page_request: PageRequest) -> None:
@@ -217,136 +248,48 @@ def _mark_shown(page: Page, page_request: PageRequest) -> None:
             page_request.satchel.messages.mark_read(unread)
 
 
-def _act(projects: Projects, action: Action, request: Request, visitor: Visitor, values: Mapping[str, str]) -> Response:
-    try:
-        page_request = _page_request(projects, request, visitor, values)
-        try:
-            result = action(page_request)
-        except EditConflict as conflict:
-            return _as_html(page_request, conflict.page, request, visitor, status=409)
-        return RedirectResponse(_next_address(page_request, result, request), 303, headers=PAGE_HEADERS)
-    except Exception as error:  # noqa: BLE001 -- every error becomes a page
-        return _fail(request, visitor, error, values=values)
-
-
-def _as_html(
-    page_request: PageRequest,
-    page: Page,
-    request: Request,
-    visitor: Visitor,
-    cursor: str | None = None,
-    *,
-    status: int = 200,
-) -> Response:
-    query = {name: value for name, value in request.query_params.items() if name != "done"}
-    twin = _json_path(request.url.path) + (f"?{urlencode(query)}" if query else "")
-    context: dict[str, Any] = {"page": page, "twin": twin if request.method == "GET" else None}
-    if page_request.selected is not None:
-        room = page_request.satchel.room
-        context |= {
-            "project": page_request.selected,
-            "root": page_request.here,
-            "needs_count": count_needs(room.needs()),
-            "new_count": new_count(room.since()),
-            "cursor": cursor,
-            "notice": _notice(page_request),
-            "places": pages.PLACES,
-        }
-    return html(
-        page.template,
-        page.context | context,
-        key=form_key(visitor.cookie),
-        person=page_request.login.author,
-        status=status,
-    )
-
-
 def _notice(page_request: PageRequest) -> dict[str, Any] | None:
     """Return the confirmation of the last action, as the address names it."""
-    word, *rest = page_request.values.get("done", "").split(" ")
-    notice = pages.NOTICES.get(word)
-    if notice is None:
+    path, *rest = page_request.values.get("done", "").split(" ")
+    action = pages.ACTIONS.get(path.removeprefix(_OTHER))
+    if action is None:
         return None
     ref = rest[0] if rest and _REF.fullmatch(rest[0]) else ""
+    text, undo = (action.other, action.undo_other) if path.startswith(_OTHER) else (action.notice, action.undo)
     return {
-        "text": notice.text,
+        "text": text,
         "ref": ref,
-        "undo": None if notice.undo is None else notice.undo.replace("{ref}", ref),
+        "undo": None if undo is None else undo.replace("{ref}", ref),
         "fields": {"ref": ref} | {match[1]: unquote(match[2]) for one in rest if (match := _UNDO.fullmatch(one))},
     }
 
 
-def _next_address(page_request: PageRequest, result: ActionResult, request: Request) -> str:
+def _next_address(page_request: PageRequest, action: str, result: Done, referer: str) -> str:
     """Return the address of the page after an action: the action's own, or the page of the form."""
-    query: dict[str, str] = {}
-    if result.to is None:
-        origin = urlsplit(request.headers.get("referer", ""))
-        # only a page of the same project, since the header may be forged
-        is_of_project = origin.path.startswith(f"{page_request.here}/")
-        path = origin.path if is_of_project else f"{page_request.here}/"
-        query = {name: value for name, value in parse_qsl(origin.query) if name != "done"} if is_of_project else {}
-    else:
-        path, _, text = result.to.partition("?")
-        query = dict(parse_qsl(text))
+    # only a page of the same project, since the header may be forged
+    here, origin = f"{page_request.here}/", urlsplit(referer)
+    target = origin if origin.path.startswith(here) else urlsplit(here)
+    if result.to is not None:
+        target = urlsplit(result.to)
+    query = {name: value for name, value in parse_qsl(target.query) if name != "done"}
     undo = (f"{name}={quote(str(value), safe='')}" for name, value in result.undo.items())
-    done = " ".join(filter(None, (result.notice, result.ref, *undo)))
-    return f"{path}?{urlencode(query | {'done': done})}"
-
-
-def _fail(
-    request: Request,
-    visitor: Visitor,
-    error: Exception,
-    *,
-    as_json: bool = False,
-    values: Mapping[str, str] | None = None,
-) -> Response:
-    refusal = refusal_of(error)
-    if refusal is None:
-        logs.fault(error)
-        refusal = internal()
-    if as_json:
-        raise refusal
-    login = _login(visitor)
-    if login.token is not None:
-        refusal = confined(refusal, request.app.state.without_places)
-    # with the form as it was sent, so that no text is lost
-    address = request.path_params.get("project")
-    back = f"/p/{address}/" if address else "/"
-    context = {"refusal": refusal, "back": back, "values": values, "path": request.url.path}
-    return html("error.html", context, key=form_key(visitor.cookie), person=login.author, status=refusal.status)
-
-
-def _visitor(request: Request) -> Visitor:
-    visitor: Visitor = request.state.visitor
-    return visitor
-
-
-def _login(visitor: Visitor) -> Login:
-    assert visitor.login is not None
-    return visitor.login
+    done = " ".join(filter(None, (f"{_OTHER if result.is_other else ''}{action}", result.ref, *undo)))
+    return f"{target.path}?{urlencode(query | {'done': done})}"
 
 
 async def _static(request: Request) -> Response:
     return static(request.path_params["name"])
 
 
-def _moved(target: str, ending: str = "") -> Callable[..., Any]:
+def _moved(target: str, ending: str = "") -> Endpoint:
     """Return the endpoint of a former page, which leads to the one that replaces it."""
     path, _, fields = target.partition("?")
 
     async def endpoint(request: Request) -> Response:
-        place = _home(request) + path.format_map({name: quote(one, "") for name, one in request.path_params.items()})
+        parts = {name: quote(one, "") for name, one in request.path_params.items()}
+        place = f"/p/{parts['project']}{path.format_map(parts)}"
         query = urlencode(dict(parse_qsl(fields)) | dict(request.query_params))
         address = (_json_path(place) if ending else place) + (f"?{query}" if query else "")
         return RedirectResponse(address, 308, headers=PAGE_HEADERS)
 
     return endpoint
-
-
-async def _with_slash(request: Request) -> Response:
-    return RedirectResponse(f"{_home(request)}/", 308, headers=PAGE_HEADERS)
-
-
-def _home(request: Request) -> str:
-    return f"/p/{quote(request.path_params['project'], '')}"

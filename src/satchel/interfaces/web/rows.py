@@ -9,7 +9,7 @@ from satchel.base.records import NamedTuple
 from satchel.brief.room.records import FileConflict, Need, Needs
 from satchel.interfaces.web.rendering import name_for
 from satchel.keep.names import shown_name
-from satchel.keep.sessions.team import STATES, Team, TeamSession
+from satchel.keep.sessions.team import STATES, TeamSession
 
 _CHIPS = {
     "stuck": ("stuck", "Stuck"),
@@ -141,23 +141,24 @@ def in_order(sessions: Iterable[TeamSession]) -> list[TeamSession]:
     return sorted(sessions, key=lambda one: (one.state.name == "ended", STATES.index(one.state.name), -one.seen_at))
 
 
-def headline(team: Team, rows: Iterable[NeedRow], blocks: Sequence[FileConflict]) -> tuple[list[Part], list[Part]]:
-    """Return the parts about agents, and those about what needs the person; a count of zero has none."""
-    states = Counter(one.state.name for one in team.sessions)
-    order = ("working", *(one for one in STATES if one not in ("working", "ended")))
-    agents = [Part(f"{states[one]} {one}", _STATE_CLASSES[one], "#agents") for one in order if states[one]]
-    if agents:
-        first = agents[0]
-        count = int(first.text.partition(" ")[0])
-        agents[0] = first._replace(text=first.text.replace(" ", " agent " if count == 1 else " agents ", 1))
+def agent_parts(sessions: Iterable[TeamSession]) -> list[Part]:
+    """Return the parts about agents by state, but for those that have ended; the first says what is counted."""
+    states = Counter(one.state.name for one in sessions)
+    order = [one for one in ("working", *STATES[:-1]) if states[one] and one != "ended"]
+    words = {one: f"agent{'s' * (states[one] > 1)} {one}" if one == order[0] else one for one in order}
+    return [Part(f"{states[one]} {words[one]}", _STATE_CLASSES[one], "#agents") for one in order]
+
+
+def need_parts(rows: Iterable[NeedRow], blocks: Sequence[FileConflict]) -> list[Part]:
+    """Return the parts about what needs the person; a count of zero has none."""
     questions = sum(one.word == "Question" for one in rows)
     wanted, meeting = sum(one.same_tree for one in blocks), sum(not one.same_tree for one in blocks)
-    others = [
+    parts = [
         Part(_counted(questions, "question for you", "questions for you"), "t-wait", "#needs"),
         Part(_counted(wanted, "file wanted by two", "files wanted by two"), "t-bad", "#conflicts"),
         Part(_counted(meeting, "file on two branches", "files on two branches"), "t-wait", "#conflicts"),
     ]
-    return agents, [one for one in others if one.text]
+    return [one for one in parts if one.text]
 
 
 def changes_in_words(totals: Iterable[tuple[str, int]]) -> str:

@@ -1,13 +1,10 @@
-"""The pages and actions of the control room.
-
-A module has the pages of its paths in ``PAGES``, the actions in ``ACTIONS``, and their confirmations in ``NOTICES``.
-"""
+"""The pages and actions of the control room; each registers itself at its path."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from satchel.interfaces.web.pages import (
+from satchel.interfaces.web.pages import (  # noqa: F401 -- they register themselves
     activity,
     agents,
     health,
@@ -18,30 +15,9 @@ from satchel.interfaces.web.pages import (
     proposals,
     writing,
 )
-from satchel.interfaces.web.request import Action, Notice, View
+from satchel.interfaces.web.request import ACTIONS, PAGES
 
-start = overview.start
-
-PAGES: Mapping[str, View] = {
-    **overview.PAGES,
-    **activity.PAGES,
-    **memory.PAGES,
-    **items.PAGES,
-    **proposals.PAGES,
-    **agents.PAGES,
-    **messages.PAGES,
-    **health.PAGES,
-    **writing.PAGES,
-}
-"""The pages by their path below ``/p/PROJECT``; each has its JSON at the path with ``.json``."""
-
-_ACTING = (overview, items, writing, messages, proposals)
-
-ACTIONS: Mapping[str, Action] = {path: action for one in _ACTING for path, action in one.ACTIONS.items()}
-"""The actions by their path below ``/p/PROJECT``."""
-
-NOTICES: Mapping[str, Notice] = {word: notice for one in _ACTING for word, notice in one.NOTICES.items()}
-"""The confirmations of actions."""
+__all__ = ["ACTIONS", "MOVED", "PAGES", "PLACES"]
 
 PLACES = (
     ("/", "Overview", "o"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from urllib.parse import urlencode
 
@@ -11,7 +11,7 @@ from satchel.base.errors import NotFound
 from satchel.base.records import NamedTuple, replace
 from satchel.brief.room.records import Changed
 from satchel.interfaces.web.pages.memory import title_of
-from satchel.interfaces.web.request import Page, PageRequest, View
+from satchel.interfaces.web.request import Page, PageRequest, page
 from satchel.interfaces.web.rows import CHANGE_NAMES
 from satchel.keep.items import MAX_ITEMS
 from satchel.keep.kinds import is_ref
@@ -31,6 +31,7 @@ class Group(NamedTuple):
     folded: tuple[Changed, ...]
 
 
+@page("/activity")
 def activity(request: PageRequest) -> Page:
     """Return the changes that the person has not seen."""
     room = request.satchel.room
@@ -77,7 +78,6 @@ def activity(request: PageRequest) -> Page:
         - len(since.own)
         + len(items)
         - sum(len(some) for _, (_, some) in shown),
-        "now": since.asked_at,
     }
     return Page(f"Activity in {request.project.name}", "activity.html", context, since, "/activity")
 
@@ -121,6 +121,3 @@ def _sentence(items: tuple[Changed, ...], total: int, *, has_looked: bool) -> st
     ]
     changes = f"{total} {'change' if total == 1 else 'changes'} by others {since}"
     return f"{changes}: {', '.join(parts)}." if parts else f"{changes}."
-
-
-PAGES: Mapping[str, View] = {"/activity": activity}

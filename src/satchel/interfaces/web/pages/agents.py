@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from satchel.base.clock import DAY_MS
 from satchel.base.errors import NotFound
@@ -12,14 +11,13 @@ from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.web import rows, timeline
 from satchel.interfaces.web.pages.memory import title_of
 from satchel.interfaces.web.rendering import date
-from satchel.interfaces.web.request import Page, PageRequest, View
+from satchel.interfaces.web.request import Page, PageRequest, page
 from satchel.keep.housekeeping.usage import DAYS, AgentDay
 from satchel.keep.names import shown_name
 from satchel.keep.sessions.team import TeamSession
 
 _ATTEMPTS, _MESSAGES, _BRIEFINGS = 8, 8, 8
 _HEIGHT = 20
-_ORDER = ("working", "stuck", "waiting", "idle", "silent", "ended")
 _SORTS = {
     "writes": "Writes",
     "changes": "File changes",
@@ -50,19 +48,19 @@ class AgentWeek(NamedTuple):
     bars: tuple[tuple[int, float, str], ...]
 
 
+@page("/agents")
 def agents(request: PageRequest) -> Page:
     """Return all agents seen lately, with a timeline of the last day and what each did by day."""
     where, activity = request.reader.room.where(), request.reader.housekeeping.activity()
     team = where.team
-    states = Counter(one.state.name for one in team.sessions)
     context = {
         "sessions": rows.in_order(team.sessions),
-        "states": [(states[one], one) for one in _ORDER if states[one]],
+        "parts": rows.agent_parts(team.sessions),
+        "ended": sum(one.state.name == "ended" for one in team.sessions),
         "earlier": team.earlier,
         "timeline": timeline.of_team(where, timeline.chosen_hours(request.values)),
         "sorts": _SORTS.values(),
         "weeks": _weeks(activity.days, team.asked_at),
-        "now": team.asked_at,
     }
     title = f"Agents of {request.project.name}"
     # fields of a long timeline take longer to make than the page
@@ -91,6 +89,7 @@ def _in_words(counts: Iterable[int]) -> str:
     return ", ".join(f"{word.lower()} {count:,}" for count, word in zip(counts, _SORTS.values(), strict=True) if count)
 
 
+@page("/agents/{session}")
 def agent(request: PageRequest) -> Page:
     """Return one agent in its session: state, attempts, messages and claims."""
     uid, reader = request.path["session"], request.reader
@@ -117,7 +116,6 @@ def agent(request: PageRequest) -> Page:
         "uncommitted": next((tree for tree in trees.items if tree.worktree == one.worktree), None),
         "messages": messages[:_MESSAGES],
         "timeline": timeline.of_session(where, one, timeline.chosen_hours(request.values)),
-        "now": where.team.asked_at,
     }
     data = {
         "session": one,
@@ -145,6 +143,3 @@ def _sentence(name: str, state: str, reason: str | None) -> str:
         return f"{name} is waiting: {reason}" if reason else f"{name} is waiting"
     words = {"idle": "is at its prompt", "silent": "is silent", "ended": "has ended"}
     return f"{name} {words.get(state, 'is working')}"
-
-
-PAGES: Mapping[str, View] = {"/agents": agents, "/agents/{session}": agent}

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
 from satchel.base.records import NamedTuple
 from satchel.brief.room.memory import Spending
-from satchel.interfaces.web.pages.memory import KEPT, NAMES
 from satchel.interfaces.web.rendering import date
-from satchel.interfaces.web.request import Page, PageRequest, View
+from satchel.interfaces.web.request import Page, PageRequest, page
 from satchel.keep.sessions.team import TeamSession
 
-_DAYS = (14, 30, 90)
 _HEIGHT = 60
 
 
@@ -27,26 +24,24 @@ class Bar(NamedTuple):
     title: str
 
 
+@page("/health")
 def health(request: PageRequest) -> Page:
     """Return the state of the store, its backups, the clients with their hooks, tokens and token spending."""
-    days = request.number("days", _DAYS[0])
     satchel, room = request.reader, request.satchel.room
-    spending, needs = room.spending(days), room.needs()
+    spending, needs = room.spending(), room.needs()
     clients: dict[str, TeamSession] = {}
     for one in satchel.sessions.team(all=True).sessions:
         key = one.client or "without a client"
         clients[key] = max(clients.get(key, one), one, key=lambda session: session.seen_at)
     # a login by a token sees nothing of the machine
     is_here = request.login.token is None
-    statistics, facets = satchel.housekeeping.statistics(), satchel.room.facets()
     backups = request.projects.backups(request.project) if is_here else []
     tokens = request.projects.tokens(request.project) if is_here else []
     logins = request.projects.logins() if is_here else []
     hooks = [one for one in needs.items if one.kind == "hook"]
     data = {
         "version": version("satchel"),
-        "statistics": statistics,
-        "facets": facets,
+        "statistics": satchel.housekeeping.statistics(),
         "backups": backups,
         "hooks": hooks,
         "clients": list(clients.values()),
@@ -58,25 +53,17 @@ def health(request: PageRequest) -> Page:
     context = {
         **data,
         "is_here": is_here,
-        "counts": [
-            *((NAMES[one.name][1], one.count) for one in facets.kinds),
-            ("Progress notes", facets.progress),
-            *((NAMES[kind][1], count) for kind, count in statistics.kinds if kind not in KEPT),
-        ],
         "store": request.project.store,
         "is_file": isinstance(request.project.store, Path),
         "newest": newest,
-        "days": days,
-        "day_choices": _DAYS,
         "bars": _bars(spending),
-        "highest": max((sum(day.tokens) for day in spending.days), default=0),
-        "now": needs.asked_at,
+        "highest": max(day.tokens for day in spending.days),
     }
     return Page(f"Health of {request.project.name}", "health.html", context, data, "/health")
 
 
 def _bars(spending: Spending) -> list[Bar]:
-    sums = [sum(day.tokens) for day in spending.days]
+    sums = [day.tokens for day in spending.days]
     highest, step = max([*sums, 1]), 100 / max(1, len(sums))
     heights = [tokens * _HEIGHT / highest for tokens in sums]
     return [
@@ -89,6 +76,3 @@ def _bars(spending: Spending) -> list[Bar]:
         )
         for place, (day, tokens, height) in enumerate(zip(spending.days, sums, heights, strict=True))
     ]
-
-
-PAGES: Mapping[str, View] = {"/health": health}

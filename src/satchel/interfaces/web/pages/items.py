@@ -13,18 +13,15 @@ from satchel.interfaces.web.pages.memory import KEPT, NAMES, flags_of, row_of, t
 from satchel.interfaces.web.rendering import ROOM, WHOLE, brief, fit
 from satchel.interfaces.web.request import (
     WITHDRAWN,
-    Action,
-    ActionResult,
+    Done,
     EditConflict,
-    Notice,
     Page,
     PageRequest,
-    View,
+    action,
     as_text,
     edit_conflict,
     form_page,
-    now,
-    offset,
+    page,
 )
 from satchel.interfaces.web.revisions import revisions_of
 from satchel.keep.constraints import Constraint
@@ -43,6 +40,11 @@ _SOLUTION = "solution"
 _MOST_RELATED = 5
 _STATES = 5
 """The latest states of an item elsewhere that are shown."""
+
+_COPIES = (
+    "Deleted, but backups, the shared text or the write-ahead log may contain copies; "
+    "satchel backup --list prints the backups"
+)
 
 _LABELS = {
     "superseded_by": "replaced by",
@@ -97,9 +99,10 @@ class Fact(NamedTuple):
     link: str | None = None
 
 
+@page("/items/{ref}")
 def item(request: PageRequest) -> Page:
     """Return an item, a long one in parts, with its history, uses and actions."""
-    first = offset(request)
+    first = request.number("offset", 0)
     result = request.reader.items.read([request.path["ref"]])
     one = result.items[0]
     has_text, text, facts = _content(request, one)
@@ -134,13 +137,13 @@ def item(request: PageRequest) -> Page:
         "citation": one.record.citation if isinstance(one.record, Entry) else None,
         "allowed": _allowed(request, one),
         "message": one.record if one.kind == "message" else None,
-        "now": now(request),
     }
     data = {"items": fields_of(result.items), "notes": result.notes, "history": history, "error": error}
     shown = [one.record] if isinstance(one.record, Message) else []
     return Page(brief(title, 80), "item.html", context, data, "/memory", shown)
 
 
+@page("/items/{ref}/edit")
 def edit(request: PageRequest) -> Page:
     """Return the form that changes an item.
 
@@ -158,6 +161,7 @@ def edit(request: PageRequest) -> Page:
     return form_page(request, title, path, button, fields, place="/memory", back=back, data=fields)
 
 
+@page("/items/{ref}/forget")
 def forget_form(request: PageRequest) -> Page:
     """Return what deleting an item would remove, with the form that does it."""
     _refuse_token(request)
@@ -180,7 +184,8 @@ def forget_form(request: PageRequest) -> Page:
     )
 
 
-def forget(request: PageRequest) -> ActionResult:
+@action("/items/{ref}/forget", "Deleted permanently", other=_COPIES)
+def forget(request: PageRequest) -> Done:
     """Delete an item permanently, if its short id was typed."""
     _refuse_token(request)
     ref = request.path["ref"]
@@ -188,27 +193,30 @@ def forget(request: PageRequest) -> ActionResult:
         raise InvalidInput(f"the text is not {ref}; nothing was deleted", f"Type {ref} to delete it")
     result = request.satchel.housekeeping.forget(ref)
     remains = result.still_in or result.unreadable or not result.wal_emptied or result.out_of_reach
-    return ActionResult("deleted-but" if remains else "deleted", "", f"{request.here}/")
+    return Done(to=f"{request.here}/", is_other=bool(remains))
 
 
-def retract(request: PageRequest) -> ActionResult:
+@action("/items/{ref}/retract", "Retracted", "/undo")
+def retract(request: PageRequest) -> Done:
     """Retract a note, rule or strategy, with a reason."""
     reason = request.text("reason", "the reason is missing", "Enter why this is no longer true")
     result = request.satchel.corrections.retract(request.path["ref"], reason)
     if result.already is not None:
         raise Conflict(f"{result.ref} was already {result.already}", "Nothing was changed")
-    return ActionResult("retracted", result.ref, request.item_page(result.ref), _undo(result.correction))
+    return request.done(result.ref, _undo(result.correction))
 
 
-def confirm(request: PageRequest) -> ActionResult:
+@action("/items/{ref}/confirm", "Confirmed", "/undo")
+def confirm(request: PageRequest) -> Done:
     """Confirm a note or rule of someone else."""
     result = request.satchel.corrections.confirm(request.path["ref"])
     if result.correction is None:
         raise Conflict("; ".join(result.notes), "Nothing was changed")
-    return ActionResult("confirmed", result.ref, request.item_page(result.ref), _undo(result.correction))
+    return request.done(result.ref, _undo(result.correction))
 
 
-def correct(request: PageRequest) -> ActionResult:
+@action("/items/{ref}/correct", "Changed", "/undo", other="Saved", undo_other="/items/{ref}/retract")
+def correct(request: PageRequest) -> Done:
     """Replace a note or rule, unless someone else has replaced or retracted it since the form was made."""
     ref, satchel = request.path["ref"], request.satchel
     one = request.reader.items.read([ref]).items[0]
@@ -237,56 +245,31 @@ def correct(request: PageRequest) -> ActionResult:
         if old is None or not isinstance(record, (Entry, Constraint)):
             raise
         raise _replacement_conflict(request, record, error) from None
-    page = request.item_page(new.ref)
     if old is None:
-        return ActionResult("written", new.ref, page, WITHDRAWN)
+        return request.done(new.ref, WITHDRAWN, is_other=True)
     end = satchel.corrections.ended(old)
-    return ActionResult("corrected", new.ref, page, _undo(None if end is None else end.number))
+    return request.done(new.ref, _undo(None if end is None else end.number))
 
 
-def undo(request: PageRequest) -> ActionResult:
+@action("/undo", "Undone")
+def undo(request: PageRequest) -> Done:
     """Undo a correction of the person, if it is their last."""
     result = request.satchel.corrections.undo(correction=request.number("correction"))
-    return ActionResult("undone", result.ref, request.item_page(result.ref))
+    return request.done(result.ref)
 
 
-def pin(request: PageRequest) -> ActionResult:
+@action("/items/{ref}/pin", "Pinned: every briefing has it", "/items/{ref}/unpin", other="Already pinned")
+def pin(request: PageRequest) -> Done:
     """Pin an item."""
     result = request.satchel.pins.pin(request.path["ref"])
-    return ActionResult("pinned-before" if result.already else "pinned", result.ref, request.item_page(result.ref))
+    return request.done(result.ref, is_other=result.already)
 
 
-def unpin(request: PageRequest) -> ActionResult:
+@action("/items/{ref}/unpin", "Unpinned", "/items/{ref}/pin", other="Not pinned")
+def unpin(request: PageRequest) -> Done:
     """Unpin an item."""
     result = request.satchel.pins.unpin(request.path["ref"])
-    return ActionResult("unpinned-before" if result.already else "unpinned", result.ref, request.item_page(result.ref))
-
-
-PAGES: Mapping[str, View] = {"/items/{ref}": item, "/items/{ref}/edit": edit, "/items/{ref}/forget": forget_form}
-ACTIONS: Mapping[str, Action] = {
-    "/items/{ref}/retract": retract,
-    "/items/{ref}/confirm": confirm,
-    "/items/{ref}/correct": correct,
-    "/items/{ref}/pin": pin,
-    "/items/{ref}/unpin": unpin,
-    "/items/{ref}/forget": forget,
-    "/undo": undo,
-}
-NOTICES: Mapping[str, Notice] = {
-    "retracted": Notice("Retracted", "/undo"),
-    "confirmed": Notice("Confirmed", "/undo"),
-    "corrected": Notice("Changed", "/undo"),
-    "undone": Notice("Undone"),
-    "pinned": Notice("Pinned: every briefing has it", "/items/{ref}/unpin"),
-    "pinned-before": Notice("Already pinned"),
-    "unpinned": Notice("Unpinned", "/items/{ref}/pin"),
-    "unpinned-before": Notice("Not pinned"),
-    "deleted": Notice("Deleted permanently"),
-    "deleted-but": Notice(
-        "Deleted, but backups, the shared text or the write-ahead log may contain copies; "
-        "satchel backup --list prints the backups"
-    ),
-}
+    return request.done(result.ref, is_other=result.already)
 
 
 def _allowed(request: PageRequest, one: Item) -> frozenset[str]:

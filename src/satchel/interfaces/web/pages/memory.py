@@ -14,7 +14,7 @@ from satchel.brief.room.memory import Flags
 from satchel.find.snippets import Snippet
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.web.rendering import name_for
-from satchel.interfaces.web.request import Page, PageRequest, View, as_text, now, offset
+from satchel.interfaces.web.request import Page, PageRequest, as_text, page
 from satchel.keep.constraints import Constraint
 from satchel.keep.decisions.records import Decision
 from satchel.keep.entries.records import STRUCTURED_TYPES, Entry
@@ -89,10 +89,11 @@ class ItemRow(NamedTuple):
     snippet: Snippet | None = None
 
 
+@page("/memory")
 def memory(request: PageRequest) -> Page:
     """Return the items of a project, the newest first, or those that match a search, the best first."""
     values = {name: text for name in _FILTERS if (text := request.values.get(name, "").strip())}
-    first, query = offset(request), values.get("q")
+    first, query = request.number("offset", 0), values.get("q")
     kinds = [values["kind"]] if "kind" in values else [*KEPT, *(("message",) if query else ())]
     state, by_use = values.get("status", "live"), values.get("sort") == "used"
     among, used = _among(request, state, values.get("tag"), by_use=by_use)
@@ -169,7 +170,6 @@ def memory(request: PageRequest) -> Page:
         "newer": at() if first else None,
         "anywhere": at(kind="", author="", file="", tag="", sort="", status="all"),
         "by_use": by_use,
-        "now": now(request),
     }
     data = {"facets": facets, **fields_of(results, "results")}
     return Page(f"Memory of {request.project.name}", "memory.html", context, data, "/memory")
@@ -297,6 +297,3 @@ def _rows(request: PageRequest, results: Sequence[Found]) -> list[ItemRow]:
 def _sentence(text: str) -> str:
     first = _SENTENCE.match(text.strip())
     return shortened(first[0].strip() if first else text, _TITLE_CHARS)
-
-
-PAGES: Mapping[str, View] = {"/memory": memory}

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from satchel.base.errors import Conflict, NotFound
 from satchel.find.kind import Kind
 from satchel.interfaces.web.rendering import name_for
 from satchel.interfaces.web.request import (
-    Action,
-    ActionResult,
+    Done,
     EditConflict,
-    Notice,
     Page,
     PageRequest,
-    View,
+    action,
     form_page,
-    now,
+    page,
 )
 from satchel.keep.messages.records import Message
 from satchel.keep.names import shown_name
@@ -30,6 +27,7 @@ _DEEPEST = 6
 """The deepest indentation of answers; a phone has no room for more."""
 
 
+@page("/messages")
 def messages(request: PageRequest) -> Page:
     """Return the threads, the one with the latest message first."""
     agent, before = request.optional("agent"), request.optional("before")
@@ -44,11 +42,11 @@ def messages(request: PageRequest) -> Page:
         "agent": agent,
         "newer": f"{here}?{urlencode(filters)}" if before else None,
         "older": f"{here}?{urlencode(filters | {'before': threads.before})}" if threads.before else None,
-        "now": threads.asked_at,
     }
     return Page("Messages", "messages.html", context, threads, "/activity")
 
 
+@page("/messages/{ref}")
 def thread(request: PageRequest) -> Page:
     """Return the thread of a message, with the form that answers it."""
     ref = request.path["ref"]
@@ -59,7 +57,6 @@ def thread(request: PageRequest) -> Page:
         "thread": content,
         "most": min(8_000, 60_000 // max(1, len(content.messages))),
         "deepest": _DEEPEST,
-        "now": now(request),
         "ref": ref,
         "answered_by": "" if answered_by is None else Kind.MESSAGE.ref(answered_by),
     }
@@ -67,7 +64,8 @@ def thread(request: PageRequest) -> Page:
     return Page(f"Thread {content.thread}", "messages.html", context, content, "/activity", shown)
 
 
-def send(request: PageRequest) -> ActionResult:
+@action("/messages", "Your message was sent")
+def send(request: PageRequest) -> Done:
     """Send a message to an agent, to the agents of a client, or to all."""
     message = request.satchel.messages.send(
         request.values.get("text", ""),
@@ -75,10 +73,11 @@ def send(request: PageRequest) -> ActionResult:
         type=request.values.get("message_type") or "info",
         priority=request.values.get("priority") or "medium",
     )
-    return ActionResult("sent", message.ref)
+    return Done(message.ref)
 
 
-def answer(request: PageRequest) -> ActionResult:
+@action("/messages/{ref}/answer", "Your answer was sent")
+def answer(request: PageRequest) -> Done:
     """Answer a message, unless someone else has answered since the form was made."""
     ref, text = request.path["ref"], request.values.get("text", "")
     answered_by = request.values.get("answered_by", "")
@@ -90,39 +89,26 @@ def answer(request: PageRequest) -> ActionResult:
         if other == answered_by:
             raise
         raise _answered(request, message, other, text) from None
-    return ActionResult("answered", message.ref, f"{request.here}/")
+    return Done(message.ref, f"{request.here}/")
 
 
-def dismiss(request: PageRequest) -> ActionResult:
+@action("/messages/{ref}/read", "Marked as read", "/messages/{ref}/unread")
+def dismiss(request: PageRequest) -> Done:
     """Mark a message as read."""
     ref = request.path["ref"]
     result = request.satchel.messages.mark_read([ref])
     if result.unknown or result.foreign:
         raise Conflict(f"{ref} was deleted or is not a message to you", "Nothing was changed")
-    return ActionResult("dismissed", ref)
+    return Done(ref)
 
 
-def restore(request: PageRequest) -> ActionResult:
+@action("/messages/{ref}/unread", "Marked as unread")
+def restore(request: PageRequest) -> Done:
     """Mark a message as unread."""
     ref = request.path["ref"]
     if not request.satchel.messages.mark_unread([ref]):
         raise Conflict(f"{ref} was not marked as read", "Nothing was changed")
-    return ActionResult("unread", ref)
-
-
-PAGES: Mapping[str, View] = {"/messages": messages, "/messages/{ref}": thread}
-ACTIONS: Mapping[str, Action] = {
-    "/messages": send,
-    "/messages/{ref}/answer": answer,
-    "/messages/{ref}/read": dismiss,
-    "/messages/{ref}/unread": restore,
-}
-NOTICES: Mapping[str, Notice] = {
-    "answered": Notice("Your answer was sent"),
-    "dismissed": Notice("Marked as read", "/messages/{ref}/unread"),
-    "unread": Notice("Marked as unread"),
-    "sent": Notice("Your message was sent"),
-}
+    return Done(ref)
 
 
 def _answered(request: PageRequest, message: Message, other: str, text: str) -> EditConflict:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from satchel.base.errors import Conflict, InvalidInput
 from satchel.brief.room.marks import everything_ref
 from satchel.brief.room.records import Since
 from satchel.interfaces.web import rows, timeline
 from satchel.interfaces.web.projects import Project
-from satchel.interfaces.web.request import Action, ActionResult, Notice, Page, PageRequest, View
+from satchel.interfaces.web.request import Done, Page, PageRequest, action, page
 
 _MOST_SENT = 3
 
@@ -27,13 +25,13 @@ def _store(request: PageRequest, project: Project) -> str:
     return str(project.store) if request.login.token is None else ""  # a token shows nothing of the machine
 
 
+@page("/")
 def overview(request: PageRequest) -> Page:
     """Return the overview of a project."""
     project, room = request.project, request.satchel.room
     needs, since, where, conflicts = room.needs(), room.since(), room.where(), room.conflicts()
     team = where.team
     urgent, rest, rest_names = rows.need_rows(needs)
-    agent_parts, need_parts = rows.headline(team, [*urgent, *rest], conflicts.files)
     active = [one for one in rows.in_order(team.sessions) if one.state.name != "ended"]
     sent = room.sent(limit=_MOST_SENT)
     is_new = not team.total and not team.earlier and not needs.total
@@ -49,13 +47,12 @@ def overview(request: PageRequest) -> Page:
         "rest": rest,
         "rest_names": rest_names,
         "conflicts": conflicts,
-        "agent_parts": agent_parts,
-        "need_parts": need_parts,
+        "agent_parts": rows.agent_parts(team.sessions),
+        "need_parts": rows.need_parts([*urgent, *rest], conflicts.files),
         "active": active,
         "ended": team.total - len(active),
         "sent": sent.items,
         "timeline": timeline.of_team(where, timeline.chosen_hours(request.values)),
-        "now": needs.asked_at,
     }
     data = {
         "project": project.name,
@@ -75,59 +72,47 @@ def new_count(since: Since) -> int:
     return sum(count for _, count in since.totals)
 
 
-def release(request: PageRequest) -> ActionResult:
+@action("/claims/release", "The claim has ended, and its holder got a message", "/claims/restore")
+def release(request: PageRequest) -> Done:
     """End the claim of a session, and tell its holder."""
     session, expires, path = (*request.values.get("claim", "").split(" ", 2), "", "", "")[:3]
     if not (session and path and expires.isascii() and expires.isdigit() and len(expires) <= 18):
         raise InvalidInput("the form names no claim", "Reload the page and submit again")
     released = request.satchel.room.release(session, path, int(expires))
-    return ActionResult("released", undo={"ending": released.ending})
+    return Done(undo={"ending": released.ending})
 
 
-def release_own(request: PageRequest) -> ActionResult:
+@action("/claims/release-own", "Released")
+def release_own(request: PageRequest) -> Done:
     """Release a claim of the person."""
     path = request.text("path", "the form names no claim", "Reload the page and submit again")
     if not request.satchel.files.release([path]).released:
         remedy = "Reload the page, or run `satchel file release` in the worktree where you claimed it"
         raise Conflict(f"you hold no claim on {path} in the main worktree", remedy)
-    return ActionResult("released-own")
+    return Done()
 
 
-def restore(request: PageRequest) -> ActionResult:
+@action("/claims/restore", "The claim is its holder's again")
+def restore(request: PageRequest) -> Done:
     """Restore a claim that the person has ended."""
     request.satchel.room.restore_claim(request.number("ending"))
-    return ActionResult("restored-claim")
+    return Done()
 
 
-def see(request: PageRequest) -> ActionResult:
+@action("/seen", "Marked as read", "/seen/undo")
+def see(request: PageRequest) -> Done:
     """Mark changes as read: those of the form, one a line, or all up to the last one on the page."""
     refs = request.values.get("ref")
     # a need has no sequence number
     seq = request.number("seq") if refs is None or "seq" in request.values else None
     marked = request.satchel.room.see(None if refs is None else refs.split("\n"), up_to=seq)
-    return ActionResult("seen", undo={"things": refs or everything_ref(marked.seq)})
+    return Done(undo={"things": refs or everything_ref(marked.seq)})
 
 
-def unsee(request: PageRequest) -> ActionResult:
+@action("/seen/undo", "Shown again")
+def unsee(request: PageRequest) -> Done:
     """Show changes again that were marked as read."""
     room, things = request.satchel.room, request.values.get("things", "").split("\n")
     if True not in [room.unsee(one) for one in things]:
         raise Conflict("this was marked as read again, or more than 10 minutes ago", "Nothing was changed")
-    return ActionResult("unseen")
-
-
-PAGES: Mapping[str, View] = {"/": overview}
-ACTIONS: Mapping[str, Action] = {
-    "/claims/release": release,
-    "/claims/release-own": release_own,
-    "/claims/restore": restore,
-    "/seen": see,
-    "/seen/undo": unsee,
-}
-NOTICES: Mapping[str, Notice] = {
-    "released": Notice("The claim has ended, and its holder got a message", "/claims/restore"),
-    "released-own": Notice("Released"),
-    "restored-claim": Notice("The claim is its holder's again"),
-    "seen": Notice("Marked as read", "/seen/undo"),
-    "unseen": Notice("Shown again"),
-}
+    return Done()

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
 from urllib.parse import urlencode
 
 from satchel.base.errors import Conflict, NotFound, Refused, SatchelError
 from satchel.client import Satchel
 from satchel.interfaces.web.request import (
     WITHDRAWN,
-    Action,
-    ActionResult,
-    Notice,
+    Done,
     Page,
     PageRequest,
-    View,
+    action,
     edit_conflict,
     form_page,
-    now,
+    page,
 )
-from satchel.keep.shared.records import WAITS
 
 _NO_FILES = (
     "this login cannot read the files of the repository",
     "Log in with `satchel open` on the machine with the repository, or run `satchel share --list` there",
 )
 _MOST_RULES = 200
+_ACCEPTED, _REJECTED = "Accepted; retract or change it to undo that", "Rejected, until it changes"
 
 
+@page("/proposals")
 def proposals(request: PageRequest) -> Page:
     """Return everything that waits for a person to accept or reject it, with its full text."""
     run, satchel = request.values.get("run", ""), request.projects.beside_files(request.project, request.login)
@@ -52,33 +49,34 @@ def proposals(request: PageRequest) -> Page:
     context = {
         **data,
         "documents": documents,
-        "others": () if standing is None else [one for one in standing.items if one.state != WAITS],
         "has_files": satchel is not None,
         "problem": problem,
         "total": len(shared) + len(documents) + len(rules) + len(strategies),
         "run": run,
-        "now": now(request),
     }
     return Page("Proposals", "proposals.html", context, data, "/memory")
 
 
-def share(request: PageRequest) -> ActionResult:
+@action("/items/{ref}/share", "Its file was written; commit it", "/items/{ref}/unshare")
+def share(request: PageRequest) -> Done:
     """Write the file of an item."""
     result = _beside_files(request).shared.share([request.path["ref"]])
     if result.refused:
         raise Conflict(f"{result.refused[0][0]} cannot be shared: {result.refused[0][1]}", "Nothing was written")
-    return ActionResult("shared", request.path["ref"])
+    return Done(request.path["ref"])
 
 
-def unshare(request: PageRequest) -> ActionResult:
+@action("/items/{ref}/unshare", "No longer shared; commit its file")
+def unshare(request: PageRequest) -> Done:
     """Mark the file of an item as no longer shared."""
     _beside_files(request).shared.unshare([request.path["ref"]])
-    return ActionResult("unshared", request.path["ref"])
+    return Done(request.path["ref"])
 
 
-def settle_shared(verb: str, request: PageRequest) -> ActionResult:
+@action("/shared/{verb}", _ACCEPTED, other=_REJECTED)
+def settle_shared(request: PageRequest) -> Done:
     """Accept or reject a pending text, if it is the one on the page."""
-    uid, digest = request.values.get("uid", ""), request.values.get("digest", "")
+    verb, uid, digest = _verb(request), request.values.get("uid", ""), request.values.get("digest", "")
     texts = _beside_files(request).shared
     try:
         result = getattr(texts, verb)([uid], seen=[digest])
@@ -90,57 +88,59 @@ def settle_shared(verb: str, request: PageRequest) -> ActionResult:
         raise edit_conflict(request, error.problem, theirs, f"/shared/{verb}", button, digest=current.digest) from None
     if result.failed:
         raise Conflict(f"{result.failed[0][0]}: {result.failed[0][1]}", "It is still pending")
-    return ActionResult(f"{verb}ed", result.items[0].ref or "", f"{request.here}/proposals")
+    return Done(result.items[0].ref or "", f"{request.here}/proposals", is_other=verb == "reject")
 
 
-def decide_documents(verb: str, request: PageRequest) -> ActionResult:
+@action("/documents/{verb}", _ACCEPTED, other=_REJECTED)
+def decide_documents(request: PageRequest) -> Done:
     """Accept or reject texts of documents, if they are those on the page."""
-    documents, refs = _beside_files(request).documents, request.values.get("refs", "").splitlines()
+    verb, documents, refs = (
+        _verb(request),
+        _beside_files(request).documents,
+        request.values.get("refs", "").splitlines(),
+    )
     # what stands in the document now has to be what the page showed
     digests = {one.ref: one.digest for one in documents.review().proposals}
     seen = dict(one.rsplit(" ", 1) for one in refs if " " in one)
     if not seen or any(digests.get(ref) != digest for ref, digest in seen.items()):
         raise Conflict("the document has changed since the page was made", "Reload the page and read it again")
     (documents.accept if verb == "accept" else documents.reject)(list(seen))
-    return ActionResult(f"{verb}ed", "", f"{request.here}/proposals")
+    return Done("", f"{request.here}/proposals", is_other=verb == "reject")
 
 
+@page("/runs/end")
 def end_form(request: PageRequest) -> Page:
     """Return the form that ends a run."""
     run = request.reader.runs.get(request.text("run", "the address names no run", "Open it from the overview"))
     if run is None:
         raise NotFound("the run main has not been used yet", "It never ends")
-    is_over = run.status != "active"
-    explained = (
-        f"It is already {run.status}."
-        if is_over
-        else (
-            "An ended run cannot be started again: its agents write to the run main from then on. "
-            "The next page shows the strategies that it proposes."
-        )
-    )
     return form_page(
         request,
         f"End the run {run.run_id}",
-        "" if is_over else "/runs/end",
+        "/runs/end",
         "End run",
         {"run_id": run.run_id, "status": "completed"},
         place="/agents",
-        explained=(explained,),
+        explained=(
+            "An ended run cannot be started again: its agents write to the run main from then on. "
+            "The next page shows the strategies that it proposes.",
+        ),
         labels={"status": "How it ended"},
         choices={"status": ["completed", "failed"]},
         data=run,
     )
 
 
-def end(request: PageRequest) -> ActionResult:
+@action("/runs/end", "The run has ended")
+def end(request: PageRequest) -> Done:
     """End a run permanently, and show its proposals."""
     run = request.text("run_id", "the form names no run", "Reload the page and submit again")
     request.satchel.runs.end(run, request.values.get("status") or "completed")
-    return ActionResult("run-ended", "", f"{request.here}/proposals?{urlencode({'run': run})}")
+    return Done("", f"{request.here}/proposals?{urlencode({'run': run})}")
 
 
-def save_strategy(request: PageRequest) -> ActionResult:
+@action("/strategies", "The strategy was saved", "/items/{ref}/retract")
+def save_strategy(request: PageRequest) -> Done:
     """Save a strategy, edited or as a run proposes it."""
     strategy = request.satchel.strategies.save(
         request.values.get("topic", ""),
@@ -148,43 +148,28 @@ def save_strategy(request: PageRequest) -> ActionResult:
         lang=request.values.get("lang") or None,
         framework=request.values.get("framework") or None,
     )
-    return ActionResult("strategy-saved", strategy.ref, None, WITHDRAWN)
+    return Done(strategy.ref, undo=WITHDRAWN)
 
 
-def accept_strategy(request: PageRequest) -> ActionResult:
+@action("/proposals/accept", "The strategy was saved", "/items/{ref}/retract")
+def accept_strategy(request: PageRequest) -> Done:
     """Save the strategy that a run proposes."""
     strategy = request.satchel.room.accept_proposal(request.values.get("ref", ""))
-    return ActionResult("strategy-saved", strategy.ref, None, WITHDRAWN)
+    return Done(strategy.ref, undo=WITHDRAWN)
 
 
-def reject_strategy(request: PageRequest) -> ActionResult:
+@action("/proposals/reject", "Rejected, for all persons")
+def reject_strategy(request: PageRequest) -> Done:
     """Reject a strategy that a run proposes."""
     request.satchel.room.reject_proposal(request.values.get("ref", ""))
-    return ActionResult("proposal-rejected")
+    return Done()
 
 
-PAGES: Mapping[str, View] = {"/proposals": proposals, "/runs/end": end_form}
-ACTIONS: Mapping[str, Action] = {
-    "/items/{ref}/share": share,
-    "/items/{ref}/unshare": unshare,
-    "/shared/accept": partial(settle_shared, "accept"),
-    "/shared/reject": partial(settle_shared, "reject"),
-    "/documents/accept": partial(decide_documents, "accept"),
-    "/documents/reject": partial(decide_documents, "reject"),
-    "/runs/end": end,
-    "/strategies": save_strategy,
-    "/proposals/accept": accept_strategy,
-    "/proposals/reject": reject_strategy,
-}
-NOTICES: Mapping[str, Notice] = {
-    "shared": Notice("Its file was written; commit it", "/items/{ref}/unshare"),
-    "unshared": Notice("No longer shared; commit its file"),
-    "accepted": Notice("Accepted; retract or change it to undo that"),
-    "rejected": Notice("Rejected, until it changes"),
-    "run-ended": Notice("The run has ended"),
-    "strategy-saved": Notice("The strategy was saved", "/items/{ref}/retract"),
-    "proposal-rejected": Notice("Rejected, for all persons"),
-}
+def _verb(request: PageRequest) -> str:
+    verb = request.path["verb"]
+    if verb not in ("accept", "reject"):
+        raise NotFound(f"there is no action {verb[:40]!r}", "Accept or reject it on the page of proposals")
+    return verb
 
 
 def _beside_files(request: PageRequest) -> Satchel:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TypeVar
 
 from satchel.base.errors import Conflict, NotFound
 from satchel.interfaces.web.rendering import name_for
 from satchel.interfaces.web.request import (
     WITHDRAWN,
-    Action,
-    ActionResult,
-    Notice,
+    Done,
     Page,
     PageRequest,
-    View,
+    action,
     edit_conflict,
     form_page,
+    page,
 )
 from satchel.keep.constraints import DEFAULT_CATEGORY, DEFAULT_PRIORITY
 from satchel.keep.decisions.proposals import ends
@@ -25,9 +24,11 @@ from satchel.keep.messages.service import EVERYONE
 
 Result = TypeVar("Result")
 
+_SAME = "Already decided like this; nothing was changed"
 _KEY = ("the key is missing", "Enter a key, such as auth.method")
 
 
+@page("/new")
 def new(request: PageRequest) -> Page:
     """Return the form for a new message, note, rule or decision."""
     forms = {
@@ -53,7 +54,8 @@ def new(request: PageRequest) -> Page:
     return form_page(request, title, path, button, fields, choices={"status": ["active", "draft"]})
 
 
-def write(request: PageRequest) -> ActionResult:
+@action("/notes", "Saved", "/items/{ref}/retract", other="This note exists already; nothing was written")
+def write(request: PageRequest) -> Done:
     """Write a note, unless another has the same text."""
     note = request.satchel.entries.write(
         request.values.get("type") or "discovery",
@@ -61,13 +63,11 @@ def write(request: PageRequest) -> ActionResult:
         task_id=request.optional("task_id"),
         file=request.optional("file"),
     )
-    page = request.item_page(note.ref)
-    if note.seen is not None:
-        return ActionResult("written-before", note.ref, page)
-    return ActionResult("written", note.ref, page, WITHDRAWN)
+    return request.done(note.ref, WITHDRAWN, is_other=note.seen is not None)
 
 
-def add_rule(request: PageRequest) -> ActionResult:
+@action("/rules", "The rule is in force", "/items/{ref}/retract")
+def add_rule(request: PageRequest) -> Done:
     """Add a rule."""
     rule = request.satchel.constraints.add(
         request.values.get("text", ""),
@@ -75,17 +75,19 @@ def add_rule(request: PageRequest) -> ActionResult:
         priority=request.values.get("priority") or DEFAULT_PRIORITY,
         tags=request.names("tags"),
     )
-    return ActionResult("rule-added", rule.ref, request.item_page(rule.ref), WITHDRAWN)
+    return request.done(rule.ref, WITHDRAWN)
 
 
-def add_fix(request: PageRequest) -> ActionResult:
+@action("/items/{ref}/fix", "The fix was added")
+def add_fix(request: PageRequest) -> Done:
     """Add a fix to an error."""
     ref = request.path["ref"]
     request.satchel.patterns.solve(ref, request.text("text", "the fix is missing", "Enter what solves the error"))
-    return ActionResult("solved", ref, request.item_page(ref))
+    return request.done(ref)
 
 
-def decide(request: PageRequest) -> ActionResult:
+@action("/decisions", "Decided", "/items/{ref}/take-back", other=_SAME)
+def decide(request: PageRequest) -> Done:
     """Set a decision, unless it has changed since the form was made."""
     key = request.text("key", *_KEY)
     before = _load(request, key)
@@ -105,17 +107,19 @@ def decide(request: PageRequest) -> ActionResult:
     return _decided(request, decision, before)
 
 
-def approve(request: PageRequest) -> ActionResult:
+@action("/items/{ref}/approve", "Decided", "/items/{ref}/take-back", other=_SAME)
+def approve(request: PageRequest) -> Done:
     """Make a draft of a decision active; one that proposes a change of a person's decision changes that."""
     return _set_status(request, "active", "Approve it")
 
 
-def decline(request: PageRequest) -> ActionResult:
+@action("/items/{ref}/decline", "Decided", "/items/{ref}/take-back", other=_SAME)
+def decline(request: PageRequest) -> Done:
     """Deprecate a draft of a decision."""
     return _set_status(request, "deprecated", "Reject it")
 
 
-def _set_status(request: PageRequest, status: str, button: str) -> ActionResult:
+def _set_status(request: PageRequest, status: str, button: str) -> Done:
     before = request.reader.items.read([request.path["ref"]]).items[0].record
     if not isinstance(before, Decision):
         raise NotFound(f"{request.path['ref']} is not a decision", "Give a draft, such as d12")
@@ -132,7 +136,8 @@ def _set_status(request: PageRequest, status: str, button: str) -> ActionResult:
     return _decided(request, decision, before)
 
 
-def promote(request: PageRequest) -> ActionResult:
+@action("/items/{ref}/promote", "The note is now a decision", "/items/{ref}/take-back-promotion")
+def promote(request: PageRequest) -> Done:
     """Replace a note by a decision."""
     key, ref = request.text("key", *_KEY), request.path["ref"]
     promotion = _set_unchanged(
@@ -147,54 +152,28 @@ def promote(request: PageRequest) -> ActionResult:
         ),
     )
     decision = promotion.decision
-    undo = {"revision": decision.revision, "correction": promotion.correction}
-    return ActionResult("promoted", decision.ref, request.item_page(decision.ref), undo)
+    return request.done(decision.ref, {"revision": decision.revision, "correction": promotion.correction})
 
 
-def take_back(request: PageRequest) -> ActionResult:
+@action("/items/{ref}/take-back", "Undone: the decision is as it was before, or deprecated if it was new")
+def take_back(request: PageRequest) -> Done:
     """Undo the person's change of a decision, unless someone else has changed it since."""
     decision = request.satchel.decisions.take_back(request.path["ref"], request.number("revision"))
-    return ActionResult("restored", decision.ref, request.item_page(decision.ref))
+    return request.done(decision.ref)
 
 
-def take_back_promotion(request: PageRequest) -> ActionResult:
+@action("/items/{ref}/take-back-promotion", "Undone: the note is valid again")
+def take_back_promotion(request: PageRequest) -> Done:
     """Restore the note of a promotion, and undo the change of the decision."""
     undone = request.satchel.room.take_back_promotion(
         request.path["ref"], revision=request.number("revision"), correction=request.number("correction")
     )
-    return ActionResult("note-restored", undone.note, request.item_page(undone.note))
+    return request.done(undone.note)
 
 
-PAGES: Mapping[str, View] = {"/new": new}
-ACTIONS: Mapping[str, Action] = {
-    "/notes": write,
-    "/rules": add_rule,
-    "/decisions": decide,
-    "/items/{ref}/approve": approve,
-    "/items/{ref}/decline": decline,
-    "/items/{ref}/fix": add_fix,
-    "/items/{ref}/promote": promote,
-    "/items/{ref}/take-back": take_back,
-    "/items/{ref}/take-back-promotion": take_back_promotion,
-}
-NOTICES: Mapping[str, Notice] = {
-    "written": Notice("Saved", "/items/{ref}/retract"),
-    "written-before": Notice("This note exists already; nothing was written"),
-    "rule-added": Notice("The rule is in force", "/items/{ref}/retract"),
-    "solved": Notice("The fix was added"),
-    "decided": Notice("Decided", "/items/{ref}/take-back"),
-    "decided-before": Notice("Already decided like this; nothing was changed"),
-    "promoted": Notice("The note is now a decision", "/items/{ref}/take-back-promotion"),
-    "restored": Notice("Undone: the decision is as it was before, or deprecated if it was new"),
-    "note-restored": Notice("Undone: the note is valid again"),
-}
-
-
-def _decided(request: PageRequest, decision: Decision, before: Decision | None) -> ActionResult:
-    page = request.item_page(decision.ref)
-    if before is not None and (decision.id, decision.revision) == (before.id, before.revision):
-        return ActionResult("decided-before", decision.ref, page)
-    return ActionResult("decided", decision.ref, page, {"revision": decision.revision})
+def _decided(request: PageRequest, decision: Decision, before: Decision | None) -> Done:
+    is_same = before is not None and (decision.id, decision.revision) == (before.id, before.revision)
+    return request.done(decision.ref, {"revision": decision.revision}, is_other=is_same)
 
 
 def _set_unchanged(request: PageRequest, path: str, work: Callable[[int | None], Result]) -> Result:

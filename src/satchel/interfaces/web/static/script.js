@@ -16,28 +16,23 @@
     if (minutes < 120) return minutes ? `${minutes} min` : "less than 1 min";
     return `${Math.floor(minutes / 60)} h`;
   };
-  const day = (at) => at.toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" }).replace(",", "");
+  const day = { day: "numeric", month: "short" }, clock = { hour: "2-digit", minute: "2-digit" };
+  const write = (at, parts) => new Date(at).toLocaleString("en-GB", parts).replace(",", "");
+  const put = (one, text) => { if (one.textContent !== text) one.textContent = text; };
   const showTimes = (root = document) => {
     for (const time of root.querySelectorAll("time[datetime]")) {
       const at = new Date(time.dateTime);
       if (Number.isNaN(at.getTime())) continue;
       const passed = Date.now() - at;
       time.title = at.toLocaleString(undefined, { dateStyle: "full", timeStyle: "medium" });
-      let text = day(at);
-      if ("clock" in time.dataset) text = at.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
-      else if ("day" in time.dataset) text = at.toLocaleString("en-GB", { day: "numeric", month: "short" });
-      else if ("left" in time.dataset) text = passed < 0 ? `${words(-passed)} left` : "expired";
+      let text = write(at, "clock" in time.dataset ? clock : "day" in time.dataset ? day : { ...day, ...clock });
+      if ("left" in time.dataset) text = passed < 0 ? `${words(-passed)} left` : "expired";
       else if ("ago" in time.dataset && passed < 86400000) text = `${words(passed)}${time.dataset.ago}`;
-      if (time.textContent !== text) time.textContent = text;
+      put(time, text);
     }
-    for (const one of root.querySelectorAll("title[data-at]")) {
-      const clock = (at) => new Date(Number(at)).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
-      const text = one.textContent.replace(/^.* UTC/, one.dataset.to ? `${clock(one.dataset.at)}–${clock(one.dataset.to)}` : clock(one.dataset.at));
-      if (one.textContent !== text) one.textContent = text;
-    }
-    for (const axis of root.querySelectorAll("text[data-at]")) {
-      const text = new Date(Number(axis.dataset.at)).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
-      if (axis.textContent !== text) axis.textContent = text;
+    for (const one of root.querySelectorAll("svg [data-at]")) {
+      const text = [one.dataset.at, one.dataset.to].filter(Boolean).map((at) => write(Number(at), clock)).join("–");
+      put(one, one.matches("title") ? one.textContent.replace(/^.* UTC/, text) : text);
     }
   };
 
@@ -76,20 +71,18 @@
     while (at) { const rest = at.nextSibling; if (!isBusy(at)) at.remove(); at = rest; }
   };
 
-  class Failure extends Error {
-    constructor(text, isLogin = false) { super(text); this.isLogin = isLogin; }
-  }
+  const failure = (text, isLogin = false) => Object.assign(new Error(text), { isLogin });
   const read = async () => {
     let answer;
     try {
       answer = await fetch(location.href, { headers: { Accept: "text/html" }, redirect: "manual" });
-    } catch { throw new Failure("the server does not answer"); }
+    } catch { throw failure("the server does not answer"); }
     // a redirect to the login means that the login has ended
-    if (answer.type === "opaqueredirect" || answer.status === 401) throw new Failure("logged out", true);
+    if (answer.type === "opaqueredirect" || answer.status === 401) throw failure("logged out", true);
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (answer.ok) return page;
     const messages = [...page.querySelectorAll("main [data-problem]")].map((one) => one.textContent);
-    throw new Failure(messages.join(". ") || `the server answers ${answer.status}`);
+    throw failure(messages.join(". ") || `the server answers ${answer.status}`);
   };
   const renew = (page) => {
     const count = Number(page.body.dataset.count || 0);
@@ -113,7 +106,7 @@
   };
   const run = async () => {
     Object.assign(load, { timer: 0, isDue: false, isBusy: true, at: performance.now() });
-    try { renew(await read()); } catch (failure) { load.isDue = true; rest(failure); }
+    try { renew(await read()); } catch (error) { load.isDue = true; rest(error); }
     // load less often from a slow server
     load.gap = Math.max(Math.min(MOST_GAP_MS, 2 * load.gap), 5 * (performance.now() - load.at));
     load.isBusy = false;
@@ -147,10 +140,10 @@
     hear("ready", () => { showStatus("live", "Live"); if (isStale) touchAll(); isStale = false; });
     for (const name of ["change", "happening"]) hear(name, touch);
     hear("reset", touchAll);
-    hear("failed", (event) => { const { problem, remedy } = JSON.parse(event.data); rest(new Failure(`${problem}. ${remedy}`)); });
+    hear("failed", (event) => { const { problem, remedy } = JSON.parse(event.data); rest(failure(`${problem}. ${remedy}`)); });
     source.addEventListener("error", () => {
       isStale = true;
-      if (source && source.readyState === EventSource.CLOSED) rest(new Failure("the server does not answer"), 0);
+      if (source && source.readyState === EventSource.CLOSED) rest(failure("the server does not answer"), 0);
       else showStatus("lost", "Not live");
     });
   };
@@ -162,11 +155,11 @@
     source = null;
   };
   // show why the page is not live, and reconnect without a cursor, since the store may be another one
-  const rest = (failure, pause = RETRY_MS) => {
+  const rest = (error, pause = RETRY_MS) => {
     if (last === undefined || document.hidden) return;
     stop();
-    if (pause) showStatus("lost", failure.isLogin ? "Logged out" : "Not live", failure.isLogin);
-    if (live) live.title = failure.message;
+    if (pause) showStatus("lost", error.isLogin ? "Logged out" : "Not live", error.isLogin);
+    if (live) live.title = error.message;
     timer = setTimeout(async () => {
       try { await read(); } catch (again) { rest(again); return; }
       isStale = true;
