@@ -93,7 +93,11 @@ VARIANTS = (
     # the place: functions around, objects that a compiler makes, the folder
     ("<locals>", r"\b(?:\w+\.)+<locals>\.", ""),
     (".o:", r"\S{1,300}\.o:(?:\([^()\n]{0,200}\):?|\S{1,300}?:\d+:) ?", ""),
-    (" in ", r"\A((?!Can't resolve '\.)[^\n]{5,300}) in ['\"`]?(?:/|[A-Za-z]:\\)[^\s'\"`:.]{1,300}['\"`]?(?=[\s,;)]|$)", r"\1"),
+    (
+        " in ",
+        r"\A((?!Can't resolve '\.)[^\n]{5,300}) in ['\"`]?(?:/|[A-Za-z]:\\)[^\s'\"`:.]{1,300}['\"`]?(?=[\s,;)]|$)",
+        r"\1",
+    ),
     # who needed what is missing
     (" by ", r",? (?:needed|required|requested|imported|referenced) by ['\"]?[\w@./\-]+['\"]?", ""),
     # who needed a missing interpreter, library or program, and where it was sought
@@ -257,9 +261,7 @@ _LEVELS = (
 )
 
 
-_tools = lazy_regex(
-    r"(?:npm (?:ERR!|error)(?: |$)|gyp ERR! ?(?:stack ?)?|#\d{1,3} \d{1,5}\.\d{1,3} ){1,3}"
-)
+_tools = lazy_regex(r"(?:npm (?:ERR!|error)(?: |$)|gyp ERR! ?(?:stack ?)?|#\d{1,3} \d{1,5}\.\d{1,3} ){1,3}")
 
 # a clock of a runner, the journal's date, host and program, a name in brackets that is no level, a package and its
 # task, a container before a bar

@@ -139,7 +139,14 @@ def _extract(block: tuple[re.Match[str] | None, list[str]]) -> OutputError:
     if head is None:
         return OutputError("", "\n".join(lines))
     error_type = (
-        head["code"] or head["lone"] or head["bracketed"] or head["coded"] or head["named"] or head["type"] or head["thrown"] or ""
+        head["code"]
+        or head["lone"]
+        or head["bracketed"]
+        or head["coded"]
+        or head["named"]
+        or head["type"]
+        or head["thrown"]
+        or ""
     )
     if head["goal"] or _whole().search(lines[0]):
         lines = [lines[0].replace(": error: ", ": ")] if len(lines[0].split()) > 2 else lines
