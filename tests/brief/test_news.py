@@ -41,6 +41,13 @@ def test_a_decision_that_was_shown_and_changed_is_told_once(shown: Satchel) -> N
     assert shown.notices.line(agent="ann", shown_by=None) is None
 
 
+def test_a_decision_that_was_ended_is_told_without_the_reason_of_its_value(shown: Satchel) -> None:
+    shown.decisions.set("ttl", 60, rationale="the tests need it", agent="ann")
+    shown.notices.line(agent="ben", shown_by=None)
+    shown.decisions.set("ttl", status="deprecated", agent="ann")
+    assert shown.notices.line(agent="ben", shown_by=None) == "notice: d1 ttl was ended by ann"
+
+
 def test_a_rule_that_was_shown_and_retracted_is_told_with_the_reason(shown: Satchel) -> None:
     shown.corrections.retract("c1", "too strict", agent="ann")
     told = shown.notices.line(agent="ben", shown_by=None)

@@ -249,8 +249,13 @@ _COUNTED = {Kind.CONSTRAINT: deliveries.COUNTED_RULE, Kind.DECISION: deliveries.
 _COUNTED_AS = " ".join(f"WHEN {mark} THEN {kind.number}" for kind, mark in _COUNTED.items())
 _PRIORITIES = ", ".join(map(str, range(1, binding.CRITICAL + 1)))
 _IS_PERSONS = f"CASE WHEN a.id IN {PERSONS} THEN 1 ELSE 0 END"
+# The reason of a decision's last change, which may have kept that of the value.
+_NEW_REASON = """(
+    SELECT CASE WHEN h.rationale IS DISTINCT FROM c.rationale THEN c.rationale END FROM (SELECT 1) AS one
+    LEFT JOIN decision_history h ON h.decision_id = c.id AND h.revision = c.revision - 1
+)"""
 _DECISION_COLUMNS = (
-    "c.key, c.value_text, c.value_number, c.status = 1, 0, a.name, c.rationale, 0 AS priority, c.seq AS seq, "
+    f"c.key, c.value_text, c.value_number, c.status = 1, 0, a.name, {_NEW_REASON}, 0 AS priority, c.seq AS seq, "
     f"c.paths AS paths, {_IS_PERSONS} AS is_persons"
 )
 _RULE_COLUMNS = f"""
@@ -403,8 +408,8 @@ def _about_item(one: _Item) -> News:
     elif one.is_new:
         line = f"new decision {ref} {name_text(one.key)}: {value_now}, set {who}{why}{where}"
     else:
-        now = f"is now {value_now}" if one.is_live else "no longer holds"
-        line = f"{ref} {name_text(one.key)} {now}, set {who}{why}"
+        now = f"is now {value_now}, set" if one.is_live else "was ended"
+        line = f"{ref} {name_text(one.key)} {now} {who}{why}"
     return News(line, [(*one.id, one.seq)], one.is_critical, bool(one.is_persons))
 
 
