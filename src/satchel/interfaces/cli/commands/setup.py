@@ -244,7 +244,7 @@ def setup_command(
     notes = [note, *versions, made, waiting_texts(root), _meaning_note(plan), None if asks else note_on_documents]
     # the last question comes before what is left to do, which reads as the end
     if asks and documents:
-        if click.confirm(f"Look at the rules that {documents} propose?", default=True):
+        if click.confirm(f"Look at the rules proposed from {documents}?", default=True):
             _review_documents()
         else:
             notes.append(note_on_documents)
