@@ -214,6 +214,35 @@ def test_a_refusal_by_ones_own_claim_is_released_with_a_button(ann: Browser, sat
     assert ann.post("/p/project/claims/release-own", {"path": "src/**"}).status == 409
 
 
+def test_the_agents_table_shows_the_last_step_and_what_an_agent_waits_for_at_its_state(
+    ann: Browser, satchel: Satchel, project: Path
+) -> None:
+    file = satchel.place.file
+    with (
+        open_satchel(file, cwd=project, project="project", environ={}) as terminal,
+        open_satchel(file, cwd=project, project="project", caller=Caller.of_request("t", "s1"), environ={}) as session,
+    ):
+        session.files.record("src/b.py", "created", agent="builder")
+        terminal.files.claim(["src/a.py"], agent="human:ann")
+        with pytest.raises(Conflict):
+            session.files.claim(["src/a.py"], agent="builder")
+        cells = ann.get("/p/project/agents").body.decode().partition('class="table agents"')[2].split("<td")
+    assert "src/a.py is held by ann" in cells[1]
+    assert 'data-name="Last step"><span dir="auto">edited src/b.py</span></td>' in cells[4]
+
+
+def test_a_critical_rule_stands_out_in_memory(ann: Browser, satchel: Satchel) -> None:
+    satchel.constraints.add("Never log a password", priority="critical", agent="human:ann")
+    assert '<b class="t-bad">critical</b>' in ann.get("/p/project/memory").body.decode()
+
+
+def test_messages_of_satchel_itself_are_not_those_of_somebody_without_a_name(ann: Browser, satchel: Satchel) -> None:
+    satchel.decisions.set("port", 80, agent="human:ann")
+    satchel.decisions.set("port", 81, agent="builder")
+    assert ann.post("/p/project/items/d2/decline", {"revision": "1"}).status == 303  # Satchel tells the builder
+    assert "<td>Satchel</td>" in ann.get("/p/project/agents").body.decode()
+
+
 def test_agents_show_what_each_did_in_the_last_days(ann: Browser, satchel: Satchel) -> None:
     for text in ("One", "Two"):
         satchel.messages.send(text, to="reader", agent="counter")

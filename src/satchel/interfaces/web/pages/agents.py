@@ -49,6 +49,11 @@ class AgentWeek(NamedTuple):
     counts: tuple[int, ...]
     bars: tuple[tuple[int, float, str], ...]
 
+    @property
+    def is_satchel(self) -> bool:
+        """Whether these are Satchel's own messages: what is done without a name is more than that."""
+        return self.agent is None and sum(self.counts) == self.counts[list(_SORTS).index("messages")]
+
 
 def agents(request: PageRequest) -> Page:
     """Return all agents seen lately, with a timeline of the last day and what each did by day."""
@@ -57,6 +62,7 @@ def agents(request: PageRequest) -> Page:
     states = Counter(one.state.name for one in team.sessions)
     context = {
         "sessions": rows.in_order(team.sessions),
+        "steps": rows.last_steps(where),
         "states": [(states[one], one) for one in _ORDER if states[one]],
         "earlier": team.earlier,
         "timeline": timeline.of_team(where, timeline.chosen_hours(request.values)),

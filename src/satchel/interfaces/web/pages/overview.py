@@ -52,6 +52,7 @@ def overview(request: PageRequest) -> Page:
         "agent_parts": agent_parts,
         "need_parts": need_parts,
         "active": active,
+        "steps": rows.last_steps(where),
         "ended": team.total - len(active),
         "sent": sent.items,
         "timeline": timeline.of_team(where, timeline.chosen_hours(request.values)),
