@@ -87,7 +87,7 @@ _STEPS = {
     "tests": "tests passed",
     "decision": "set {}",
     "error": "met {}",
-    "message": "message {}",
+    "message": "sent a message",
 }
 
 
