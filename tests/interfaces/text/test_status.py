@@ -81,6 +81,7 @@ def test_a_refusal_stands_once_among_what_needs_the_person() -> None:
         lines[2]
     ]
     assert not any(line.startswith("Release") for line in lines)
+    assert lines[4].startswith("  waiting    claude-3f2b for src/a.py, on fix")
     third = replace(PARTY, agent="gemini-1a2b")
     (conflict,) = status.conflicts.files
     conflict = replace(conflict, parties=(*conflict.parties, third))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from shlex import quote
 
@@ -117,7 +117,7 @@ def _conflicts(status: Status, now: int) -> tuple[list[_Row], int]:
 def _sections(status: Status) -> tuple[_Section, ...]:
     now, since = status.team.asked_at, status.since
     changes = sum(count for _, count in since.totals)
-    team, wishes = status.team, {one.text for one in status.needs.items if one.holder}
+    team, wishes = status.team, {one.text: one.place for one in status.needs.items if one.holder}
     conflicts, conflicts_total = _conflicts(status, now)
     own, nothing_new = _own(since, now), "No changes since your last visit."
     first = "No agents yet. Start a client here, once `satchel setup` has connected it"
@@ -153,9 +153,12 @@ def _need(one: Need, now: int) -> _Row:
     return _Row(one.kind, one.severity, f"{ref}{who}{line_of(one.text)}", age)
 
 
-def _session(one: TeamSession, now: int, wishes: Collection[str]) -> _Row:
+def _session(one: TeamSession, now: int, wishes: Mapping[str, str | None]) -> _Row:
+    # where a need says already what it waits for, the file alone
+    reason = one.state.reason and wishes.get(one.state.reason, one.state.reason)
     name = ", ".join(map(_name, one.agents)) or f"unnamed ({one.client or 'unknown client'})"
-    parts = [line_of(one.state.reason)] if one.state.reason and one.state.reason not in wishes else []
+    name += f" for {line_of(reason)}" if reason and reason != one.state.reason else ""
+    parts = [line_of(reason)] if reason and reason == one.state.reason else []
     parts += [f"task {line_of(one.task_id)}"] if one.task_id and not one.state.reason else []
     parts += [f"on {line_of(one.branch)}"] if one.branch else []
     parts += [f"in {line_of(one.worktree)}"] if one.worktree else []

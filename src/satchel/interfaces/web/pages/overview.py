@@ -50,6 +50,7 @@ def overview(request: PageRequest) -> Page:
         "agent_parts": rows.agent_parts(team.sessions),
         "need_parts": rows.need_parts([*urgent, *rest], conflicts.files),
         "active": active,
+        "steps": rows.last_steps(where),
         "ended": team.total - len(active),
         "sent": sent.items,
         "timeline": timeline.of_team(where, timeline.chosen_hours(request.values)),
