@@ -31,7 +31,8 @@ from satchel.consult.conversations import Conversations
 from satchel.consult.gathering import gather
 from satchel.consult.models import TOKEN_FACTORS
 from satchel.consult.planning import plan_turn
-from satchel.consult.preparing import SharedReading, read_content
+from satchel.consult.preparing import SharedReading
+from satchel.consult.reading import read_content
 from satchel.consult.records import (
     Content,
     ConversationKey,

@@ -14,9 +14,9 @@ import pytest
 from consult.media_files import pdf, png
 from consult.providers.asking import Pauses, content, quick
 from satchel.base.errors import AssistantFailed
-from satchel.consult.media import takes_media
 from satchel.consult.models import Ask, Assistant
 from satchel.consult.providers import AssistantSettings, open_assistant
+from satchel.consult.reading import takes_media
 from satchel.consult.records import Exchange, Media, Settings
 
 pytestmark = pytest.mark.referee

@@ -20,8 +20,7 @@ from typing import Any
 
 from satchel.base.errors import AssistantFailed, Refused, Unavailable
 from satchel.base.records import dataclass
-from satchel.consult import failures
-from satchel.consult.consulted_client import FOLDER_PREFIX, MARK, is_consulted
+from satchel.consult import FOLDER_PREFIX, MARK, failures, is_consulted
 from satchel.consult.models import Ask, Model, Reply, Timing
 from satchel.consult.prompts import choose_mark, fenced
 from satchel.consult.records import Exchange, Settings, raise_if_cancelled

@@ -28,7 +28,7 @@ from satchel.consult.wire import Wire
 if TYPE_CHECKING:
     from openai.types.vector_stores import VectorStoreFileBatch
 
-    from satchel.consult.vector_stores import VectorStore, VectorStores
+    from satchel.consult.upkeep import VectorStore, VectorStores
 
 
 T = TypeVar("T")

@@ -10,8 +10,8 @@ from satchel.base.errors import AssistantFailed, InvalidInput
 from satchel.base.records import replace
 from satchel.consult import failures, rounds
 from satchel.consult.hosted_store import Filled, HostedStore, remove_store
-from satchel.consult.media import is_document
 from satchel.consult.models import Ask, Reply
+from satchel.consult.reading import is_document
 from satchel.consult.records import Media
 from satchel.consult.rounds import Call, Round, converse
 from satchel.consult.sdk import (
@@ -25,7 +25,7 @@ from satchel.consult.sdk import (
     messages_of,
     without_nones,
 )
-from satchel.consult.vector_stores import Sweeper
+from satchel.consult.upkeep import Sweeper
 
 _SEARCH_TOOL = {
     "type": "function",

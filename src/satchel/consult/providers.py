@@ -9,9 +9,9 @@ from satchel.base.errors import AssistantFailed, InvalidInput, Unavailable
 from satchel.base.records import dataclass
 from satchel.consult import failures, rounds
 from satchel.consult.command_line import CLIENTS, CommandLineAssistant, find_program
-from satchel.consult.media import is_document
 from satchel.consult.models import Ask, Assistant, Timing, find_model
 from satchel.consult.openai import OpenAICompatible, OpenAIResponses, OpenRouter
+from satchel.consult.reading import is_document
 from satchel.consult.records import Media
 from satchel.consult.rounds import Call, Round
 from satchel.consult.sdk import (

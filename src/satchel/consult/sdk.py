@@ -14,7 +14,7 @@ from satchel.consult import failures
 from satchel.consult.models import MAX_WINDOW, Ask, Model, Reply, ThreadLost, Timing
 from satchel.consult.records import Exchange, Media
 from satchel.consult.rounds import Round, converse, searches
-from satchel.consult.vector_stores import Sweeper
+from satchel.consult.upkeep import Sweeper
 from satchel.consult.wire import Limits, Wire, public_address
 
 if TYPE_CHECKING:
