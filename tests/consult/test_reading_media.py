@@ -127,7 +127,7 @@ def parts_of(consulted: Consulted) -> list[list[Any]]:
 
 
 def shape_of(model: str) -> Any:
-    """Return the vendor's own type of a part; there is no server by others that reads images and PDF."""
+    """Return the vendor's own type of a part."""
     if model.startswith("openai:"):
         from openai.types.responses import ResponseInputContentParam
 
