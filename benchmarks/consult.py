@@ -175,7 +175,7 @@ def _state_figure(root: Path, layout: str, counter: TokenCounter) -> Figure:
                     counter,
                     _WIDE,
                     TurnRequest("replay", QUESTION, _now()),
-                    read_old=conversations.reader(),
+                    read_old=conversations.read_content,
                     is_gone=lambda _: False,
                 )
                 conversations.commit(held, TurnResult(plan, "So.", ANSWER_TOKENS))
@@ -232,7 +232,7 @@ def _unchanged_figures(bench: Bench, counter: TokenCounter, files: int) -> list[
                 counter,
                 _WIDE,
                 TurnRequest("replay", QUESTION, _now(), taken=taken),
-                read_old=conversations.reader(),
+                read_old=conversations.read_content,
                 is_gone=lambda path: not (root / path).exists(),
             )
 

@@ -171,7 +171,10 @@ class TestSweeping:
         before = conversations.state(OTHER)
         sweep(satchel, clock.now - 1 + LIFE)
         assert conversations.state(OTHER) == before
-        assert [conversations.reader()(known("x", text).digest or b"") for text in ("both", "old")] == ["both", None]
+        assert [conversations.read_content(known("x", text).digest or b"") for text in ("both", "old")] == [
+            "both",
+            None,
+        ]
 
     def test_a_vector_store_stays_recorded(
         self, conversations: Conversations, satchel: Satchel, clock: ManualClock

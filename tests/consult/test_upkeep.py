@@ -167,4 +167,4 @@ def test_compacting_drops_contents_that_no_conversation_needs(conversations: Con
     assert check(satchel, "contents") == ("ok", "every one is what was sent, 2 in all")
     satchel.housekeeping.compact()
     assert check(satchel, "contents") == ("ok", "every one is what was sent, 1 in all")
-    assert conversations.reader()(known("a.py", "two").digest or b"") == "two"
+    assert conversations.read_content(known("a.py", "two").digest or b"") == "two"

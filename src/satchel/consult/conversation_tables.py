@@ -29,7 +29,7 @@ from satchel.consult.records import (
 )
 from satchel.keep.expiry import PARTS, remove_contents
 from satchel.redaction import finds_secret
-from satchel.store.transaction import Transaction, grouped
+from satchel.store.transaction import Transaction, grouped, put_rows
 
 _FILES = """
     SELECT d.path || f.name, f.size, f.mtime_ns, f.digest, f.tokens, f.first_turn, f.overflow
@@ -85,24 +85,17 @@ def changed_files(before: Mapping[str, KnownFile], after: Mapping[str, KnownFile
 def write_files(transaction: Transaction, conversation_id: int, changed: Sequence[KnownFile]) -> None:
     """Write what :func:`changed_files` returned."""
     folders = _ensure_folders(transaction, conversation_id, (_split(known.path)[0] for known in changed))
-    transaction.many(
-        """
-        INSERT INTO conversation_files (folder_id, name, size, mtime_ns, digest, tokens, first_turn, overflow)
-        VALUES (:folder, :name, :size, :mtime_ns, :digest, :tokens, :first_turn, :overflow)
-        ON CONFLICT (folder_id, name) DO UPDATE
-        SET size = excluded.size, mtime_ns = excluded.mtime_ns, digest = excluded.digest, tokens = excluded.tokens
-        """,
-        [
-            {
-                **{name: value for name, value in known._asdict().items() if name not in {"path", "why"}},
-                "folder": folders[folder],
-                "name": name,
-                "overflow": known.why and known.why.value,
-            }
-            for known in changed
-            for folder, name in [_split(known.path)]
-        ],
-    )
+    rows = [
+        {
+            "folder_id": folders[folder],
+            "name": name,
+            **{column: value for column, value in known._asdict().items() if column not in {"path", "why"}},
+            "overflow": known.why and known.why.value,
+        }
+        for known in changed
+        for folder, name in [_split(known.path)]
+    ]
+    put_rows(transaction, "conversation_files", ("folder_id", "name"), rows)
 
 
 def _split(path: str) -> tuple[str, str]:
@@ -381,22 +374,14 @@ def store_contents(
 
     One that is there already counts as used, and is written again in case it was damaged.
     """
-    transaction.many(
-        """
-        INSERT INTO blobs (project_id, digest, last_used, size, bytes) VALUES (:project, :digest, :now, :size, :bytes)
-        ON CONFLICT (project_id, digest) DO UPDATE
-        SET last_used = excluded.last_used, size = excluded.size, bytes = excluded.bytes
-        """,
-        [
-            {"project": project_id, "digest": digest, "now": now, "size": len(compressed), "bytes": compressed}
-            for digest, compressed in contents.items()
-        ],
-    )
+    rows = [
+        {"project_id": project_id, "digest": digest, "last_used": now, "size": len(compressed), "bytes": compressed}
+        for digest, compressed in contents.items()
+    ]
+    put_rows(transaction, "blobs", ("project_id", "digest"), rows)
     values = {"project": project_id, "now": now}
     return dict(
         transaction.all("SELECT digest, id FROM blobs WHERE project_id = :project AND last_used = :now", values)
-        if contents
-        else ()
     )
 
 

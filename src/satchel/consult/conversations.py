@@ -228,16 +228,12 @@ class Conversations:
         """Return the questions and answers of all turns, of every thread, the oldest first."""
         return self._read(key, conversation_tables.load_past, ())
 
-    def reader(self) -> Callable[[bytes], str | None]:
-        """Return what reads an earlier content of the conversations' files by its digest; None where it is gone."""
-
-        def read_old(digest: bytes) -> str | None:
-            with self.workplace.engine.read() as transaction:
-                project = projects.find(transaction, self.workplace)
-                content = conversation_tables.load_content(transaction, project.id, digest)
-            return None if content is None else content.decode("utf-8", "surrogatepass")
-
-        return read_old
+    def read_content(self, digest: bytes) -> str | None:
+        """Return an earlier content of the conversations' files by its digest; None where it is gone."""
+        with self.workplace.engine.read() as transaction:
+            project = projects.find(transaction, self.workplace)
+            content = conversation_tables.load_content(transaction, project.id, digest)
+        return None if content is None else content.decode("utf-8", "surrogatepass")
 
     def sessions(self, key: ConversationKey) -> frozenset[str]:
         """Return the session ids that are in use with the assistant and by the owner of a key."""

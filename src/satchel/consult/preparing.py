@@ -164,7 +164,7 @@ class Preparing:
                 shared.counter.times(window.token_factor),
                 window,
                 request,
-                read_old=self._conversations.reader(),
+                read_old=self._conversations.read_content,
                 is_gone=self.is_gone,
             )
 

@@ -13,10 +13,7 @@ from satchel.base.errors import InvalidInput, SatchelError, unknown_name
 from satchel.base.records import dataclass
 from satchel.base.text import check_name, shortened
 from satchel.consult.consultation import Kept
-from satchel.consult.records import (
-    ConversationKey,
-    Settings,
-)
+from satchel.consult.records import ConversationKey, Settings
 from satchel.keep.names import check_identifier
 from satchel.keep.texts import check_content
 

@@ -21,14 +21,7 @@ from math import ceil
 
 from satchel.base.file_checks import open_inside, why_unreadable
 from satchel.base.records import dataclass
-from satchel.consult.records import (
-    Content,
-    FoundFile,
-    HeldBack,
-    Media,
-    Stat,
-    digest_of,
-)
+from satchel.consult.records import Content, FoundFile, HeldBack, Media, Stat, digest_of
 from satchel.redaction import first_secret
 
 MAX_BYTES = 20 * 1024 * 1024

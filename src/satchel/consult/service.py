@@ -28,16 +28,7 @@ from satchel.consult.consultation import (
     start_background,
 )
 from satchel.consult.conversations import Conversations
-from satchel.consult.models import (
-    Ask,
-    Assistant,
-    ThreadLost,
-    Timing,
-    WindowFull,
-    find_price,
-    full_name_of,
-    noop,
-)
+from satchel.consult.models import Ask, Assistant, ThreadLost, Timing, WindowFull, find_price, full_name_of, noop
 from satchel.consult.planning import forgotten
 from satchel.consult.preparing import Preparing, SharedReading, earlier_answer, earlier_notes, take_over
 from satchel.consult.providers import AssistantSettings, ProviderState, open_assistant, providers

@@ -12,10 +12,7 @@ from collections.abc import Callable, Iterator
 from satchel.base.errors import Interrupted, SatchelError
 from satchel.base.records import dataclass, replace
 from satchel.consult import conversation_tables
-from satchel.consult.records import (
-    IsCancelled,
-    never,
-)
+from satchel.consult.records import IsCancelled, never
 from satchel.keep import names, projects
 from satchel.keep.housekeeping.checks import Examination
 from satchel.keep.projects import Service, Workplace

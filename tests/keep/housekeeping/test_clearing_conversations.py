@@ -65,7 +65,7 @@ class TestClearing:
     def test_their_contents_go_too(self, conversations: Conversations, satchel: Satchel, clock: ManualClock) -> None:
         three_ages(conversations, clock)
         satchel.housekeeping.clear(conversations_days=1, dry_run=False)
-        read = conversations.reader()
+        read = conversations.read_content
         assert [read(known("a.py", name).digest or b"") for name in ("old", "older", "new")] == [None, None, "new"]
 
     def test_without_days_those_that_have_expired_go(
