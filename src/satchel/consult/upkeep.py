@@ -46,7 +46,7 @@ _IS_DUE = "project_id = :project AND provider = :provider AND expires_at <= :now
 _CLAIM = f"""
     UPDATE vector_stores
     SET state = {_LEAVING}, attempts = attempts + 1,
-        expires_at = :now + CASE WHEN attempts < 9 THEN 300000 * (1 << attempts) ELSE 86400000 END
+        expires_at = :now + CASE WHEN attempts < 9 THEN 300000 * (1 << CAST(attempts AS INTEGER)) ELSE 86400000 END
     WHERE id = (SELECT id FROM vector_stores WHERE {_IS_DUE})
     RETURNING {_COLUMNS}
 """
