@@ -17,7 +17,7 @@ from satchel import Satchel
 from satchel.base.errors import Conflict, InvalidInput, NotFound, SatchelError, StoreDamaged
 from satchel.consult.conversations import Conversations
 from satchel.consult.records import ConversationKey, ConversationState, Exchange, KnownFile, Overflow
-from satchel.consult.vector_stores import VectorStores
+from satchel.consult.upkeep import VectorStores
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -127,7 +127,7 @@ def test_a_conversation_of_another_project_is_apart(open_in: Callable[..., Satch
     take_turn(one, known("a.py"), contents=("text",))
     held = other.acquire(KEY)
     assert held.state == ConversationState()
-    assert other.reader()(digest("text")) is None
+    assert other.read_content(digest("text")) is None
     other.release(held)
     assert other.list().total == 0
     with pytest.raises(NotFound):
@@ -183,7 +183,7 @@ def test_secrets_are_stored_in_no_part_of_a_turn(conversations: Conversations, s
     answered = result(known("s.py", secret), contents=(secret,), **said)
     notes = conversations.commit(held, answered)[1]
     assert SECRET not in repr(conversations.thread(KEY))
-    assert conversations.reader()(digest(secret)) is None
+    assert conversations.read_content(digest(secret)) is None
     assert stored(satchel)["blobs"] == []
     assert notes == (
         "a secret was redacted in what is stored of the prompt (github-token)",
@@ -206,7 +206,7 @@ def test_a_turn_that_cannot_be_read_is_said(conversations: Conversations, satche
 
 def test_an_earlier_content_is_read_by_its_digest(conversations: Conversations) -> None:
     take_turn(conversations, known("a.py", "old\r\n"), contents=("old\r\n",))
-    read_old = conversations.reader()
+    read_old = conversations.read_content
     assert read_old(digest("old\r\n")) == "old\r\n"
     assert read_old(digest("never sent")) is None
 

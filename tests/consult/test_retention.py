@@ -15,7 +15,7 @@ from satchel import NotFound, Satchel
 from satchel.base.retention import Retention
 from satchel.consult.conversations import Conversations
 from satchel.consult.records import ConversationKey, ConversationState
-from satchel.consult.vector_stores import VectorStores
+from satchel.consult.upkeep import VectorStores
 from satchel.keep import expiry, projects
 from satchel.store.sqlite_transaction import SqliteTransaction
 from satchel.store.transaction import Parameters, Row
@@ -171,7 +171,10 @@ class TestSweeping:
         before = conversations.state(OTHER)
         sweep(satchel, clock.now - 1 + LIFE)
         assert conversations.state(OTHER) == before
-        assert [conversations.reader()(known("x", text).digest or b"") for text in ("both", "old")] == ["both", None]
+        assert [conversations.read_content(known("x", text).digest or b"") for text in ("both", "old")] == [
+            "both",
+            None,
+        ]
 
     def test_a_vector_store_stays_recorded(
         self, conversations: Conversations, satchel: Satchel, clock: ManualClock

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from satchel.base.errors import NotFound, SatchelError
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
 from satchel.base.text import check_name
-from satchel.consult import changes, conversation_tables
+from satchel.consult import conversation_tables
 from satchel.consult.conversation_tables import LEASE_MS
 from satchel.consult.records import (
     Conversation,
@@ -57,7 +57,7 @@ HAS_TURNS = f"turns > 0 AND {expiry.GOES_ON}"
 class Conversations:
     """The conversations of a project."""
 
-    def __init__(self, workplace: Workplace, *, max_blob_bytes: int = changes.MAX_CONTENT_BYTES) -> None:
+    def __init__(self, workplace: Workplace, *, max_blob_bytes: int = conversation_tables.MAX_CONTENT_BYTES) -> None:
         self.workplace = workplace
         self._max_blob_bytes = max_blob_bytes
 
@@ -134,14 +134,14 @@ class Conversations:
         question = redact(plan.question).text
         answer = storable(result.answer)
         parts = [(digest_of_text(text), text) for text in plan.parts if is_ours and len(text) >= _PART_CHARS]
-        contents = changes.pack_contents({**dict(parts), **new}) if self._max_blob_bytes else {}
-        if sum(map(len, contents.values())) > self._max_blob_bytes * changes.FILLED:
+        contents = conversation_tables.pack_contents({**dict(parts), **new}) if self._max_blob_bytes else {}
+        if sum(map(len, contents.values())) > self._max_blob_bytes * conversation_tables.FILLED:
             parts = []  # they would not stay
         parts = [(digest, text) for digest, text in parts if digest in contents]
-        prompt = redact(changes.cut_out(plan.prompt, [text for _, text in parts]) if is_ours else "")
+        prompt = redact(conversation_tables.cut_out(plan.prompt, [text for _, text in parts]) if is_ours else "")
         if prompt.text.count("\0") != len(parts):
             prompt, parts = redact(plan.prompt), []
-        words = changes.compress(prompt.text)
+        words = conversation_tables.compress(prompt.text)
         digests = [*(digest for digest, _ in parts), *(digest_of(one.data) for one in plan.media if is_ours)]
         before = conversation.state
         held_before = 0 if result.starts_over else before.held_tokens
@@ -184,11 +184,11 @@ class Conversations:
                 raise conversation_tables.lost_lease(conversation.key)
             turn = PastTurn(after.turns, question, answer.text)
             conversation_tables.write_files(transaction, conversation.id, changed)
-            stored = changes.store_contents(transaction, conversation.project_id, contents, now)
+            stored = conversation_tables.store_contents(transaction, conversation.project_id, contents, now)
             numbers = [stored.get(digest, 0) for digest in digests]
             conversation_tables.write_turn(transaction, conversation.id, turn, words, numbers, result, now)
-            changes.touch_contents(transaction, conversation.project_id, conversation.id, now)
-            changes.trim_contents(transaction, conversation.project_id, self._max_blob_bytes)
+            conversation_tables.touch_contents(transaction, conversation.project_id, conversation.id, now)
+            conversation_tables.trim_contents(transaction, conversation.project_id, self._max_blob_bytes)
         hidden = (f"a secret was redacted in what is stored of the prompt ({kind})" for kind in prompt.kinds)
         return after, (*dict.fromkeys(hidden), *(f"stored answer: {note}" for note in answer.notes))
 
@@ -228,16 +228,12 @@ class Conversations:
         """Return the questions and answers of all turns, of every thread, the oldest first."""
         return self._read(key, conversation_tables.load_past, ())
 
-    def reader(self) -> Callable[[bytes], str | None]:
-        """Return what reads an earlier content of the conversations' files by its digest; None where it is gone."""
-
-        def read_old(digest: bytes) -> str | None:
-            with self.workplace.engine.read() as transaction:
-                project = projects.find(transaction, self.workplace)
-                content = changes.load_content(transaction, project.id, digest)
-            return None if content is None else content.decode("utf-8", "surrogatepass")
-
-        return read_old
+    def read_content(self, digest: bytes) -> str | None:
+        """Return an earlier content of the conversations' files by its digest; None where it is gone."""
+        with self.workplace.engine.read() as transaction:
+            project = projects.find(transaction, self.workplace)
+            content = conversation_tables.load_content(transaction, project.id, digest)
+        return None if content is None else content.decode("utf-8", "surrogatepass")
 
     def sessions(self, key: ConversationKey) -> frozenset[str]:
         """Return the session ids that are in use with the assistant and by the owner of a key."""

@@ -28,18 +28,9 @@ from satchel.consult.consultation import (
     start_background,
 )
 from satchel.consult.conversations import Conversations
-from satchel.consult.models import (
-    Ask,
-    Assistant,
-    ThreadLost,
-    Timing,
-    WindowFull,
-    find_price,
-    full_name_of,
-    noop,
-)
+from satchel.consult.models import Ask, Assistant, ThreadLost, Timing, WindowFull, find_price, full_name_of, noop
 from satchel.consult.planning import forgotten
-from satchel.consult.preparing import Preparing, SharedReading
+from satchel.consult.preparing import Preparing, SharedReading, earlier_answer, earlier_notes, take_over
 from satchel.consult.providers import AssistantSettings, ProviderState, open_assistant, providers
 from satchel.consult.question import (
     REMEMBERED,
@@ -47,9 +38,8 @@ from satchel.consult.question import (
     Question,
     QuestionOptions,
     check_question,
-    earlier_answer,
-    earlier_notes,
-    take_over,
+    find_mismatch,
+    unfenced,
 )
 from satchel.consult.records import (
     Conversation,
@@ -64,8 +54,7 @@ from satchel.consult.records import (
     never,
     raise_if_cancelled,
 )
-from satchel.consult.schemas import find_mismatch, unfenced
-from satchel.consult.vector_stores import VectorStores
+from satchel.consult.upkeep import VectorStores
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
 
