@@ -1,22 +1,17 @@
 """The full-text index on PostgreSQL: the words of each document in order, behind a GIN index."""
 
-# FTS5's tokenizer splits words in this process, so that both databases find the same.
-
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from hashlib import blake2b, sha256
-from typing import TYPE_CHECKING, Any
-
-import apsw
+from typing import TYPE_CHECKING
 
 from satchel.base.records import dataclass
-from satchel.find import scopes
+from satchel.find import scopes, stemming
 from satchel.find.kind import Kind
-from satchel.find.scopes import Condition, Either, Every, Scope, Term, Without, terms_of
+from satchel.find.scopes import Condition, Either, Scope, Term, expression, terms_of
 from satchel.find.scoring import Matched
 from satchel.find.words import parts_text
 from satchel.store.postgres.schema import BUCKET_BITS, LEXEMES
@@ -40,20 +35,8 @@ _MOST_BYTES = 1_000_000
 """A tsvector has at most 1 MB of different words, each with project and bucket in front; a text is cut there."""
 
 
-class _Tokenizer(threading.local):
-    def __init__(self) -> None:
-        connection = apsw.Connection(":memory:")
-        self.tokenizer = connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
-
-
-_TOKENIZER = _Tokenizer()
-
-
 def stems(text: str) -> list[str]:
-    words: Any = _TOKENIZER.tokenizer(
-        text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
-    )
-    return [word if len(word) <= LONGEST else _shortened(word) for word in words]
+    return [word if len(word) <= LONGEST else _shortened(word) for word in stemming.stems(text)]
 
 
 def joined(words: Iterable[str]) -> str:
@@ -112,10 +95,6 @@ class PostgresIndex:
             "DELETE FROM documents_words WHERE project_id = :project AND document = :document",
             {"project": project_id, "document": number},
         )
-
-    def tokens(self, text: str) -> list[tuple[int, int, str]]:
-        words: Any = _TOKENIZER.tokenizer(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
-        return [(start, end, word) for start, end, word in words]
 
     def holds(self, number: int, project_id: int, text: str) -> bool:
         row = self._transaction.one(
@@ -266,8 +245,18 @@ class ScopedPostgresIndex:
     ) -> Rows:
         # `filters` are over `documents d`; sorting a bucket would read all of it, where a count ends at the limit
         texts: dict[str, object] = {}
-        holds = _holds(condition, texts)
+
+        def holds_term(term: Term) -> str:
+            name = f"of_text{len(texts)}"
+            texts[name] = _IndexTerm.of(term).text
+            columns = ("words",) if term.in_text else ("words", "parts")
+            return f"({' OR '.join(f'strpos(w.{column}, :{name}) > 0' for column in columns)})"
+
+        holds = expression(condition, holds_term, " AND ", " OR ", " AND NOT ")
         is_exact = all(_IndexTerm.of(term).is_exact for term in terms_of(condition))
+        # what is excluded may be more than a word: then only the text tells
+        without = " & !" if is_exact else None
+        lexemes = expression(condition, lambda term: _IndexTerm.of(term).lexemes, " & ", " | ", without)
         conditions, values = self._conditions
         if filters[0]:
             # IS TRUE keeps this from becoming a join, whose nested loop may be a hundred times as slow
@@ -290,31 +279,7 @@ class ScopedPostgresIndex:
         """
         if newest is None:
             sql = f"SELECT count(*) FROM ({sql}) AS counted"
-        lexemes = _lexemes(condition, is_exact=is_exact)
         return self._transaction.ask(sql, {**filters[1], **values, **texts, "of_lexemes": lexemes, "of_most": most})
-
-
-def _lexemes(condition: Condition, *, is_exact: bool) -> str:
-    if isinstance(condition, Term):
-        return _IndexTerm.of(condition).lexemes
-    if isinstance(condition, Without):
-        required = _lexemes(condition.required, is_exact=is_exact)
-        return f"({required} & !{_lexemes(condition.excluded, is_exact=True)})" if is_exact else required
-    operator = " & " if isinstance(condition, Every) else " | "
-    return f"({operator.join(_lexemes(part, is_exact=is_exact) for part in condition.parts)})"
-
-
-def _holds(condition: Condition, texts: dict[str, object]) -> str:
-    if isinstance(condition, Term):
-        term = _IndexTerm.of(condition)
-        name = f"of_text{len(texts)}"
-        texts[name] = term.text
-        columns = ("words",) if term.in_text else ("words", "parts")
-        return f"({' OR '.join(f'strpos(w.{column}, :{name}) > 0' for column in columns)})"
-    if isinstance(condition, Without):
-        return f"({_holds(condition.required, texts)} AND NOT {_holds(condition.excluded, texts)})"
-    operator = " AND " if isinstance(condition, Every) else " OR "
-    return f"({operator.join([_holds(part, texts) for part in condition.parts])})"
 
 
 def _counted(terms: Sequence[_IndexTerm], rows: Sequence[Row]) -> list[Matched]:

@@ -33,6 +33,7 @@ from satchel.base.errors import (
     Unreachable,
 )
 from satchel.store import forks
+from satchel.store.failures import busy
 from satchel.store.postgres import Address
 from satchel.store.postgres.transaction import StoreConnection, adapters
 from satchel.store.running import DEADLINE_SECONDS, Interruptible, Running, timed_out
@@ -113,9 +114,20 @@ class Database:
         return f"SELECT {set_each}", values
 
     def connect(self) -> StoreConnection:
+        options: dict[str, Any] = {
+            "connect_timeout": _CONNECT_SECONDS,
+            "application_name": "satchel",
+            "client_encoding": "UTF8",
+            "keepalives_idle": 30,
+            "tcp_user_timeout": 30_000,
+        }
         connection = None
         try:
-            connection = StoreConnection.connect(**self._options())
+            options |= conninfo_to_dict(self.address.url)
+            if self.address.password is not None:
+                options["password"] = self.address.password
+            options |= {"autocommit": True, "prepare_threshold": None, "context": adapters()}
+            connection = StoreConnection.connect(**options)
             self._configure(connection)
         except BaseException as error:
             if connection is not None:
@@ -188,26 +200,6 @@ class Database:
                 raise
             raise explained from error
 
-    def _options(self) -> dict[str, Any]:
-        try:
-            from_url = conninfo_to_dict(self.address.url)
-        except psycopg.Error:
-            # the library's message repeats parts of the URL, maybe of the password
-            raise InvalidInput(
-                "the database URL is malformed: libpq rejects it", "Write special characters in it as %XX"
-            ) from None
-        options = {
-            "connect_timeout": _CONNECT_SECONDS,
-            "application_name": "satchel",
-            "client_encoding": "UTF8",
-            "keepalives_idle": 30,
-            "tcp_user_timeout": 30_000,
-            **from_url,
-        }
-        if self.address.password is not None:
-            options["password"] = self.address.password
-        return {**options, "autocommit": True, "prepare_threshold": None, "context": adapters()}
-
     def _configure(self, connection: StoreConnection) -> None:
         row = connection.execute(_CHECK).fetchone()
         assert row is not None
@@ -259,10 +251,7 @@ def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -
     """
     match error:
         case errors.LockNotAvailable() | errors.DeadlockDetected():
-            return Busy(
-                f"{location} stayed locked by others for longer than the wait",
-                f"{_NOTHING}; try again, or raise store.lock_wait_ms",
-            )
+            return busy(location, "others")
         case errors.UndefinedTable() if _OF_EVERY_STORE.search(error.diag.message_primary or ""):
             return StoreMissing(
                 f"the store {location} is gone, though there was one; nothing was written",
@@ -283,9 +272,7 @@ def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -
         case errors.DataCorrupted() | errors.IndexCorrupted():
             return StoreDamaged(f"{location} is damaged ({one_line(error)})", "Restore the database from a backup")
         case errors.ProgramLimitExceeded():
-            return TooLarge(
-                f"{location} cannot store a name or path of that length ({one_line(error)})", f"{_NOTHING}; shorten it"
-            )
+            return TooLarge(f"{location} cannot store so long a name or path ({one_line(error)})", "Shorten it")
         case errors.InsufficientPrivilege():
             return Refused(
                 f"the role may not do that in {location} ({one_line(error)})",
@@ -301,9 +288,7 @@ def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -
         case psycopg.DataError() if error.sqlstate is None and "NUL" in str(error):
             return InvalidInput("a text contains the character NUL, which PostgreSQL cannot store", "Remove it")
         case errors.IdleInTransactionSessionTimeout():
-            return TimedOut(
-                f"a transaction on {location} stayed open for too long", f"{_NOTHING}; ask for less at once"
-            )
+            return TimedOut(f"a transaction on {location} stayed open too long", f"{_NOTHING}; ask for less at once")
         case psycopg.OperationalError() | psycopg.InterfaceError():
             return unreachable(location, error)
         case _:
@@ -337,6 +322,9 @@ _FULL = ("too many clients", "too many connections", "remaining connection slots
 def explain_connecting(error: psycopg.Error, location: str) -> SatchelError:
     """Translate an error of connecting, for which libpq gives only the server's text and no code."""
     text = str(error)
+    if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
+        # the library's message repeats parts of the URL, maybe of the password
+        return InvalidInput("the database URL is malformed: libpq rejects it", "Write special characters in it as %XX")
     if any(part in text for part in _FULL):
         return Busy(
             f"{location} has no connection left",
