@@ -146,8 +146,6 @@ _NOWHERE = "-"
 _FEW = 1_000
 """Ranges of documents up to this size are read whole, without the GIN index."""
 
-_NO_FILTERS: tuple[str, dict[str, object]] = ("", {})
-
 
 @dataclass(frozen=True, slots=True)
 class _IndexTerm:
@@ -224,31 +222,26 @@ class ScopedPostgresIndex:
         return [rows.all()[0][0] for rows in counts]
 
     def documents(self, condition: Condition, most: int, *, newest: bool = True, filtered: bool = False) -> list[int]:
-        filters = scopes.filters(self._scope) if filtered else _NO_FILTERS
-        return [row[0] for row in self._ask("w.document", condition, most, filters, newest).all()]
+        return [row[0] for row in self._ask("w.document", condition, most, newest=newest, filtered=filtered).all()]
 
     def matches(
         self, terms: Sequence[Term], choosing: Sequence[Term], condition: Condition | None, most: int, *, newest: bool
     ) -> list[Matched]:
         selecting = condition or Either(tuple(choosing or terms))
         columns = "w.document, w.length, w.words, w.parts"
-        rows = self._ask(columns, selecting, most, scopes.filters(self._scope), newest).all()
+        rows = self._ask(columns, selecting, most, newest=newest, filtered=True).all()
         return _counted([_IndexTerm.of(term) for term in terms], rows if newest else rows[::-1])
 
     def _ask(
-        self,
-        columns: str,
-        condition: Condition,
-        most: int,
-        filters: tuple[str, dict[str, object]] = _NO_FILTERS,
-        newest: bool | None = None,
+        self, columns: str, condition: Condition, most: int, *, newest: bool | None = None, filtered: bool = False
     ) -> Rows:
-        # `filters` are over `documents d`; sorting a bucket would read all of it, where a count ends at the limit
-        texts: dict[str, object] = {}
+        # None counts: sorting a bucket would read all of it, where a count ends at the limit
+        conditions, of_scope = self._conditions
+        values = of_scope | {"of_most": most}
 
         def holds_term(term: Term) -> str:
-            name = f"of_text{len(texts)}"
-            texts[name] = _IndexTerm.of(term).text
+            name = f"of_text{len(values)}"
+            values[name] = _IndexTerm.of(term).text
             columns = ("words",) if term.in_text else ("words", "parts")
             return f"({' OR '.join(f'strpos(w.{column}, :{name}) > 0' for column in columns)})"
 
@@ -256,11 +249,11 @@ class ScopedPostgresIndex:
         is_exact = all(_IndexTerm.of(term).is_exact for term in terms_of(condition))
         # what is excluded may be more than a word: then only the text tells
         without = " & !" if is_exact else None
-        lexemes = expression(condition, lambda term: _IndexTerm.of(term).lexemes, " & ", " | ", without)
-        conditions, values = self._conditions
-        if filters[0]:
+        values["of_lexemes"] = expression(condition, lambda term: _IndexTerm.of(term).lexemes, " & ", " | ", without)
+        filters, of_filters = scopes.filters(self._scope) if filtered else ("", {})
+        if filters:
             # IS TRUE keeps this from becoming a join, whose nested loop may be a hundred times as slow
-            conditions += f" AND (EXISTS (SELECT 1 FROM documents d WHERE d.id = w.document AND {filters[0]})) IS TRUE"
+            conditions += f" AND (EXISTS (SELECT 1 FROM documents d WHERE d.id = w.document AND {filters})) IS TRUE"
         order = "" if newest is None else f"ORDER BY w.document {'DESC' if newest else 'ASC'}"
         first, last = self._ends
         ends = [f":of_first >> {BUCKET_BITS}", f":of_last >> {BUCKET_BITS}"]
@@ -279,7 +272,7 @@ class ScopedPostgresIndex:
         """
         if newest is None:
             sql = f"SELECT count(*) FROM ({sql}) AS counted"
-        return self._transaction.ask(sql, {**filters[1], **values, **texts, "of_lexemes": lexemes, "of_most": most})
+        return self._transaction.ask(sql, of_filters | values)
 
 
 def _counted(terms: Sequence[_IndexTerm], rows: Sequence[Row]) -> list[Matched]:

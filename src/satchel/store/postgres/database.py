@@ -33,7 +33,7 @@ from satchel.base.errors import (
     Unreachable,
 )
 from satchel.store import forks
-from satchel.store.failures import busy
+from satchel.store.failures import busy, one_line
 from satchel.store.postgres import Address
 from satchel.store.postgres.transaction import StoreConnection, adapters
 from satchel.store.running import DEADLINE_SECONDS, Interruptible, Running, timed_out
@@ -85,11 +85,6 @@ class Database:
         self.writers = {}
         self.running.reset()
 
-    @property
-    def role_label(self) -> str:
-        """The role that owns the store, for people."""
-        return self.address.role or self.address.user or "the role that logs in"
-
     def settings(self, wait_ms: int | None = None) -> tuple[str, dict[str, str]]:
         """Return the statement with the settings of one transaction; PgBouncer passes them to no other.
 
@@ -133,7 +128,7 @@ class Database:
             if connection is not None:
                 connection.close()
             if isinstance(error, psycopg.Error):
-                raise explain_connecting(error, self.location) from None
+                raise explain_connecting(error, self.location) or error from None
             raise
         return connection
 
@@ -290,16 +285,12 @@ def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -
         case errors.IdleInTransactionSessionTimeout():
             return TimedOut(f"a transaction on {location} stayed open too long", f"{_NOTHING}; ask for less at once")
         case psycopg.OperationalError() | psycopg.InterfaceError():
-            return unreachable(location, error)
+            return Unreachable(
+                f"{location} cannot be reached ({one_line(error)})",
+                f"{_NOTHING}; check that the server runs, and the address",
+            )
         case _:
             return None
-
-
-def unreachable(location: str, error: Exception) -> Unreachable:
-    """Return the error for a connection that was lost, or could not be opened, before anything was committed."""
-    return Unreachable(
-        f"{location} cannot be reached ({one_line(error)})", f"{_NOTHING}; check that the server runs, and the address"
-    )
 
 
 def unknown_outcome(location: str) -> IoError:
@@ -310,16 +301,11 @@ def unknown_outcome(location: str) -> IoError:
     )
 
 
-def one_line(error: object) -> str:
-    """Return the beginning of the server's message on one line: it may quote stored content."""
-    return " ".join(str(error).split())[:160].replace("`", "'")
-
-
 _REFUSED_LOGIN = ("password authentication failed", "no password supplied", "no pg_hba.conf entry", "fe_sendauth")
 _FULL = ("too many clients", "too many connections", "remaining connection slots", "max_client_conn")
 
 
-def explain_connecting(error: psycopg.Error, location: str) -> SatchelError:
+def explain_connecting(error: psycopg.Error, location: str) -> SatchelError | None:
     """Translate an error of connecting, for which libpq gives only the server's text and no code."""
     text = str(error)
     if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
@@ -336,4 +322,4 @@ def explain_connecting(error: psycopg.Error, location: str) -> SatchelError:
         )
     if 'database "' in text and "does not exist" in text:
         return InvalidInput(f"there is no database of {location}", "Create it, or check the name in the URL")
-    return explain(error, location) or unreachable(location, error)
+    return explain(error, location)

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Final
 import psycopg
 
 from satchel.base.errors import Conflict, ReadOnly, Refused, StoreDamaged, StoreForeign
-from satchel.store.failures import check_version
+from satchel.store.failures import check_version, one_line
 from satchel.store.opening import Access
-from satchel.store.postgres.database import one_line
 from satchel.store.schema import BASE_VERSION, MIGRATIONS, SCHEMA_VERSION, records, steps
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.upkeep import Check, Shrunk, Upkeep
@@ -195,7 +194,8 @@ def _bring_up_to_date(connection: StoreConnection, database: Database, version: 
     remedy = "Let the role that owns the schema open it once: docs/postgresql.md"
     try:
         if connection.execute("SELECT to_regnamespace(%s)", (schema,)).fetchone() == (None,):
-            remedy = f"Let the owner of the database run: CREATE SCHEMA {schema} AUTHORIZATION {database.role_label}"
+            owner = database.address.role or database.address.user or "the role that logs in"
+            remedy = f"Let the owner of the database run: CREATE SCHEMA {schema} AUTHORIZATION {owner}"
             connection.execute(f'CREATE SCHEMA "{schema}"')
         current = _version(connection, database) or 0
         now = database.clock()
