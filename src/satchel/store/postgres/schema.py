@@ -311,18 +311,16 @@ class PostgresUpkeep(Upkeep):
         )
 
     def dump_command(self, target: Path | None) -> str:
-        options = ["--schema", self._address.schema, "--format", "custom", "--file", self._dump(target)]
-        return self._command("pg_dump", *options)
+        return self._command("pg_dump", target, "--schema", self._address.schema, "--format", "custom", "--file")
 
     def load_command(self, source: Path | None) -> str:
-        return self._command("pg_restore", "--exit-on-error", "--single-transaction", self._dump(source))
+        return self._command("pg_restore", source, "--exit-on-error", "--single-transaction")
 
-    def _dump(self, file: Path | None) -> str:
-        return f"{self._address.schema}.dump" if file is None else str(file)
-
-    def _command(self, program: str, *options: str) -> str:
-        role = () if self._address.role is None else ("--role", self._address.role)
-        return shlex.join([program, "--dbname", self._address.public_url, *role, *options])
+    def _command(self, program: str, file: Path | None, *options: str) -> str:
+        address = self._address
+        role = () if address.role is None else ("--role", address.role)
+        dump = str(file or f"{address.schema}.dump")
+        return shlex.join([program, "--dbname", address.public_url, *role, *options, dump])
 
     def temporary_copy(self, clock: Clock) -> AbstractContextManager[Engine]:
         """Yield an engine whose writes are rolled back; others wait for them, as for any write of the project."""
