@@ -193,7 +193,8 @@ def _bring_up_to_date(connection: StoreConnection, database: Database, version: 
     connection.execute("SET LOCAL statement_timeout = 0")
     remedy = "Let the role that owns the schema open it once: docs/postgresql.md"
     try:
-        if connection.execute("SELECT to_regnamespace(%s)", (schema,)).fetchone() == (None,):
+        # to_regnamespace may not know yet what another has made during the wait
+        if connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone() is None:
             owner = database.address.role or database.address.user or "the role that logs in"
             remedy = f"Let the owner of the database run: CREATE SCHEMA {schema} AUTHORIZATION {owner}"
             connection.execute(f'CREATE SCHEMA "{schema}"')
