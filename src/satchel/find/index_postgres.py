@@ -1,22 +1,17 @@
 """The full-text index on PostgreSQL: the words of each document in order, behind a GIN index."""
 
-# FTS5's tokenizer splits words in this process, so that both databases find the same.
-
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from hashlib import blake2b, sha256
-from typing import TYPE_CHECKING, Any
-
-import apsw
+from typing import TYPE_CHECKING
 
 from satchel.base.records import dataclass
-from satchel.find import scopes
+from satchel.find import scopes, stemming
 from satchel.find.kind import Kind
-from satchel.find.scopes import Condition, Either, Every, Scope, Term, Without, terms_of
+from satchel.find.scopes import Condition, Either, Scope, Term, expression, terms_of
 from satchel.find.scoring import Matched
 from satchel.find.words import parts_text
 from satchel.store.postgres.schema import BUCKET_BITS, LEXEMES
@@ -40,20 +35,8 @@ _MOST_BYTES = 1_000_000
 """A tsvector has at most 1 MB of different words, each with project and bucket in front; a text is cut there."""
 
 
-class _Tokenizer(threading.local):
-    def __init__(self) -> None:
-        connection = apsw.Connection(":memory:")
-        self.tokenizer = connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
-
-
-_TOKENIZER = _Tokenizer()
-
-
 def stems(text: str) -> list[str]:
-    words: Any = _TOKENIZER.tokenizer(
-        text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
-    )
-    return [word if len(word) <= LONGEST else _shortened(word) for word in words]
+    return [word if len(word) <= LONGEST else _shortened(word) for word in stemming.stems(text)]
 
 
 def joined(words: Iterable[str]) -> str:
@@ -113,10 +96,6 @@ class PostgresIndex:
             {"project": project_id, "document": number},
         )
 
-    def tokens(self, text: str) -> list[tuple[int, int, str]]:
-        words: Any = _TOKENIZER.tokenizer(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
-        return [(start, end, word) for start, end, word in words]
-
     def holds(self, number: int, project_id: int, text: str) -> bool:
         row = self._transaction.one(
             "SELECT length, words, parts FROM documents_words WHERE project_id = :project AND document = :document",
@@ -166,8 +145,6 @@ _NOWHERE = "-"
 
 _FEW = 1_000
 """Ranges of documents up to this size are read whole, without the GIN index."""
-
-_NO_FILTERS: tuple[str, dict[str, object]] = ("", {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,33 +222,38 @@ class ScopedPostgresIndex:
         return [rows.all()[0][0] for rows in counts]
 
     def documents(self, condition: Condition, most: int, *, newest: bool = True, filtered: bool = False) -> list[int]:
-        filters = scopes.filters(self._scope) if filtered else _NO_FILTERS
-        return [row[0] for row in self._ask("w.document", condition, most, filters, newest).all()]
+        return [row[0] for row in self._ask("w.document", condition, most, newest=newest, filtered=filtered).all()]
 
     def matches(
         self, terms: Sequence[Term], choosing: Sequence[Term], condition: Condition | None, most: int, *, newest: bool
     ) -> list[Matched]:
         selecting = condition or Either(tuple(choosing or terms))
         columns = "w.document, w.length, w.words, w.parts"
-        rows = self._ask(columns, selecting, most, scopes.filters(self._scope), newest).all()
+        rows = self._ask(columns, selecting, most, newest=newest, filtered=True).all()
         return _counted([_IndexTerm.of(term) for term in terms], rows if newest else rows[::-1])
 
     def _ask(
-        self,
-        columns: str,
-        condition: Condition,
-        most: int,
-        filters: tuple[str, dict[str, object]] = _NO_FILTERS,
-        newest: bool | None = None,
+        self, columns: str, condition: Condition, most: int, *, newest: bool | None = None, filtered: bool = False
     ) -> Rows:
-        # `filters` are over `documents d`; sorting a bucket would read all of it, where a count ends at the limit
-        texts: dict[str, object] = {}
-        holds = _holds(condition, texts)
+        # None counts: sorting a bucket would read all of it, where a count ends at the limit
+        conditions, of_scope = self._conditions
+        values = of_scope | {"of_most": most}
+
+        def holds_term(term: Term) -> str:
+            name = f"of_text{len(values)}"
+            values[name] = _IndexTerm.of(term).text
+            columns = ("words",) if term.in_text else ("words", "parts")
+            return f"({' OR '.join(f'strpos(w.{column}, :{name}) > 0' for column in columns)})"
+
+        holds = expression(condition, holds_term, " AND ", " OR ", " AND NOT ")
         is_exact = all(_IndexTerm.of(term).is_exact for term in terms_of(condition))
-        conditions, values = self._conditions
-        if filters[0]:
+        # what is excluded may be more than a word: then only the text tells
+        without = " & !" if is_exact else None
+        values["of_lexemes"] = expression(condition, lambda term: _IndexTerm.of(term).lexemes, " & ", " | ", without)
+        filters, of_filters = scopes.filters(self._scope) if filtered else ("", {})
+        if filters:
             # IS TRUE keeps this from becoming a join, whose nested loop may be a hundred times as slow
-            conditions += f" AND (EXISTS (SELECT 1 FROM documents d WHERE d.id = w.document AND {filters[0]})) IS TRUE"
+            conditions += f" AND (EXISTS (SELECT 1 FROM documents d WHERE d.id = w.document AND {filters})) IS TRUE"
         order = "" if newest is None else f"ORDER BY w.document {'DESC' if newest else 'ASC'}"
         first, last = self._ends
         ends = [f":of_first >> {BUCKET_BITS}", f":of_last >> {BUCKET_BITS}"]
@@ -290,31 +272,7 @@ class ScopedPostgresIndex:
         """
         if newest is None:
             sql = f"SELECT count(*) FROM ({sql}) AS counted"
-        lexemes = _lexemes(condition, is_exact=is_exact)
-        return self._transaction.ask(sql, {**filters[1], **values, **texts, "of_lexemes": lexemes, "of_most": most})
-
-
-def _lexemes(condition: Condition, *, is_exact: bool) -> str:
-    if isinstance(condition, Term):
-        return _IndexTerm.of(condition).lexemes
-    if isinstance(condition, Without):
-        required = _lexemes(condition.required, is_exact=is_exact)
-        return f"({required} & !{_lexemes(condition.excluded, is_exact=True)})" if is_exact else required
-    operator = " & " if isinstance(condition, Every) else " | "
-    return f"({operator.join(_lexemes(part, is_exact=is_exact) for part in condition.parts)})"
-
-
-def _holds(condition: Condition, texts: dict[str, object]) -> str:
-    if isinstance(condition, Term):
-        term = _IndexTerm.of(condition)
-        name = f"of_text{len(texts)}"
-        texts[name] = term.text
-        columns = ("words",) if term.in_text else ("words", "parts")
-        return f"({' OR '.join(f'strpos(w.{column}, :{name}) > 0' for column in columns)})"
-    if isinstance(condition, Without):
-        return f"({_holds(condition.required, texts)} AND NOT {_holds(condition.excluded, texts)})"
-    operator = " AND " if isinstance(condition, Every) else " OR "
-    return f"({operator.join([_holds(part, texts) for part in condition.parts])})"
+        return self._transaction.ask(sql, of_filters | values)
 
 
 def _counted(terms: Sequence[_IndexTerm], rows: Sequence[Row]) -> list[Matched]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from satchel.base.records import dataclass, field
 from satchel.find.kind import SUPERSEDED, Kind
@@ -109,6 +109,19 @@ class Without:
 
 
 Condition = Term | Every | Either | Without
+
+
+def expression(condition: Condition, term: Callable[[Term], str], every: str, either: str, without: str | None) -> str:
+    """Return a condition in the language of an index, given its terms and operators; None omits what is excluded."""
+    if isinstance(condition, Term):
+        return term(condition)
+    if isinstance(condition, Without):
+        required = expression(condition.required, term, every, either, without)
+        if without is None:
+            return required
+        return f"({required}{without}{expression(condition.excluded, term, every, either, without)})"
+    parts = [expression(part, term, every, either, without) for part in condition.parts]
+    return f"({(every if isinstance(condition, Every) else either).join(parts)})"
 
 
 def terms_of(condition: Condition) -> list[Term]:

@@ -57,10 +57,10 @@ def newer(location: str, needed: int, action: str) -> StoreNewer:
     )
 
 
-def busy(location: str) -> Busy:
-    """Return the error for a write that waited too long for other threads."""
+def busy(location: str, others: str = "other threads") -> Busy:
+    """Return the error for a write that waited too long for others."""
     return Busy(
-        f"other threads kept {location} busy for longer than the wait",
+        f"{others} kept {location} busy for longer than the wait",
         "Nothing was written; try again, or raise store.lock_wait_ms",
     )
 

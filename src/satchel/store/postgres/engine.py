@@ -23,10 +23,10 @@ from satchel.base.errors import Busy, Interrupted, ReadOnly, SatchelError
 from satchel.base.machine import caller_elsewhere
 from satchel.store import forks
 from satchel.store.engine import State
-from satchel.store.failures import busy, newer
+from satchel.store.failures import busy, newer, one_line
 from satchel.store.migrations import empty_store
 from satchel.store.postgres import Address, schema
-from satchel.store.postgres.database import Database, explain, one_line, unknown_outcome
+from satchel.store.postgres.database import Database, explain, unknown_outcome
 from satchel.store.postgres.transaction import PostgresTransaction, Statement, StoreConnection
 from satchel.store.running import Tracked
 from satchel.store.schema import SCHEMA_VERSION
@@ -153,10 +153,7 @@ class PostgresEngine:
         return self.read()
 
     def write(self, wait_ms: int | None = None) -> AbstractContextManager[Transaction]:
-        """Open a write transaction; see :meth:`satchel.store.engine.Engine.write`.
-
-        Threads that wait for the same project write in one transaction, a savepoint each, with one commit.
-        """
+        """Open a write transaction; see :meth:`satchel.store.engine.Engine.write`."""
         if self.read_only:
             raise ReadOnly(f"{self.location} was opened for reading only", "Open it without --read-only to write")
         self._make_ready(writes=True)
@@ -222,7 +219,7 @@ class _RolledBack(Exception):
 
 
 class Batch(PostgresTransaction):
-    """A write transaction, shared by threads, one after the other, until it is committed.
+    """A write transaction, shared by threads, one after the other, until its commit.
 
     Attributes:
         mark: marks the transaction in the row of the project, or of the store, to find out whether it was kept.

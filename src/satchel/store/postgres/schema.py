@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Final
 import psycopg
 
 from satchel.base.errors import Conflict, ReadOnly, Refused, StoreDamaged, StoreForeign
-from satchel.store.failures import check_version
+from satchel.store.failures import check_version, one_line
 from satchel.store.opening import Access
-from satchel.store.postgres.database import one_line
 from satchel.store.schema import BASE_VERSION, MIGRATIONS, SCHEMA_VERSION, records, steps
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.upkeep import Check, Shrunk, Upkeep
@@ -194,8 +193,10 @@ def _bring_up_to_date(connection: StoreConnection, database: Database, version: 
     connection.execute("SET LOCAL statement_timeout = 0")
     remedy = "Let the role that owns the schema open it once: docs/postgresql.md"
     try:
-        if connection.execute("SELECT to_regnamespace(%s)", (schema,)).fetchone() == (None,):
-            remedy = f"Let the owner of the database run: CREATE SCHEMA {schema} AUTHORIZATION {database.role_label}"
+        # to_regnamespace may not know yet what another has made during the wait
+        if connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone() is None:
+            owner = database.address.role or database.address.user or "the role that logs in"
+            remedy = f"Let the owner of the database run: CREATE SCHEMA {schema} AUTHORIZATION {owner}"
             connection.execute(f'CREATE SCHEMA "{schema}"')
         current = _version(connection, database) or 0
         now = database.clock()
@@ -311,18 +312,16 @@ class PostgresUpkeep(Upkeep):
         )
 
     def dump_command(self, target: Path | None) -> str:
-        options = ["--schema", self._address.schema, "--format", "custom", "--file", self._dump(target)]
-        return self._command("pg_dump", *options)
+        return self._command("pg_dump", target, "--schema", self._address.schema, "--format", "custom", "--file")
 
     def load_command(self, source: Path | None) -> str:
-        return self._command("pg_restore", "--exit-on-error", "--single-transaction", self._dump(source))
+        return self._command("pg_restore", source, "--exit-on-error", "--single-transaction")
 
-    def _dump(self, file: Path | None) -> str:
-        return f"{self._address.schema}.dump" if file is None else str(file)
-
-    def _command(self, program: str, *options: str) -> str:
-        role = () if self._address.role is None else ("--role", self._address.role)
-        return shlex.join([program, "--dbname", self._address.public_url, *role, *options])
+    def _command(self, program: str, file: Path | None, *options: str) -> str:
+        address = self._address
+        role = () if address.role is None else ("--role", address.role)
+        dump = str(file or f"{address.schema}.dump")
+        return shlex.join([program, "--dbname", address.public_url, *role, *options, dump])
 
     def temporary_copy(self, clock: Clock) -> AbstractContextManager[Engine]:
         """Yield an engine whose writes are rolled back; others wait for them, as for any write of the project."""

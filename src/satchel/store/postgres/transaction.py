@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import psycopg
 from psycopg import Connection, OperationalError, adapt
 from psycopg import adapters as defaults
-from psycopg.adapt import AdaptersMap, Buffer, Dumper, Loader, PyFormat
+from psycopg.adapt import AdaptersMap, Buffer, Loader, PyFormat
 from psycopg.errors import error_from_result
 from psycopg.pq import ConnStatus, ExecStatus, Format
-from psycopg.types.numeric import Int8Dumper, NumericLoader
+from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper, NumericLoader
 from psycopg.waiting import Ready, Wait
 
 from satchel.base.errors import Interrupted
@@ -311,7 +311,7 @@ class StoreConnection(Connection[Row]):
 
     def __init__(self, pgconn: PGconn) -> None:
         super().__init__(pgconn)
-        self._names: dict[_Key, bytes] = {}  # of prepared statements; empty after the first use
+        self._names: dict[_Key, bytes] = {}  # of prepared statements
         self._numbers = count()
 
     def run_all(self, *statements: Statement, on_wait: Callable[[], None] | None = None) -> list[Result]:
@@ -327,17 +327,14 @@ class StoreConnection(Connection[Row]):
         pgconn.enter_pipeline_mode()
         try:
             for key, text, values, formats in messages:
-                name = self._names.get(key)
-                if name == b"":
-                    name = self._names[key] = b"s%d" % next(self._numbers)
-                    pgconn.send_prepare(name, text, key[1])
+                if key not in self._names:
+                    if len(self._names) >= _MOST_KNOWN:
+                        pgconn.send_query_params(text, values, key[1], formats)
+                        continue
+                    self._names[key] = b"s%d" % next(self._numbers)
+                    pgconn.send_prepare(self._names[key], text, key[1])
                     prepared.append(key)
-                elif name is None and len(self._names) < _MOST_KNOWN:
-                    self._names[key] = b""
-                if name:
-                    pgconn.send_query_prepared(name, values, formats)
-                else:
-                    pgconn.send_query_params(text, values, key[1], formats)
+                pgconn.send_query_prepared(self._names[key], values, formats)
             pgconn.pipeline_sync()
             answers = self.wait(_answers(pgconn, on_wait), _PAUSE_SECONDS if on_wait is None else _LOOK_SECONDS)
         finally:
@@ -348,7 +345,8 @@ class StoreConnection(Connection[Row]):
                 self.close()  # late answers must not be taken for those of other statements
         failed = next((answer for answer in answers if answer.status in _FAILED), None)
         if failed is not None or len(answers) < len(messages) + len(prepared):
-            self._names.update(dict.fromkeys(prepared, b""))
+            for key in prepared:
+                del self._names[key]
             raise error_from_result(failed) if failed else OperationalError("the connection was lost")
         # the answer to preparing has no status
         return [_result(adapting, answer) for answer in answers if answer.command_status]
@@ -401,13 +399,6 @@ class _Truth(Loader):
         return int(bytes(data) == b"t")
 
 
-class _Bit(Dumper):
-    oid = Int8Dumper.oid
-
-    def dump(self, obj: Any) -> bytes:
-        return b"1" if obj else b"0"
-
-
 @cache
 def adapters() -> AdaptersMap:
     """Return the conversions of values: numbers as SQLite returns them, whole ones as integers, booleans as 0 or 1.
@@ -418,6 +409,6 @@ def adapters() -> AdaptersMap:
     own = AdaptersMap(defaults)
     own.register_loader("numeric", _Whole)
     own.register_loader("bool", _Truth)
-    own.register_dumper(bool, _Bit)
+    own.register_dumper(bool, Int8BinaryDumper)
     own.register_dumper(int, Int8Dumper)
     return own
