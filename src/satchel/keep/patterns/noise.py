@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 
@@ -92,6 +93,8 @@ _FORMS = (
 VARIANTS = (
     # the place: functions around, objects that a compiler makes, the folder
     ("<locals>", r"\b(?:\w+\.)+<locals>\.", ""),
+    (" line ", r" at \S{1,300} line \d+\.?(?=\s|$)", ""),
+    ("", r"^\S{1,300}\.\w{1,5} ?(?:\(\d+:\d+\)|:\d+:\d+): (?=\S)", ""),
     (".o:", r"\S{1,300}\.o:(?:\([^()\n]{0,200}\):?|\S{1,300}?:\d+:) ?", ""),
     (" in ", r"\A((?!Can't resolve '\.)[^\n]{5,300}) in ['\"`]?(?:/|[A-Za-z]:\\)[^\s'\"`:.]{1,300}['\"`]?(?=[\s,;)]|$)", r"\1"),
     # who needed what is missing
@@ -138,12 +141,13 @@ _WRAPPERS = (
     *("Test suite failed to run", "rake aborted", "failed to build", "failed to solve", "Failed building"),
     *("Failed to build", "Failed to load ApplicationContext", "Application run failed", "The user requested "),
     *("Command failed with exit code", "error during build", "error when starting", "ResolutionImpossible: "),
-    *("Error installing ", "extconf failed", "Build failed with "),
+    *("Error installing ", "extconf failed", "ERR_PNPM_RECURSIVE_RUN"),
 )
 
 _wrapping = lazy_regex(
     r"Exit [Cc]ode:? \d{1,3}$|Task :\S+ FAILED|process \".*\" did not complete|.{0,100} did not run successfully"
-    r"|command failed$|.{0,60}Exception on \S+ \[\w+\]$|.{0,40}Failed to load ApplicationContext|To \S+$"
+    r"|command failed$|\w{1,20} failed with \d{1,5} errors?:?$|Failed (?:tasks|targets|jobs|steps)\b"
+    r"|.{0,80}\b(?:[Jj]ob|[Tt]ask|[Tt]arget|[Ss]tep|[Ss]cript|[Cc]ommand)s?\b.{0,80}\bfailed\b.{0,30}$|.{0,60}\baborted (?:at|due to)\b|.{0,60}Exception on \S+ \[\w+\]$|.{0,40}Failed to load ApplicationContext|To \S+$"
 )
 
 
@@ -177,6 +181,7 @@ def is_wrapping(line: str) -> bool:
 
 _QUOTED = 0.8  # share of lines starting with such a mark that makes a text a quotation or a container's log
 
+_REPEATED = 2  # so many lines with the same prefix make a log of it too
 _PREFIXED = 0.6  # share of lines starting with a prefix that makes a text the log of a runner, container or journal
 
 
@@ -191,6 +196,8 @@ def unwrapped(text: str) -> list[str]:
 
 def peeled(text: str) -> list[str]:
     """Return the lines of an output without the prefixes of terminals, logs, containers and quotations."""
+    if "Exception Group Traceback" in text:
+        text = _grouped().sub("", text)
     if "> [" in text:
         text = _repeated().sub("", text)
     lines = text.splitlines()
@@ -200,7 +207,8 @@ def peeled(text: str) -> list[str]:
             lines = [line.removeprefix(mark).removeprefix(" ") for line in lines]
     for _ in range(3):  # a runner's log of a container's log of a task
         telling = [line for line in lines if line.strip() and not is_noise(line)]
-        if sum(_prefix().match(line) is not None for line in telling) < max(1, _PREFIXED * len(telling)):
+        prefixes = Counter(match[0] for line in telling if (match := _prefix().match(line)) is not None)
+        if prefixes.total() < max(1, _PREFIXED * len(telling)) and max(prefixes.values(), default=0) < _REPEATED:
             break
         lines = [_prefix().sub("", line) for line in lines]
     if "╷" in text or "What went wrong" in text:
@@ -227,7 +235,7 @@ def is_noise(line: str) -> bool:
     if bare.startswith(_BEGINS) or bare.partition(" ")[0] in _PROGRESS:
         return True
     prompt, tail = _noise()
-    return bool(tail.match(line) or prompt.match(line) or (line[:1] == " " and tail.match(bare)))
+    return bool(tail.match(line) or prompt.match(line) or (line[:1] in {" ", "\t"} and tail.match(bare)))
 
 
 def without_advice(text: str) -> str:
@@ -236,6 +244,7 @@ def without_advice(text: str) -> str:
     return rest if rest.strip(" \n.,:;") else text
 
 
+_grouped = lazy_regex(r"(?m)^ *[|+] ?")
 # the clock of a step's log as buildkit repeats it
 _repeated = lazy_regex(r"(?m)^\d{1,5}\.\d{1,3} ")
 _framed = lazy_regex(r"^(?:[╷│╵]|(?:#\d{1,3} \d{1,5}\.\d{1,3} )?>) ?")
@@ -267,7 +276,8 @@ _prefix = lazy_regex(
     r"^(?:\d{4}-\d\d-\d\dT[\d:]{8}\.\d{7,9}Z(?: |$)"
     r"|[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S{1,100} [\w./@\-]{1,60}(?:\[\d{1,10}\])?:(?: |$)"
     r"|\[(?!(?i:trace|debug|info|notice|warn|warning|error|severe|critical|fatal)\])[\w./@:\-]{1,200}\](?: |$)"
-    r"|@?[a-z][\w./\-]{0,100}:[a-z][\w.\-]{0,60}:(?: |$)"
+    r"|(?:[^\t\n]{1,100}\t){2}"
+    r"|(?:@?[a-z][\w./\-]{0,100}:[a-z][\w.\-]{0,60}|@[\w.\-]{1,60}/[\w.\-]{1,60}|[\w.\-]{1,60}/[\w./\-]{1,60} [a-z][\w:\-]{0,40}):(?: |$)"
     r"|(?:[\d:]{8} )?[A-Za-z@][\w.@/:\-]{0,100} {0,40}\|(?: |$))"
 )
 
@@ -308,7 +318,7 @@ _BEGINS = (
     *("Settings file '", "-- ", "Call Stack (most recent", 'See "', 'See also "', "See '", "See: ", "See /"),
     *("Re-run Maven", "To see the full stack trace", "Prompt executed in", "Ran all test suites", "test result: "),
     *("✓ ", "✕ ", "✔ ", "✗ ", "[end of output]", "info Visit", "yarn run v", "Node.js v", "throw er;", "events.js:"),
-    *("--- std", "<--- ", "-----", "====", "==> ", "____", "*****", "~~~~~", "│", "Security context: ", "created by "),
+    *("--- std", "<--- ", "-----", "____", "*****", "~~~~~", "│", "Security context: ", "created by "),
     *("Stack dump", "Stack trace", "Stack backtrace", "PC is at", "rax ", "Register", "Using cached"),
     *("Requirement already", "The above exception was the direct cause", "During handling of the above exception"),
     *("platform linux", "platform darwin", "platform win32", "rootdir: ", "plugins: ", "cachedir: ", "Press any key"),
@@ -337,6 +347,7 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
         # closing lines of tools
         r"(?:##)?\[?(?:error\])?[Pp]rocess (?:finished|exited|completed)\b|(?i:exit(?: code| status)?|rc)[:=]? ?\d{1,3}$|\d{1,3}$"
         r"|.{0,200}\b(?:exiting now|due to previous errors)$"
+        r"|(?:real|user|sys)\s\d{1,4}m[\d.]{1,9}s$|In \S{1,300} line \d+:$|!{4}|={4,200}(?!=*>)|[Ww]arning (?=\S)|Finished: "
         r"|.{1,100}\b(?:exited|returned)(?: with)?(?: exit)? (?:status|code) \d{1,3}\.?$",
         r"(?:error: )?exit status \d",
         r"error: command '[^']*' failed with exit",
@@ -369,7 +380,7 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
         r"- \S{1,300}\.[cm]?[jt]sx?$",
         # progress
         r"\[ {0,3}\d{1,3}%\]|\s{0,4}[\d.]{1,6}%|#\d{1,3} |\d{1,6} (?:passed|failed|warnings?|errors?)\b.{0,60}$"
-        r"|collected \d|FAILED \S{1,200}::|ok\s|\S{1,300}\.py:\d{1,6}: \w*$|\[\d\]\s\d+$"
+        r"|collected \d|(?:FAILED|ERROR) \S{1,200}\.py\b|ok\s|\S{1,300}\.py:\d{1,6}: \w*$|\[\d\]\s\d+$"
         r"|\s?> \[[^\]\n]{0,40}\d/\d{1,3}\] |cargo:[\w-]{1,80}=|.{1,80}_DIR unset",
     )
     return re.compile(prompt), re.compile("|".join(tails))

@@ -307,7 +307,7 @@ def signed(error_type: str, message: str, stack: str | None = None) -> Signed:
     if name == "ImportError" and "No module named" in message:
         name = "ModuleNotFoundError"
     core = _core(message)
-    if _wrapper().fullmatch(core) and not (stack or innermost_frame(text)):
+    if _wrapper().fullmatch(core) and not (stack or innermost_frame("\n".join(peeled(text)))):
         # the wrapper only reports the failure: use the whole output
         message = "\n".join(unwrapped(text))
         core = _core(message)
