@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 
@@ -92,6 +93,8 @@ _FORMS = (
 VARIANTS = (
     # the place: functions around, objects that a compiler makes, the folder
     ("<locals>", r"\b(?:\w+\.)+<locals>\.", ""),
+    (" line ", r" at \S{1,300} line \d+\.?(?=\s|$)", ""),
+    ("", r"^\S{1,300}\.\w{1,5} ?(?:\(\d+:\d+\)|:\d+:\d+): (?=\S)", ""),
     (".o:", r"\S{1,300}\.o:(?:\([^()\n]{0,200}\):?|\S{1,300}?:\d+:) ?", ""),
     (
         " in ",
@@ -142,12 +145,15 @@ _WRAPPERS = (
     *("Test suite failed to run", "rake aborted", "failed to build", "failed to solve", "Failed building"),
     *("Failed to build", "Failed to load ApplicationContext", "Application run failed", "The user requested "),
     *("Command failed with exit code", "error during build", "error when starting", "ResolutionImpossible: "),
-    *("Error installing ", "extconf failed", "Build failed with "),
+    *("Error installing ", "extconf failed", "ERR_PNPM_RECURSIVE_RUN"),
 )
 
 _wrapping = lazy_regex(
     r"Exit [Cc]ode:? \d{1,3}$|Task :\S+ FAILED|process \".*\" did not complete|.{0,100} did not run successfully"
-    r"|command failed$|.{0,60}Exception on \S+ \[\w+\]$|.{0,40}Failed to load ApplicationContext|To \S+$"
+    r"|command failed$|\w{1,20} failed with \d{1,5} errors?:?$|Failed (?:tasks|targets|jobs|steps)\b"
+    r"|.{0,80}\b(?:[Jj]ob|[Tt]ask|[Tt]arget|[Ss]tep|[Ss]cript|[Cc]ommand)s?\b.{0,80}\bfailed\b.{0,30}$"
+    r"|.{0,60}\baborted (?:at|due to)\b"
+    r"|.{0,60}Exception on \S+ \[\w+\]$|.{0,40}Failed to load ApplicationContext|To \S+$"
 )
 
 
@@ -181,6 +187,7 @@ def is_wrapping(line: str) -> bool:
 
 _QUOTED = 0.8  # share of lines starting with such a mark that makes a text a quotation or a container's log
 
+_REPEATED = 2  # so many lines with the same prefix make a log of it too
 _PREFIXED = 0.6  # share of lines starting with a prefix that makes a text the log of a runner, container or journal
 
 
@@ -204,9 +211,12 @@ def peeled(text: str) -> list[str]:
             lines = [line.removeprefix(mark).removeprefix(" ") for line in lines]
     for _ in range(3):  # a runner's log of a container's log of a task
         telling = [line for line in lines if line.strip() and not is_noise(line)]
-        if sum(_prefix().match(line) is not None for line in telling) < max(1, _PREFIXED * len(telling)):
+        prefixes = Counter(match[0] for line in telling if (match := _prefix().match(line)) is not None)
+        if prefixes.total() < max(1, _PREFIXED * len(telling)) and max(prefixes.values(), default=0) < _REPEATED:
             break
         lines = [_prefix().sub("", line) for line in lines]
+    if "Exception Group Traceback" in text:
+        lines = [_grouped().sub("", line) for line in lines]
     if "╷" in text or "What went wrong" in text:
         lines = [_framed().sub("", line) for line in lines]
     if _script().search(text):
@@ -228,10 +238,10 @@ def peeled(text: str) -> list[str]:
 
 def is_noise(line: str) -> bool:
     bare = line.lstrip()
-    if bare.startswith(_BEGINS) or bare.partition(" ")[0] in _PROGRESS:
+    if bare.startswith(_BEGINS) or _progress().match(bare):
         return True
     prompt, tail = _noise()
-    return bool(tail.match(line) or prompt.match(line) or (line[:1] == " " and tail.match(bare)))
+    return bool(tail.match(line) or prompt.match(line) or (line[:1] in {" ", "\t"} and tail.match(bare)))
 
 
 def without_advice(text: str) -> str:
@@ -240,6 +250,7 @@ def without_advice(text: str) -> str:
     return rest if rest.strip(" \n.,:;") else text
 
 
+_grouped = lazy_regex(r"^ *[|+] ?")
 # the clock of a step's log as buildkit repeats it
 _repeated = lazy_regex(r"(?m)^\d{1,5}\.\d{1,3} ")
 _framed = lazy_regex(r"^(?:[╷│╵]|(?:#\d{1,3} \d{1,5}\.\d{1,3} )?>) ?")
@@ -269,7 +280,9 @@ _prefix = lazy_regex(
     r"^(?:\d{4}-\d\d-\d\dT[\d:]{8}\.\d{7,9}Z(?: |$)"
     r"|[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S{1,100} [\w./@\-]{1,60}(?:\[\d{1,10}\])?:(?: |$)"
     r"|\[(?!(?i:trace|debug|info|notice|warn|warning|error|severe|critical|fatal)\])[\w./@:\-]{1,200}\](?: |$)"
-    r"|@?[a-z][\w./\-]{0,100}:[a-z][\w.\-]{0,60}:(?: |$)"
+    r"|(?:[^\t\n]{1,100}\t){2}(?=\d{4}-\d\d-\d\dT)"
+    r"|(?:@?[a-z][\w./\-]{0,100}:[a-z][\w.\-]{0,60}"
+    r"|@[\w.\-]{1,60}/[\w.\-]{1,60}|[\w.\-]{1,60}/[\w./\-]{1,60} [a-z][\w:\-]{0,40}):(?: |$)"
     r"|(?:[\d:]{8} )?[A-Za-z@][\w.@/:\-]{0,100} {0,40}\|(?: |$))"
 )
 
@@ -310,19 +323,19 @@ _BEGINS = (
     *("Settings file '", "-- ", "Call Stack (most recent", 'See "', 'See also "', "See '", "See: ", "See /"),
     *("Re-run Maven", "To see the full stack trace", "Prompt executed in", "Ran all test suites", "test result: "),
     *("✓ ", "✕ ", "✔ ", "✗ ", "[end of output]", "info Visit", "yarn run v", "Node.js v", "throw er;", "events.js:"),
-    *("--- std", "<--- ", "-----", "====", "==> ", "____", "*****", "~~~~~", "│", "Security context: ", "created by "),
-    *("Stack dump", "Stack trace", "Stack backtrace", "PC is at", "rax ", "Register", "Using cached"),
+    *("--- std", "<--- ", "-----", "____", "*****", "~~~~~", "│", "Security context: ", "created by "),
+    *("Stack dump", "Stack trace", "Stack backtrace", "PC is at", "rax ", "Register"),
     *("Requirement already", "The above exception was the direct cause", "During handling of the above exception"),
     *("platform linux", "platform darwin", "platform win32", "rootdir: ", "plugins: ", "cachedir: ", "Press any key"),
-    *("Aborted", "Welcome to ", "Here are the", "Subproject ", "Serving ", "Thread ID: ", "```", "Require stack:"),
-    *("From ", "Auto-merging ", "Cloning into ", "? ", "Gem files will remain", "current directory: "),
-    *("requireStack: ", "Unable to find image", "Using default tag", "Pulling ", "Trying to pull", "Status: "),
+    *("Aborted", "Welcome to ", "Here are the", "Subproject ", "Thread ID: ", "```", "Require stack:"),
+    *("From ", "Auto-merging ", "? ", "Gem files will remain", "current directory: "),
+    *("requireStack: ", "Unable to find image", "Status: "),
 )
 
-# first words of lines that report progress
-_PROGRESS = frozenset(
-    "Compiling Downloading Downloaded Building Checking Fresh Finished Running Updating Blocking Installing Collecting"
-    " Preparing Creating Starting Linking Scanning Loading Restoring".split()
+# lines that report progress
+_progress = lazy_regex(
+    r"(?:(?!Missing|Failing|Expecting|Nothing|Something|String|During)[A-Z][a-z]{2,12}ing|Downloaded|Fresh|Finished) "
+    r"(?!.*\b(?i:errors?|fail\w*|not|cannot|missing|denied|invalid)\b)"
 )
 
 
@@ -337,8 +350,11 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
     )
     tails = (
         # closing lines of tools
-        r"(?:##)?\[?(?:error\])?[Pp]rocess (?:finished|exited|completed)\b|(?i:exit(?: code| status)?|rc)[:=]? ?\d{1,3}$|\d{1,3}$"
+        r"(?:##)?\[?(?:error\])?[Pp]rocess (?:finished|exited|completed)\b"
+        r"|(?i:exit(?: code| status)?|rc)[:=]? ?\d{1,3}$|\d{1,3}$"
         r"|.{0,200}\b(?:exiting now|due to previous errors)$"
+        r"|(?:real|user|sys)\s\d{1,4}m[\d.]{1,9}s$|In \S{1,300} line \d+:$|!{4}"
+        r"|\[Pipeline\] |={4,200}(?!=*>)|[Ww]arning (?=\S)|Finished: "
         r"|.{1,100}\b(?:exited|returned)(?: with)?(?: exit)? (?:status|code) \d{1,3}\.?$",
         r"(?:error: )?exit status \d",
         r"error: command '[^']*' failed with exit",
@@ -363,7 +379,7 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
         r"|\[(?:WARN|WARNING|DEPRECATION WARNING|INFO)\]: |\(node:\d+\) (?!Unhandled|\w*Error)|\(Use `node --",
         # frames and dumps
         r"(?:from )?\S{1,300}:\d+:in |\s{0,8}\d{1,6} ?[|│](?:\s|$)|\s{1,8}[|│╵]\s|\|\s{2,}|\s{0,8}#\s?include\b"
-        r"|\s{0,8}\S{1,300}?:\d{1,6}(?::\d{1,6})?:?$|.{0,60}\.\.\.$"
+        r"|\s{0,8}\S{1,300}?:\d{1,6}(?::\d{1,6})?:?$|\S{1,300} \(\d{1,6}:\d{1,6}\)$|.{0,60}\.\.\.$"
         r"|[─━═╭╰│]{2,}|\[\d{1,8}:0x[0-9a-f]{1,16}\]\s{1,12}\d|==\d{1,8}==(?!ERROR: )",
         r"\s{0,4}\d{1,4}: (?:0x)?[0-9A-Fa-f]{6,16}(?:\s|$)|\s{1,4}\d{1,3}: (?:\w{1,40}Frame|/\*|arguments)",
         r"goroutine \d|\s{0,8}#\d{1,3} {1,3}",
@@ -371,7 +387,7 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
         r"- \S{1,300}\.[cm]?[jt]sx?$",
         # progress
         r"\[ {0,3}\d{1,3}%\]|\s{0,4}[\d.]{1,6}%|#\d{1,3} |\d{1,6} (?:passed|failed|warnings?|errors?)\b.{0,60}$"
-        r"|collected \d|FAILED \S{1,200}::|ok\s|\S{1,300}\.py:\d{1,6}: \w*$|\[\d\]\s\d+$"
+        r"|collected \d|(?:FAILED|ERROR) \S{1,200}\.py\b|ok\s|\S{1,300}\.py:\d{1,6}: \w*$|\[\d\]\s\d+$"
         r"|\s?> \[[^\]\n]{0,40}\d/\d{1,3}\] |cargo:[\w-]{1,80}=|.{1,80}_DIR unset",
     )
     return re.compile(prompt), re.compile("|".join(tails))

@@ -60,7 +60,7 @@ def read(text: str) -> OutputError:
     if not any(line.strip() for line in relevant):
         relevant = [line for line in lines if line.strip()]
     inner = [line for line in relevant if not is_wrapping(line)]
-    if len(inner) < len(relevant) and any(_header().match(line) or _weak().match(line) for line in inner):
+    if len(inner) < len(relevant) and any(line.strip() for line in inner):
         relevant = inner
     blocks: list[tuple[re.Match[str] | None, list[str]]] = [(None, [])]
     for line in relevant:
@@ -138,16 +138,8 @@ def _extract(block: tuple[re.Match[str] | None, list[str]]) -> OutputError:
     head, lines = block
     if head is None:
         return OutputError("", "\n".join(lines))
-    error_type = (
-        head["code"]
-        or head["lone"]
-        or head["bracketed"]
-        or head["coded"]
-        or head["named"]
-        or head["type"]
-        or head["thrown"]
-        or ""
-    )
+    names = ("code", "lone", "bracketed", "coded", "named", "type", "thrown")
+    error_type = next((head[name] for name in names if head[name]), "")
     if head["goal"] or _whole().search(lines[0]):
         lines = [lines[0].replace(": error: ", ": ")] if len(lines[0].split()) > 2 else lines
     elif head["placed"]:
@@ -240,7 +232,7 @@ _denied = lazy_regex(
     r"|timed out)\b.{0,80})$"
 )
 _weak = lazy_regex(
-    r"\s{0,8}(?:[\w\-]{1,20}: )?(?:Error|ERROR|Failed|FAILED|Failure|Cannot|Could not|Couldn't|Unable|Fatal"
+    r"\s{0,8}(?:[\w\-]{1,20}: )?(?:Error|ERROR|Failed|FAILED|Failure|Cannot|Can't|Could not|Couldn't|Unable|Fatal"
     r"|FATAL)\b"
     r"|No [\w ]{1,40} (?:found|available|configured|specified|provided)\b"
     r"|.{0,200}\b(?:not found|cannot find|can't find|undefined reference|No such file|denied|refused|conflict"
@@ -248,7 +240,8 @@ _weak = lazy_regex(
 )
 _mention = lazy_regex(
     r"(?i)\b(?:errors?|err|fail(?:s|ed|ure)?|fatal|invalid|missing|unknown|unexpected|unsupported|illegal|mismatch"
-    r"|aborted|panic|not (?:allowed|supported|permitted|available|recognized|configured)|must be|has no|does(?: not|n't))\b"
+    r"|aborted|panic|not (?:allowed|supported|permitted|available|recognized|configured)"
+    r"|must be|has no|does(?: not|n't))\b"
 )
 
 
@@ -268,6 +261,7 @@ def _header() -> re.Pattern[str]:
         r"|Error happened \{ )?"
         r"(?:[^\s:]{1,20}: (?=(?:[a-z]\w{0,40}\.){2,12}[A-Z][\w$]{0,80}?(?:Exception|Error)\b)"
         r"|Exception in thread \"?[^\"\n]{0,80}\"? |Uncaught (?:\(in promise\):? )?|Caused by: |Exception: "
+        r"|\[!\] |An error (?:has )?occurred: "
         r"|Module not found: |Unhandled \w{1,20}: "
         r"|(?:PHP )?Fatal error: {1,2}Uncaught |Unhandled [Ee]xception\. |\[(?=(?:[A-Z]\w{0,60})?(?:Error"
         r"|Exception)\b)|[⠀-⣿] {1,2}|panic: (?=\w{0,40}Error)|✘ |× |> (?=\w{0,60}Error)){0,3}"
@@ -275,16 +269,21 @@ def _header() -> re.Pattern[str]:
         rf"(?P<type>{exception})(?: \[(?P<coded>[A-Z_]{{3,60}})\])?(?::(?= |\S|$)|$|(?= \())\s?"
         r"|(?P<goal>Failed to execute goal \S{1,200} (?:\([^()\n]{0,80}\) )?on project [^\s:]{1,100}: )(?:error: )?"
         r"|(?:go: (?:\S{1,300} \([^()\n]{0,300}\): )?)?\S{0,300}go\.mod:\d{1,5}: "
-        r"|(?P<placed>(?P<source>\S{1,300}\.go):\d{1,6}:\d{1,4}: |\s{1,8}\S{1,200}: (?=package \S{1,200} is not in ))"
-        rf"|(?:==\d{{1,8}}==)?{place}(?:(?:[\w\-+.]{{1,40}}(?: [\w\-]{{1,20}}){{0,2}}: )?(?:[A-Za-z]{{3,12}} ){{0,2}}?(?:[Ee]rror|ERROR"
-        rf"|FATAL ERROR|FATAL|[Ff]atal|ERR!)"
-        r"(?:\[(?P<bracketed>\w{1,20})\])?(?: (?P<code>[A-Z]{1,8}\d{1,5})|(?: \d{1,6} \(\w{1,10}\))?(?: (?:near|at|on) line \d+)?| \(at [^()\n]{1,300}\))?:(?: |$)|(?:[✘✖✗×❌] )?\[ERROR\]:? |(?P<bare>(?=undefined reference"
-        r"|missing go\.sum|undefined: |no required)))"
-        r"|(?P<lone>[A-Z]{1,8}-?\d{3,5}): |error (?=[A-Z][a-z']{2})|(?P<named>ERR_[A-Z_]{3,60}) {1,4}|(?P<panic>thread '[^'\n]{0,100}' (?:\(\d+\) )?panicked at )"
+        rf"|(?:==\d{{1,8}}==)?{place}(?:(?:[\w\-+.]{{1,40}}(?: [\w\-]{{1,20}}){{0,2}}: )?(?:[A-Za-z]{{3,12}} ){{0,2}}?"
+        r"(?:[Ee]rror|ERROR|FATAL ERROR|FATAL|[Ff]atal|ERR!)(?:\[(?P<bracketed>\w{1,20})\])?"
+        r"(?: (?P<code>[A-Z]{1,8}\d{1,5})|(?: \d{1,6} \(\w{1,10}\))?(?: (?:near|at|on) line \d+)?"
+        r"| \(at [^()\n]{1,300}\))?:(?: |$)"
+        r"|(?:[✘✖✗×❌] )?\[ERROR\]:? |(?P<bare>(?=undefined reference|missing go\.sum|undefined: |no required)))"
+        r"|(?:\^-{0,200}\^? )?(?P<lone>[A-Z]{1,8}-?\d{3,5})(?: \(\w{1,10}\))?: |error (?=[A-Z][a-z']{2})"
+        r"|(?P<named>ERR_[A-Z_]{3,60}) {1,4}|(?P<panic>thread '[^'\n]{0,100}' (?:\(\d+\) )?panicked at )"
         r"|panic: |terminate called after throwing an instance of '(?P<thrown>[^'\n]{1,200})'"
         r"|(?:\S{0,200}[/\\])?ld(?:\.\w{1,10})?: (?!warning)(?:.{0,200}: (?=undefined))?"
         r"|CMake Error(?: at \S{1,300}(?: \(\w{1,40}\))?)?:|g?make(?:\[\d{1,3}\])?: \*\*\* "
-        r"|(?:[\w./\-]{1,200}: line|-?\w{0,4}sh:(?: line)?) \d+: |[\w./\-]{1,200}:\d+: \*\*\* |[a-z][\w\-]{1,20}: \(\d{1,3}\) |FAILED: "
+        r"|(?:[\w./\-]{1,200}: line|-?\w{0,4}sh:(?: line)?) \d+: |[\w./\-]{1,200}:\d+: \*\*\* "
+        r"|[a-z][\w\-]{1,20}: \(\d{1,3}\) |FAILED: (?=\S+ \S+ \S)"
+        r"|(?P<placed>(?:[\w.\-]{1,40}: )?\S{1,300}\.[A-Za-z]\w{0,4}:\d{1,6}(?::\d{1,4})?: "
+        r"(?!\[?(?i:note|warning|debug|info|trace)\b|in |\w*Warning\b)"
+        r"|\s{1,8}\S{1,200}: (?=package \S{1,200} is not in ))"
         r"|(?P<npm>code (?=E[A-Z0-9]{2,20}$))"
         r")"
     )
