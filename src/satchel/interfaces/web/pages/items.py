@@ -28,7 +28,6 @@ from satchel.keep.constraints import Constraint
 from satchel.keep.decisions.records import DEFAULT_VERSION, Decision
 from satchel.keep.entries.records import STRUCTURED_TYPES, Entry
 from satchel.keep.items import Item
-from satchel.keep.messages.records import Message
 from satchel.keep.packages.records import PackageContent
 from satchel.keep.pins import PINNED
 from satchel.keep.shared.markdown import SHAPES
@@ -106,11 +105,12 @@ def item(request: PageRequest) -> Page:
     result = request.reader.items.read([request.path["ref"]])
     one = result.items[0]
     has_text, text, facts = _content(request, one)
-    part = fit(text[first : first + WHOLE], ROOM)
+    part = fit(text[first : first + WHOLE], ROOM // 2 if one.kind == "message" else ROOM)
     here, room = request.item_page(one.ref), request.reader.room
     history = None if one.kind == _SOLUTION else room.history(one.ref)
     revisions = revisions_of(request, one.record) if isinstance(one.record, Decision) else None
     error = room.error(one.ref) if one.kind == "error_pattern" else None
+    thread = room.thread(one.ref) if one.kind == "message" else None
     related = [] if one.kind == _SOLUTION else _related(request, one)
     title = title_of(one.record)
     is_draft = isinstance(one.record, Decision) and one.record.status == "draft"
@@ -136,10 +136,11 @@ def item(request: PageRequest) -> Page:
         "states": [(state, as_text(fields_of(state.line))) for state in one.kept_states[:_STATES]],
         "citation": one.record.citation if isinstance(one.record, Entry) else None,
         "allowed": _allowed(request, one),
-        "message": one.record if one.kind == "message" else None,
+        "thread": thread,
     }
     data = {"items": fields_of(result.items), "notes": result.notes, "history": history, "error": error}
-    shown = [one.record] if isinstance(one.record, Message) else []
+    data |= {"thread": thread}
+    shown = [entry.message for entry in thread.messages] if thread else ()
     return Page(brief(title, 80), "item.html", context, data, "/memory", shown)
 
 
