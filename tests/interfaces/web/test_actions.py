@@ -245,10 +245,10 @@ def test_a_run_is_ended_once_and_what_it_suggests_is_saved(ann: Browser, bob: Br
         satchel.entries.write("scratchpad", pad, task_id="retry", run_id="lessons", agent="builder")
         satchel.entries.write("review_verdict", verdict, task_id="retry", run_id="lessons", agent="reviewer")
     path, fields = form_of(ann.get(f"{HERE}/runs/end?run=lessons"), "End run")
-    done = ann.post(path, fields | {"status": "completed"})
+    done = ann.post(path, fields | {"outcome": "completed"})
     page = ann.get(done.headers["location"])
     assert "The run has ended" in page.body.decode()
-    late = bob.post(f"{HERE}/runs/end", {"run_id": "lessons", "status": "failed"})
+    late = bob.post(f"{HERE}/runs/end", {"run_id": "lessons", "outcome": "failed"})
     assert late.status == 409
     assert "is completed already" in unescape(late.body.decode())
     assert ("run_ended", None, "human:ann") in events_of(satchel)

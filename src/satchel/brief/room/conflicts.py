@@ -35,7 +35,8 @@ _CLAIMS = f"""
     SELECT c.path, c.is_key, c.worktree, c.agent_id, a.name, c.session_id, c.exclusive, c.created_at, c.expires_at,
         s.uid, s.branch
     FROM file_claims c JOIN agents a ON a.id = c.agent_id LEFT JOIN sessions s ON s.id = c.session_id
-    WHERE c.project_id = :project AND c.expires_at > :now AND s.ended_at IS NULL ORDER BY c.expires_at DESC LIMIT {_LOOKED_AT}
+    WHERE c.project_id = :project AND c.expires_at > :now AND s.ended_at IS NULL
+    ORDER BY c.expires_at DESC LIMIT {_LOOKED_AT}
 """
 _EDITS = f"""
     SELECT f.path, 0, c.worktree, c.agent_id, a.name, c.session_id, 1, c.created_at, NULL, s.uid, s.branch

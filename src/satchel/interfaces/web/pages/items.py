@@ -179,7 +179,6 @@ def forget_form(request: PageRequest) -> Page:
             "It goes with its history and the record of its deliveries. This cannot be undone; retracting can.",
         ),
         texts=[("Text", as_text(preview.text)), *((title, "\n".join(map(str, some))) for title, some in files if some)],
-        labels={"confirm": f"Type {preview.ref} to confirm"},
         back=f"/items/{preview.ref}",
         data=preview,
     )
