@@ -115,7 +115,8 @@ def item(request: PageRequest) -> Page:
     title = title_of(one.record)
     is_draft = isinstance(one.record, Decision) and one.record.status == "draft"
     needs = request.satchel.room.needs().items if is_draft else ()
-    context = {
+    data = {"items": result.items, "notes": result.notes, "history": history, "error": error, "thread": thread}
+    context = data | {
         "item": one,
         "draft": next((need for need in needs if need.kind == "draft" and need.ref == one.ref), None),
         "kind": NAMES.get(one.kind, (one.kind, one.kind)),
@@ -129,17 +130,12 @@ def item(request: PageRequest) -> Page:
         "after": f"{here}?offset={first + len(part)}" if len(text) > first + len(part) else None,
         "characters": len(text),
         "facts": facts,
-        "history": history,
         "revisions": revisions,
-        "error": error,
         "related": related,
         "states": [(state, as_text(fields_of(state.line))) for state in one.kept_states[:_STATES]],
         "citation": one.record.citation if isinstance(one.record, Entry) else None,
         "allowed": _allowed(request, one),
-        "thread": thread,
     }
-    data = {"items": fields_of(result.items), "notes": result.notes, "history": history, "error": error}
-    data |= {"thread": thread}
     shown = [entry.message for entry in thread.messages] if thread else ()
     return Page(brief(title, 80), "item.html", context, data, "/memory", shown)
 
