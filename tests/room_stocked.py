@@ -43,7 +43,6 @@ def stock(satchel: Satchel, text: str = "a plain text", *, number: int = 0) -> M
     take_turn(conversations, known("src/a.py"), key=key, question=text, prompt=text, answer=text)
     return {
         f"items/{error.recorded.ref}": error.recorded.text,
-        f"messages/{asked.ref}": asked.message,
         f"items/{first.ref}": str(first.value),
         f"items/{rule.ref}": rule.text,
         f"items/{note.ref}": note.content,

@@ -245,10 +245,10 @@ def test_a_run_is_ended_once_and_what_it_suggests_is_saved(ann: Browser, bob: Br
         satchel.entries.write("scratchpad", pad, task_id="retry", run_id="lessons", agent="builder")
         satchel.entries.write("review_verdict", verdict, task_id="retry", run_id="lessons", agent="reviewer")
     path, fields = form_of(ann.get(f"{HERE}/runs/end?run=lessons"), "End run")
-    done = ann.post(path, fields | {"status": "completed"})
+    done = ann.post(path, fields | {"outcome": "completed"})
     page = ann.get(done.headers["location"])
     assert "The run has ended" in page.body.decode()
-    late = bob.post(f"{HERE}/runs/end", {"run_id": "lessons", "status": "failed"})
+    late = bob.post(f"{HERE}/runs/end", {"run_id": "lessons", "outcome": "failed"})
     assert late.status == 409
     assert "is completed already" in unescape(late.body.decode())
     assert ("run_ended", None, "human:ann") in events_of(satchel)
@@ -364,7 +364,7 @@ def test_shared_text_is_accepted_as_it_was_read(ann: Browser, satchel: Satchel, 
 
 def test_a_message_shown_to_its_person_counts_as_read_but_a_question_waits(ann: Browser, satchel: Satchel) -> None:
     told = [satchel.messages.send(text, to="human:ann", agent="dev").ref for text in ("done", "tests pass", "why?")]
-    for page in (f"/items/{told[0]}", f"/messages/{told[1]}", f"/messages/{told[2]}", "/messages"):
+    for page in (f"/items/{told[0]}", f"/items/{told[1]}", f"/items/{told[2]}", "/messages"):
         ann.get(f"{HERE}{page}")
     unread = {one.ref for one in satchel.messages.inbox(unread=True, agent="human:ann")}
     assert unread.intersection(told) == {told[2]}

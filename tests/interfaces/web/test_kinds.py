@@ -219,7 +219,9 @@ def test_threads_show_who_read_what_and_answers_below(ann: Browser, satchel: Sat
     satchel.messages.mark_read([asked.ref], agent="painter")
     answer = satchel.messages.send("Red", reply_to=asked.ref, agent="painter")
     satchel.messages.send("Other", to="somebody", agent="other")
-    thread = ann.get(f"{HERE}messages/{answer.ref}.json").json()
+    thread = ann.get(f"{HERE}items/{answer.ref}.json").json()["thread"]
+    page = ann.get(f"{HERE}items/{answer.ref}").body.decode()
+    assert page.index("Which colour?") < page.index(f'<li class="depth-1 current" data-item id="{answer.ref}"')
     assert [(one["depth"], one["message"]["id"]) for one in thread["messages"]] == [(0, asked.ref), (1, answer.ref)]
     assert thread["messages"][0]["message"]["read_by"] == ["painter"]
     of_painter = ann.get(f"{HERE}messages.json?agent=painter").json()

@@ -32,17 +32,19 @@ _MOST_PAIRS = 1_000
 _LOOKED_AT = 1_000
 
 _CLAIMS = f"""
-    SELECT c.path, c.is_key, c.agent_id, a.name, c.session_id, c.worktree, c.exclusive, c.created_at, c.expires_at
-    FROM file_claims c JOIN agents a ON a.id = c.agent_id
-    WHERE c.project_id = :project AND c.expires_at > :now ORDER BY c.expires_at DESC LIMIT {_LOOKED_AT}
+    SELECT c.path, c.is_key, c.worktree, c.agent_id, a.name, c.session_id, c.exclusive, c.created_at, c.expires_at,
+        s.uid, s.branch
+    FROM file_claims c JOIN agents a ON a.id = c.agent_id LEFT JOIN sessions s ON s.id = c.session_id
+    WHERE c.project_id = :project AND c.expires_at > :now AND s.ended_at IS NULL
+    ORDER BY c.expires_at DESC LIMIT {_LOOKED_AT}
 """
 _EDITS = f"""
-    SELECT f.path, 0, c.agent_id, a.name, c.session_id, COALESCE(c.worktree, ''), 1, c.created_at, NULL
+    SELECT f.path, 0, c.worktree, c.agent_id, a.name, c.session_id, 1, c.created_at, NULL, s.uid, s.branch
     FROM (
         SELECT * FROM file_changes WHERE project_id = :project AND created_at > :since AND expires_at > :now
         ORDER BY created_at DESC, id DESC LIMIT {_LOOKED_AT}
     ) c JOIN files f ON f.id = c.file_id LEFT JOIN agents a ON a.id = c.agent_id
-    ORDER BY c.created_at DESC, c.id DESC
+    LEFT JOIN sessions s ON s.id = c.session_id ORDER BY c.created_at DESC, c.id DESC
 """
 
 
@@ -54,6 +56,8 @@ class _Hold(NamedTuple):
     exclusive: bool
     began_at: int
     expires_at: int | None
+    uid: bytes | None
+    branch: str | None
 
     @property
     def worker(self) -> tuple[str, int]:
@@ -63,6 +67,11 @@ class _Hold(NamedTuple):
         if self.session is not None and other.session is not None:
             return self.session == other.session
         return self.agent == other.agent
+
+    def party(self) -> Party:
+        kind, uid = "edit" if self.expires_at is None else "claim", None if self.uid is None else self.uid.hex()
+        place, ends = self.place, self.expires_at
+        return Party(kind, place.path, self.name, uid, self.branch, place.worktree, self.exclusive, self.began_at, ends)
 
 
 def find(look: Look, work: Workplace) -> Conflicts:
@@ -94,16 +103,15 @@ def _find_parties(look: Look, root: str | None) -> tuple[frozenset[str], tuple[t
     edits: dict[tuple[tuple[str, int], Place], _Hold] = {}
     for one in map(_hold, transaction.all(_EDITS, values)):
         edits.setdefault((one.worker, one.place), one)
-    sessions = _sessions(look, {one.session for one in (*holds, *edits.values()) if one.session is not None})
-    holds = [one for one in holds if one.session is None or not sessions[one.session].has_ended]
     holds += edits.values()
+    orphaned, _ = orphaned_and_uids(look, {one.session for one in holds if one.session is not None})
     pairs: set[tuple[frozenset[tuple[str, int]], str]] = set()
     parties: dict[str, dict[tuple[str, int], _Hold]] = {}
     same_tree: set[str] = set()
     # the first of a pair is covered by the second, so that its path is the narrower one
     for pair in _overlaps(holds):
         path = pair[0].place.path
-        over = [one for one in pair if one.session is not None and sessions[one.session].is_over]
+        over = [one for one in pair if one.session in orphaned]
         if len(over) == 2 or any(one.expires_at is None and _is_committed(one.place, root) for one in over):
             continue
         if over and _are_of_chain(transaction, pair[0].session, pair[1].session):
@@ -116,7 +124,7 @@ def _find_parties(look: Look, root: str | None) -> tuple[frozenset[str], tuple[t
                 parties[path][one.worker] = one
         if len(pairs) >= _MOST_PAIRS:
             break
-    of_files = ((path, [_party(one, sessions) for one in of_file.values()]) for path, of_file in parties.items())
+    of_files = ((path, [one.party() for one in of_file.values()]) for path, of_file in parties.items())
     return frozenset(same_tree), tuple(of_files)
 
 
@@ -224,44 +232,9 @@ def _are_of_chain(transaction: Transaction, one: int | None, other: int | None) 
     return other in joining.sessions_before(transaction, one) or one in joining.sessions_before(transaction, other)
 
 
-class _Session(NamedTuple):
-    """A session; ``is_over`` also where its process is gone."""
-
-    uid: str
-    branch: str | None
-    has_ended: bool
-    is_over: bool
-
-
-def _sessions(look: Look, numbers: set[int]) -> dict[int, _Session]:
-    if not numbers:
-        return {}
-    orphaned, _ = orphaned_and_uids(look, numbers)
-    rows = look.rows(f"SELECT id, uid, branch, ended_at IS NOT NULL FROM sessions WHERE id IN {set_of(numbers)}")
-    sessions = {
-        number: _Session(uid.hex(), branch, bool(ended), number in orphaned) for number, uid, branch, ended in rows
-    }
-    return {number: sessions.get(number, _Session("", None, False, False)) for number in numbers}
-
-
 def _hold(row: tuple) -> _Hold:  # type: ignore[type-arg] # as rows are
-    path, is_key, agent, name, session, worktree, exclusive, began, expires = row
-    return _Hold(Place(path, worktree or None, bool(is_key)), agent, name, session, bool(exclusive), began, expires)
-
-
-def _party(one: _Hold, sessions: dict[int, _Session]) -> Party:
-    session = sessions.get(one.session or 0)
-    return Party(
-        "edit" if one.expires_at is None else "claim",
-        one.place.path,
-        one.name,
-        None if session is None else session.uid or None,
-        None if session is None else session.branch,
-        one.place.worktree,
-        one.exclusive,
-        one.began_at,
-        one.expires_at,
-    )
+    path, is_key, worktree, agent, name, session, exclusive, *others = row
+    return _Hold(Place(path, worktree or None, bool(is_key)), agent, name, session, bool(exclusive), *others)
 
 
 class _Wish(NamedTuple):

@@ -199,15 +199,11 @@ def one(transaction: Transaction, project_id: int, number: int, now: int) -> Thr
         {"id": number, "project": project_id, "now": now},
     )
     if row is None:
-        raise no_message(number)
+        raise NotFound(
+            f"there is no message {Kind.MESSAGE.ref(number)} in this project, or it has expired",
+            "The list of threads has the ids",
+        )
     return _thread(transaction, Reader(project_id, NOBODY, now), row[0], MOST_OF_ONE)
-
-
-def no_message(number: int) -> NotFound:
-    return NotFound(
-        f"there is no message {Kind.MESSAGE.ref(number)} in this project, or it has expired",
-        "The list of threads has the ids",
-    )
 
 
 def _thread(transaction: Transaction, reader: Reader, number: int, most: int) -> Thread:

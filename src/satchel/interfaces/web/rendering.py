@@ -54,15 +54,10 @@ _CLIENTS = {
 """The names of clients that are not what they call themselves."""
 
 _NOTHING = {
-    "page": None,
-    "project": None,
+    **dict.fromkeys(("page", "project", "twin", "cursor", "notice")),
     "root": "",
-    "twin": None,
-    "cursor": None,
-    "notice": None,
     "needs_count": 0,
     "new_count": 0,
-    "person": "",
 }
 """The variables of the frame on a page outside the projects."""
 

@@ -223,24 +223,22 @@ def form_page(
     explained: Sequence[str] = (),
     texts: Sequence[tuple[str, str]] = (),
     labels: Mapping[str, str] = MappingProxyType({}),
-    choices: Mapping[str, Sequence[object]] = MappingProxyType({}),
     back: str = "/",
     data: object = None,
 ) -> Page:
     """Return a page with one form.
 
     Args:
-        path: the action of the form, below the project; empty for no form.
+        path: the action of the form, below the project.
         fields: its fields with their values.
         place: the path of its entry in the navigation.
         explained: paragraphs above it.
         texts: headings with texts above it.
-        labels, choices: of fields, where they are not the usual ones.
+        labels: of fields, where they are not the usual ones.
         back: the path of the page for those who cancel.
         data: the JSON; None is the fields.
     """
-    choices = {**_in_use(request, fields), **choices}
-    form = {"path": path, "button": button, "fields": fields, "labels": labels, "choices": choices} if path else None
+    form = {"path": path, "button": button, "fields": fields, "labels": labels, "choices": _in_use(request, fields)}
     context = {"form": form, "explained": explained, "texts": texts, "back": back}
     data = {"path": path, "fields": [*fields]} if data is None else data
     return Page(title, "form.html", context, data, place)

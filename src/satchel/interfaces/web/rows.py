@@ -29,7 +29,7 @@ _CHIPS = {
 }
 """The class and word of each kind of need, in their order on the page."""
 
-_FOLDED = ("shared", "proposal", "draft", "rule", "error")
+# the needs that are folded unless they propose to change a decision
 _NAMES = {
     "shared": ("shared text", "shared texts"),
     "proposal": ("proposal", "proposals"),
@@ -80,7 +80,7 @@ class Part(NamedTuple):
 def need_rows(needs: Needs) -> tuple[list[NeedRow], list[NeedRow], str]:
     """Return the urgent needs, the others, and the sentence that names those."""
     rows = [_row(first, tuple(more), needs.person) for first, *more in _grouped(needs)]
-    folded = [one for one in rows if one.need.kind in _FOLDED and one.need.proposed is None]
+    folded = [one for one in rows if one.need.kind in _NAMES and one.need.proposed is None]
     urgent = [one for one in rows if one not in folded]
     urgent, rest = urgent[:_MOST_SHOWN], urgent[_MOST_SHOWN:] + folded
     counts = Counter(one.need.kind for one in rest)

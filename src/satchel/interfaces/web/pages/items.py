@@ -28,7 +28,6 @@ from satchel.keep.constraints import Constraint
 from satchel.keep.decisions.records import DEFAULT_VERSION, Decision
 from satchel.keep.entries.records import STRUCTURED_TYPES, Entry
 from satchel.keep.items import Item
-from satchel.keep.messages.records import Message
 from satchel.keep.packages.records import PackageContent
 from satchel.keep.pins import PINNED
 from satchel.keep.shared.markdown import SHAPES
@@ -106,16 +105,18 @@ def item(request: PageRequest) -> Page:
     result = request.reader.items.read([request.path["ref"]])
     one = result.items[0]
     has_text, text, facts = _content(request, one)
-    part = fit(text[first : first + WHOLE], ROOM)
+    part = fit(text[first : first + WHOLE], ROOM // 2 if one.kind == "message" else ROOM)
     here, room = request.item_page(one.ref), request.reader.room
     history = None if one.kind == _SOLUTION else room.history(one.ref)
     revisions = revisions_of(request, one.record) if isinstance(one.record, Decision) else None
     error = room.error(one.ref) if one.kind == "error_pattern" else None
+    thread = room.thread(one.ref) if one.kind == "message" else None
     related = [] if one.kind == _SOLUTION else _related(request, one)
     title = title_of(one.record)
     is_draft = isinstance(one.record, Decision) and one.record.status == "draft"
     needs = request.satchel.room.needs().items if is_draft else ()
-    context = {
+    data = {"items": result.items, "notes": result.notes, "history": history, "error": error, "thread": thread}
+    context = data | {
         "item": one,
         "draft": next((need for need in needs if need.kind == "draft" and need.ref == one.ref), None),
         "kind": NAMES.get(one.kind, (one.kind, one.kind)),
@@ -129,17 +130,13 @@ def item(request: PageRequest) -> Page:
         "after": f"{here}?offset={first + len(part)}" if len(text) > first + len(part) else None,
         "characters": len(text),
         "facts": facts,
-        "history": history,
         "revisions": revisions,
-        "error": error,
         "related": related,
         "states": [(state, as_text(fields_of(state.line))) for state in one.kept_states[:_STATES]],
         "citation": one.record.citation if isinstance(one.record, Entry) else None,
         "allowed": _allowed(request, one),
-        "message": one.record if one.kind == "message" else None,
     }
-    data = {"items": fields_of(result.items), "notes": result.notes, "history": history, "error": error}
-    shown = [one.record] if isinstance(one.record, Message) else []
+    shown = [entry.message for entry in thread.messages] if thread else ()
     return Page(brief(title, 80), "item.html", context, data, "/memory", shown)
 
 
@@ -178,7 +175,6 @@ def forget_form(request: PageRequest) -> Page:
             "It goes with its history and the record of its deliveries. This cannot be undone; retracting can.",
         ),
         texts=[("Text", as_text(preview.text)), *((title, "\n".join(map(str, some))) for title, some in files if some)],
-        labels={"confirm": f"Type {preview.ref} to confirm"},
         back=f"/items/{preview.ref}",
         data=preview,
     )

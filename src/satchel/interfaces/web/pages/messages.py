@@ -23,9 +23,6 @@ _THREADS, _CHARS = 20, 300
 _MESSAGES = 6
 """Messages of each thread in the list."""
 
-_DEEPEST = 6
-"""The deepest indentation of answers; a phone has no room for more."""
-
 
 @page("/messages")
 def messages(request: PageRequest) -> Page:
@@ -38,30 +35,11 @@ def messages(request: PageRequest) -> Page:
         "threads": threads,
         "shown": _MESSAGES,
         "most": _CHARS,
-        "deepest": _DEEPEST,
         "agent": agent,
         "newer": f"{here}?{urlencode(filters)}" if before else None,
         "older": f"{here}?{urlencode(filters | {'before': threads.before})}" if threads.before else None,
     }
     return Page("Messages", "messages.html", context, threads, "/activity")
-
-
-@page("/messages/{ref}")
-def thread(request: PageRequest) -> Page:
-    """Return the thread of a message, with the form that answers it."""
-    ref = request.path["ref"]
-    content = request.reader.room.thread(ref)
-    message = next((one.message for one in content.messages if one.message.ref == ref), None)
-    answered_by = None if message is None else message.answered_by
-    context = {
-        "thread": content,
-        "most": min(8_000, 60_000 // max(1, len(content.messages))),
-        "deepest": _DEEPEST,
-        "ref": ref,
-        "answered_by": "" if answered_by is None else Kind.MESSAGE.ref(answered_by),
-    }
-    shown = [one.message for one in content.messages]
-    return Page(f"Thread {content.thread}", "messages.html", context, content, "/activity", shown)
 
 
 @action("/messages", "Your message was sent")

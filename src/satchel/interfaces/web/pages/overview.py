@@ -33,28 +33,6 @@ def overview(request: PageRequest) -> Page:
     team = where.team
     urgent, rest, rest_names = rows.need_rows(needs)
     active = [one for one in rows.in_order(team.sessions) if one.state.name != "ended"]
-    sent = room.sent(limit=_MOST_SENT)
-    is_new = not team.total and not team.earlier and not needs.total
-    context = {
-        "is_new": is_new,
-        "store": _store(request, project),
-        "needs": needs,
-        "since": since,
-        "changes": rows.changes_in_words(since.totals),
-        "backups": request.projects.backups(project) if request.login.token is None else [],
-        "failing": sum(one.kind == "hook" for one in needs.items),
-        "urgent": urgent,
-        "rest": rest,
-        "rest_names": rest_names,
-        "conflicts": conflicts,
-        "agent_parts": rows.agent_parts(team.sessions),
-        "need_parts": rows.need_parts([*urgent, *rest], conflicts.files),
-        "active": active,
-        "steps": rows.last_steps(where),
-        "ended": team.total - len(active),
-        "sent": sent.items,
-        "timeline": timeline.of_team(where, timeline.chosen_hours(request.values)),
-    }
     data = {
         "project": project.name,
         "person": request.login.author,
@@ -63,7 +41,23 @@ def overview(request: PageRequest) -> Page:
         "since": since,
         "where": where,
         "conflicts": conflicts,
-        "sent": sent,
+        "sent": room.sent(limit=_MOST_SENT),
+    }
+    context = data | {
+        "is_new": not team.total and not team.earlier and not needs.total,
+        "store": _store(request, project),
+        "changes": rows.changes_in_words(since.totals),
+        "backups": request.projects.backups(project) if request.login.token is None else [],
+        "failing": sum(one.kind == "hook" for one in needs.items),
+        "urgent": urgent,
+        "rest": rest,
+        "rest_names": rest_names,
+        "agent_parts": rows.agent_parts(team.sessions),
+        "need_parts": rows.need_parts([*urgent, *rest], conflicts.files),
+        "active": active,
+        "steps": rows.last_steps(where),
+        "ended": team.total - len(active),
+        "timeline": timeline.of_team(where, timeline.chosen_hours(request.values)),
     }
     return Page(project.name, "overview.html", context, data, "/")
 

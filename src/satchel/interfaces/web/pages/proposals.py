@@ -119,14 +119,12 @@ def end_form(request: PageRequest) -> Page:
         f"End the run {run.run_id}",
         "/runs/end",
         "End run",
-        {"run_id": run.run_id, "status": "completed"},
+        {"run_id": run.run_id, "outcome": "completed"},
         place="/agents",
         explained=(
             "An ended run cannot be started again: its agents write to the run main from then on. "
             "The next page shows the strategies that it proposes.",
         ),
-        labels={"status": "How it ended"},
-        choices={"status": ["completed", "failed"]},
         data=run,
     )
 
@@ -135,7 +133,7 @@ def end_form(request: PageRequest) -> Page:
 def end(request: PageRequest) -> Done:
     """End a run permanently, and show its proposals."""
     run = request.text("run_id", "the form names no run", "Reload the page and submit again")
-    request.satchel.runs.end(run, request.values.get("status") or "completed")
+    request.satchel.runs.end(run, request.values.get("outcome") or "completed")
     return Done("", f"{request.here}/proposals?{urlencode({'run': run})}")
 
 

@@ -51,7 +51,7 @@ def new(request: PageRequest) -> Page:
         fields["revision"] = "0"
     if path == "/messages":
         fields["priority"] = DEFAULT_PRIORITY
-    return form_page(request, title, path, button, fields, choices={"status": ["active", "draft"]})
+    return form_page(request, title, path, button, fields)
 
 
 @action("/notes", "Saved", "/items/{ref}/retract", other="This note exists already; nothing was written")
