@@ -256,7 +256,7 @@ class Corrections(Service):
                 f"Nothing was changed. Set {key} again if yours still holds; retract takes back an item by its id",
             ) from error
         short = shortened(f"{key}: {restored.value}")
-        return Undone(restored.ref, kind_name(Kind.DECISION), change.action, None, short)
+        return Undone(restored.ref, kind_name(Kind.DECISION), change.action, None, short, restored.status)
 
     def _begin(self, transaction: Transaction, agent: str | None, doing: str | None = None) -> tuple[int, Corrector]:
         # the project's number and the author; ``doing`` None needs no agent
