@@ -17,7 +17,7 @@ TAGS = (
     "validation",
     "testing",
 )
-CATEGORIES = ("performance", "architecture", "security")
+CATEGORIES = ("general", "performance", "architecture", "security")
 """Categories of constraints."""
 
 LIVENESS = ("live", "superseded", "all")

@@ -45,7 +45,7 @@ def test_every_field_comes_back_as_it_was_given(satchel: Satchel, clock: ManualC
 
 def test_what_is_left_out_takes_its_default(satchel: Satchel) -> None:
     added = satchel.constraints.add("x")
-    assert (added.category, added.priority, added.layer) == ("architecture", "medium", None)
+    assert (added.category, added.priority, added.layer) == ("general", "medium", None)
     assert (added.tags, added.agent) == ((), None)
 
 
@@ -68,6 +68,7 @@ def test_a_new_category_and_a_new_tag_are_recorded_once(satchel: Satchel) -> Non
     assert set(names_in(satchel, "categories")) - set(before) == {
         "Compliance",
         "performance",
+        "general",
         "architecture",
         "security",
     }
