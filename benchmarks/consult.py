@@ -31,7 +31,8 @@ from satchel.consult.conversations import Conversations
 from satchel.consult.gathering import gather
 from satchel.consult.models import TOKEN_FACTORS
 from satchel.consult.planning import plan_turn
-from satchel.consult.preparing import SharedReading, read_content
+from satchel.consult.preparing import SharedReading
+from satchel.consult.reading import read_content
 from satchel.consult.records import (
     Content,
     ConversationKey,
@@ -174,7 +175,7 @@ def _state_figure(root: Path, layout: str, counter: TokenCounter) -> Figure:
                     counter,
                     _WIDE,
                     TurnRequest("replay", QUESTION, _now()),
-                    read_old=conversations.reader(),
+                    read_old=conversations.read_content,
                     is_gone=lambda _: False,
                 )
                 conversations.commit(held, TurnResult(plan, "So.", ANSWER_TOKENS))
@@ -231,7 +232,7 @@ def _unchanged_figures(bench: Bench, counter: TokenCounter, files: int) -> list[
                 counter,
                 _WIDE,
                 TurnRequest("replay", QUESTION, _now(), taken=taken),
-                read_old=conversations.reader(),
+                read_old=conversations.read_content,
                 is_gone=lambda path: not (root / path).exists(),
             )
 

@@ -1,7 +1,7 @@
 """How many errors are recognised when they are met again, by tool and by hook, and after an agent's short report.
 
-Outputs stand in ``data/errors``: posted publicly, and made by a model from what it knows of tools (``made``), as a
-check against rules that fit one set only. Outputs of real tools come with the public data sets.
+Outputs stand in ``data/errors``: posted publicly, of real tools (``run``), and made by a model from what it knows of
+tools (``made``), as a check against rules that fit one set only. More of real tools come with the public data sets.
 """
 
 from __future__ import annotations
@@ -110,6 +110,7 @@ def run(bench: Bench) -> Section:
 
 def _sets(data: Path | None) -> dict[str, list[Output]]:
     found = {f"posted {file.stem}": _outputs(file) for file in sorted(_DATA.glob("*.json"))}
+    found |= {f"run {file.stem}": _outputs(file) for file in sorted(_DATA.glob("run/*.json"))}
     found["made"] = _outputs(_DATA / "made" / "outputs.json")
     for file in sorted(data.glob("**/tools.json")) if data is not None else ():
         found["tools"] = _outputs(file)

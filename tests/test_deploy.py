@@ -256,17 +256,17 @@ def test_the_page_names_the_limits_of_the_program() -> None:
 
 
 def test_the_page_of_postgresql_names_what_the_engine_holds_to() -> None:
-    from satchel.store.postgres import database, writers
+    from satchel.store.postgres import database, engine
     from satchel.store.running import DEADLINE_SECONDS
 
     pages = (ROOT / "docs" / name for name in ("postgresql.md", "postgresql-operate.md"))
     page = "\n".join(one.read_text(encoding="utf-8") for one in pages)
     for said in (
         f"at most {database.MOST_CONNECTIONS} for each server process and team",
-        f"up to {writers.MOST_TOGETHER} or for {writers.LONGEST_SECONDS * 1_000:.0f} ms",
+        f"up to {engine.MOST_TOGETHER} or for {engine.LONGEST_SECONDS * 1_000:.0f} ms",
         f"| {DEADLINE_SECONDS:.0f} s, the owner's upkeep excepted |",
         f"ends it after {database._IDLE_SECONDS} s",
-        f"can tell within {writers._LOST_SECONDS:.0f} s",
+        f"can tell within {engine._LOST_SECONDS:.0f} s",
         f"PostgreSQL {database._OLDEST_VERSION} or newer",
         f"PostgreSQL before {database._OLDEST_VERSION}",
     ):

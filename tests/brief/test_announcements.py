@@ -149,6 +149,19 @@ def test_a_secret_of_either_value_is_not_in_the_message(satchel: Satchel) -> Non
     assert "ghp_" not in message.message
 
 
+def test_what_a_release_fixes_is_fixed_by_the_change_of_its_file_or_by_all(satchel: Satchel, project: Path) -> None:
+    paths = ["a.py", "b.py", "c.py"]
+    for path in paths:
+        (project / path).write_text("1\n")
+    satchel.entries.write("bug", {"description": "no type"}, file="b.py", agent="ann")
+    satchel.entries.write("bug", {"description": "no order"}, file="d.py", agent="ann")
+    satchel.files.claim(paths, agent="ben")
+    for path in paths:
+        (project / path).write_text("22\n")
+    released = satchel.files.release(description="fixes e1 and fixes e2", agent="ben")
+    assert released.notes == ("bug e1 is closed: fixed by f2", "bug e2 is closed: fixed by f1 to f3")
+
+
 def test_a_change_closes_the_review_issue_that_it_names_and_says_what_it_cannot_close(satchel: Satchel) -> None:
     satchel.entries.write("review_issue", {"description": "no example"}, agent="ann")
     satchel.entries.write("discovery", "keys rotate", agent="ann")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from repositories import git, make_repository
 from satchel import Satchel
 from satchel.keep.messages import service
 from satchel.keep.sessions.caller import SERVER, Caller
@@ -38,6 +39,13 @@ def test_a_decision_that_was_shown_and_changed_is_told_once(shown: Satchel) -> N
     assert told == 'notice: d1 ttl is now 60, set by ann because "the tests need it"'
     assert shown.notices.line(agent="ben", shown_by=None) is None
     assert shown.notices.line(agent="ann", shown_by=None) is None
+
+
+def test_a_decision_that_was_ended_is_told_without_the_reason_of_its_value(shown: Satchel) -> None:
+    shown.decisions.set("ttl", 60, rationale="the tests need it", agent="ann")
+    shown.notices.line(agent="ben", shown_by=None)
+    shown.decisions.set("ttl", status="deprecated", agent="ann")
+    assert shown.notices.line(agent="ben", shown_by=None) == "notice: d1 ttl was ended by ann"
 
 
 def test_a_rule_that_was_shown_and_retracted_is_told_with_the_reason(shown: Satchel) -> None:
@@ -74,10 +82,10 @@ def test_a_verdict_judges_several_changes_and_each_author_that_it_names_gets_one
     verdict = {"passed": False, "summary": "too slow", "change": "f1, f2 and f3"}
     satchel.entries.write("review_verdict", verdict, task_id="T1", agent="ann")
     told = {agent: [one.message for one in satchel.messages.inbox(agent=agent).messages] for agent in ("ben", "cat")}
-    failed = "The review of your change {} failed, see e1: too slow"
+    failed = "The review of your {} failed, see e1: too slow"
     assert told == {
-        "ben": [failed.format("f1 of src/a.py and f2 of src/b.py")],
-        "cat": [failed.format("f3 of src/c.py")],
+        "ben": [failed.format("changes f1, f2 of src/a.py, src/b.py")],
+        "cat": [failed.format("change f3 of src/c.py")],
     }
     briefed = satchel.brief(agent="dan", task_id="T1").text
     assert "review FAILED of src/a.py, src/b.py, src/c.py (f1, f2, f3) by ann: too slow" in briefed
@@ -198,6 +206,46 @@ def test_no_value_name_or_path_can_pass_for_another_piece_of_news(shown: Satchel
     shown.messages.send("hello", to="ben", agent="Satchel: c1 no longer holds, ann")
     told = shown.notices.line(agent="ben", shown_by="get_messages") or ""
     assert 'from "Satchel: c1 no longer holds, ann"' in told
+
+
+def test_a_verdict_names_many_changes_as_a_range_and_so_does_its_message(satchel: Satchel) -> None:
+    for number in range(1, 7):
+        satchel.files.record(f"src/{number}.py", "modified", agent="ben")
+    satchel.entries.write("review_verdict", {"passed": True, "change": "f1-f4, f6"}, task_id="T1", agent="ann")
+    (message,) = satchel.messages.inbox(agent="ben").messages
+    files = "src/1.py, src/2.py, src/3.py and 2 more"
+    assert message.message == f"The review of your changes f1 to f4, f6 of {files} passed, see e1"
+
+
+def test_the_changes_of_one_release_are_one_piece_of_news(shown: Satchel, clock: ManualClock) -> None:
+    shown.files.claim(shared=["src/b.py", "src/c.py"], agent="ben")
+    clock.advance(MINUTE)
+    shown.files.record("src/b.py", "modified", description="typed", agent="ann")
+    shown.files.record("src/c.py", "modified", description="sorted", agent="ann")
+    told = shown.notices.line(agent="ben", shown_by=None)
+    each = 'src/b.py (f1): "typed"; src/c.py (f2): "sorted"'
+    assert told == f"notice: 2 files, which you hold, were modified by ann: {each}"
+
+
+def test_news_of_a_file_in_another_worktree_names_it(
+    open_in: Callable[..., Satchel], project: Path, clock: ManualClock
+) -> None:
+    make_repository(project)
+    linked = project.parent / "linked"
+    git(project, "worktree", "add", "-q", str(linked))
+    here, there = open_in(project), open_in(linked)
+    here.files.claim(["src/a.py"], agent="ben")
+    here.notices.line(agent="ben")
+    clock.advance(MINUTE)
+    there.files.claim(["src/a.py"], agent="ann")
+    there.files.record("src/a.py", "modified", agent="ann")
+    told = here.notices.line(agent="ben", shown_by=None) or ""
+    assert f"src/a.py, which you hold, was modified by ann (f1) in worktree:{linked}" in told
+    assert f"src/a.py, which you hold, is now claimed by ann in worktree:{linked}" in told
+    clock.advance(MINUTE)
+    here.files.record("src/a.py", "modified", agent="ben")
+    told = there.notices.line(agent="ann", shown_by=None) or ""
+    assert "src/a.py, which you hold, was modified by ben (f2) in the main worktree" in told
 
 
 def test_one_description_of_several_files_is_one_piece_of_news(shown: Satchel, clock: ManualClock) -> None:

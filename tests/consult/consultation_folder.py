@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from satchel.consult.consulted_client import FOLDER_PREFIX
+from satchel.consult import FOLDER_PREFIX
 
 
 def enter_consultation(parent: Path, monkeypatch: pytest.MonkeyPatch) -> str:

@@ -14,10 +14,10 @@ import pytest
 from consult.media_files import pdf, png
 from consult.providers.asking import Pauses, content, quick
 from satchel.base.errors import AssistantFailed
-from satchel.consult.media import takes_media
-from satchel.consult.models import Ask, Assistant, Exchange
+from satchel.consult.models import Ask, Assistant
 from satchel.consult.providers import AssistantSettings, open_assistant
-from satchel.consult.records import Media, Settings
+from satchel.consult.reading import takes_media
+from satchel.consult.records import Exchange, Media, Settings
 
 pytestmark = pytest.mark.referee
 
@@ -147,7 +147,7 @@ def test_a_fault_is_told_for_what_it_is(model: Assistant, question: str, reason:
 
 
 def test_images_and_pdf_keep_no_text_from_the_model(model: Assistant, aimock: str) -> None:
-    # aimock reads no images and documents: that they are as the vendors want them, test_media.py tests
+    # aimock reads no images and documents: that they are as the vendors want them, test_vendor_descriptions.py tests
     if not takes_media(model.name):
         pytest.skip("it is sent none")
     media = (Media("a.png", "image/png", png()), Media("b.pdf", "application/pdf", pdf()))

@@ -14,9 +14,9 @@ from consult.providers.chat_completions import ChatCompletions, Said
 from consult.providers.server import Answer, Request, as_events
 from satchel.base.errors import AssistantFailed, Interrupted, Unavailable
 from satchel.base.tokens import estimate
-from satchel.consult.models import Ask, Exchange, Model
+from satchel.consult.models import Ask, Model
 from satchel.consult.openai import OpenAICompatible
-from satchel.consult.records import Window
+from satchel.consult.records import Exchange, Window
 
 pytestmark = pytest.mark.usefixtures("direct")
 

@@ -8,10 +8,9 @@ import pytest
 
 from consult.providers.asking import Pauses, quick
 from satchel.base.errors import AssistantFailed, Interrupted
-from satchel.consult import failures
-from satchel.consult.failures import pause_after, persist, retry_after
+from satchel.consult import sdk
 from satchel.consult.models import Timing
-from satchel.consult.wire import Wire
+from satchel.consult.wire import Wire, pause_after, persist, retry_after
 
 
 def failure(*, is_passing: bool = True, retry_after: float | None = None) -> AssistantFailed:
@@ -133,7 +132,7 @@ def test_a_connection_that_opens_after_the_end_is_shut() -> None:
 
 
 def test_what_a_provider_says_is_repeated_without_secrets_and_in_part() -> None:
-    said = failures.excerpt("bad key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEF\n" + "x" * 1_000)
+    said = sdk.excerpt("bad key sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEF\n" + "x" * 1_000)
     assert "abcdefghijkl" not in said
     assert "\n" not in said
     assert len(said) == 300

@@ -11,7 +11,7 @@ import pytest
 
 from consult.answered_turns import KEY, digest, known, stored, take_turn
 from satchel import Satchel
-from satchel.consult import changes
+from satchel.consult import conversation_tables
 from satchel.consult.conversations import Conversations
 from satchel.consult.records import ConversationKey, KnownFile
 
@@ -27,7 +27,7 @@ def noise(seed: int, length: int = 1_000) -> str:
     return "".join(random.Random(seed).choices("abcdefghijklmnopqrstuvwxyz \n", k=length))
 
 
-ROOM = 4 * len(changes.compress(noise(0))) + 200
+ROOM = 4 * len(conversation_tables.compress(noise(0))) + 200
 
 
 def file(name: str, text: str) -> KnownFile:
@@ -40,7 +40,7 @@ def kept(satchel: Satchel, *texts: str) -> list[bool]:
         row = transaction.one("SELECT min(id) FROM projects")
         assert row is not None
         return [
-            changes.load_content(transaction, row[0], digest(text)) == text.encode("utf-8", "surrogatepass")
+            conversation_tables.load_content(transaction, row[0], digest(text)) == text.encode("utf-8", "surrogatepass")
             for text in texts
         ]
 
@@ -68,7 +68,7 @@ def test_one_content_is_kept_once_for_all_conversations(conversations: Conversat
     assert len(stored(satchel)["blobs"]) == 1
 
 
-@pytest.mark.parametrize("damage", [b"no zlib", changes.compress("another text")])
+@pytest.mark.parametrize("damage", [b"no zlib", conversation_tables.compress("another text")])
 def test_a_content_that_is_not_what_its_digest_says_counts_as_missing(
     conversations: Conversations, satchel: Satchel, damage: bytes
 ) -> None:
@@ -150,7 +150,7 @@ class TestLimit:
 
 
 def test_the_limit_is_each_projects(satchel: Satchel, open_in: Callable[..., Satchel], project: Path) -> None:
-    most = 3 * len(changes.compress(noise(0)))
+    most = 3 * len(conversation_tables.compress(noise(0)))
     one, other = (
         Conversations(open_in(project, project=name).workplace, max_blob_bytes=most) for name in ("one", "other")
     )

@@ -16,15 +16,15 @@ from consult.consultation_folder import enter_consultation
 from consult.consulted import Consulted
 from consult.providers.asking import content
 from satchel.base.errors import AssistantFailed, Interrupted, InvalidInput, Refused, Unavailable
+from satchel.consult import MARK
 from satchel.consult.command_line import CLIENTS, CommandLineAssistant, find_program
-from satchel.consult.consulted_client import MARK
-from satchel.consult.models import Ask, Exchange, Timing, find_model
+from satchel.consult.models import Ask, Timing, find_model
 from satchel.consult.providers import open_assistant, providers
-from satchel.consult.records import Settings
+from satchel.consult.records import Exchange, Settings
 
 _PROGRAM = """#!{python}
 import json, os, pathlib, sys, time
-from satchel.consult.consulted_client import is_consulted
+from satchel.consult import is_consulted
 told = sys.stdin.read()
 here = {{str(one): one.read_text() for one in pathlib.Path(".").rglob("*") if one.is_file()}}
 seen = {{"argv": sys.argv[1:], "told": told, "here": here, "env": dict(os.environ), "cwd": os.getcwd()}}

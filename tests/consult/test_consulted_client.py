@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from consult.consultation_folder import enter_consultation
-from satchel.consult.consulted_client import MARK, is_consulted
+from satchel.consult import MARK, is_consulted
 
 
 def test_the_folder_of_a_consultation_is_recognized(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

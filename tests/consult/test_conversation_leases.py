@@ -85,7 +85,7 @@ class TestKeepingOut:
     def test_reading_needs_no_lease(self, conversations: Conversations) -> None:
         take_turn(conversations, known("a.py"))
         conversations.acquire(KEY)
-        assert conversations.state(KEY).turns == len(conversations.history(KEY)) == conversations.list().total == 1
+        assert conversations.state(KEY).turns == len(conversations.thread(KEY)) == conversations.list().total == 1
 
 
 class TestEnding:
@@ -352,7 +352,7 @@ class TestProcesses:
                 caller.tell(f"turns {turns}")
             assert [caller.hear() for caller in callers] == ["done"] * count
         expected = {f"caller-{number}-{turn}" for number in range(count) for turn in range(turns)}
-        state, history = conversations.state(KEY), conversations.history(KEY)
+        state, history = conversations.state(KEY), conversations.read(conversations.list().items[0].id).turns
         assert (state.turns, state.held_tokens, set(state.files)) == (15, 15 * 120, expected)
-        assert [turn.n for turn in history] == list(range(1, 16))
+        assert [turn.n for turn in history] == list(range(15, 0, -1))
         assert {turn.answer for turn in history} == expected

@@ -16,8 +16,8 @@ from examples import examples
 from satchel import Satchel
 from satchel.base.errors import Conflict, InvalidInput, NotFound, SatchelError, StoreDamaged
 from satchel.consult.conversations import Conversations
-from satchel.consult.records import ConversationKey, ConversationState, KnownFile, Overflow
-from satchel.consult.vector_stores import VectorStores
+from satchel.consult.records import ConversationKey, ConversationState, Exchange, KnownFile, Overflow
+from satchel.consult.upkeep import VectorStores
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -113,7 +113,7 @@ def test_a_conversation_is_apart_from_one_that_differs_in_one_part_of_its_key(
 ) -> None:
     take_turn(conversations, known("a.py"))
     assert conversations.state(other) == ConversationState()
-    assert conversations.history(other) == ()
+    assert conversations.thread(other) == ()
     held = conversations.acquire(KEY)
     assert take_turn(conversations, known("b.py"), key=other).files == {"b.py": known("b.py")}
     conversations.release(held)
@@ -127,7 +127,7 @@ def test_a_conversation_of_another_project_is_apart(open_in: Callable[..., Satch
     take_turn(one, known("a.py"), contents=("text",))
     held = other.acquire(KEY)
     assert held.state == ConversationState()
-    assert other.reader()(digest("text")) is None
+    assert other.read_content(digest("text")) is None
     other.release(held)
     assert other.list().total == 0
     with pytest.raises(NotFound):
@@ -144,7 +144,7 @@ def test_a_key_that_is_no_name_is_refused(conversations: Conversations, part: st
 
 def test_reading_makes_no_store(conversations: Conversations, satchel: Satchel) -> None:
     assert conversations.state(KEY) == ConversationState()
-    assert conversations.history(KEY) == ()
+    assert conversations.thread(KEY) == ()
     assert conversations.list().total == 0
     assert is_untouched(satchel.workplace.engine)
 
@@ -154,10 +154,10 @@ def test_the_history_is_what_was_said(conversations: Conversations, clock: Manua
     take_turn(conversations, prompt=prompt, answer="One.", ref=None)
     clock.advance(5)
     take_turn(conversations, prompt="again", answer="Two.", ref="t2", tokens=3, resent_tokens=9)
-    first, second = conversations.history(KEY)
-    assert (first.n, first.prompt, first.answer, first.provider_ref) == (1, prompt, "One.", None)
-    # the provider has that prompt
-    assert (second.n, second.prompt, second.answer, second.provider_ref) == (2, "", "Two.", "t2")
+    # the provider has the second prompt
+    assert conversations.thread(KEY) == (Exchange(prompt, "One."), Exchange("", "Two."))
+    second, first = conversations.read(conversations.list().items[0].id).turns
+    assert [(one.n, one.answer) for one in (first, second)] == [(1, "One."), (2, "Two.")]
     assert (second.sent_tokens, second.resent_tokens, second.answer_tokens) == (3, 9, 20)
     assert second.created_at - first.created_at == 5
     assert conversations.list(since=first.created_at).total == 1
@@ -171,7 +171,7 @@ def test_a_thread_that_starts_over_has_the_history_and_the_tokens_of_its_own_tur
     state = take_turn(conversations, known("a.py"), answer="found", ref="thread-2", starts_over=True)
     assert (state.turns, state.held_tokens, state.provider_ref) == (2, 120, "thread-2")
     take_turn(conversations, known("a.py"), answer="more", ref="thread-2")
-    assert [turn.answer for turn in conversations.history(KEY)] == ["found", "more"]
+    assert [turn.answer for turn in conversations.thread(KEY)] == ["found", "more"]
     (listed,) = conversations.list()
     assert (listed.held_tokens, listed.sent_tokens) == (240, 300)
 
@@ -182,8 +182,8 @@ def test_secrets_are_stored_in_no_part_of_a_turn(conversations: Conversations, s
     said: dict[str, Any] = {"prompt": f"See:\n{secret}", "answer": f"Revoke {SECRET}\x07.", "ref": None}
     answered = result(known("s.py", secret), contents=(secret,), **said)
     notes = conversations.commit(held, answered)[1]
-    assert SECRET not in repr(conversations.history(KEY))
-    assert conversations.reader()(digest(secret)) is None
+    assert SECRET not in repr(conversations.thread(KEY))
+    assert conversations.read_content(digest(secret)) is None
     assert stored(satchel)["blobs"] == []
     assert notes == (
         "a secret was redacted in what is stored of the prompt (github-token)",
@@ -201,12 +201,12 @@ def test_a_turn_that_cannot_be_read_is_said(conversations: Conversations, satche
     with satchel.workplace.engine.write() as transaction:
         transaction.run("UPDATE conversation_turns SET prompt = :bytes", {"bytes": b"no zlib"})
     with pytest.raises(StoreDamaged, match="turn 1"):
-        conversations.history(KEY)
+        conversations.thread(KEY)
 
 
 def test_an_earlier_content_is_read_by_its_digest(conversations: Conversations) -> None:
     take_turn(conversations, known("a.py", "old\r\n"), contents=("old\r\n",))
-    read_old = conversations.reader()
+    read_old = conversations.read_content
     assert read_old(digest("old\r\n")) == "old\r\n"
     assert read_old(digest("never sent")) is None
 

@@ -10,7 +10,7 @@ from consulting import COUNTER
 from satchel import TooLarge
 from satchel.consult.gathering import MAX_FILES, gather
 from satchel.consult.planning import plan_turn
-from satchel.consult.preparing import read_content
+from satchel.consult.reading import read_content
 from satchel.consult.records import ConversationState, TurnRequest, Window
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ from consult.consulted import Consulted
 from consult.providers.chat_completions import ChatCompletions, Said
 from satchel.base.errors import InvalidInput, SatchelError, Unavailable
 from satchel.base.text import MAX_NAME_CHARS
-from satchel.consult import consultation, planning, preparing
+from satchel.consult import consultation, planning, preparing, reading
 from satchel.consult.records import TurnPlan
 
 pytestmark = pytest.mark.parametrize("consulted", ["compatible"], indirect=True)
@@ -29,7 +29,7 @@ def test_each_model_has_a_conversation_of_its_own(consulted: Consulted) -> None:
 def test_files_are_gathered_read_and_counted_once(consulted: Consulted, monkeypatch: pytest.MonkeyPatch) -> None:
     consulted.write("a.py", "print()")
     reads, counts = [], []
-    read, count = preparing.read_content, consulted.satchel.consulting.counter._count
+    read, count = reading.read_content, consulted.satchel.consulting.counter._count
 
     def read_once(found: object, **options: object) -> object:
         reads.append(found)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from satchel.consult import gathering, preparing
+from satchel.consult import reading
 from satchel.consult.gathering import gather
-from satchel.consult.preparing import read_content
+from satchel.consult.reading import read_content
 from satchel.consult.records import Content, FoundFile, HeldBack, Stat, digest_of
 
 SECRET = "ghp_" + "a1B2" * 9
@@ -93,12 +93,12 @@ def test_the_secret_is_not_in_what_is_said(project: Path) -> None:
 @pytest.mark.parametrize("grown", [False, True])
 def test_a_file_over_the_limit_is_held_back(project: Path, grown: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     found = found_in(project, b"x" * 10)
-    monkeypatch.setattr(gathering, "MAX_FILE_BYTES", 10)
+    monkeypatch.setattr(reading, "MAX_FILE_BYTES", 10)
     assert content(found).text == "x" * 10
     if grown:
         (project / "src" / "a.py").write_bytes(b"x" * 11)
     expected = "it has 11 bytes, more than the 10" if grown else "it has 10 bytes, more than the 9"
-    monkeypatch.setattr(gathering, "MAX_FILE_BYTES", 10 if grown else 9)
+    monkeypatch.setattr(reading, "MAX_FILE_BYTES", 10 if grown else 9)
     name, detail = reason(found)
     assert name == "too_large"
     assert detail.startswith(expected)
@@ -156,7 +156,7 @@ class TestChanging:
         found = found_in(project, b"x" * size)
         file = project / "src" / "a.py"
         self.writes(monkeypatch, lambda _: file.write_bytes(b"x" * 300_000))
-        monkeypatch.setattr(gathering, "MAX_FILE_BYTES", 200_000)
+        monkeypatch.setattr(reading, "MAX_FILE_BYTES", 200_000)
         assert reason(found)[0] == "too_large"
 
     def test_one_that_is_replaced_is_read_whole_as_it_was_or_as_it_is(
@@ -208,7 +208,7 @@ class TestContained:
         def failing(base: str, real: str) -> int:
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr(preparing, "open_inside", failing)
+        monkeypatch.setattr(reading, "open_inside", failing)
         assert reason(found) == ("unreadable", "it cannot be read (Permission denied)")
 
     def test_no_descriptor_stays_open(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,7 +217,7 @@ class TestContained:
             for number, data in enumerate((b"text", b"\xff", b"\0", b"x" * 99, SECRET.encode(), b"gone"))
         ]
         (project / "src" / "5").unlink()
-        monkeypatch.setattr(gathering, "MAX_FILE_BYTES", 50)
+        monkeypatch.setattr(reading, "MAX_FILE_BYTES", 50)
         before = len(list(Path("/dev/fd").iterdir()))
         for found in every:
             read_content(found)

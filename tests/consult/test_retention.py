@@ -15,7 +15,7 @@ from satchel import NotFound, Satchel
 from satchel.base.retention import Retention
 from satchel.consult.conversations import Conversations
 from satchel.consult.records import ConversationKey, ConversationState
-from satchel.consult.vector_stores import VectorStores
+from satchel.consult.upkeep import VectorStores
 from satchel.keep import expiry, projects
 from satchel.store.sqlite_transaction import SqliteTransaction
 from satchel.store.transaction import Parameters, Row
@@ -50,7 +50,16 @@ def sessions(conversations: Conversations) -> list[str]:
 
 
 NOTHING = dict.fromkeys(
-    ("conversations", "conversation_turns", "conversation_folders", "conversation_files", "blobs", "vector_stores"), 0
+    (
+        "conversations",
+        "conversation_turns",
+        "conversation_parts",
+        "conversation_folders",
+        "conversation_files",
+        "blobs",
+        "vector_stores",
+    ),
+    0,
 )
 
 
@@ -61,10 +70,10 @@ class TestReading:
         state = take_turn(conversations, known("a.py"))
         clock.advance(LIFE - 1)
         assert (sessions(conversations), conversations.sessions(KEY)) == (["review"], frozenset({"review"}))
-        assert (conversations.state(KEY), len(conversations.history(KEY))) == (state, 1)
+        assert (conversations.state(KEY), len(conversations.thread(KEY))) == (state, 1)
         clock.advance(1)
         assert (sessions(conversations), conversations.sessions(KEY)) == ([], frozenset())
-        assert (conversations.state(KEY), conversations.history(KEY)) == (ConversationState(), ())
+        assert (conversations.state(KEY), conversations.thread(KEY)) == (ConversationState(), ())
 
     def test_every_turn_lets_it_live_longer(self, conversations: Conversations, clock: ManualClock) -> None:
         for _ in range(3):
@@ -130,7 +139,7 @@ class TestHeldByACall:
         assert satchel.housekeeping.clear(conversations_days=0, dry_run=False).conversations == 0
         assert stored(satchel) == before
         assert (conversations.state(KEY), sessions(conversations)) == (state, ["review"])
-        assert len(conversations.history(KEY)) == 1
+        assert len(conversations.thread(KEY)) == 1
         assert conversations.commit(conversation, result(known("a.py")))[0].turns == 2
 
     def test_a_lease_that_has_ended_protects_nothing(
@@ -162,7 +171,10 @@ class TestSweeping:
         before = conversations.state(OTHER)
         sweep(satchel, clock.now - 1 + LIFE)
         assert conversations.state(OTHER) == before
-        assert [conversations.reader()(known("x", text).digest or b"") for text in ("both", "old")] == ["both", None]
+        assert [conversations.read_content(known("x", text).digest or b"") for text in ("both", "old")] == [
+            "both",
+            None,
+        ]
 
     def test_a_vector_store_stays_recorded(
         self, conversations: Conversations, satchel: Satchel, clock: ManualClock

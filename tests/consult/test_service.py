@@ -208,7 +208,7 @@ class TestTurns:
         assert any("redacted" in note for note in done.notes) == (consulted.model == "compatible:tiny")
         with consulted.satchel.workplace.engine.read() as transaction:
             assert transaction.all("SELECT 1 FROM blobs") == []
-        (turn,) = consulted.satchel.consulting.conversations.history(
+        (turn,) = consulted.satchel.consulting.conversations.thread(
             consulted.satchel.consulting.conversations.list().items[0].key
         )
         assert token not in turn.prompt

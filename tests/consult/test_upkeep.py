@@ -10,10 +10,10 @@ import pytest
 from consult.answered_turns import KEY, known, take_turn
 from satchel import Satchel
 from satchel.base.errors import SatchelError
-from satchel.consult import changes
+from satchel.consult import conversation_tables
 from satchel.consult.conversations import Conversations
 from satchel.consult.records import ConversationKey
-from satchel.consult.vector_stores import LIFE_MS, Sweeper, VectorStore, VectorStores
+from satchel.consult.upkeep import LIFE_MS, Sweeper, VectorStore, VectorStores
 from satchel.store.sqlite import SqliteEngine
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def test_a_turn_that_is_missing_is_found(conversations: Conversations, satchel: 
     assert detail.startswith("'review' with gpt has 2 of its 3 turns (1 in all); ")
 
 
-@pytest.mark.parametrize("damage", [b"no zlib", changes.compress("another text")])
+@pytest.mark.parametrize("damage", [b"no zlib", conversation_tables.compress("another text")])
 def test_a_content_that_is_not_what_was_sent_is_found(
     conversations: Conversations, satchel: Satchel, damage: bytes
 ) -> None:
@@ -157,7 +157,7 @@ def test_a_backup_holds_conversations_and_going_back_to_it_brings_them_back(
     take_turn(conversations, known("b.py"))
     conversations.reset(KEY)
     satchel.housekeeping.restore(copy.file)
-    assert (conversations.state(KEY), len(conversations.history(KEY))) == (state, 1)
+    assert (conversations.state(KEY), len(conversations.thread(KEY))) == (state, 1)
     assert [check(satchel, name)[0] for name in ("conversations", "contents", "file")] == ["ok"] * 3
 
 
@@ -167,4 +167,4 @@ def test_compacting_drops_contents_that_no_conversation_needs(conversations: Con
     assert check(satchel, "contents") == ("ok", "every one is what was sent, 2 in all")
     satchel.housekeeping.compact()
     assert check(satchel, "contents") == ("ok", "every one is what was sent, 1 in all")
-    assert conversations.reader()(known("a.py", "two").digest or b"") == "two"
+    assert conversations.read_content(known("a.py", "two").digest or b"") == "two"

@@ -7,7 +7,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from examples import examples
-from satchel import Satchel
 from satchel.find.query import parse
 from satchel.find.snippets import Snipper, Snippet
 
@@ -15,14 +14,12 @@ Cut = Callable[..., Snippet]
 
 
 @pytest.fixture
-def cut(satchel: Satchel) -> Cut:
+def cut() -> Cut:
     """Cut a snippet from a text for a query; every term is equally rare unless told."""
-    satchel.runs.start("r1")
 
     def one(query: str, text: str, syntax: str = "natural", idf: float | tuple[float, ...] = 1.0) -> Snippet:
         terms = parse(query, syntax).terms
-        with satchel.workplace.engine.read() as transaction:
-            return Snipper(transaction, terms, idf if isinstance(idf, tuple) else (idf,) * len(terms)).cut(text)
+        return Snipper(terms, idf if isinstance(idf, tuple) else (idf,) * len(terms)).cut(text)
 
     return one
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from consult.consultation_folder import enter_consultation
 from satchel import open_satchel
-from satchel.consult.consulted_client import MARK
+from satchel.consult import MARK
 from satchel.interfaces.cli.commands.hook import mcp_command as by_click
 from satchel.interfaces.cli.options import OF_SERVER, read
 

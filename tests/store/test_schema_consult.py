@@ -15,7 +15,15 @@ from satchel.store.transaction import Transaction
 OpenEngine = Callable[..., SqliteEngine]
 OpenStore = Callable[..., Satchel]
 
-TABLES = ("blobs", "conversation_files", "conversation_folders", "conversation_turns", "conversations", "vector_stores")
+TABLES = (
+    "blobs",
+    "conversation_files",
+    "conversation_folders",
+    "conversation_parts",
+    "conversation_turns",
+    "conversations",
+    "vector_stores",
+)
 
 
 def insert(transaction: Transaction, table: str, **values: object) -> int:
@@ -32,6 +40,7 @@ def engine(open_engine: OpenEngine) -> SqliteEngine:
             insert(transaction, "projects", uid=os.urandom(16), name=name, created_at=0)
         insert(transaction, "conversations", **CONVERSATION)
         insert(transaction, "conversation_turns", **TURN)
+        insert(transaction, "conversation_parts", **PART)
         insert(transaction, "conversation_folders", conversation_id=1, path="src/")
         insert(transaction, "conversation_files", **FILE)
         insert(transaction, "blobs", **BLOB)
@@ -47,6 +56,7 @@ TURN = {
     "conversation_id": 1, "n": 1, "question": "", "prompt": b"", "answer": "", "sent_tokens": 0,
     "resent_tokens": 0, "answer_tokens": 0, "created_at": 0,
 }  # fmt: skip
+PART = {"turn_id": 1, "n": 0, "first_blob": 1, "last_blob": 1}
 FILE = {
     "folder_id": 1, "name": "a.py", "size": 0, "tokens": 0, "first_turn": 1, "overflow": 1,
 }  # fmt: skip
@@ -67,6 +77,8 @@ STORE = {
         ("conversation_turns", TURN),
         ("conversation_turns", {**TURN, "n": 0}),
         ("conversation_turns", {**TURN, "conversation_id": 2}),
+        ("conversation_parts", PART),
+        ("conversation_parts", {**PART, "turn_id": 2}),
         ("conversation_folders", {"conversation_id": 2, "path": ""}),
         ("conversation_files", FILE),
         ("conversation_files", {**FILE, "name": "b.py", "folder_id": 2}),

@@ -287,8 +287,8 @@ class Config:
     )
     consult_blob_mib: int = _key(
         64,
-        "MiB of compressed contents that all conversations of a project may keep to make diffs from. 0 keeps none: a "
-        "changed file goes whole.",
+        "MiB of compressed contents that all conversations of a project may keep to make diffs and threads from. 0 "
+        "keeps none: a changed file goes whole.",
         minimum=0,
         maximum=65_536,
     )

@@ -18,7 +18,7 @@ from satchel.base import errors
 from satchel.base.errors import InvalidInput, SatchelError
 from satchel.base.records import field_names
 
-VERSION = 7
+VERSION = 8
 """Raise this where an older program would misread a newer one; a test compares the shapes of all records."""
 
 _PACKAGE = "satchel."

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from satchel.base.records import NamedTuple
@@ -30,8 +31,12 @@ _FIXED = r"(?<!not )(?<!n't )(?<!never )(?<!to )(?<!todo )(?<!todo: )\b(?:fix(?:
 _CLOSED_BY_CHANGES = frozenset({BUG, REVIEW_ISSUE})
 
 
-def close_fixed(transaction: Transaction, project_id: int, actor: Actor, change: FileChange) -> tuple[str, ...]:
-    """Close the bugs and review issues that a new change's description calls fixed.
+def close_fixed(
+    transaction: Transaction, project_id: int, actor: Actor, changes: Sequence[FileChange]
+) -> tuple[str, ...]:
+    """Close the bugs and review issues that the descriptions of new changes call fixed.
+
+    What several changes call fixed is fixed by the one of its own file, or else by all of them.
 
     Returns:
         A note for each, which says why if it stays open.
@@ -40,32 +45,47 @@ def close_fixed(transaction: Transaction, project_id: int, actor: Actor, change:
     from satchel.keep.corrections import log
 
     notes = []
-    for ref in dict.fromkeys(re.findall(_FIXED, change.description or "", re.IGNORECASE)):
-        number = Kind.ENTRY.number_of(ref.lower())
+    named = grouped(
+        (ref.lower(), change)
+        for change in changes
+        for ref in dict.fromkeys(re.findall(_FIXED, change.description or "", re.IGNORECASE))
+    )
+    for ref, by_changes in named.items():
+        number = Kind.ENTRY.number_of(ref)
         row = transaction.one(
-            "SELECT c.type, c.superseded_by IS NULL, a.name FROM context c LEFT JOIN agents a ON a.id = c.agent_id "
-            "WHERE c.id = :id AND c.project_id = :project",
+            "SELECT c.type, c.superseded_by IS NULL, a.name, c.file FROM context c "
+            "LEFT JOIN agents a ON a.id = c.agent_id WHERE c.id = :id AND c.project_id = :project",
             {"id": number, "project": project_id},
         )
         if row is None or row[0] not in _CLOSED_BY_CHANGES:
             what = "not here" if row is None else f"a {ENTRY_TYPES[row[0] - 1]}"
-            notes.append(f"{ref.lower()} is {what}: a change closes bugs and review issues")
-        elif row[1] and is_persons(row[2]) and not is_persons(actor.name):
-            notes.append(
-                f"{ref.lower()} is {shown_name(row[2])}'s and stays open: tell them that {change.ref} fixes it"
-            )
-        elif row[1]:
+            notes.append(f"{ref} is {what}: a change closes bugs and review issues")
+            continue
+        entry_type, is_open, author, file = row
+        of_its_file = [change for change in by_changes if change.file == file]
+        fix = refs_text([change.ref for change in of_its_file or by_changes])
+        if is_open and is_persons(author) and not is_persons(actor.name):
+            notes.append(f"{ref} is {shown_name(author)}'s and stays open: tell them that {fix} fixes it")
+        elif is_open:
             item = (Kind.ENTRY, number)
             replacing.retract(transaction, project_id, *item)
-            by = log.Corrector(actor.number, actor.session, lambda _: False, change.created_at)
-            log.record(transaction, project_id, log.RETRACTED, item, by, reason=f"fixed by {change.ref}")
+            by = log.Corrector(actor.number, actor.session, lambda _: False, changes[0].created_at)
+            log.record(transaction, project_id, log.RETRACTED, item, by, reason=f"fixed by {fix}")
             events.record(transaction, project_id, events.RETRACTION, by.now, by=actor, item=item)
-            notes.append(f"{ENTRY_TYPES[row[0] - 1]} {ref.lower()} is closed: fixed by {change.ref}")
+            notes.append(f"{ENTRY_TYPES[entry_type - 1]} {ref} is closed: fixed by {fix}")
     return tuple(notes)
 
 
-# How many changes one verdict judges, and how much of its summary a message has.
-_MOST_CHANGES, _SUMMARY_CHARS = 50, 1_000
+def refs_text(refs: Sequence[str]) -> str:
+    """Return short ids of one kind, in order, with those that follow each other as a range: ``f1 to f3, f7``."""
+    numbers = [int(ref[1:]) for ref in refs]
+    starts = [place for place, number in enumerate(numbers) if not place or number != numbers[place - 1] + 1]
+    runs = [refs[start:end] for start, end in pairwise([*starts, len(refs)])]
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
+
+
+# How many changes one verdict judges, and how many files and how much of its summary a message has.
+_MOST_CHANGES, _MOST_FILES, _SUMMARY_CHARS = 50, 3, 1_000
 
 
 class Judged(NamedTuple):
@@ -79,21 +99,30 @@ class Judged(NamedTuple):
 
 
 def judged_changes(transaction: Transaction, project_id: int, refs: object) -> list[Judged]:
-    """Return the changes that a verdict judges, such as ``f12, f13``, as far as they are there."""
-    numbers = re.findall(r"\bf([1-9]\d{0,17})\b", refs)[:_MOST_CHANGES] if isinstance(refs, str) else []
+    """Return the changes that a verdict judges, such as ``f12, f14 to f17``, as far as they are there."""
+    numbers = _numbers_in(refs)[:_MOST_CHANGES] if isinstance(refs, str) else []
     rows = transaction.all(
         f"""
         SELECT c.id, c.agent_id, a.name, f.path, EXISTS (
             SELECT 1 FROM file_changes o WHERE o.file_id = c.file_id AND o.worktree IS NOT DISTINCT FROM c.worktree
                 AND (o.created_at, o.id) > (c.created_at, c.id))
         FROM file_changes c JOIN files f ON f.id = c.file_id LEFT JOIN agents a ON a.id = c.agent_id
-        WHERE c.id IN {set_of(int(number) for number in numbers)} AND c.project_id = :project ORDER BY c.id
+        WHERE c.id IN {set_of(numbers)} AND c.project_id = :project ORDER BY c.id
         """,
         {"project": project_id},
     )
     return [
         Judged(Kind.FILE_CHANGE.ref(number), agent, name, file, bool(is_changed))
         for number, agent, name, file, is_changed in rows
+    ]
+
+
+def _numbers_in(refs: str) -> list[int]:
+    ranges = re.findall(r"\bf([1-9]\d{0,17})(?:\s*(?:-|–|to|\.\.)\s*f?([1-9]\d{0,17}))?\b", refs)
+    return [
+        number
+        for first, last in ranges
+        for number in range(int(first), min(int(last or first), int(first) + _MOST_CHANGES) + 1)
     ]
 
 
@@ -116,7 +145,10 @@ def tell_authors(
     for (author, name), theirs in grouped(((change.agent, change.name), change) for change in changes).items():
         if author is None or name is None or author == writer.agent:
             continue
-        what = " and ".join(f"{change.ref} of {change.file}" for change in theirs)
+        files = [*dict.fromkeys(change.file for change in theirs)]
+        more = f" and {len(files) - _MOST_FILES} more" if len(files) > _MOST_FILES else ""
+        refs_of = refs_text([change.ref for change in theirs])
+        what = f"change{'s' * (len(theirs) > 1)} {refs_of} of {', '.join(files[:_MOST_FILES])}{more}"
         notes += (f"a message tells {shown_name(name)}",)
         post(
             transaction,
@@ -125,7 +157,7 @@ def tell_authors(
             to_id=author,
             type="info" if verdict.passed else "warning",
             priority="medium" if verdict.passed else "high",
-            text=f"The review of your change {what} {result}, see {Kind.ENTRY.ref(number)}{summary}",
+            text=f"The review of your {what} {result}, see {Kind.ENTRY.ref(number)}{summary}",
             now=writer.now,
             retention=work.retention,
         )

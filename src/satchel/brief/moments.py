@@ -42,7 +42,7 @@ _NAMES = {
 _VISIBLE = frozenset({"start", "clear", "resume"})
 
 # Shown in a project without a rule, decision or note, as proof that hooks work.
-_EMPTY = "Satchel: no rules, decisions or notes yet. satchel status"
+_EMPTY = "Satchel: no rules, decisions or notes yet. More: satchel status"
 
 
 class Moment(NamedTuple):
@@ -243,7 +243,7 @@ def _line(prepared: Prepared, tokens: int) -> str:
     names += ["handover"] * bool(prepared.collected.handover)
     counted = {name: names.count(name) for name in names}
     what = ", ".join(_number(count, name) for name, count in sorted(counted.items(), key=lambda one: -one[1]))
-    return f"Satchel: {_number(len(names), 'item')}, {_number(tokens, 'token')}: {what}. satchel status"
+    return f"Satchel: {_number(len(names), 'item')}, {_number(tokens, 'token')}: {what}. More: satchel status"
 
 
 def _number(count: int, name: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from satchel.base.records import NamedTuple
 from satchel.base.text import quoted_line
-from satchel.brief.announcements import judged_changes
+from satchel.brief.announcements import judged_changes, refs_text
 from satchel.brief.fields import by, name_text
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import binding, deliveries, events, paths
@@ -97,10 +97,11 @@ class _Item(NamedTuple):
 def find(transaction: Transaction, work: Workplace, project_id: int, actor: Actor, now: int) -> list[News]:
     """Return the news of others' work that was not delivered to an agent yet."""
     values = {"project": project_id, "agent": actor.number, "session": actor.session or 0, "now": now}
-    news = fitting(find_binding(transaction, work, project_id, actor), MOST_CHARS)
+    news = fitting(_find_binding(transaction, work, project_id, actor)[0], MOST_CHARS)
     room = MOST_CHARS - sum(len(one.text) for one in news)
     rows = transaction.all(_ON_FILES, values)
-    for one in _news_of_files([row for row in rows if not _has_message(transaction, project_id, actor, row)]):
+    rows = [row for row in rows if not _has_message(transaction, project_id, actor, row)]
+    for one in _news_of_files(rows, work.worktree or ""):
         if len(one.text) <= room or not news:
             news.append(one)
             room -= len(one.text)
@@ -143,14 +144,28 @@ def is_waiting(transaction: Transaction, work: Workplace, project_id: int, agent
     return is_known and bool(find(transaction, work, project_id, actor, work.clock()))
 
 
-def find_binding(transaction: Transaction, work: Workplace, project_id: int, actor: Actor) -> list[News]:
-    """Return what others did to rules and decisions that an agent was shown, and those made since its window began."""
+def find_at_work(transaction: Transaction, work: Workplace, project_id: int, actor: Actor, now: int) -> list[News]:
+    """Return what the next hook of a session adds: files that are free again, and news of rules and decisions."""
+    news, is_refused = _find_binding(transaction, work, project_id, actor)
+    if not is_refused:
+        return news
+    from satchel.brief import freed
+
+    # they wait for the next answer rather than be counted
+    free = freed.find(transaction, project_id, actor, now)
+    return [*(News(*one, is_critical=True, is_persons=True) for one in free), *news]
+
+
+def _find_binding(transaction: Transaction, work: Workplace, project_id: int, actor: Actor) -> tuple[list[News], bool]:
+    # what others did to rules and decisions that an agent was shown, and those made since its window began; and whether
+    # a claim of the agent or its session was refused
     if actor.number is None:
-        return []
+        return [], False
     values = {"project": project_id, "agent": actor.number, "session": actor.session or 0, "window": actor.window}
-    state = (*values.values(), transaction.one(_NEWEST, values))
+    *newest, is_refused = transaction.one(_NEWEST, values) or (0,)
+    state = (*values.values(), *newest)
     if work.caller is not None and work.caller.without_news == state:
-        return []
+        return [], bool(is_refused)
     items = [_Item(*row) for row in transaction.all(_BINDING.format(own=_OF_ACTOR, most=_MOST_READ), values)]
     if work.caller is not None and not items:
         work.caller.without_news = state
@@ -165,14 +180,18 @@ def find_binding(transaction: Transaction, work: Workplace, project_id: int, act
                 marks = (*one.items, (deliveries.NEWS_OF_AGENT, item.number, 0))
                 one = one._replace(items=marks, is_counted=of_agents > _MOST_OF_AGENTS)
             news.append(one)
-    return news
+    return news, bool(is_refused)
 
 
-def has_binding(transaction: Transaction, work: Workplace, project_id: int) -> bool:
-    """Return whether there may be such news for the caller's session, known by its client's id: one statement."""
+def may_wait_at_work(transaction: Transaction, work: Workplace, project_id: int) -> bool:
+    """Return whether such news may wait for the caller's session, known by its client's id: one statement."""
     host = None if work.caller is None else work.caller.host_id
-    values = {"project": project_id, "host": host}
-    return host is not None and bool(transaction.all(_BINDING.format(own=_OF_HOST, most=1), values))
+    if host is None:
+        return False
+    binding_news = _BINDING.format(own=_OF_HOST, most=1)
+    refused = f"SELECT 1 FROM ({_OF_HOST}) AS own JOIN claim_refusals r ON {_REFUSED}"
+    row = transaction.one(f"SELECT EXISTS ({binding_news}), EXISTS ({refused})", {"project": project_id, "host": host})
+    return row is not None and any(row)
 
 
 def _skipped(
@@ -205,15 +224,6 @@ def _skipped(
     return skipped
 
 
-def mark(
-    transaction: Transaction, project_id: int, actor: Actor, items: Sequence[tuple[int, int, int]], now: int
-) -> None:
-    """Record that the items of news were delivered to an agent."""
-    number = actor.window if actor.session is not None else 0
-    window = deliveries.Window(project_id, actor.session, number, actor.number, 0)
-    deliveries.record(transaction, window, items, now)
-
-
 _OF_ACTOR = "SELECT :agent AS agent, :session AS session, :window AS number"
 _OF_HOST = """
     SELECT COALESCE(s.agent_id, s.unnamed_id) AS agent, s.id AS session, s.window AS number
@@ -223,7 +233,11 @@ _OF_HOST = """
 
 # Where these are the same, nothing has happened to a rule or decision.
 _CHANGED = (Kind.CONSTRAINT.table, Kind.DECISION.table, "events")
-_NEWEST = f"SELECT {', '.join(f'(SELECT max(seq) FROM {one} WHERE project_id = :project)' for one in _CHANGED)}"
+_REFUSED = "r.project_id = :project AND COALESCE(r.session_id, own.session) = own.session"
+_NEWEST = f"""
+    SELECT {", ".join(f"(SELECT max(seq) FROM {one} WHERE project_id = :project)" for one in _CHANGED)},
+        EXISTS (SELECT 1 FROM claim_refusals r WHERE {_REFUSED.replace("own.session", ":session")})
+"""
 
 # What the last correction of a rule was: 1 a confirmation, 2 the undo of one, else 0 or null.
 _CONFIRMATION = f"""(
@@ -235,8 +249,13 @@ _COUNTED = {Kind.CONSTRAINT: deliveries.COUNTED_RULE, Kind.DECISION: deliveries.
 _COUNTED_AS = " ".join(f"WHEN {mark} THEN {kind.number}" for kind, mark in _COUNTED.items())
 _PRIORITIES = ", ".join(map(str, range(1, binding.CRITICAL + 1)))
 _IS_PERSONS = f"CASE WHEN a.id IN {PERSONS} THEN 1 ELSE 0 END"
+# The reason of a decision's last change, which may have kept that of the value.
+_NEW_REASON = """(
+    SELECT CASE WHEN h.rationale IS DISTINCT FROM c.rationale THEN c.rationale END FROM (SELECT 1) AS one
+    LEFT JOIN decision_history h ON h.decision_id = c.id AND h.revision = c.revision - 1
+)"""
 _DECISION_COLUMNS = (
-    "c.key, c.value_text, c.value_number, c.status = 1, 0, a.name, c.rationale, 0 AS priority, c.seq AS seq, "
+    f"c.key, c.value_text, c.value_number, c.status = 1, 0, a.name, {_NEW_REASON}, 0 AS priority, c.seq AS seq, "
     f"c.paths AS paths, {_IS_PERSONS} AS is_persons"
 )
 _RULE_COLUMNS = f"""
@@ -346,17 +365,18 @@ _OTHERS = "c.agent_id IS DISTINCT FROM :agent AND (:session = 0 OR c.session_id 
 
 # Others' changes of such files and notes on them since then, and claims of those that it holds.
 _ON_FILES = f"""
-    SELECT {Kind.FILE_CHANGE.number}, c.id, c.seq, h.path, h.touch, c.change, a.name, c.description
+    SELECT {Kind.FILE_CHANGE.number}, c.id, c.seq, h.path, h.touch, c.change, a.name, c.description,
+        COALESCE(c.worktree, ''), c.created_at
     FROM ({_TOUCHED}) h CROSS JOIN files f CROSS JOIN file_changes c LEFT JOIN agents a ON a.id = c.agent_id
     WHERE f.project_id = :project AND f.path = h.path AND c.file_id = f.id AND c.created_at > h.created_at
         AND c.expires_at > :now AND {_OTHERS} AND {_NEW.format(kind=Kind.FILE_CHANGE.number, item="c.id")}
     UNION ALL
-    SELECT {Kind.ENTRY.number}, c.id, c.seq, h.path, h.touch, c.type, a.name, c.content
+    SELECT {Kind.ENTRY.number}, c.id, c.seq, h.path, h.touch, c.type, a.name, c.content, NULL, 0
     FROM ({_TOUCHED}) h CROSS JOIN context c LEFT JOIN agents a ON a.id = c.agent_id
     WHERE c.project_id = :project AND c.file = h.path AND c.created_at > h.created_at AND c.superseded_by IS NULL
         AND {_OTHERS} AND {_NEW.format(kind=Kind.ENTRY.number, item="c.id")}
     UNION ALL
-    SELECT {deliveries.CLAIM}, c.id, c.seq, h.path, {_HOLD}, 0, a.name, c.reason
+    SELECT {deliveries.CLAIM}, c.id, c.seq, h.path, {_HOLD}, 0, a.name, c.reason, c.worktree, 0
     FROM ({_CLAIMED}) h JOIN file_claims c ON c.project_id = :project AND c.path = h.path AND c.is_key = 0
         AND c.created_at > h.created_at AND c.expires_at > :now
     LEFT JOIN agents a ON a.id = c.agent_id
@@ -388,40 +408,52 @@ def _about_item(one: _Item) -> News:
     elif one.is_new:
         line = f"new decision {ref} {name_text(one.key)}: {value_now}, set {who}{why}{where}"
     else:
-        now = f"is now {value_now}" if one.is_live else "no longer holds"
-        line = f"{ref} {name_text(one.key)} {now}, set {who}{why}"
+        now = f"is now {value_now}, set" if one.is_live else "was ended"
+        line = f"{ref} {name_text(one.key)} {now} {who}{why}"
     return News(line, [(*one.id, one.seq)], one.is_critical, bool(one.is_persons))
 
 
-def _news_of_files(rows: Sequence[Row]) -> list[News]:
-    # a claim or a change of several files is one piece of news, so that its text comes once
+def _news_of_files(rows: Sequence[Row], worktree: str) -> list[News]:
+    # the changes of one release, or a claim of several files, are one piece of news
     together: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
-        kind, number, _, _, touch, subtype, agent, text = row
-        same = (kind, number) if kind == Kind.ENTRY.number else (kind, agent, text, touch, subtype)
-        together.setdefault(same, []).append(row)
-    return [News(_on_files(some), [row[:3] for row in some]) for some in together.values()]
+        kind, number, _, _, touch, subtype, agent, text, place, at = row
+        same = (kind, agent, touch, subtype, place, at if kind == Kind.FILE_CHANGE.number else text)
+        together.setdefault((kind, number) if kind == Kind.ENTRY.number else same, []).append(row)
+    for some in together.values():
+        some.sort(key=lambda row: row[1])
+    return [News(_on_files(some, worktree), [row[:3] for row in some]) for some in together.values()]
 
 
 def _has_message(transaction: Transaction, project_id: int, actor: Actor, row: Row) -> bool:
     # the author of a change that was reviewed got a message
-    kind, *_, subtype, _agent, text = row
+    kind, *_, subtype, _agent, text, _place, _at = row
     if kind != Kind.ENTRY.number or subtype != REVIEW_VERDICT:
         return False
     judged = judged_changes(transaction, project_id, parse_object("review_verdict", text).get("change"))
     return any(one.agent == actor.number for one in judged)
 
 
-def _on_files(rows: Sequence[Row]) -> str:
-    kind, number, _, _, touch, subtype, agent, text = rows[0]
-    who = _who(agent)
-    files = f"{', '.join(str(name_text(row[3])) for row in rows)}, which you {_TOUCH[touch]},"
+def _on_files(rows: Sequence[Row], worktree: str) -> str:
+    kind, number, _, path, touch, subtype, agent, text, place, _ = rows[0]
+    who, yours = _who(agent), f"which you {_TOUCH[touch]},"
     if kind == Kind.ENTRY.number:
-        return f"{Kind.ENTRY.ref(number)} on {files} {who}: {_quoted(entries.labelled(subtype, text))}"
-    refs = ", ".join(Kind.FILE_CHANGE.ref(row[1]) for row in rows)
-    changed = f"{'were' if len(rows) > 1 else 'was'} {CHANGES[subtype - 1]} {who} ({refs})"
-    what = changed if subtype else f"{'are' if len(rows) > 1 else 'is'} now shared {who}"
-    return f"{files} {what}{f': {_quoted(text)}' if text else ''}"
+        note = _quoted(entries.labelled(subtype, text))
+        return f"{Kind.ENTRY.ref(number)} on {name_text(path)}, {yours} {who}: {note}"
+    where = "" if place == worktree else f" in {f'worktree:{name_text(place)}' if place else 'the main worktree'}"
+    now, then = ("are", "were") if len(rows) > 1 else ("is", "was")
+    claimed = f"{now} now {'claimed' if where else 'shared'} {who}"
+    done = f"{then} {CHANGES[subtype - 1]} {who}" if subtype else claimed
+    names = {row: str(name_text(row[3])) for row in rows}
+    if len({row[7] for row in rows}) == 1:
+        refs = f" ({refs_text([Kind.FILE_CHANGE.ref(row[1]) for row in rows])})" if subtype else ""
+        return f"{', '.join(names.values())}, {yours} {done}{refs}{where}{_quotation(text)}"
+    each = "; ".join(f"{names[row]} ({Kind.FILE_CHANGE.ref(row[1])}){_quotation(row[7])}" for row in rows)
+    return f"{len(rows)} files, {yours} {done}{where}: {each}"
+
+
+def _quotation(text: str | None) -> str:
+    return f": {_quoted(text)}" if text else ""
 
 
 def _who(agent: str | None) -> str:

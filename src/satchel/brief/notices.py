@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from satchel.base.clock import moment_text, span_in_words, year_of
+from satchel.base.clock import moment_text, year_of
 from satchel.base.errors import SatchelError
 from satchel.base.text import fold, quoted_line
 from satchel.brief.fields import by, name_text, quoted
@@ -34,8 +34,6 @@ _MAX_MESSAGES = 100
 _MAX_SHOWN, _SHOWN_CHARS = 3, 600
 _MAX_NOTES, _MAX_NOTED, _NOTE_CHARS = 3, 20, 600
 _MAX_BOUND, _BOUND_CHARS = 10, 1_000
-# How many refusals one notice lists; the next answer has the others.
-_MAX_FREE = 5
 
 _WAIT_MS = 250
 
@@ -144,10 +142,10 @@ class Notices(Service):
             items += [(deliveries.CLAIM, claim.id, claim.seq) for claim in claims if not claim.exclusive]
         if not items:
             return True
-        from satchel.brief import news
-
+        number = actor.window if actor.session is not None else 0
+        window = deliveries.Window(project_id, actor.session, number, actor.number, 0)
         with suppress(SatchelError), self._workplace.engine.write(_WAIT_MS) as transaction:
-            news.mark(transaction, project_id, actor, items, now)
+            deliveries.record(transaction, window, items, now)
             return True
         return False
 
@@ -162,38 +160,29 @@ def _anything(transaction: Transaction, work: Workplace, now: int) -> Row | None
 def _once(engine: Engine, free: Sequence[Refusal], wanted: Sequence[Refusal], actor: Actor, now: int) -> list[str]:
     if not free and not wanted:
         return []
+    from satchel.brief import freed
     from satchel.keep.files import refusals
 
     with suppress(SatchelError):  # a notice that cannot be marked as shown comes with a later answer
         with engine.write(_WAIT_MS) as transaction:
-            free_ids = refusals.remove(transaction, [one.id for one in free[:_MAX_FREE]]) if free else set()
+            free_ids = refusals.remove(transaction, [one.id for one in free[: freed.MOST]]) if free else set()
             wanted_ids = (
-                refusals.mark_holders_notified(transaction, [one.id for one in wanted[:_MAX_FREE]], now)
+                refusals.mark_holders_notified(transaction, [one.id for one in wanted[: freed.MOST]], now)
                 if wanted
                 else set()
             )
         return [
-            *_free_texts([one for one in free if one.id in free_ids], actor, now),
+            *[text for text, _ in freed.texts([one for one in free if one.id in free_ids], actor, now)],
             *_wanted_texts([one for one in wanted if one.id in wanted_ids]),
         ]
     return []
 
 
 def _wanted_texts(wanted: Sequence[Refusal]) -> list[str]:
+    from satchel.brief.freed import listed
+
     together = grouped((refusal.agent or "an agent", refusal.place.path) for refusal in wanted)
-    return [f"{name_text(agent)} was refused {_listed(paths)}, which you hold" for agent, paths in together.items()]
-
-
-def _free_texts(free: Sequence[Refusal], actor: Actor, now: int) -> list[str]:
-    together: dict[tuple[str, str], list[str]] = {}
-    for refusal in free:
-        who = "you were" if fold(refusal.agent) == fold(actor.name or "") else f"{name_text(refusal.agent)} was"
-        together.setdefault((who, span_in_words(now - refusal.refused_at)), []).append(refusal.place.path)
-    return [
-        f"{_listed(paths)} {'are' if len(paths) > 1 else 'is'} free now "
-        f"({who} refused {'them' if len(paths) > 1 else 'it'} {ago} ago)"
-        for (who, ago), paths in together.items()
-    ]
+    return [f"{name_text(agent)} was refused {listed(paths)}, which you hold" for agent, paths in together.items()]
 
 
 def _waiting(
@@ -264,10 +253,12 @@ def _new_claims(
 
 
 def _claimed(claims: list[Claim], worktree: str | None) -> list[str]:
+    from satchel.brief.freed import listed
+
     claims.sort(key=lambda claim: claim.worktree != worktree)
     together = grouped((_claim_text(claim, worktree), claim.path) for claim in claims)
     parts = [
-        f"{_listed(paths)} {'are' if len(paths) > 1 else 'is'} {text}"
+        f"{listed(paths)} {'are' if len(paths) > 1 else 'is'} {text}"
         for text, paths in list(together.items())[:_MAX_CLAIMS]
     ]
     more = sum(len(paths) for paths in list(together.values())[_MAX_CLAIMS:])
@@ -336,16 +327,6 @@ def _bound(
 def _bound_text(one: Binding) -> str:
     name = f"{one.ref} {name_text(one.key)}" if one.key else one.ref
     return f"{name} {quoted_line(one.text, _BOUND_CHARS)}"
-
-
-def _path_text(path: str) -> str:
-    # a path with a space or comma could pass for more of the sentence
-    return quoted(path) if any(sign.isspace() or sign in '",;' for sign in path) else path
-
-
-def _listed(paths: Sequence[str]) -> str:
-    more = len(paths) - _MAX_CLAIMS
-    return ", ".join(map(_path_text, paths[:_MAX_CLAIMS])) + (f" and {more} more" if more > 0 else "")
 
 
 def _claim_text(claim: Claim, worktree: str | None) -> str:

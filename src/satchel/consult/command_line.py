@@ -20,11 +20,11 @@ from typing import Any
 
 from satchel.base.errors import AssistantFailed, Refused, Unavailable
 from satchel.base.records import dataclass
-from satchel.consult import failures
-from satchel.consult.consulted_client import FOLDER_PREFIX, MARK, is_consulted
-from satchel.consult.models import Ask, Exchange, Model, Reply, Timing
+from satchel.consult import FOLDER_PREFIX, MARK, is_consulted
+from satchel.consult.models import Ask, Model, Reply, Timing
 from satchel.consult.prompts import choose_mark, fenced
-from satchel.consult.records import Settings, raise_if_cancelled
+from satchel.consult.records import Exchange, Settings, raise_if_cancelled
+from satchel.consult.sdk import empty, excerpt, nonsense
 from satchel.consult.wire import Limits
 
 _LOOK_SECONDS = 0.1
@@ -104,7 +104,7 @@ class CommandLineAssistant:
             (folder / "prompt").write_bytes(_prompt(ask).encode("utf-8", "replace"))
             text, usage = self._answer(folder, self._run(folder, ask))
         if not text.strip():
-            raise failures.empty(self.name, is_cut=False)
+            raise empty(self.name, is_cut=False)
         ask.on_text(text)
         return Reply(text, input_tokens=usage[0], output_tokens=usage[1])
 
@@ -147,7 +147,7 @@ class CommandLineAssistant:
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         if process.returncode:
-            output = failures.excerpt(_last(err, limit) or _last(out, limit))
+            output = excerpt(_last(err, limit) or _last(out, limit))
             raise AssistantFailed(
                 f"{self.name} ended with status {process.returncode}: {output}",
                 f"Run `{Path(self.address).name}` yourself: it may have to be signed in or updated",
@@ -171,7 +171,7 @@ class CommandLineAssistant:
             )
             names = [server["name"] for server in json.loads(listing.stdout)]
         except (OSError, subprocess.SubprocessError, ValueError, TypeError, LookupError) as error:
-            problem = f"{self.name} does not list its MCP servers, so none can be kept out: {failures.excerpt(error)}"
+            problem = f"{self.name} does not list its MCP servers, so none can be kept out: {excerpt(error)}"
             raise Unavailable(problem, f"Run `{' '.join(['codex', *command[1:]])}` yourself") from None
         if odd := [name for name in names if not re.fullmatch(r"[\w-]+", name)]:
             raise Unavailable(f"{self.name} has an MCP server {odd[0]!r}, which cannot be kept out", "Rename it")
@@ -187,7 +187,7 @@ class CommandLineAssistant:
             if not isinstance(text, str) or answer.get("is_error"):
                 raise ValueError(text)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
-            raise failures.nonsense(self.name, error) from error
+            raise nonsense(self.name, error) from error
         usage = answer.get("usage")
         counts = usage if isinstance(usage, dict) else {}
         taken = sum(_count(counts, f"{way}input_tokens") for way in ("", "cache_read_", "cache_creation_"))

@@ -1,35 +1,52 @@
-"""Tables of conversations: rows, leases that let one call at a time continue, and the checks of `satchel doctor`."""
+"""Tables of conversations: turns, files, stored contents, and leases that let one call at a time continue.
+
+A content is what diffs and threads are made from. One that is missing costs tokens only: files are sent whole.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from satchel.base.clock import moment_text, year_of
 from satchel.base.errors import Conflict, SatchelError, StoreDamaged
-from satchel.consult import changes
+from satchel.consult.reading import type_of
 from satchel.consult.records import (
     Conversation,
     ConversationKey,
     ConversationState,
+    Exchange,
     KnownFile,
     Lease,
+    Media,
     Overflow,
     PastTurn,
     Turn,
     TurnResult,
+    digest_of,
 )
-from satchel.keep.housekeeping.checks import Examination
-from satchel.store.engine import Engine
-from satchel.store.transaction import Row, Transaction
-from satchel.store.upkeep import Check
+from satchel.keep.expiry import PARTS, remove_contents
+from satchel.redaction import finds_secret
+from satchel.store.transaction import Transaction, grouped, put_rows
 
 _FILES = """
     SELECT d.path || f.name, f.size, f.mtime_ns, f.digest, f.tokens, f.first_turn, f.overflow
     FROM conversation_folders d JOIN conversation_files f ON f.folder_id = d.id
     WHERE d.conversation_id = :conversation
 """
+_THREAD = """
+    SELECT t.id, t.n, t.prompt, t.answer
+    FROM conversations c JOIN conversation_turns t ON t.conversation_id = c.id AND t.n >= c.thread_start
+    WHERE c.id = :conversation ORDER BY t.n
+"""
+_THREAD_PARTS = """
+    SELECT p.turn_id, p.first_blob, p.last_blob
+    FROM conversation_turns t JOIN conversation_parts p ON p.turn_id = t.id
+    WHERE t.conversation_id = :conversation ORDER BY p.turn_id, p.n
+"""
+_THREAD_CONTENTS = f"SELECT DISTINCT b.id, b.digest, b.bytes FROM {PARTS} WHERE c.id = :conversation"
 
 
 def load_state(transaction: Transaction, conversation_id: int) -> ConversationState:
@@ -68,24 +85,17 @@ def changed_files(before: Mapping[str, KnownFile], after: Mapping[str, KnownFile
 def write_files(transaction: Transaction, conversation_id: int, changed: Sequence[KnownFile]) -> None:
     """Write what :func:`changed_files` returned."""
     folders = _ensure_folders(transaction, conversation_id, (_split(known.path)[0] for known in changed))
-    transaction.many(
-        """
-        INSERT INTO conversation_files (folder_id, name, size, mtime_ns, digest, tokens, first_turn, overflow)
-        VALUES (:folder, :name, :size, :mtime_ns, :digest, :tokens, :first_turn, :overflow)
-        ON CONFLICT (folder_id, name) DO UPDATE
-        SET size = excluded.size, mtime_ns = excluded.mtime_ns, digest = excluded.digest, tokens = excluded.tokens
-        """,
-        [
-            {
-                **{name: value for name, value in known._asdict().items() if name not in {"path", "why"}},
-                "folder": folders[folder],
-                "name": name,
-                "overflow": known.why and known.why.value,
-            }
-            for known in changed
-            for folder, name in [_split(known.path)]
-        ],
-    )
+    rows = [
+        {
+            "folder_id": folders[folder],
+            "name": name,
+            **{column: value for column, value in known._asdict().items() if column not in {"path", "why"}},
+            "overflow": known.why and known.why.value,
+        }
+        for known in changed
+        for folder, name in [_split(known.path)]
+    ]
+    put_rows(transaction, "conversation_files", ("folder_id", "name"), rows)
 
 
 def _split(path: str) -> tuple[str, str]:
@@ -106,16 +116,22 @@ def _ensure_folders(transaction: Transaction, conversation_id: int, wanted: Iter
 
 
 def write_turn(
-    transaction: Transaction, conversation_id: int, turn: PastTurn, prompt: bytes, result: TurnResult, now: int
+    transaction: Transaction,
+    conversation_id: int,
+    turn: PastTurn,
+    words: bytes,
+    parts: Sequence[int],
+    result: TurnResult,
+    now: int,
 ) -> None:
-    """Write a turn that was answered."""
-    transaction.add(
+    """Write a turn that was answered; what its prompt is made of are its words and stored contents, by their ids."""
+    turn_id = transaction.add(
         "conversation_turns",
         {
             "conversation_id": conversation_id,
             "n": turn.n,
             "question": turn.question,
-            "prompt": prompt,
+            "prompt": words,
             "answer": turn.answer,
             "provider_ref": result.provider_ref,
             "sent_tokens": result.plan.tokens,
@@ -123,6 +139,16 @@ def write_turn(
             "answer_tokens": result.answer_tokens,
             "created_at": now,
         },
+    )
+    runs: list[tuple[int, int]] = []
+    for part in parts:
+        if runs and part == runs[-1][1] + 1:
+            runs[-1] = runs[-1][0], part
+        else:
+            runs.append((part, part))
+    transaction.insert_many(
+        "conversation_parts",
+        [{"turn_id": turn_id, "n": n, "first_blob": first, "last_blob": last} for n, (first, last) in enumerate(runs)],
     )
 
 
@@ -135,32 +161,42 @@ def load_past(transaction: Transaction, conversation_id: int) -> tuple[PastTurn,
     return tuple(PastTurn(*row) for row in rows)
 
 
-def load_thread(transaction: Transaction, conversation_id: int) -> tuple[Turn, ...]:
-    """Return the turns that the assistant remembers, in their order."""
-    row = transaction.one("SELECT thread_start, turns FROM conversations WHERE id = :id", {"id": conversation_id})
-    assert row is not None
-    return load_turns(transaction, conversation_id, *row)
+def load_thread(transaction: Transaction, conversation_id: int) -> tuple[Exchange, ...]:
+    """Return what was said in the turns of the current thread, in their order."""
+    of_thread = {"conversation": conversation_id}
+    rows = [(number, unpack_content(*rest)) for number, *rest in transaction.all(_THREAD_CONTENTS, of_thread)]
+    contents = {number: content for number, content in rows if content is not None}
+    runs = grouped((turn, range(first, last + 1)) for turn, first, last in transaction.all(_THREAD_PARTS, of_thread))
+    turns = []
+    for turn_id, n, compressed, answer in transaction.all(_THREAD, of_thread):
+        words = unpack_words(compressed)
+        if words is None:
+            raise StoreDamaged(
+                f"turn {n} of a conversation cannot be read",
+                "Reset the conversation; `satchel doctor` examines the rest",
+            )
+        parts = [contents.get(number) for run in runs.get(turn_id, ()) for number in run]
+        whole, cut = [part for part in parts if part is not None], words.count("\0")
+        if len(whole) < max(len(parts), cut):
+            from satchel.consult.models import ThreadLost
+
+            raise ThreadLost("files of the thread are not stored any more", reason="thread_lost")
+        texts = [part.decode("utf-8", "surrogatepass") for part in whole[:cut]]
+        media = tuple(Media("", type_of(part), part) for part in whole[cut:])
+        turns.append(Exchange(put_back(words, texts), answer, media))
+    return tuple(turns)
 
 
 def load_turns(transaction: Transaction, conversation_id: int, first: int, last: int) -> tuple[Turn, ...]:
     """Return some turns of a conversation, in their order."""
     rows = transaction.all(
         """
-        SELECT n, prompt, answer, provider_ref, sent_tokens, resent_tokens, answer_tokens, created_at, question
+        SELECT n, answer, sent_tokens, resent_tokens, answer_tokens, created_at, question
         FROM conversation_turns WHERE conversation_id = :conversation AND n BETWEEN :first AND :last ORDER BY n
         """,
         {"conversation": conversation_id, "first": first, "last": last},
     )
-    turns = []
-    for n, compressed, *rest in rows:
-        prompt, media = changes.unpack_prompt(compressed)
-        if prompt is None:
-            raise StoreDamaged(
-                f"turn {n} of a conversation cannot be read",
-                "Reset the conversation; `satchel doctor` examines the rest",
-            )
-        turns.append(Turn(n, prompt, media, *rest))
-    return tuple(turns)
+    return tuple(Turn(*row) for row in rows)
 
 
 LEASE_MS = 120_000
@@ -274,94 +310,123 @@ def lost_lease(key: ConversationKey) -> Conflict:
     )
 
 
-_PER_STEP = 50
-"""How many texts are read at a time: one may take megabytes."""
+MAX_CONTENT_BYTES = 64 * 1024 * 1024
+"""How much the contents of a whole store take, compressed, unless configured."""
+
+_ZLIB_LEVEL = 6
+_TOUCH_MS = 3_600_000
+FILLED = 0.9
+"""Share of the limit that contents may take after some were removed."""
 
 
-def check_turns(engine: Engine) -> Check:
-    """Read every turn of every conversation, and compare the turns with the count of their conversation."""
-    with engine.read() as transaction:
-        total, unread = 0, []
-        for _, compressed, n, session, assistant in _in_steps(transaction, _TURNS):
-            total += 1
-            if changes.unpack_prompt(compressed)[0] is None:
-                unread.append(f"turn {n} of {session!r} with {assistant} cannot be read")
-        missing = [
-            f"{session!r} with {assistant} has {there} of its {turns} turns"
-            for session, assistant, turns, there in transaction.all(_MISSING)
-        ]
-    problems = [*unread, *missing]
-    if problems:
-        return Check(
-            "conversations",
-            "failed",
-            f"{problems[0]} ({len(problems)} in all); `satchel consult --reset` forgets such a conversation, "
-            "`satchel restore` goes back to a backup",
+def pack_contents(contents: Mapping[bytes, str | bytes]) -> dict[bytes, bytes]:
+    """Compress contents, outside any transaction. A text with a secret is left out: it is never stored."""
+    return {
+        digest: compress(content)
+        for digest, content in contents.items()
+        if isinstance(content, bytes) or finds_secret(content) is None
+    }
+
+
+def unpack_content(digest: bytes, compressed: bytes) -> bytes | None:
+    """Return a content that was kept, or None where it is damaged or not what its digest says."""
+    try:
+        content = zlib.decompress(compressed)
+    except zlib.error:
+        return None
+    return content if digest_of(content) == digest else None
+
+
+def compress(content: str | bytes) -> bytes:
+    """Return a content as it is stored; lone surrogates survive."""
+    data = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
+    return zlib.compress(data, _ZLIB_LEVEL)
+
+
+def cut_out(prompt: str, parts: Iterable[str]) -> str:
+    """Put a zero byte, which no prompt has, in the place of each part of a prompt; the parts come in their order."""
+    words, at = [], 0
+    for part in parts:
+        start = prompt.index(part, at)
+        words.append(prompt[at:start])
+        at = start + len(part)
+    return "\0".join([*words, prompt[at:]])
+
+
+def put_back(words: str, parts: Iterable[str]) -> str:
+    """Undo :func:`cut_out`."""
+    first, *rest = words.split("\0")
+    return "".join([first, *(text for pair in zip(parts, rest, strict=True) for text in pair)])
+
+
+def unpack_words(compressed: bytes) -> str | None:
+    """Return a stored prompt, with zero bytes for its parts; None where it is damaged."""
+    try:
+        return zlib.decompress(compressed).decode("utf-8", "surrogatepass")
+    except (zlib.error, UnicodeDecodeError):
+        return None
+
+
+def store_contents(
+    transaction: Transaction, project_id: int, contents: Mapping[bytes, bytes], now: int
+) -> dict[bytes, int]:
+    """Keep contents, and return their ids.
+
+    One that is there already counts as used, and is written again in case it was damaged.
+    """
+    rows = [
+        {"project_id": project_id, "digest": digest, "last_used": now, "size": len(compressed), "bytes": compressed}
+        for digest, compressed in contents.items()
+    ]
+    put_rows(transaction, "blobs", ("project_id", "digest"), rows)
+    values = {"project": project_id, "now": now}
+    return dict(
+        transaction.all("SELECT digest, id FROM blobs WHERE project_id = :project AND last_used = :now", values)
+    )
+
+
+def touch_contents(transaction: Transaction, project_id: int, conversation_id: int, now: int) -> None:
+    """Mark what a conversation may need as used; by the hour, so that most turns write nothing for it."""
+    transaction.run(
+        f"""
+        UPDATE blobs SET last_used = :now
+        WHERE project_id = :project AND last_used < :before
+            AND (
+                digest IN (
+                    SELECT f.digest FROM conversation_folders d JOIN conversation_files f ON f.folder_id = d.id
+                    WHERE d.conversation_id = :conversation
+                )
+                OR id IN (SELECT b.id FROM {PARTS} WHERE c.id = :conversation)
+            )
+        """,
+        {"project": project_id, "conversation": conversation_id, "now": now, "before": now - _TOUCH_MS},
+    )
+
+
+def load_content(transaction: Transaction, project_id: int, digest: bytes) -> bytes | None:
+    """Return the content of a digest; None where it is not kept, or not what it should be."""
+    row = transaction.one(
+        "SELECT bytes FROM blobs WHERE project_id = :project AND digest = :digest",
+        {"project": project_id, "digest": digest},
+    )
+    return None if row is None else unpack_content(digest, row[0])
+
+
+def trim_contents(transaction: Transaction, project_id: int, max_bytes: int) -> None:
+    """Remove what is too much in a project: what no conversation needs, then the least recently used."""
+    row = transaction.one("SELECT sum(size) FROM blobs WHERE project_id = :project", {"project": project_id})
+    if row is None or (row[0] or 0) <= max_bytes:
+        return
+    remove_contents(transaction, project_id)
+    transaction.run(
+        """
+        DELETE FROM blobs WHERE id IN (
+            SELECT id FROM (
+                SELECT id, sum(size) OVER (ORDER BY last_used DESC, id DESC) AS kept
+                FROM blobs WHERE project_id = :project
+            ) AS newest
+            WHERE kept > :most
         )
-    return Check("conversations", "ok", f"every turn can be read, {total} in all")
-
-
-def check_contents(engine: Engine) -> Check:
-    """Compare every content that is kept for diffs with its digest."""
-    with engine.read() as transaction:
-        whole = [
-            changes.unpack_content(digest, compressed) is not None
-            for _, compressed, digest in _in_steps(transaction, _ALL_CONTENTS)
-        ]
-    damaged = whole.count(False)
-    if damaged:
-        return Check(
-            "contents",
-            "warning",
-            f"{damaged} of {len(whole)} are damaged: they count as missing, so their files go whole where a diff would "
-            "have done, which replaces them",
-        )
-    return Check("contents", "ok", f"every one is what was sent, {len(whole)} in all")
-
-
-def check_vector_stores(engine: Engine) -> Check:
-    """Count the vector stores at providers that are recorded, and those that no call uses any more."""
-    with engine.read() as transaction:
-        rows = transaction.all(_ALL_STORES, {"now": engine.clock()})
-    total, left = sum(row[1] for row in rows), sum(row[2] for row in rows)
-    if left:
-        accounts = ", ".join(account for account, _, several in rows if several)
-        return Check(
-            "vector stores",
-            "warning",
-            f"{left} of {total} were left by calls that broke off; the next question with the same key deletes them "
-            f"({accounts})",
-        )
-    return Check("vector stores", "ok", f"{total} recorded, perhaps still in use" if total else "none are recorded")
-
-
-EXAMINATIONS: tuple[Examination, ...] = (
-    ("conversations", check_turns),
-    ("contents", check_contents),
-    ("vector stores", check_vector_stores),
-)
-"""Every check of this module, in their order."""
-
-_TURNS = """
-    SELECT t.id, t.prompt, t.n, c.session_id, c.assistant
-    FROM conversation_turns t JOIN conversations c ON c.id = t.conversation_id
-    WHERE t.id > :after ORDER BY t.id LIMIT :most
-"""
-_ALL_CONTENTS = "SELECT id, bytes, digest FROM blobs WHERE id > :after ORDER BY id LIMIT :most"
-_MISSING = """
-    SELECT c.session_id, c.assistant, c.turns, count(t.id)
-    FROM conversations c LEFT JOIN conversation_turns t ON t.conversation_id = c.id AND t.n <= c.turns
-    GROUP BY c.id, c.session_id, c.assistant, c.turns HAVING count(t.id) <> c.turns ORDER BY c.id
-"""
-# one that was tried to delete has time until the next try, and is left over all the same
-_ALL_STORES = """
-    SELECT provider, count(*), count(*) FILTER (WHERE expires_at <= :now OR attempts > 0)
-    FROM vector_stores GROUP BY provider ORDER BY provider
-"""
-
-
-def _in_steps(transaction: Transaction, sql: str) -> Iterator[Row]:
-    after = 0
-    while rows := transaction.all(sql, {"after": after, "most": _PER_STEP}):
-        yield from rows
-        after = rows[-1][0]
+        """,
+        {"project": project_id, "most": int(max_bytes * FILLED)},
+    )

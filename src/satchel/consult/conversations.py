@@ -7,27 +7,26 @@ A call acquires a conversation, and either commits its turn or releases it: in b
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 from satchel.base.errors import NotFound, SatchelError
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
 from satchel.base.text import check_name
-from satchel.consult import changes, conversation_tables
+from satchel.consult import conversation_tables
 from satchel.consult.conversation_tables import LEASE_MS
-from satchel.consult.media import type_of
 from satchel.consult.records import (
     Conversation,
     ConversationHistory,
     ConversationKey,
     ConversationState,
+    Exchange,
     ListedConversation,
-    Media,
     PastTurn,
-    Turn,
     TurnResult,
     digest_of,
+    digest_of_text,
     list_placements,
 )
 from satchel.keep import expiry, names, projects
@@ -43,6 +42,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_PART_CHARS = 100
+"""Shorter texts stay among the words of a prompt: a stored content of its own would take more."""
+
 _COLUMNS = f"""
     id, uid, seq, assistant, session_id, turns, held_tokens, sent_tokens, resent_tokens, answer_tokens,
     created_at, updated_at, {conversation_tables.LEASE_COLUMNS}
@@ -55,7 +57,7 @@ HAS_TURNS = f"turns > 0 AND {expiry.GOES_ON}"
 class Conversations:
     """The conversations of a project."""
 
-    def __init__(self, workplace: Workplace, *, max_blob_bytes: int = changes.MAX_CONTENT_BYTES) -> None:
+    def __init__(self, workplace: Workplace, *, max_blob_bytes: int = conversation_tables.MAX_CONTENT_BYTES) -> None:
         self.workplace = workplace
         self._max_blob_bytes = max_blob_bytes
 
@@ -128,13 +130,19 @@ class Conversations:
         work, plan = self.workplace, result.plan
         # a provider that keeps the thread is never sent an earlier prompt again
         is_ours = result.provider_ref is None
-        prompt = redact(plan.prompt if is_ours else "")
-        media = plan.media if is_ours else ()
         new = {one: content for one, content in plan.new_contents.items() if is_ours or isinstance(content, str)}
         question = redact(plan.question).text
         answer = storable(result.answer)
-        compressed = changes.compress(prompt.text) + b"".join(digest_of(one.data) for one in media)
-        contents = changes.pack_contents(new) if self._max_blob_bytes else {}
+        parts = [(digest_of_text(text), text) for text in plan.parts if is_ours and len(text) >= _PART_CHARS]
+        contents = conversation_tables.pack_contents({**dict(parts), **new}) if self._max_blob_bytes else {}
+        if sum(map(len, contents.values())) > self._max_blob_bytes * conversation_tables.FILLED:
+            parts = []  # they would not stay
+        parts = [(digest, text) for digest, text in parts if digest in contents]
+        prompt = redact(conversation_tables.cut_out(plan.prompt, [text for _, text in parts]) if is_ours else "")
+        if prompt.text.count("\0") != len(parts):
+            prompt, parts = redact(plan.prompt), []
+        words = conversation_tables.compress(prompt.text)
+        digests = [*(digest for digest, _ in parts), *(digest_of(one.data) for one in plan.media if is_ours)]
         before = conversation.state
         held_before = 0 if result.starts_over else before.held_tokens
         after = ConversationState(
@@ -175,11 +183,12 @@ class Conversations:
             ):
                 raise conversation_tables.lost_lease(conversation.key)
             turn = PastTurn(after.turns, question, answer.text)
-            conversation_tables.write_turn(transaction, conversation.id, turn, compressed, result, now)
             conversation_tables.write_files(transaction, conversation.id, changed)
-            changes.store_contents(transaction, conversation.project_id, contents, now)
-            changes.touch_contents(transaction, conversation.project_id, conversation.id, now)
-            changes.trim_contents(transaction, conversation.project_id, self._max_blob_bytes)
+            stored = conversation_tables.store_contents(transaction, conversation.project_id, contents, now)
+            numbers = [stored.get(digest, 0) for digest in digests]
+            conversation_tables.write_turn(transaction, conversation.id, turn, words, numbers, result, now)
+            conversation_tables.touch_contents(transaction, conversation.project_id, conversation.id, now)
+            conversation_tables.trim_contents(transaction, conversation.project_id, self._max_blob_bytes)
         hidden = (f"a secret was redacted in what is stored of the prompt ({kind})" for kind in prompt.kinds)
         return after, (*dict.fromkeys(hidden), *(f"stored answer: {note}" for note in answer.notes))
 
@@ -187,17 +196,13 @@ class Conversations:
         """Return what a conversation holds after its last successful turn, without holding it; empty where none is."""
         return self._read(key, conversation_tables.load_state, ConversationState())
 
-    def history(self, key: ConversationKey) -> tuple[Turn, ...]:
-        """Return the turns that the assistant remembers, the oldest first: those of the current thread."""
-        return self._read(key, conversation_tables.load_thread, ())
+    def thread(self, key: ConversationKey) -> tuple[Exchange, ...]:
+        """Return what was said in the current thread, the oldest first.
 
-    def media(self, digests: Iterable[bytes]) -> tuple[Media, ...] | None:
-        """Return images and PDF that were sent, or None where one is not stored any more."""
-        with self.workplace.engine.read() as transaction:
-            project = projects.find(transaction, self.workplace)
-            contents = [changes.load_content(transaction, project.id, digest) for digest in digests]
-        media = [Media("", type_of(data), data) for data in contents if data is not None]
-        return tuple(media) if len(media) == len(contents) else None
+        Raises:
+            ThreadLost: not all of it is stored any more.
+        """
+        return self._read(key, conversation_tables.load_thread, ())
 
     def read(self, number: int, *, limit: int = DEFAULT_LIMIT, offset: int = 0) -> ConversationHistory:
         """Return one conversation of the owner with its turns in all threads, the newest first."""
@@ -223,16 +228,12 @@ class Conversations:
         """Return the questions and answers of all turns, of every thread, the oldest first."""
         return self._read(key, conversation_tables.load_past, ())
 
-    def reader(self) -> Callable[[bytes], str | None]:
-        """Return what reads an earlier content of the conversations' files by its digest; None where it is gone."""
-
-        def read_old(digest: bytes) -> str | None:
-            with self.workplace.engine.read() as transaction:
-                project = projects.find(transaction, self.workplace)
-                content = changes.load_content(transaction, project.id, digest)
-            return None if content is None else content.decode("utf-8", "surrogatepass")
-
-        return read_old
+    def read_content(self, digest: bytes) -> str | None:
+        """Return an earlier content of the conversations' files by its digest; None where it is gone."""
+        with self.workplace.engine.read() as transaction:
+            project = projects.find(transaction, self.workplace)
+            content = conversation_tables.load_content(transaction, project.id, digest)
+        return None if content is None else content.decode("utf-8", "surrogatepass")
 
     def sessions(self, key: ConversationKey) -> frozenset[str]:
         """Return the session ids that are in use with the assistant and by the owner of a key."""

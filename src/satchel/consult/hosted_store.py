@@ -18,17 +18,16 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from satchel.base.errors import AssistantFailed, SatchelError
 from satchel.base.records import dataclass
-from satchel.consult import failures
-from satchel.consult.failures import persist
+from satchel.consult import sdk
 from satchel.consult.models import Timing
 from satchel.consult.records import Content, HeldBack, IsCancelled, never
 from satchel.consult.sdk import OpenAIClient, id_of
-from satchel.consult.wire import Wire
+from satchel.consult.wire import Wire, persist
 
 if TYPE_CHECKING:
     from openai.types.vector_stores import VectorStoreFileBatch
 
-    from satchel.consult.vector_stores import VectorStore, VectorStores
+    from satchel.consult.upkeep import VectorStore, VectorStores
 
 
 T = TypeVar("T")
@@ -295,7 +294,7 @@ class HostedStore:
             one = listed.get(file)
             if one is None or one.status != "completed":
                 detail = one.last_error.message if one and one.last_error else "the provider did not index it"
-                self._dropped.append(HeldBack(self._paths[file], "not_indexed", failures.excerpt(detail)))
+                self._dropped.append(HeldBack(self._paths[file], "not_indexed", sdk.excerpt(detail)))
 
     def _do(self, work: Callable[[], T]) -> T:
         def attempt() -> T:

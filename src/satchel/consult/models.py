@@ -14,16 +14,16 @@ import os
 import re
 import time
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from satchel.base.errors import AssistantFailed, InvalidInput, TooLarge, nearest, unknown_name
 from satchel.base.records import dataclass, field
 from satchel.base.text import MAX_NAME_CHARS, check_name
 from satchel.base.tokens import TokenCounter
-from satchel.consult.records import Content, HeldBack, IsCancelled, Media, Settings, Window, never
+from satchel.consult.records import Content, Exchange, HeldBack, IsCancelled, Media, Settings, Window, never
 
 if TYPE_CHECKING:
-    from satchel.consult.vector_stores import Sweeper, VectorStores
+    from satchel.consult.upkeep import Sweeper, VectorStores
 
 
 class ThreadLost(AssistantFailed):
@@ -49,15 +49,6 @@ class Timing:
     sleep: Callable[[float], None] | None = None
     clock: Callable[[], float] = time.monotonic
     chance: Callable[[], float] = _chance
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """A past turn."""
-
-    prompt: str
-    answer: str
-    media: tuple[Media, ...] = ()
 
 
 def noop(_: str = "") -> None:
@@ -406,3 +397,29 @@ def next_conversation(conversation: str, names: Collection[str]) -> str:
         name = stem[: MAX_NAME_CHARS - len(ending)] + ending
         if name != conversation and name not in names:
             return name
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool that the model calls: the provider's name for the call, the tool's name, and its arguments as JSON."""
+
+    id: str
+    tool: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Answer of a model to one request."""
+
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    raw: tuple[Any, ...] = ()
+    is_cut: bool = False
+    is_paused: bool = False
+    provider_ref: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    queries: tuple[str, ...] = ()
+    cited: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()

@@ -8,24 +8,14 @@ from typing import Any
 
 from satchel.base.errors import AssistantFailed, InvalidInput
 from satchel.base.records import replace
-from satchel.consult import failures, rounds
+from satchel.consult import rounds, sdk
 from satchel.consult.hosted_store import Filled, HostedStore, remove_store
-from satchel.consult.media import is_document
-from satchel.consult.models import Ask, Reply
+from satchel.consult.models import Ask, Call, Reply, Round
+from satchel.consult.reading import is_document
 from satchel.consult.records import Media
-from satchel.consult.rounds import Call, Round, converse
-from satchel.consult.sdk import (
-    OPENAI_URL,
-    OpenAIClient,
-    OwnHistoryAssistant,
-    SdkAssistant,
-    base64_of,
-    count_of,
-    id_of,
-    messages_of,
-    without_nones,
-)
-from satchel.consult.vector_stores import Sweeper
+from satchel.consult.rounds import OwnHistoryAssistant, SdkAssistant, converse
+from satchel.consult.sdk import OPENAI_URL, OpenAIClient, base64_of, count_of, id_of, messages_of, without_nones
+from satchel.consult.upkeep import Sweeper
 
 _SEARCH_TOOL = {
     "type": "function",
@@ -257,11 +247,11 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
                     final = event.response
                 elif event.type == "response.failed":
                     error = event.response.error
-                    raise failures.from_code(
+                    raise sdk.from_code(
                         self.label, error.code if error else "", error.message if error else "it gave no reason"
                     )
                 elif event.type == "error":
-                    raise failures.from_code(self.label, event.code or "", event.message)
+                    raise sdk.from_code(self.label, event.code or "", event.message)
                 else:
                     yield ""
             if final is None:

@@ -6,9 +6,18 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 
 from satchel.base.records import dataclass, replace
 from satchel.base.tokens import TokenCounter
-from satchel.consult.changes import is_surely_held, telling_time, unified_diff
 from satchel.consult.models import check_fits, room
-from satchel.consult.prompts import ANY_MARK, Parts, Piece, frame_of, render, tokens_of_past
+from satchel.consult.prompts import (
+    ANY_MARK,
+    Parts,
+    Piece,
+    frame_of,
+    is_surely_held,
+    render,
+    telling_time,
+    tokens_of_past,
+    unified_diff,
+)
 from satchel.consult.records import (
     Content,
     ConversationState,
@@ -173,6 +182,7 @@ def plan_turn(
         notes=(*draft.notes(overflow), *warnings),
         has_overflowed=state.has_overflowed or bool(overflow),
         media=tuple(media),
+        parts=tuple(piece.text for piece in parts.pieces),
     )
 
 

@@ -1,130 +1,53 @@
-"""Preparing a turn: the project's files are read, and what the turn sends is planned; nothing is recorded."""
+"""Preparing a turn: files are read, earlier conversations looked at, and a plan is made; nothing is recorded."""
 
 from __future__ import annotations
 
 import errno
 import os
 import re
-import stat
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from threading import RLock
+from typing import TYPE_CHECKING
 
-from satchel.base.errors import Refused
-from satchel.base.file_checks import open_inside, why_unreadable
+from satchel.base.errors import Conflict, NotFound, Refused, nearest
+from satchel.base.paging import MAX_LIMIT
 from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter
-from satchel.consult import gathering, media
-from satchel.consult.conversations import Conversations
-from satchel.consult.gathering import gather, too_large
-from satchel.consult.models import Assistant
+from satchel.consult import conversation_tables
+from satchel.consult.conversations import HAS_TURNS, Conversations, check_key, key_values
+from satchel.consult.gathering import gather
+from satchel.consult.models import NUMBERED, Assistant
 from satchel.consult.planning import plan_turn
 from satchel.consult.question import DEFAULT_CONVERSATION, Question
+from satchel.consult.reading import has_media_name, media_tokens, read_content, searches_media, takes_media
 from satchel.consult.records import (
     ALONE_SHARE,
     INLINE_SHARE,
     Content,
+    ConversationKey,
     ConversationState,
+    EarlierAnswer,
     FoundFile,
     Gathering,
     HeldBack,
     IsCancelled,
+    KnownFile,
+    ListedConversation,
     Media,
     PastTurn,
-    Stat,
     TurnPlan,
     TurnRequest,
-    digest_of,
     raise_if_cancelled,
 )
 from satchel.consult.rounds import search_reserve
+from satchel.keep import projects
 from satchel.keep.projects import Workplace
-from satchel.redaction import first_secret
+from satchel.redaction import redact
 
-_ATTEMPTS = 3
-_LOOKED_AT = 8_192
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-
-
-def read_content(found: FoundFile, *, force: bool = False) -> Content | HeldBack:
-    """Read a file once, inside its root, whatever links say by now.
-
-    The text is what the file holds, its line ends and byte order mark included. A file that changes while it is read
-    is read again; what is recorded of it belongs to the read that is returned.
-    """
-    max_bytes = media.MAX_BYTES if found.is_media else gathering.MAX_FILE_BYTES
-    for _ in range(_ATTEMPTS):
-        try:
-            read = _read(found, max_bytes)
-        except OSError as error:
-            gone = isinstance(error, (FileNotFoundError, NotADirectoryError))
-            return HeldBack(found.path, "vanished" if gone else "unreadable", f"it {why_unreadable(error)}")
-        if isinstance(read, HeldBack):
-            return read
-        if read is not None and found.is_media:
-            return _examined(found.path, *read)
-        if read is not None:
-            return _judged(found.path, *read, force=force)
-    return HeldBack(found.path, "changing", "it changed each time it was read; ask again once it rests")
-
-
-def _read(found: FoundFile, max_bytes: int) -> tuple[bytes, Stat] | HeldBack | None:
-    descriptor = open_inside(found.root, found.real_path)
-    try:
-        before = os.fstat(descriptor)
-        if not stat.S_ISREG(before.st_mode):
-            return HeldBack(found.path, "special", "it is no ordinary file")
-        if before.st_size > max_bytes:
-            return HeldBack(found.path, "too_large", too_large(before.st_size, max_bytes))
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            data = file.read(_LOOKED_AT)
-            if b"\0" in data and not found.is_media:
-                return _binary(found.path, data)
-            # one byte more than it had tells that it grew, and nothing grows without bound in memory
-            data += file.read(max(0, before.st_size - len(data) + 1))
-        after = os.fstat(descriptor)
-    finally:
-        os.close(descriptor)
-    if len(data) != before.st_size or _moment(before) != _moment(after):
-        return None
-    return data, Stat(after.st_size, after.st_mtime_ns)
-
-
-def _moment(status: os.stat_result) -> tuple[int, int, int]:
-    return status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-def _judged(path: str, data: bytes, status: Stat, *, force: bool) -> Content | HeldBack:
-    if b"\0" in data:
-        return _binary(path, data)
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        return HeldBack(path, "undecodable", f"it is no text in UTF-8, from byte {error.start:,} on; send it converted")
-    if not force:
-        secret = first_secret(text)
-        if secret is not None:
-            start, _, kind = secret
-            line = text.count("\n", 0, start) + 1
-            detail = f"line {line:,} holds what looks like a secret ({kind}); it is sent only with force"
-            return HeldBack(path, "secret", detail)
-    return Content(text, digest_of(data), status)
-
-
-def _examined(path: str, data: bytes, status: Stat) -> Content | HeldBack:
-    try:
-        media.measure(data)
-    except media.Damaged as error:
-        return HeldBack(path, "damaged", str(error))
-    return Content("", digest_of(data), status, Media(path, media.type_of(data), data))
-
-
-def _binary(path: str, data: bytes) -> HeldBack:
-    if data.startswith(_UTF_16):
-        return HeldBack(path, "undecodable", "it is text in UTF-16 or UTF-32, not in UTF-8; send it converted")
-    hint = "; name it itself to send it" if media.has_media_name(path) else ""
-    return HeldBack(path, "binary", f"it is no text: it holds zero bytes{hint}")
+if TYPE_CHECKING:
+    pass
 
 
 _TOLD_EVERY_FILES = 500
@@ -194,7 +117,7 @@ class Preparing:
             now = self._clock()
 
             def look(paths: Sequence[str]) -> Gathering:
-                key = tuple(paths), frozenset(filter(media.has_media_name, state.files)) if state.files else frozenset()
+                key = tuple(paths), frozenset(filter(has_media_name, state.files)) if state.files else frozenset()
                 if key not in shared.gatherings:
                     files = self._gather(paths, state.files, question, is_cancelled)
                     if any(map(self.is_gone, paths)):  # only a conversation that knows a path passes over it
@@ -241,7 +164,7 @@ class Preparing:
                 shared.counter.times(window.token_factor),
                 window,
                 request,
-                read_old=self._conversations.reader(),
+                read_old=self._conversations.read_content,
                 is_gone=self.is_gone,
             )
 
@@ -268,8 +191,8 @@ class Preparing:
 
     @staticmethod
     def _for_model(content: Content, one: Media, model: str, question: Question) -> Content | HeldBack:
-        if media.takes_media(model):
-            tokens, is_searchable = media.media_tokens(model, one), media.searches_media(model, one)
+        if takes_media(model):
+            tokens, is_searchable = media_tokens(model, one), searches_media(model, one)
             return replace(content, media=replace(one, tokens=tokens, is_searchable=is_searchable))
         if question.takes_over:
             return HeldBack(one.path, "media", f"{model} is sent no images and PDF")
@@ -281,3 +204,119 @@ class Preparing:
 
 def _knows(paths: Collection[str], path: str) -> bool:
     return path in paths or any(one.startswith(f"{path}/") for one in paths)
+
+
+_COMPARED = 200
+"""How many conversations are searched for an earlier answer."""
+
+_NEARLY = 0.9
+"""The share of its words that a question must have in common with an earlier one."""
+
+
+def find_conversation(
+    conversations: Conversations, conversation: str, assistant: str | None = None
+) -> ListedConversation:
+    """Find the one conversation that a name means."""
+    named = conversations.list(conversation=conversation, limit=MAX_LIMIT).items
+    matches = [one for one in named if assistant in {None, one.key.assistant, one.key.assistant.partition(":")[2]}]
+    if not matches:
+        known = [one.key.conversation for one in conversations.list().items]
+        others = ", ".join(one.key.assistant for one in named)
+        close = nearest(conversation, known)
+        raise NotFound(
+            f"there is no conversation {conversation!r}{'' if assistant is None else f' with {assistant}'}",
+            f"There is one with {others}" if others else f"Did you mean {close!r}?" if close else "See which there are",
+        )
+    if len(matches) > 1:
+        raise Conflict(
+            f"conversation {conversation!r} is with {', '.join(one.key.assistant for one in matches)}",
+            "Name the assistant too",
+        )
+    return matches[0]
+
+
+def take_over(
+    conversations: Conversations, state: ConversationState, question: Question, is_gone: Callable[[str], bool]
+) -> tuple[Question, tuple[PastTurn, ...]]:
+    """Return a question with the files, and the turns, of the conversation that a new one continues."""
+    key = question.key
+    before = None
+    if not state.turns:
+        before = predecessor(conversations.workplace, key, takes_over=question.takes_over)
+    if before is None:
+        if question.takes_over:
+            raise Conflict(
+                f"there is nothing of {key.conversation!r} for {key.assistant} to take over",
+                f"Leave out takes_over: {key.assistant} has this conversation"
+                if state.turns
+                else "Name a conversation that you had with another model",
+            )
+        return question, ()
+    files = conversations.state(before).files if question.takes_over else {}
+    paths = [path for path, one in files.items() if one.digest is not None and not is_gone(path)]
+    question = replace(question, context=tuple(dict.fromkeys((*question.context, *paths))))
+    return question, conversations.past(before)
+
+
+def predecessor(work: Workplace, key: ConversationKey, *, takes_over: bool) -> ConversationKey | None:
+    """Return the conversation whose discussion a new one begins with, or None."""
+    key = check_key(key)
+    numbered = NUMBERED.fullmatch(key.conversation)
+    if takes_over:
+        where, session = "assistant <> :assistant AND session_id = :session", key.conversation
+    elif numbered:
+        stem, before = numbered[1], int(numbered[2]) - 1
+        where, session = "assistant = :assistant AND session_id = :session", f"{stem}-{before}" if before > 1 else stem
+    else:
+        return None
+    with work.engine.read() as transaction:
+        values = key_values(work, projects.find(transaction, work), key)
+        row = transaction.one(
+            f"""
+            SELECT assistant FROM conversations
+            WHERE project_id = :project AND owner = :owner AND {where} AND {HAS_TURNS}
+            ORDER BY updated_at DESC, id DESC LIMIT 1
+            """,
+            {**values, "session": session, "now": work.clock()},
+        )
+    return None if row is None else ConversationKey(row[0], session)
+
+
+def earlier_answer(
+    work: Workplace, key: ConversationKey, question: str, files: Mapping[str, KnownFile]
+) -> EarlierAnswer | None:
+    """Find the last answer of any of the owner's conversations with the assistant to nearly the same question."""
+    key = check_key(key)
+    with work.engine.read() as transaction:
+        project = projects.find(transaction, work)
+        rows = transaction.all(
+            f"""
+            SELECT c.id, c.session_id, t.n, t.created_at, t.question, t.answer
+            FROM conversations c JOIN conversation_turns t ON t.conversation_id = c.id AND t.n = c.turns
+            WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND {HAS_TURNS}
+            ORDER BY updated_at DESC LIMIT {_COMPARED}
+            """,
+            {**key_values(work, project, key), "now": work.clock()},
+        )
+        words, contents = _words(redact(question).text if rows else ""), _contents(files)
+        for number, session, n, created_at, asked, answer in rows:
+            others = _words(asked)
+            if len(words & others) >= _NEARLY * len(words | others) and contents == _contents(
+                conversation_tables.load_files(transaction, number)
+            ):
+                return EarlierAnswer(session, n, created_at, answer)
+    return None
+
+
+def earlier_notes(earlier: EarlierAnswer | None) -> tuple[str, ...]:
+    if earlier is None:
+        return ()
+    return (f"nearly the same question about the same files has an answer, {earlier.description}: reuse returns it",)
+
+
+def _words(question: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", question.casefold()))
+
+
+def _contents(files: Mapping[str, KnownFile]) -> set[tuple[str, bytes]]:
+    return {(path, one.digest) for path, one in files.items() if one.digest is not None}

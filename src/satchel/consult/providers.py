@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import AssistantFailed, InvalidInput, Unavailable
 from satchel.base.records import dataclass
-from satchel.consult import failures, rounds
+from satchel.consult import rounds, sdk
 from satchel.consult.command_line import CLIENTS, CommandLineAssistant, find_program
-from satchel.consult.media import is_document
-from satchel.consult.models import Ask, Assistant, Timing, find_model
+from satchel.consult.models import Ask, Assistant, Call, Round, Timing, find_model
 from satchel.consult.openai import OpenAICompatible, OpenAIResponses, OpenRouter
+from satchel.consult.reading import is_document
 from satchel.consult.records import Media
-from satchel.consult.rounds import Call, Round
+from satchel.consult.rounds import OwnHistoryAssistant, SdkAssistant
 from satchel.consult.sdk import (
-    OwnHistoryAssistant,
-    SdkAssistant,
     SdkClient,
     StainlessClient,
     base64_of,
@@ -101,7 +99,7 @@ class AnthropicMessages(OwnHistoryAssistant[AnthropicClient]):
                 raise client.unfinished("no beginning of a message")
             final = stream.get_final_message()
             if final.stop_reason is None:
-                raise failures.cut(self.label)
+                raise sdk.cut(self.label)
             return _anthropic_round(final)
 
     def _with_results(self, one: Round, results: Sequence[str]) -> list[Any]:
@@ -187,10 +185,10 @@ class GeminiClient(SdkClient):
         if _WRONG_KEY in str(error.details):
             status = 401
         if status < 400:
-            return failures.from_code(self.name, str(error.status or ""), message)
+            return sdk.from_code(self.name, str(error.status or ""), message)
         headers = dict(getattr(error.response, "headers", None) or {})
         headers.update(_delay(error.details))
-        return failures.from_status(self.name, self.variable, status, str(error.status or ""), message, headers)
+        return sdk.from_status(self.name, self.variable, status, str(error.status or ""), message, headers)
 
 
 class GeminiContents(OwnHistoryAssistant[GeminiClient]):
@@ -237,7 +235,7 @@ class GeminiContents(OwnHistoryAssistant[GeminiClient]):
                 blocked = chunk.prompt_feedback.block_reason if chunk.prompt_feedback else None
                 if blocked:
                     raise AssistantFailed(
-                        f"{self.label} blocked the question: {failures.excerpt(_value(blocked))}", reason="refused"
+                        f"{self.label} blocked the question: {sdk.excerpt(_value(blocked))}", reason="refused"
                     )
                 for candidate in chunk.candidates or ():
                     has_begun = True
@@ -258,7 +256,7 @@ class GeminiContents(OwnHistoryAssistant[GeminiClient]):
             if not has_begun:
                 raise client.unfinished("no candidate in the answer")
             if reason is None:
-                raise failures.cut(self.label)
+                raise sdk.cut(self.label)
         return Round(
             calls=tuple(calls),
             raw=tuple(parts),
@@ -267,7 +265,7 @@ class GeminiContents(OwnHistoryAssistant[GeminiClient]):
             cited=tuple(cited),
             input_tokens=count_of(usage, "prompt_token_count"),
             output_tokens=sum_of(usage, "candidates_token_count", "thoughts_token_count"),
-            notes=() if reason in _WELL else (f"the provider ended the answer: {failures.excerpt(reason)}",),
+            notes=() if reason in _WELL else (f"the provider ended the answer: {sdk.excerpt(reason)}",),
         )
 
     def _with_results(self, one: Round, results: Sequence[str]) -> list[Any]:

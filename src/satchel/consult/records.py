@@ -245,6 +245,7 @@ class TurnPlan:
         new_contents: contents whose digests the state refers to, by digest: texts, which diffs will be made from, and
             images and PDF, which a provider that keeps no history gets with every turn.
         media: the images and PDF of the turn, in the order of their numbers in the prompt.
+        parts: texts of files and diffs in the prompt, in their order.
         held_back: what is not sent, and why.
         resent_tokens: what a full resend of all inline files would have added.
         notes: what the caller should know, such as that the window is filling.
@@ -263,6 +264,7 @@ class TurnPlan:
     notes: tuple[str, ...]
     has_overflowed: bool
     media: tuple[Media, ...] = ()
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,14 +308,20 @@ class TurnResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Exchange:
+    """What a past turn sent, and its answer."""
+
+    prompt: str
+    answer: str
+    media: tuple[Media, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """A past turn."""
 
     n: int
-    prompt: str
-    media: tuple[bytes, ...]
     answer: str
-    provider_ref: str | None
     sent_tokens: int
     resent_tokens: int
     answer_tokens: int

@@ -1,22 +1,23 @@
-"""One turn with a model that may search in between, and the index in memory that it searches."""
+"""Base of the adapters: one turn with a model that may search in between, and the index in memory that it searches."""
 
 from __future__ import annotations
 
 import codecs
 import io
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from typing import Any, Self
+from typing import Any, ClassVar, Generic, Self
 
 from satchel.base.errors import AssistantFailed, TooLarge
 from satchel.base.records import dataclass, replace
 from satchel.base.tokens import estimate
-from satchel.consult import failures
-from satchel.consult.failures import persist
-from satchel.consult.models import Ask, Reply, noop
+from satchel.consult.models import Ask, Model, Reply, Round, Timing, noop
 from satchel.consult.records import Content, Window, never
-from satchel.consult.wire import Wire, too_much
+from satchel.consult.sdk import ClientT, empty, excerpt
+from satchel.consult.upkeep import Sweeper
+from satchel.consult.wire import Limits, Wire, persist, public_address, too_much
 from satchel.find import documents, query, search
 from satchel.find.documents import Document
 from satchel.find.kind import Kind
@@ -224,32 +225,6 @@ _TOLD_SHARE = 0.5
 _LEAST_TOLD = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A tool that the model calls: the provider's name for the call, the tool's name, and its arguments as JSON."""
-
-    id: str
-    tool: str
-    arguments: str
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """Answer of a model to one request."""
-
-    text: str = ""
-    calls: tuple[Call, ...] = ()
-    raw: tuple[Any, ...] = ()
-    is_cut: bool = False
-    is_paused: bool = False
-    provider_ref: str | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    queries: tuple[str, ...] = ()
-    cited: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
 Send = Callable[[bool], Generator[str, None, Round]]
 """Sends what there is to send, yields the text as it arrives, empty where what arrives is none, such as thinking, and
 returns the round; told whether it may search."""
@@ -300,12 +275,12 @@ def converse(
             )
         results = []
         for call in one.calls:
-            ask.on_progress(f"searching: {failures.excerpt(call.arguments)}")
+            ask.on_progress(f"searching: {excerpt(call.arguments)}")
             results.append(searches.answer(call.tool, call.arguments))
         remember(one, results)
     text = _BETWEEN.join(texts)
     if not text.strip():
-        raise failures.empty(name, is_cut=one.is_cut, notes=one.notes)
+        raise empty(name, is_cut=one.is_cut, notes=one.notes)
     if one.is_cut:
         notes.append("the answer ends at the output limit and is not whole")
     if one.is_paused:
@@ -345,7 +320,7 @@ def _round(ask: Ask, wire: Wire, send: Send, may_search: bool, before: str) -> R
                 wire.check()
                 ask.on_sign()
                 try:
-                    deliver(whole.decode(_as_utf_16(next(pieces))))
+                    deliver(whole.decode(next(pieces).encode("utf-16-le", "surrogatepass")))
                 except StopIteration as end:
                     deliver(whole.decode(b"", final=True))
                     done: Round = end.value
@@ -363,10 +338,6 @@ def _round(ask: Ask, wire: Wire, send: Send, may_search: bool, before: str) -> R
     return persist(wire, unseen, lambda: not texts)
 
 
-def _as_utf_16(text: str) -> bytes:
-    return text.encode("utf-16-le", "surrogatepass")
-
-
 def _has_media(ask: Ask) -> bool:
     # counted as the most that they can take; what is in a thread of the provider is not known here
     return bool(ask.media or ask.provider_ref or any(past.media for past in ask.history))
@@ -374,3 +345,87 @@ def _has_media(ask: Ask) -> bool:
 
 def _is_cut_short(sent: int, taken: int | None) -> bool:
     return taken is not None and sent >= _LEAST_TOLD and taken < _TOLD_SHARE * sent
+
+
+class SdkAssistant(ABC, Generic[ClientT]):
+    """An assistant that is asked through its vendor's SDK."""
+
+    own_url: ClassVar[str]
+    keeps_history: ClassVar[bool]
+    unsupported: frozenset[str] = frozenset()
+    client: ClassVar[type[Any]]
+
+    def __init__(
+        self,
+        model: Model,
+        variable: str,
+        *,
+        key: str | None = None,
+        base_url: str | None = None,
+        timing: Timing | None = None,
+    ) -> None:
+        self.model = model.name
+        self._variable = variable
+        self.window = model.window
+        self.name = model.full_name
+        self.address = public_address(base_url or self.own_url)
+        self.label = f"{self.name} at {self.address}"
+        self._key = key
+        self._base_url = base_url
+        self._timing = timing or Timing()
+
+    @property
+    def sweeper(self) -> Sweeper | None:
+        """Deleter of stores that earlier calls left; see :class:`satchel.consult.models.Assistant`."""
+        return None
+
+    @abstractmethod
+    def ask(self, ask: Ask) -> Reply:
+        """Answer one turn; see :class:`satchel.consult.models.Assistant`."""
+
+    def _open(self, wire: Wire) -> ClientT:
+        opened: ClientT = self.client(self.label, wire, base_url=self._base_url, key=self._key, variable=self._variable)
+        return opened
+
+    @contextmanager
+    def _calling(self, ask: Ask) -> Iterator[ClientT]:
+        limits = Limits.of(self.window.output)
+        with (
+            Wire(self._timing, ask.is_cancelled, name=self.label, limits=limits) as wire,
+            closing(self._open(wire)) as client,
+        ):
+            yield client
+
+
+class OwnHistoryAssistant(SdkAssistant[ClientT]):
+    """An assistant whose provider keeps nothing: every request holds the whole thread, and searches are ours."""
+
+    keeps_history = False
+
+    def ask(self, ask: Ask) -> Reply:
+        """Answer one turn; see :class:`satchel.consult.models.Assistant`."""
+        with self._calling(ask) as client, searches(ask, self.window, client.wire.check) as search:
+            messages = self._messages(ask)
+
+            def send(may_search: bool) -> Generator[str, None, Round]:
+                return self._send(client, messages, None if search is None else may_search, ask)
+
+            def remember(one: Round, results: Sequence[str]) -> None:
+                messages.extend(self._with_results(one, results))
+
+            ask.on_progress(f"asking {self.name}")
+            return converse(self.label, ask, client.wire, send, search, remember)
+
+    @abstractmethod
+    def _messages(self, ask: Ask) -> list[Any]:
+        """Return the thread in the provider's form, the new prompt last."""
+
+    @abstractmethod
+    def _send(
+        self, client: ClientT, messages: list[Any], may_search: bool | None, ask: Ask
+    ) -> Generator[str, None, Round]:
+        """Make one request; yield the text as it arrives, nothing where what arrives is none, and return the rest."""
+
+    @abstractmethod
+    def _with_results(self, one: Round, results: Sequence[str]) -> list[Any]:
+        """Return the messages that a round with calls adds to the thread: the calls, and their results in order."""

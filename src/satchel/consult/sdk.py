@@ -1,21 +1,19 @@
-"""Base of the adapters: a client of the vendor's SDK for each call, and threads whose history is stored here."""
+"""Clients of the vendors' SDKs, one for each call, and failures at a provider in the same words for every vendor."""
 
 from __future__ import annotations
 
 import base64
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from satchel.base.errors import AssistantFailed, Unavailable
-from satchel.consult import failures
-from satchel.consult.models import MAX_WINDOW, Ask, Exchange, Model, Reply, ThreadLost, Timing
-from satchel.consult.records import Media
-from satchel.consult.rounds import Round, converse, searches
-from satchel.consult.vector_stores import Sweeper
-from satchel.consult.wire import Limits, Wire, public_address
+from satchel.consult.models import MAX_WINDOW, ThreadLost
+from satchel.consult.records import Exchange, Media
+from satchel.consult.wire import Connecting, Wire, retry_after, too_much
+from satchel.redaction import redact
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -54,16 +52,16 @@ class SdkClient(ABC):
             raise self.failure(error) from error
         except _transport_errors() as error:
             self.wire.check()
-            raise failures.of_connection(self.name, self.wire, error) from error
-        except failures.NONSENSE as error:
+            raise of_connection(self.name, self.wire, error) from error
+        except NONSENSE as error:
             self.wire.check()
             raise self.unfinished(error) from error
 
     def unfinished(self, error: BaseException | str, *, has_begun: bool = False) -> AssistantFailed:
         """Return the error for an answer without an end: cut, or not an answer at all."""
         if has_begun or self.wire.is_torn:
-            return failures.cut(self.name)
-        return failures.nonsense(self.name, error)
+            return cut(self.name)
+        return nonsense(self.name, error)
 
 
 class StainlessClient(SdkClient):
@@ -80,15 +78,13 @@ class StainlessClient(SdkClient):
             cause = error.__cause__
             if isinstance(cause, AssistantFailed):
                 return cause
-            return failures.of_connection(self.name, self.wire, cause or error)
+            return of_connection(self.name, self.wire, cause or error)
         if not isinstance(error, module.APIError):
-            return failures.nonsense(self.name, error)
+            return nonsense(self.name, error)
         code, message = self.code_and_message(error)
         if isinstance(error, module.APIStatusError) and error.status_code >= 400:
-            return failures.from_status(
-                self.name, self.variable, error.status_code, code, message, error.response.headers
-            )
-        return failures.from_code(self.name, code, message)
+            return from_status(self.name, self.variable, error.status_code, code, message, error.response.headers)
+        return from_code(self.name, code, message)
 
     def code_and_message(self, error: Any) -> tuple[str, str]:
         """Return the provider's own name for an error, and its words."""
@@ -128,7 +124,7 @@ class OpenAIClient(StainlessClient):
         parameter = getattr(error, "param", None)
         if code == _LOST_CODE or (parameter == "previous_response_id" and "not found" in message):
             return ThreadLost(
-                f"{self.name} has forgotten the thread: {failures.excerpt(message)}",
+                f"{self.name} has forgotten the thread: {excerpt(message)}",
                 "What it held is sent again",
                 reason="thread_lost",
             )
@@ -152,7 +148,7 @@ def making(name: str, extra: str) -> Iterator[None]:
 
             raise missing_extra(f"{name} needs its vendor's SDK ({error})", extra) from error
         raise Unavailable(
-            f"no connection for {name} can be prepared: {failures.excerpt(error)}",
+            f"no connection for {name} can be prepared: {excerpt(error)}",
             "Check the address, and HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, NO_PROXY, SSL_CERT_FILE and SSL_CERT_DIR in "
             "the environment",
         ) from error
@@ -179,56 +175,6 @@ def id_of(number: object) -> str:
 ClientT = TypeVar("ClientT", bound=SdkClient)
 
 
-class SdkAssistant(ABC, Generic[ClientT]):
-    """An assistant that is asked through its vendor's SDK."""
-
-    own_url: ClassVar[str]
-    keeps_history: ClassVar[bool]
-    unsupported: frozenset[str] = frozenset()
-    client: ClassVar[type[Any]]
-
-    def __init__(
-        self,
-        model: Model,
-        variable: str,
-        *,
-        key: str | None = None,
-        base_url: str | None = None,
-        timing: Timing | None = None,
-    ) -> None:
-        self.model = model.name
-        self._variable = variable
-        self.window = model.window
-        self.name = model.full_name
-        self.address = public_address(base_url or self.own_url)
-        self.label = f"{self.name} at {self.address}"
-        self._key = key
-        self._base_url = base_url
-        self._timing = timing or Timing()
-
-    @property
-    def sweeper(self) -> Sweeper | None:
-        """Deleter of stores that earlier calls left; see :class:`satchel.consult.models.Assistant`."""
-        return None
-
-    @abstractmethod
-    def ask(self, ask: Ask) -> Reply:
-        """Answer one turn; see :class:`satchel.consult.models.Assistant`."""
-
-    def _open(self, wire: Wire) -> ClientT:
-        opened: ClientT = self.client(self.label, wire, base_url=self._base_url, key=self._key, variable=self._variable)
-        return opened
-
-    @contextmanager
-    def _calling(self, ask: Ask) -> Iterator[ClientT]:
-        limits = Limits.of(self.window.output)
-        with (
-            Wire(self._timing, ask.is_cancelled, name=self.label, limits=limits) as wire,
-            closing(self._open(wire)) as client,
-        ):
-            yield client
-
-
 def without_nones(**options: Any) -> dict[str, Any]:
     """Return the options that have a value."""
     return {name: value for name, value in options.items() if value is not None}
@@ -249,35 +195,155 @@ def base64_of(media: Media) -> str:
     return base64.b64encode(media.data).decode("ascii")
 
 
-class OwnHistoryAssistant(SdkAssistant[ClientT]):
-    """An assistant whose provider keeps nothing: every request holds the whole thread, and searches are ours."""
+NONSENSE = (ValueError, TypeError, AttributeError, LookupError, RuntimeError, ArithmeticError)
+"""What an SDK, or reading what it gives, raises over an answer that is not what the provider's protocol says."""
 
-    keeps_history = False
+_SHOWN_CHARS = 300
+_READ_CHARS = 4_000
+"""Of what a provider said, searched for secrets before its beginning is shown."""
+_TOO_LONG_CODES = frozenset({"context_length_exceeded", "string_above_max_length", "request_too_large"})
+_TOO_LONG_WORDS = ("context length", "context window", "prompt is too long", "input token count", "maximum context")
+_PASSING_CODES = frozenset(
+    {"server_error", "rate_limit_exceeded", "overloaded_error", "api_error", "rate_limit_error", "vector_store_timeout"}
+)
+_NO_CREDIT_CODES = frozenset({"insufficient_quota", "billing_error"})
 
-    def ask(self, ask: Ask) -> Reply:
-        """Answer one turn; see :class:`satchel.consult.models.Assistant`."""
-        with self._calling(ask) as client, searches(ask, self.window, client.wire.check) as search:
-            messages = self._messages(ask)
 
-            def send(may_search: bool) -> Generator[str, None, Round]:
-                return self._send(client, messages, None if search is None else may_search, ask)
+def excerpt(message: object) -> str:
+    """Return what a provider said, on one line, without secrets and not too long."""
+    text = " ".join(redact(str(message)[:_READ_CHARS]).text.split()).removesuffix(".")
+    return text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…"
 
-            def remember(one: Round, results: Sequence[str]) -> None:
-                messages.extend(self._with_results(one, results))
 
-            ask.on_progress(f"asking {self.name}")
-            return converse(self.label, ask, client.wire, send, search, remember)
+def from_status(
+    name: str, variable: str, status: int, code: str, message: str, headers: Mapping[str, str]
+) -> AssistantFailed:
+    """Return the error for an answer with an HTTP status that says no."""
+    problem = f"{name} answered {status}: {excerpt(message)}"
+    if status in {401, 403}:
+        reason = "unauthorized" if status == 401 else "forbidden"
+        return AssistantFailed(problem, f"Check that {variable} is a valid key that may use this model", reason=reason)
+    if is_too_long(code, message) or status == 413:
+        return too_long(problem)
+    if code in _NO_CREDIT_CODES:
+        return AssistantFailed(problem, "Check the plan and the budget at the provider", reason="no_credit")
+    if status in {408, 409, 429} or status >= 500:
+        is_limited = status == 429
+        return AssistantFailed(
+            problem,
+            "Wait a little, then ask again" if is_limited else "The fault is the provider's: ask again later",
+            reason="rate_limited" if is_limited else "failing",
+            is_passing=True,
+            retry_after=retry_after(headers),
+        )
+    if status == 404:
+        return AssistantFailed(problem, "Check the model's name and the endpoint's address", reason="not_found")
+    return AssistantFailed(problem, reason="refused")
 
-    @abstractmethod
-    def _messages(self, ask: Ask) -> list[Any]:
-        """Return the thread in the provider's form, the new prompt last."""
 
-    @abstractmethod
-    def _send(
-        self, client: ClientT, messages: list[Any], may_search: bool | None, ask: Ask
-    ) -> Generator[str, None, Round]:
-        """Make one request; yield the text as it arrives, nothing where what arrives is none, and return the rest."""
+def from_code(name: str, code: str, message: object) -> AssistantFailed:
+    """Return the error for a failure that is reported inside an answer that began well."""
+    problem = f"{name} failed: {excerpt(message)}"
+    if is_too_long(code, str(message)):
+        return too_long(problem)
+    return AssistantFailed(problem, "Ask again later", reason="failing", is_passing=code in _PASSING_CODES)
 
-    @abstractmethod
-    def _with_results(self, one: Round, results: Sequence[str]) -> list[Any]:
-        """Return the messages that a round with calls adds to the thread: the calls, and their results in order."""
+
+def is_too_long(code: str, message: str) -> bool:
+    """Whether a provider says that the input does not fit."""
+    lowered = message.lower()
+    return code in _TOO_LONG_CODES or any(words in lowered for words in _TOO_LONG_WORDS)
+
+
+def too_long(problem: str) -> AssistantFailed:
+    """Return the error for input that is too long for the provider."""
+    return AssistantFailed(
+        problem, "Continue with another conversation, or configure the model's true window", reason="too_long"
+    )
+
+
+def of_connection(name: str, wire: Wire, error: BaseException) -> AssistantFailed:
+    """Translate an error of httpx, whichever httpx an SDK uses."""
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    if kinds & {"ConnectError", "ConnectTimeout", "ProxyError"}:
+        return _not_connected(name, error)
+    if kinds & {"UnsupportedProtocol", "TooManyRedirects"}:
+        return AssistantFailed(
+            f"{name} cannot be reached: {excerpt(error)}",
+            "Check the address: it begins with http:// or https://, and is the one that answers",
+            reason="unreachable",
+        )
+    if "DecodingError" in kinds:
+        return nonsense(name, error)
+    if "RemoteProtocolError" in kinds and "too long" in str(error):
+        # h11 takes 100 KiB of headers, or of what stands around a chunk
+        return too_much(name, "more than 102,400 bytes of headers")
+    if "TimeoutException" in kinds:
+        return AssistantFailed(
+            f"{name} did not send anything for {wire.timing.silence:g} seconds",
+            "Ask again later, or configure a higher consult.idle_seconds",
+            reason="timed_out",
+        )
+    return cut(name)
+
+
+def _not_connected(name: str, error: BaseException) -> AssistantFailed:
+    import ssl
+
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return AssistantFailed(
+                f"the certificate of {name} is not trusted: {excerpt(cause.verify_message or cause)}",
+                "Set SSL_CERT_FILE to a file with the certificates of its signer, if that is known to be right",
+                reason="untrusted",
+            )
+        cause = cause.__cause__ or cause.__context__
+    proxy = _proxy_of(error)
+    if proxy is None:
+        where, hint = "", "Check the network and the address; a local model's server has to be running"
+    else:
+        where = f" through the proxy {proxy}"
+        hint = "Check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY in the environment; NO_PROXY names what needs no proxy"
+    return AssistantFailed(
+        f"{name} cannot be reached{where}: {excerpt(error)}",
+        hint,
+        reason="unreachable",
+        # what a proxy answers begins with its status; of those only its own faults pass
+        is_passing=type(error).__name__ != "ProxyError" or str(error).startswith("5"),
+    )
+
+
+def _proxy_of(error: Any) -> str | None:
+    try:
+        connecting = error.request.extensions.get("trace")
+    except (RuntimeError, AttributeError):
+        # httpx knows of no request
+        return None
+    return connecting.proxy if isinstance(connecting, Connecting) else None
+
+
+def cut(name: str) -> AssistantFailed:
+    """Return the error for an answer that ended before it was whole."""
+    return AssistantFailed(
+        f"{name} cut the connection before its answer was whole", "Ask again", reason="cut", is_passing=True
+    )
+
+
+def nonsense(name: str, error: BaseException | str) -> AssistantFailed:
+    """Return the error for an answer that is not what the provider's protocol says."""
+    return AssistantFailed(
+        f"{name} answered what its protocol does not know: {excerpt(error)}",
+        "Check that the address is one of this kind of provider",
+        reason="nonsense",
+    )
+
+
+def empty(name: str, *, is_cut: bool, notes: tuple[str, ...] = ()) -> AssistantFailed:
+    """Return the error for an answer without a word in it."""
+    if is_cut:
+        return AssistantFailed(
+            f"{name} used up its output limit before it said a word", "Configure a higher output limit", reason="empty"
+        )
+    why = f": {'; '.join(notes)}" if notes else ""
+    return AssistantFailed(f"{name} answered without a word{why}", "Ask again, or ask differently", reason="empty")

@@ -28,19 +28,9 @@ from satchel.consult.consultation import (
     start_background,
 )
 from satchel.consult.conversations import Conversations
-from satchel.consult.models import (
-    Ask,
-    Assistant,
-    Exchange,
-    ThreadLost,
-    Timing,
-    WindowFull,
-    find_price,
-    full_name_of,
-    noop,
-)
+from satchel.consult.models import Ask, Assistant, ThreadLost, Timing, WindowFull, find_price, full_name_of, noop
 from satchel.consult.planning import forgotten
-from satchel.consult.preparing import Preparing, SharedReading
+from satchel.consult.preparing import Preparing, SharedReading, earlier_answer, earlier_notes, take_over
 from satchel.consult.providers import AssistantSettings, ProviderState, open_assistant, providers
 from satchel.consult.question import (
     REMEMBERED,
@@ -48,15 +38,15 @@ from satchel.consult.question import (
     Question,
     QuestionOptions,
     check_question,
-    earlier_answer,
-    earlier_notes,
-    take_over,
+    find_mismatch,
+    unfenced,
 )
 from satchel.consult.records import (
     Conversation,
     ConversationKey,
     ConversationState,
     EarlierAnswer,
+    Exchange,
     IsCancelled,
     Tell,
     TurnPlan,
@@ -64,8 +54,7 @@ from satchel.consult.records import (
     never,
     raise_if_cancelled,
 )
-from satchel.consult.schemas import find_mismatch, unfenced
-from satchel.consult.vector_stores import VectorStores
+from satchel.consult.upkeep import VectorStores
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
 
@@ -82,9 +71,6 @@ _BRIEFING_PART = 4
 
 _CLIENT_BILLED = "the client adds its own instructions, and counts against the account that it is signed in with"
 _WEB_BILLED = "the provider bills web searches, and the tokens of their results, on top"
-_SYNTHESIS = " synthesis"
-"""What the name of a conversation about comparisons ends in."""
-
 _SYNTHESIS = " synthesis"
 """What the name of a conversation about comparisons ends in."""
 
@@ -412,13 +398,7 @@ class Consulting:
     def _history(self, state: ConversationState, key: ConversationKey, model: Assistant) -> tuple[Exchange, ...]:
         if model.keeps_history or not state.turns:
             return ()
-        exchanges = []
-        for turn in self.conversations.history(key):
-            media = self.conversations.media(turn.media) if turn.media else ()
-            if media is None:
-                raise ThreadLost("an image or PDF of the thread is not stored any more", reason="thread_lost")
-            exchanges.append(Exchange(turn.prompt, turn.answer, media))
-        return tuple(exchanges)
+        return self.conversations.thread(key)
 
     def _renewing(self, conversation: Conversation, lease_ms: int) -> Callable[[], None]:
         clock = self._workplace.clock

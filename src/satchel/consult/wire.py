@@ -1,4 +1,4 @@
-"""One call's connections: cut at once when the call ends, and limits counted below a vendor's SDK.
+"""One call's connections: cut at once when the call ends, tried again, and limits counted below a vendor's SDK.
 
 A vendor's SDK blocks in connecting, sending and reading. A watcher beside it shuts the sockets down, which wakes the
 read with an error; the caller that catches it asks :meth:`Wire.check` what really happened. The sockets become known
@@ -13,16 +13,19 @@ import re
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from satchel.base.errors import AssistantFailed
 from satchel.base.records import dataclass
 from satchel.consult.models import Timing
 from satchel.consult.records import IsCancelled, raise_if_cancelled
 from satchel.redaction import redact
+
+T = TypeVar("T")
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)(?:[^/?#]*@)?([^?#]*)")
 _ADDRESS_CHARS = 200
@@ -343,3 +346,53 @@ def _shut(opened: socket.socket) -> None:
     with suppress(OSError):
         # a TLS socket's own shutdown would take its state from under the thread that reads
         socket.socket.shutdown(opened, socket.SHUT_RDWR)
+
+
+_FIRST_PAUSE, _LONGEST_PAUSE, _LONGEST_ASKED = 0.5, 8.0, 60.0
+"""Seconds to wait after the first failure, after any, and where a provider says how long."""
+
+
+def pause_after(attempt: int, failure: AssistantFailed, timing: Timing) -> float | None:
+    """Return how many seconds to wait after a failed attempt; None to give up."""
+    if attempt >= timing.attempts or not failure.is_passing:
+        return None
+    half = min(_LONGEST_PAUSE, _FIRST_PAUSE * float(2 ** (attempt - 1))) / 2
+    least = half if failure.retry_after is None else failure.retry_after
+    return least + timing.chance() * half if least <= _LONGEST_ASKED else None
+
+
+def persist(wire: Wire, work: Callable[[], T], may_repeat: Callable[[], bool] = lambda: True) -> T:
+    """Do something with a provider, again if what kept it from succeeding passes."""
+    attempt = 0
+    while True:
+        attempt += 1
+        wire.check()
+        try:
+            return work()
+        except AssistantFailed as failure:
+            # a connection that we cut looks like one that the provider cut
+            wire.check()
+            pause = pause_after(attempt, failure, wire.timing) if may_repeat() else None
+            if pause is None or pause >= wire.left():
+                raise
+        wire.pause(pause)
+
+
+def retry_after(headers: Mapping[str, str], now: Callable[[], float] = time.time) -> float | None:
+    """Read how long a provider asks to wait, in seconds; None where it does not say.
+
+    Formats: ``retry-after-ms`` in milliseconds, else https://www.rfc-editor.org/rfc/rfc9110#field.retry-after
+    """
+    for name, parts in (("retry-after-ms", 1_000), ("retry-after", 1)):
+        try:
+            seconds = float(headers[name]) / parts
+        except (KeyError, ValueError):
+            continue
+        if 0 <= seconds < float("inf"):
+            return seconds
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return max(0.0, parsedate_to_datetime(headers["retry-after"]).timestamp() - now())
+    except (KeyError, ValueError):
+        return None

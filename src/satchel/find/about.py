@@ -8,11 +8,12 @@ from itertools import pairwise
 
 from satchel.base.records import dataclass
 from satchel.find import search
-from satchel.find.index import Index, index_of, scoped_index
+from satchel.find.index import scoped_index
 from satchel.find.kind import KIND_OF, Kind
 from satchel.find.query import Query, word_counts
 from satchel.find.scopes import Scope, Term, population_of
 from satchel.find.scoring import K1
+from satchel.find.stemming import stems
 from satchel.find.words import WORD, forms_of
 from satchel.store.transaction import Transaction, set_of
 
@@ -229,11 +230,10 @@ def _words(transaction: Transaction, text: str, scope: Scope, population: int) -
     words = [word for word in word_counts(text) if len(word) > (2 if word.isdigit() else 1)]
     if len(words) > MOST_WORDS:
         words = words[: MOST_WORDS * 2 // 3] + words[-(MOST_WORDS - MOST_WORDS * 2 // 3) :]
-    index = index_of(transaction)
-    everyday = {stem for _, _, stem in index.tokens(_EVERYDAY + _FOREIGN)}
+    everyday = set(stems(_EVERYDAY + _FOREIGN))
     by_stem: dict[str, str] = {}
     for word in words:
-        by_stem.setdefault(_stem(index, word), word)
+        by_stem.setdefault(next(iter(stems(word)), word), word)
     most = max(_FEW, population // _COMMON)
     terms = [Term((word,)) for word in by_stem.values()]
     counts = scoped_index(transaction, Scope(scope.project_id), population).counts(terms, most + 1)
@@ -256,7 +256,3 @@ def _pairs(text: str, words: Iterable[_Word]) -> list[Term]:
             if len(pairs) == _MOST_PAIRS:
                 break
     return [Term(pair) for pair in pairs]
-
-
-def _stem(index: Index, word: str) -> str:
-    return next((stem for _, _, stem in index.tokens(word)), word)

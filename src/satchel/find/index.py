@@ -24,9 +24,6 @@ class Index(Protocol):
 
     def delete(self, number: int, project_id: int) -> None: ...
 
-    def tokens(self, text: str) -> list[tuple[int, int, str]]:
-        """Return the stemmed words of a text as the index stores them, with their start and end in UTF-8 bytes."""
-
     def holds(self, number: int, project_id: int, text: str) -> bool:
         """Return whether a text is indexed under a document's number, judged by its first words."""
 

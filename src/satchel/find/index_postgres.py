@@ -1,26 +1,21 @@
 """The full-text index on PostgreSQL: the words of each document in order, behind a GIN index."""
 
-# FTS5's tokenizer splits words in this process, so that both databases find the same.
-
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from hashlib import blake2b, sha256
-from typing import TYPE_CHECKING, Any
-
-import apsw
+from typing import TYPE_CHECKING
 
 from satchel.base.records import dataclass
-from satchel.find import scopes
+from satchel.find import scopes, stemming
 from satchel.find.kind import Kind
-from satchel.find.scopes import Condition, Either, Every, Scope, Term, Without, terms_of
+from satchel.find.scopes import Condition, Either, Scope, Term, expression, terms_of
 from satchel.find.scoring import Matched
 from satchel.find.words import parts_text
 from satchel.store.postgres.schema import BUCKET_BITS, LEXEMES
-from satchel.store.transaction import Row, Rows, Transaction
+from satchel.store.transaction import Row, Rows, Transaction, put_rows
 
 if TYPE_CHECKING:
     from satchel.find.documents import Document
@@ -39,32 +34,9 @@ _PREFIX_BYTES = 20
 _MOST_BYTES = 1_000_000
 """A tsvector has at most 1 MB of different words, each with project and bucket in front; a text is cut there."""
 
-_INSERT = """
-    INSERT INTO documents_words (project_id, document, place, length, words, parts)
-    VALUES (:project, :document, :place, :length, :words, :parts)
-"""
-_RENEW = """
-    ON CONFLICT (project_id, document) DO UPDATE
-    SET (place, length, words, parts) = (excluded.place, excluded.length, excluded.words, excluded.parts)
-    WHERE (documents_words.place, documents_words.length, documents_words.words, documents_words.parts)
-        IS DISTINCT FROM (excluded.place, excluded.length, excluded.words, excluded.parts)
-"""
-
-
-class _Tokenizer(threading.local):
-    def __init__(self) -> None:
-        connection = apsw.Connection(":memory:")
-        self.tokenizer = connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
-
-
-_TOKENIZER = _Tokenizer()
-
 
 def stems(text: str) -> list[str]:
-    words: Any = _TOKENIZER.tokenizer(
-        text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
-    )
-    return [word if len(word) <= LONGEST else _shortened(word) for word in words]
+    return [word if len(word) <= LONGEST else _shortened(word) for word in stemming.stems(text)]
 
 
 def joined(words: Iterable[str]) -> str:
@@ -74,12 +46,7 @@ def joined(words: Iterable[str]) -> str:
 
 def place_number(run: int | None, kind: Kind, item_type: int | None) -> int:
     """Return a number for a run (0 for none), a kind, and a type within it."""
-    return ((run or 0) << 16) + kind_number(kind, item_type)
-
-
-def kind_number(kind: Kind, item_type: int | None) -> int:
-    """Return a number for a kind and a type within it."""
-    return kind.number * MOST_TYPES + (item_type or 0)
+    return ((run or 0) << 16) + kind.number * MOST_TYPES + (item_type or 0)
 
 
 def _shortened(word: str) -> str:
@@ -115,27 +82,19 @@ class PostgresIndex:
 
     def insert(self, number: int, document: Document, *, is_new: bool = False) -> None:
         length, words, parts = _entry(document.text)
-        self._transaction.run(
-            _INSERT if is_new else _INSERT + _RENEW,
-            {
-                "project": document.project_id,
-                "document": number,
-                "place": place_number(document.run_id, document.kind, document.type),
-                "length": length,
-                "words": words,
-                "parts": parts,
-            },
-        )
+        place = place_number(document.run_id, document.kind, document.type)
+        columns = ("project_id", "document", "place", "length", "words", "parts")
+        row = dict(zip(columns, (document.project_id, number, place, length, words, parts), strict=True))
+        if is_new:
+            self._transaction.insert_many("documents_words", [row])
+        else:
+            put_rows(self._transaction, "documents_words", ("project_id", "document"), [row])
 
     def delete(self, number: int, project_id: int) -> None:
         self._transaction.run(
             "DELETE FROM documents_words WHERE project_id = :project AND document = :document",
             {"project": project_id, "document": number},
         )
-
-    def tokens(self, text: str) -> list[tuple[int, int, str]]:
-        words: Any = _TOKENIZER.tokenizer(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
-        return [(start, end, word) for start, end, word in words]
 
     def holds(self, number: int, project_id: int, text: str) -> bool:
         row = self._transaction.one(
@@ -186,8 +145,6 @@ _NOWHERE = "-"
 
 _FEW = 1_000
 """Ranges of documents up to this size are read whole, without the GIN index."""
-
-_NO_FILTERS: tuple[str, dict[str, object]] = ("", {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,97 +204,75 @@ class ScopedPostgresIndex:
             "of_last": self._ends[1],
             "of_project": scope.project_id,
         }
-        conditions = ""
-        if scope.run_id is not None:
-            conditions += " AND w.place >> 16 = :of_run"
-            values["of_run"] = scope.run_id
-        if scope.types:
-            conditions += " AND w.place & 65535 = ANY (CAST(:of_kinds AS bigint[]))"
-            values["of_kinds"] = [kind_number(kind, number) for kind, number in scope.types]
-        elif scope.kinds and len(scope.kinds) < len(Kind):
-            conditions += f" AND w.place / {MOST_TYPES} & {MOST_TYPES - 1} = ANY (CAST(:of_kinds AS bigint[]))"
-            values["of_kinds"] = [kind.number for kind in scope.kinds]
-        return conditions, values
+        run = scope.run_id
+        place = "w.place & 65535" if run is None else "w.place"
+        ranges = [(place_number(run, kind, number),) * 2 for kind, number in scope.types] or [
+            (place_number(run, kind, 0), place_number(run, kind, MOST_TYPES - 1)) for kind in scope.kinds
+        ]
+        if run is not None and not ranges:
+            ranges = [(run << 16, (run + 1 << 16) - 1)]
+        # two comparisons of each row are faster than taking the run and the kind out of its number
+        within = " OR ".join(f"{place} BETWEEN :of_from{at} AND :of_to{at}" for at in range(len(ranges)))
+        for at, (first, last) in enumerate(ranges):
+            values |= {f"of_from{at}": first, f"of_to{at}": last}
+        return f" AND ({within})" if ranges else "", values
 
     def counts(self, terms: Sequence[Term], most: int) -> list[int]:
         counts = [self._ask("1", term, most) for term in terms]
         return [rows.all()[0][0] for rows in counts]
 
     def documents(self, condition: Condition, most: int, *, newest: bool = True, filtered: bool = False) -> list[int]:
-        filters = scopes.filters(self._scope) if filtered else _NO_FILTERS
-        return [row[0] for row in self._ask("w.document", condition, most, filters, newest).all()]
+        return [row[0] for row in self._ask("w.document", condition, most, newest=newest, filtered=filtered).all()]
 
     def matches(
         self, terms: Sequence[Term], choosing: Sequence[Term], condition: Condition | None, most: int, *, newest: bool
     ) -> list[Matched]:
         selecting = condition or Either(tuple(choosing or terms))
         columns = "w.document, w.length, w.words, w.parts"
-        rows = self._ask(columns, selecting, most, scopes.filters(self._scope), newest).all()
+        rows = self._ask(columns, selecting, most, newest=newest, filtered=True).all()
         return _counted([_IndexTerm.of(term) for term in terms], rows if newest else rows[::-1])
 
     def _ask(
-        self,
-        columns: str,
-        condition: Condition,
-        most: int,
-        filters: tuple[str, dict[str, object]] = _NO_FILTERS,
-        newest: bool | None = None,
+        self, columns: str, condition: Condition, most: int, *, newest: bool | None = None, filtered: bool = False
     ) -> Rows:
-        # `filters` are over `documents d`; sorting a bucket would read all of it, where a count ends at the limit
-        texts: dict[str, object] = {}
-        holds = _holds(condition, texts)
+        # None counts: sorting a bucket would read all of it, where a count ends at the limit
+        conditions, of_scope = self._conditions
+        values = of_scope | {"of_most": most}
+
+        def holds_term(term: Term) -> str:
+            name = f"of_text{len(values)}"
+            values[name] = _IndexTerm.of(term).text
+            columns = ("words",) if term.in_text else ("words", "parts")
+            return f"({' OR '.join(f'strpos(w.{column}, :{name}) > 0' for column in columns)})"
+
+        holds = expression(condition, holds_term, " AND ", " OR ", " AND NOT ")
         is_exact = all(_IndexTerm.of(term).is_exact for term in terms_of(condition))
-        conditions, values = self._conditions
-        if filters[0]:
+        # what is excluded may be more than a word: then only the text tells
+        without = " & !" if is_exact else None
+        values["of_lexemes"] = expression(condition, lambda term: _IndexTerm.of(term).lexemes, " & ", " | ", without)
+        filters, of_filters = scopes.filters(self._scope) if filtered else ("", {})
+        if filters:
             # IS TRUE keeps this from becoming a join, whose nested loop may be a hundred times as slow
-            conditions += f" AND (EXISTS (SELECT 1 FROM documents d WHERE d.id = w.document AND {filters[0]})) IS TRUE"
+            conditions += f" AND (EXISTS (SELECT 1 FROM documents d WHERE d.id = w.document AND {filters})) IS TRUE"
         order = "" if newest is None else f"ORDER BY w.document {'DESC' if newest else 'ASC'}"
         first, last = self._ends
+        ends = [f":of_first >> {BUCKET_BITS}", f":of_last >> {BUCKET_BITS}"]
+        buckets = ", ".join([*ends, "1"] if newest is False else [*ends[::-1], "-1"])
+        chosen = f"{LEXEMES} @@ CAST(replace(:of_lexemes, '?', :of_project || ':' || b.number || ':') AS tsquery)"
         if last - first < _FEW:
-            sql = f"""
-                SELECT {columns} FROM documents_words w
-                WHERE w.project_id = :of_project AND w.document BETWEEN :of_first AND :of_last AND {holds} {conditions}
-                {order} LIMIT :of_most
-            """
-        else:
-            ends = [f":of_first >> {BUCKET_BITS}", f":of_last >> {BUCKET_BITS}"]
-            buckets = ", ".join([*ends, "1"] if newest is False else [*ends[::-1], "-1"])
-            # a bucket is read once those before it had too few documents
-            sql = f"""
-                SELECT f.* FROM generate_series({buckets}) AS b (number) CROSS JOIN LATERAL (
-                    SELECT {columns} FROM documents_words w
-                    WHERE {LEXEMES} @@ CAST(replace(:of_lexemes, '?', :of_project || ':' || b.number || ':') AS tsquery)
-                        {"" if is_exact else f"AND {holds}"} {conditions}
-                    {order} LIMIT :of_most
-                ) AS f LIMIT :of_most
-            """
+            buckets = "1, 1"
+            chosen = "w.project_id = :of_project AND w.document BETWEEN :of_first AND :of_last"
+        if last - first < _FEW or not is_exact:
+            chosen += f" AND {holds}"
+        # a bucket is read once those before it had too few documents
+        sql = f"""
+            SELECT f.* FROM generate_series({buckets}) AS b (number) CROSS JOIN LATERAL (
+                SELECT {columns} FROM documents_words w WHERE {chosen} {conditions} {order} LIMIT :of_most
+            ) AS f LIMIT :of_most
+        """
         if newest is None:
             sql = f"SELECT count(*) FROM ({sql}) AS counted"
-        lexemes = _lexemes(condition, is_exact=is_exact)
-        return self._transaction.ask(sql, {**filters[1], **values, **texts, "of_lexemes": lexemes, "of_most": most})
-
-
-def _lexemes(condition: Condition, *, is_exact: bool) -> str:
-    if isinstance(condition, Term):
-        return _IndexTerm.of(condition).lexemes
-    if isinstance(condition, Without):
-        required = _lexemes(condition.required, is_exact=is_exact)
-        return f"({required} & !{_lexemes(condition.excluded, is_exact=True)})" if is_exact else required
-    operator = " & " if isinstance(condition, Every) else " | "
-    return f"({operator.join(_lexemes(part, is_exact=is_exact) for part in condition.parts)})"
-
-
-def _holds(condition: Condition, texts: dict[str, object]) -> str:
-    if isinstance(condition, Term):
-        term = _IndexTerm.of(condition)
-        name = f"of_text{len(texts)}"
-        texts[name] = term.text
-        columns = ("words",) if term.in_text else ("words", "parts")
-        return f"({' OR '.join(f'strpos(w.{column}, :{name}) > 0' for column in columns)})"
-    if isinstance(condition, Without):
-        return f"({_holds(condition.required, texts)} AND NOT {_holds(condition.excluded, texts)})"
-    operator = " AND " if isinstance(condition, Every) else " OR "
-    return f"({operator.join([_holds(part, texts) for part in condition.parts])})"
+        return self._transaction.ask(sql, of_filters | values)
 
 
 def _counted(terms: Sequence[_IndexTerm], rows: Sequence[Row]) -> list[Matched]:

@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-import weakref
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import apsw
 
+from satchel.find.stemming import stems, tokens
 from satchel.find.words import parts_text
 from satchel.store.damage import MARK
 
@@ -25,8 +25,6 @@ _INSERT = "INSERT OR REPLACE INTO documents_fts (rowid, text, parts, scope) VALU
 _SAMPLE_WORDS = 24
 _MAX_WORD_BYTES = 32_768
 """FTS5 truncates words here, even within a character (FTS5_MAX_TOKEN_SIZE in fts5Int.h)."""
-
-_TOKENIZERS: weakref.WeakKeyDictionary[apsw.Connection, apsw.FTS5Tokenizer] = weakref.WeakKeyDictionary()
 
 
 @lru_cache(maxsize=256)
@@ -64,19 +62,10 @@ class SqliteIndex:
     def delete(self, number: int, project_id: int) -> None:  # noqa: ARG002
         self._transaction.run("DELETE FROM documents_fts WHERE rowid = :id", {"id": number})
 
-    def tokens(self, text: str) -> list[tuple[int, int, str]]:
-        connection = self._connection
-        tokenizer = _TOKENIZERS.get(connection)
-        if tokenizer is None:
-            tokenizer = connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
-            _TOKENIZERS[connection] = tokenizer
-        words: Any = tokenizer(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_colocated=False)
-        return [(start, end, word) for start, end, word in words]
-
     def holds(self, number: int, project_id: int, text: str) -> bool:  # noqa: ARG002
         raw = text.encode()
         # words as the tokenizer splits them, so that texts in any script are found
-        words = {stem: raw[start:end].decode() for start, end, stem in self.tokens(text)}
+        words = {stem: raw[start:end].decode() for start, end, stem in tokens(text)}
         if not words:
             return True
         expression = " AND ".join(f'"{word}"' for word in list(words.values())[:_SAMPLE_WORDS])
@@ -108,7 +97,7 @@ class SqliteIndex:
         return sum(
             hash((word.encode()[:_MAX_WORD_BYTES], column, place))
             for column, content in (("text", text), ("parts", parts_text(text)), ("scope", _scope_of(document)))
-            for place, (_, _, word) in enumerate(self.tokens(content))
+            for place, word in enumerate(stems(content))
         )
 
     def empty(self) -> None:

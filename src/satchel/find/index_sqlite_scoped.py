@@ -13,7 +13,7 @@ from satchel.base.records import dataclass
 from satchel.find import scopes
 from satchel.find.index_sqlite import connection_of, scope_tokens
 from satchel.find.kind import Kind
-from satchel.find.scopes import Condition, Every, Scope, Term, Without
+from satchel.find.scopes import Condition, Scope, Term
 from satchel.find.scoring import Matched
 from satchel.store.transaction import Transaction
 
@@ -26,11 +26,11 @@ _LEAST_OF_PROJECT = 16
 
 
 def expression(condition: Condition) -> str:
-    if isinstance(condition, Term):
-        return f'{"text : " * condition.in_text}"{" ".join(condition.words)}"{"*" if condition.prefix else ""}'
-    if isinstance(condition, Without):
-        return f"({expression(condition.required)} NOT {expression(condition.excluded)})"
-    return f"({(' AND ' if isinstance(condition, Every) else ' OR ').join(map(expression, condition.parts))})"
+    return scopes.expression(condition, _term, " AND ", " OR ", " NOT ")
+
+
+def _term(term: Term) -> str:
+    return f'{"text : " * term.in_text}"{" ".join(term.words)}"{"*" if term.prefix else ""}'
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from satchel.base.records import dataclass, field
 from satchel.find.kind import SUPERSEDED, Kind
@@ -58,6 +58,7 @@ def filters(scope: Scope, conditions: Sequence[str] = ()) -> tuple[str, dict[str
 
 def population_of(transaction: Transaction, scope: Scope) -> int:
     """Return the number of candidates: the documents of the run if they are few, else of the project."""
+    project = transaction.ask("SELECT documents FROM projects WHERE id = :project", {"project": scope.project_id})
     if scope.run_id is not None:
         row = transaction.one(
             "SELECT count(*) FROM (SELECT 1 FROM documents WHERE run_id = :run LIMIT :most) AS counted",
@@ -65,7 +66,7 @@ def population_of(transaction: Transaction, scope: Scope) -> int:
         )
         if row is not None and row[0] <= SMALL:
             return int(row[0])
-    row = transaction.one("SELECT documents FROM projects WHERE id = :project", {"project": scope.project_id})
+    row = project.one()
     return int(row[0]) if row else 0
 
 
@@ -108,6 +109,19 @@ class Without:
 
 
 Condition = Term | Every | Either | Without
+
+
+def expression(condition: Condition, term: Callable[[Term], str], every: str, either: str, without: str | None) -> str:
+    """Return a condition in the language of an index, given its terms and operators; None omits what is excluded."""
+    if isinstance(condition, Term):
+        return term(condition)
+    if isinstance(condition, Without):
+        required = expression(condition.required, term, every, either, without)
+        if without is None:
+            return required
+        return f"({required}{without}{expression(condition.excluded, term, every, either, without)})"
+    parts = [expression(part, term, every, either, without) for part in condition.parts]
+    return f"({(every if isinstance(condition, Every) else either).join(parts)})"
 
 
 def terms_of(condition: Condition) -> list[Term]:

@@ -163,15 +163,19 @@ def near_best(
 ) -> dict[int, float]:
     """Return the scores that are not far below the best."""
     best = max(totals.values(), default=0.0)
-    best_own = max(map(sum, own.values()), default=0.0)
+    best_own = LEAST_OF_BEST * max(map(sum, own.values()), default=0.0)
     in_segment, loose = (LEAST_OF_NEIGHBOUR * weights[0] for weights in (NEIGHBOUR_WEIGHTS, LOOSE_NEIGHBOUR_WEIGHTS))
-
-    def is_near(document: int, total: float) -> bool:
-        if document in own:
-            return total >= LEAST_OF_BEST * best or sum(own[document]) >= LEAST_OF_BEST * best_own
-        return total >= (in_segment if evidence[document][-1] else loose) * best
-
-    return {document: total for document, total in totals.items() if is_near(document, total)}
+    least = {
+        document: (in_segment if shares[-1] else loose) * best
+        for document, shares in evidence.items()
+        if document not in own
+    }
+    usual = LEAST_OF_BEST * best
+    return {
+        document: total
+        for document, total in totals.items()
+        if total >= least.get(document, usual) or (document in own and sum(own[document]) >= best_own)
+    }
 
 
 def _better(first: Sequence[float], second: Sequence[float]) -> list[float]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import Interrupted, StoreDamaged
 from satchel.base.paging import COUNTED
-from satchel.base.records import dataclass, field, replace
+from satchel.base.records import NamedTuple, dataclass, field, replace
 from satchel.find import exact, scopes, scoring
 from satchel.find.documents import until_expiry
 from satchel.find.exact import Texts, resolve, with_forms
@@ -39,8 +38,7 @@ _WITH_SURROUNDINGS = 60
 _SILENCE_MS = 30 * 60 * 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """One result; a higher score is better.
 
     Attributes:
@@ -188,7 +186,7 @@ def rank(
     evidence: dict[int, list[float]] = {}
     bonus: dict[int, float] = {}
     if query.is_question and query.condition is None:
-        best = heapq.nlargest(_WITH_SURROUNDINGS, totals, key=lambda document: (totals[document], document))
+        best = _ordered(totals, {})[:_WITH_SURROUNDINGS]
         agents = transaction.ask(
             "SELECT id, folded FROM agents WHERE project_id = :project", {"project": scope.project_id}
         )

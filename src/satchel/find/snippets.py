@@ -8,11 +8,10 @@ from itertools import islice
 
 from satchel.base.lazy import lazy_regex
 from satchel.base.records import dataclass
-from satchel.find.index import index_of
 from satchel.find.scopes import Term
+from satchel.find.stemming import stems, tokens
 from satchel.find.words import identifier_parts, unspaced_runs
 from satchel.store.damage import MARK
-from satchel.store.transaction import Transaction
 
 _WORDS = 32
 _MAX_READ_CHARS = 40_000
@@ -40,8 +39,7 @@ class Snippet:
 class Snipper:
     """Makes snippets for the terms of one search."""
 
-    def __init__(self, transaction: Transaction, terms: Sequence[Term], idf: Sequence[float]) -> None:
-        self._index = index_of(transaction)
+    def __init__(self, terms: Sequence[Term], idf: Sequence[float]) -> None:
         self._weights: dict[str, float] = {}
         for term, value in zip(terms, idf, strict=True):
             for word in term.words if term.weight else ():
@@ -105,7 +103,7 @@ class Snipper:
         )
 
     def _pieces(self, text: str, raw: bytes) -> list[_Piece]:
-        words = self._index.tokens(text)
+        words = tokens(text)
         joined = self._joined(words, raw) if "_" in text else {}
         pieces: list[_Piece] = []
         weights = self._word_weights
@@ -163,7 +161,7 @@ class Snipper:
         return weight or (1.0 if self._prefixes and stem.startswith(self._prefixes) else 0.0)
 
     def _stems(self, word: str) -> list[str]:
-        return [stem for _, _, stem in self._index.tokens(word)]
+        return stems(word)
 
 
 def _best_window(pieces: Sequence[_Piece]) -> int:

@@ -20,7 +20,7 @@ def main() -> None:
     if sys.getfilesystemencoding() != "utf-8" and not "".join(arguments).isascii():
         _start_in_utf8(arguments)
     if arguments[:1] == ["hook"] and os.environ.get("SATCHEL_CONSULTED"):
-        from satchel.consult.consulted_client import is_consulted
+        from satchel.consult import is_consulted
 
         if is_consulted(os.environ):
             os._exit(0)  # a client that answers a question for somebody is no session

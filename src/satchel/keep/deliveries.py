@@ -40,14 +40,15 @@ _LEAST_AGAIN, _FOR_PROMPTS = 1_400, 150
     COUNTED_RULE,
     COUNTED_DECISION,
     NEWS_OF_AGENT,
-) = range(0, -15, -1)
+    FREED,
+) = range(0, -16, -1)
 """Pseudo-kinds, which share a column with the numbers of :class:`Kind`, so no two may be the same.
 
 A file whose notes were shown; a fix; another agent's claim; the tokens that hooks have spent, as the seq of item 0; a
 rule and a decision that were shown because they bind a file; the first prompt that stated a task; the tokens spent on a
 file, as the seq; a note, rule and decision related to the task, with the strength in thousandths as the seq; the role
 that first asked in the window, by its checksum; news of a rule and a decision that was only counted; a new rule of an
-agent that was told.
+agent that was told; a refused place that is free again, by its refusal, which ends as it is delivered.
 """
 
 _BY_HOOKS = 0

@@ -19,6 +19,12 @@ GOES_ON = "(expires_at > :now OR lease_until > :now)"
 
 FREE = "(lease_until IS NULL OR lease_until <= :now)"  # condition for conversations that no call holds
 
+# contents b that the prompts of the present thread of conversation c are made of
+PARTS = """
+    conversations c JOIN conversation_turns t ON t.conversation_id = c.id AND t.n >= c.thread_start
+    JOIN conversation_parts p ON p.turn_id = t.id JOIN blobs b ON b.id BETWEEN p.first_blob AND p.last_blob
+"""
+
 _OVER = f"expires_at <= :now AND {FREE}"
 
 
@@ -59,13 +65,15 @@ def remove_contents(transaction: Transaction, project_id: int | None = None) -> 
     """Delete contents that no conversation of their project refers to; None covers all projects."""
     # NOT IN over pairs would be much slower
     return transaction.execute(
-        """
+        f"""
         DELETE FROM blobs WHERE id IN (
             SELECT id FROM blobs WHERE CAST(:project AS BIGINT) IS NULL OR project_id = :project
             EXCEPT
             SELECT b.id FROM conversation_files f
             JOIN conversation_folders d ON d.id = f.folder_id JOIN conversations c ON c.id = d.conversation_id
             JOIN blobs b ON b.project_id = c.project_id AND b.digest = f.digest
+            EXCEPT
+            SELECT b.id FROM {PARTS}
         )
         """,
         {"project": project_id},

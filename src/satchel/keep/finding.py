@@ -384,7 +384,7 @@ def _results(
     if len(rows) < len(page):
         raise search.disagreement()
     texts = _texts(transaction, rows)
-    snipper = Snipper(transaction, ranking.terms, ranking.idf)
+    snipper = Snipper(ranking.terms, ranking.idf)
     results = []
     for hit in page:
         if hit.document not in texts:

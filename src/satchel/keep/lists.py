@@ -231,7 +231,7 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
     )
     view.notes += ranking.notes
     # matches by neighbors only do not belong in a list ordered by time
-    hits = {hit.document: round(hit.score, 4) for hit in ranking.hits if not (order and hit.by_surroundings)}
+    hits = {hit.document: hit.score for hit in ranking.hits if not (order and hit.by_surroundings)}
     documents_shown = list(hits)
     if order:
         documents_shown = _ordered(transaction, listing, hits, order)
@@ -239,7 +239,7 @@ def _search(view: View, listing: Listing[Item], text: str) -> tuple[tuple[Item, 
     items: dict[int, int] = dict(
         transaction.all(f"SELECT d.id, d.item_id FROM documents d WHERE d.id IN {set_of(documents_shown)}")
     )
-    view.scores = {items[document]: hits[document] for document in documents_shown if document in items}
+    view.scores = {items[document]: round(hits[document], 4) for document in documents_shown if document in items}
     if listing.finish is not None:
         of_hits = f"SELECT item_id FROM documents WHERE id IN {set_of(hits)}"
         listing.finish(view, f"{alias}.id IN ({of_hits})")

@@ -43,6 +43,22 @@ MESSAGE = "SELECT 1 FROM agent_messages WHERE project_id = :project AND expires_
 """Some message of the project that has not expired."""
 
 
+_REQUEST = 3  # in MESSAGE_TYPES of satchel.keep.messages.records, which few need
+
+UNANSWERED = f"""(m.type = {_REQUEST} OR rtrim(m.message) LIKE '%?')
+    AND NOT EXISTS (
+        SELECT 1 FROM agent_messages r WHERE r.reply_to = m.id AND r.from_agent_id IS DISTINCT FROM m.from_agent_id
+    )
+    -- any later message of one who was asked counts: answers cross, or name no message
+    AND NOT EXISTS (
+        SELECT 1 FROM agent_messages r
+        WHERE r.project_id = :project AND r.to_agent_id = m.from_agent_id AND r.id > m.id
+            AND r.from_agent_id IS DISTINCT FROM m.from_agent_id
+            AND (m.to_agent_id IS NULL OR r.from_agent_id = m.to_agent_id)
+    )"""
+"""The condition that a message ``m`` is a question that nobody has answered."""
+
+
 def is_any_message(rows: Rows, project_id: int, now: int) -> bool:
     return rows.one(f"{MESSAGE} LIMIT 1", {"project": project_id, "now": now}) is not None
 

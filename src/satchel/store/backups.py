@@ -27,6 +27,8 @@ Progress = Callable[[int, int], None]
 _PAGES_PER_STEP = 512
 _REASONS = ("daily-", "recent-", "before-restore-", "before-v")
 """How the names of automatic backups begin, for each reason; each reason has its own allowance."""
+_FIRST_MS = 60_000
+"""How soon a new store has its first backup: by then something is in it, and a command or server has ended since."""
 _RECENT_KEEP = 3
 _RECENT_LEAST_MS = 10 * 60_000
 _RECENT_MS_PER_MIB = 60_000
@@ -173,8 +175,8 @@ def back_up_before(access: Access, reason: str, now: int, keep: int, trust: Trus
 def back_up_when_due(access: Access, now: int, keep: int, trust: Trust) -> Backup | None:
     """Make an automatic backup in the state folder, if something has changed and the newest is old enough.
 
-    That is a day for those of each day, and minutes for the recent ones. Returns None if none is due, if there is no
-    folder for it, or if another process is making it.
+    That is a minute for the first, a day for those of each day, and minutes for the recent ones. Returns None if none
+    is due, if there is no folder for it, or if another process is making it.
     """
     folder = trust.backup_folder
     if folder is None or _stem_due(access.file, folder, now, trust) is None:
@@ -193,14 +195,15 @@ def _stem_due(file: Path, folder: Path, now: int, trust: Trust) -> str | None:
         size = file.stat().st_size
     except FileNotFoundError:  # removed while a server runs
         return None
-    made = [(trust.listed_at, "daily-"), *((backup.created_at, backup.file.name) for backup in backups_in(folder))]
-    past = [(at, name) for at, name in made if at <= now + _CLOCK_SLACK_MS]
-    newest = max((at for at, _ in past), default=0)
-    newest_of_days = max((at for at, name in past if not name.startswith("recent-")), default=0)
+    past = [one for one in backups_in(folder) if one.created_at <= now + _CLOCK_SLACK_MS]
+    newest = max((one.created_at for one in past), default=trust.listed_at)
+    newest_of_days = max((one.created_at for one in past if not one.file.name.startswith("recent-")), default=0)
     if newest >= _changed_at(file):
         return None
-    if now - newest_of_days >= DAY_MS:
+    if now - newest_of_days >= DAY_MS and (past or now - newest >= _FIRST_MS):
         return "daily"
+    if not past:
+        return None
     return "recent" if now - newest >= max(_RECENT_LEAST_MS, size * _RECENT_MS_PER_MIB >> 20) else None
 
 

@@ -41,6 +41,13 @@ RESTORE = (
 )
 
 
+REMAINS = (
+    "After `satchel init --new`, what was shared through git comes back with `satchel accept --all` and an export with "
+    "`satchel import FILE`; `satchel restore FILE` takes a copy of the store that you have"
+)
+"""What to do about a lost store without a backup."""
+
+
 def newer(location: str, needed: int, action: str) -> StoreNewer:
     """Return the error for a store that needs a newer program; `action` is "read" or "written"."""
     return StoreNewer(
@@ -50,21 +57,23 @@ def newer(location: str, needed: int, action: str) -> StoreNewer:
     )
 
 
-def busy(location: str) -> Busy:
-    """Return the error for a write that waited too long for other threads."""
+def busy(location: str, others: str = "other threads") -> Busy:
+    """Return the error for a write that waited too long for others."""
     return Busy(
-        f"other threads kept {location} busy for longer than the wait",
+        f"{others} kept {location} busy for longer than the wait",
         "Nothing was written; try again, or raise store.lock_wait_ms",
     )
 
 
 def missing(file: Path, newest: str | None) -> StoreMissing:
     """Return the error for a store that is gone or empty; `newest` is the time of its newest backup."""
-    backup = f"the newest backup, of {newest}" if newest else "a backup that you name"
+    restore = (
+        f"`satchel restore` goes back to the newest backup, of {newest}" if newest else f"there is no backup. {REMAINS}"
+    )
     return StoreMissing(
         f"the store {file} {'is empty' if file.exists() else 'is gone'}, though there was one; nothing was written",
         "This is for a person to decide. Save your text elsewhere until then.\n"
-        f"If it should not be gone: `satchel restore` goes back to {backup}.\n"
+        f"If it should not be gone: {restore}.\n"
         "If it was deleted on purpose: `satchel init --new` starts an empty store",
     )
 
@@ -77,6 +86,14 @@ def older(location: str, version: int) -> StoreOlder:
         "Install Satchel 0.2.0, open it once with that (`satchel doctor`; a backup: `satchel restore FILE`), then "
         "come back to this version; nothing was changed",
     )
+
+
+def check_version(location: str, needed: int, version: int) -> None:
+    """Refuse a store that needs a newer program to be read, and one of before version 27."""
+    if needed > SCHEMA_VERSION:
+        raise newer(location, needed, "read")
+    if version < BASE_VERSION:
+        raise older(location, version)
 
 
 @contextmanager

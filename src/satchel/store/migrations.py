@@ -10,7 +10,7 @@ import apsw
 from satchel.base.clock import Clock
 from satchel.base.errors import ReadOnly, StoreDamaged
 from satchel.store import opening
-from satchel.store.failures import RESTORE, newer, older
+from satchel.store.failures import RESTORE, check_version, newer
 from satchel.store.opening import Access
 from satchel.store.schema import APPLICATION_ID, BASE_VERSION, SCHEMA_VERSION, Migration, records, steps
 from satchel.store.trust import Trust, uid_in
@@ -124,10 +124,7 @@ def _uid_and_version(connection: apsw.Connection, file: Path) -> tuple[bytes, in
     needed, version = connection.execute("SELECT (SELECT min_reader FROM store), max(version) FROM migrations").get
     if uid is None or not isinstance(version, int):
         raise StoreDamaged(f"{file} is damaged: it has no uid or schema version", RESTORE)
-    if needed > SCHEMA_VERSION:
-        raise newer(str(file), needed, "read")
-    if version < BASE_VERSION:
-        raise older(str(file), version)
+    check_version(str(file), needed, version)
     return uid, version
 
 

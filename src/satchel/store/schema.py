@@ -211,6 +211,20 @@ _TURNS = (
     """,
 )
 
+_PARTS = (
+    # The stored contents that a turn's prompt is made of, in their order, n counting the runs of consecutive ids, and
+    # then its images and PDF. One that is gone makes the prompt unknown: the thread begins anew.
+    """
+    CREATE TABLE conversation_parts (
+        turn_id BIGINT NOT NULL REFERENCES conversation_turns (id) ON DELETE CASCADE,
+        n INTEGER NOT NULL,
+        first_blob BIGINT NOT NULL,
+        last_blob BIGINT NOT NULL,
+        PRIMARY KEY (turn_id, n)
+    ) WITHOUT ROWID
+    """,
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("the tables of 0.2.0", _read_statements()),
     # 0.2.0 would record bands of 64 bits, which nobody looks for
@@ -226,6 +240,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     ),
     Migration("sessions of messages and decisions, and claims on a timeline", _SESSIONS, min_writer=28),
     Migration("ends of turns, and attempts by their author", _TURNS, min_writer=28),
+    Migration("prompts made of stored contents", _PARTS, min_writer=28),
 )
 """The first makes a new store, at :data:`BASE_VERSION`; each of the others brings a store to the next version."""
 

@@ -495,8 +495,7 @@ CREATE INDEX conversations_seq ON conversations (project_id, seq);
 CREATE INDEX conversations_expiry ON conversations (project_id, expires_at, id);
 
 -- prompt is compressed: it has the files of the turn and the question; the question is also in its own column. It is
--- empty where the provider keeps the thread. The digests of its images and PDF follow, 16 bytes each; what they hold is
--- in blobs.
+-- empty where the provider keeps the thread. A zero byte stands for each content in conversation_parts.
 CREATE TABLE conversation_turns (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     conversation_id BIGINT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,

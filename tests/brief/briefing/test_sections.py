@@ -263,6 +263,12 @@ class TestMessages:
 
         assert refs(agent="ben", budget=100)[0] == "m1"
 
+    def test_an_answer_names_its_question(self, store: Satchel) -> None:
+        asked = store.messages.send("May exports be UTF-8?", to="ann", agent="ben")
+        answer = store.messages.send("No, the till needs cp1252", reply_to=asked.ref, agent="ann")
+        briefing = store.brief(agent="ben")
+        assert f'{answer.ref} by ann in answer to "May exports be UTF-8?": No, the till needs cp1252' in briefing.text
+
     def test_only_an_agent_gets_them_and_only_its_own(self, store: Satchel, refs: Refs) -> None:
         store.messages.send("to ben", to="ben", agent="ann")
         store.messages.send("to all", agent="ann")

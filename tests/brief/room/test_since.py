@@ -167,6 +167,26 @@ def test_actions_in_their_own_name_are_listed_apart_from_the_news(
     assert (len(found.own), found.own_total, found.own[0].text) == (since.MOST, since.MOST + 1, "trusted store 49")
 
 
+def test_an_action_in_their_own_name_that_was_undone_says_so_and_the_undo_is_no_other(
+    open_in: Callable[..., Satchel], project: Path, clock: ManualClock
+) -> None:
+    satchel = open_in(project, environ={"SATCHEL_PERSON": "ann"}, caller=COMMAND, agent=ANN)
+    rule = satchel.constraints.add("no floats", agent=ANN).ref
+    port = satchel.decisions.set("port", 80).ref
+    for act in (lambda: satchel.corrections.retract(rule, "no"), lambda: satchel.decisions.set("port", 81)):
+        clock.advance(1_000)
+        act()
+        own = satchel.room.since(ANN).own
+        assert own[0].action == "done"
+        clock.advance(1_000)
+        satchel.corrections.undo_change()
+        assert [(one.action, one.text) for one in satchel.room.since(ANN).own] == [
+            ("undone", own[0].text),
+            *[(one.action, one.text) for one in own[1:]],
+        ]
+    assert [one.text for one in satchel.room.since(ANN).own] == [f"changed {port}", f"changed {rule}"]
+
+
 def test_what_was_forgotten_leaves_nothing(satchel: Satchel) -> None:
     ref = satchel.decisions.set("port", 80, agent="dev").ref
     satchel.room.see([ref], person=ANN)

@@ -85,6 +85,25 @@ def test_a_timeline_has_what_a_session_did_and_its_claims(clients: Clients, cloc
     ]
 
 
+def test_the_last_step_of_a_session_is_what_it_edited_or_did_last(clients: Clients, clock: ManualClock) -> None:
+    ann = clients.turn_to(clients.start())
+
+    def last() -> str | None:
+        return {one.agent: one.last_step for one in ann.room.where().timeline}["ann"]
+
+    ann.files.claim(["src/a.py"], agent="ann")
+    assert last() is None
+    clock.advance(60_000)
+    ann.files.record("src/a.py", "modified", agent="ann")
+    clock.advance(60_000)
+    ann.files.record("src/b.py", "modified", agent="ann")
+    clock.advance(60_000)
+    assert last() == "edited src/b.py"
+    ann.decisions.set("port", 80, agent="ann")
+    clock.advance(60_000)
+    assert last() == "set port: 80"
+
+
 def test_a_decision_that_was_changed_stands_at_the_session_that_set_it_first(
     clients: Clients, clock: ManualClock
 ) -> None:

@@ -15,7 +15,7 @@ from satchel.consult.models import Ask, Model
 from satchel.consult.openai import OpenAICompatible, OpenAIResponses
 from satchel.consult.providers import AnthropicMessages, GeminiContents
 from satchel.consult.records import Window
-from satchel.consult.sdk import SdkAssistant
+from satchel.consult.rounds import SdkAssistant
 
 
 @dataclass

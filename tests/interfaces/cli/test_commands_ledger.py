@@ -369,6 +369,20 @@ def test_a_person_at_a_terminal_is_asked_whom_a_misspelt_name_means(
     assert [one["to"] for one in sent] == sent_to
 
 
+def test_an_undo_of_something_older_says_what_it_takes_back(cli: Cli) -> None:
+    def offered() -> str:
+        return cli("undo")[2].partition(" takes back ")[2].partition(", your last")[0]
+
+    cli("decide", "k", "1", "--why", "a")
+    cli("decide", "k", "2", "--why", "b", "--agent", "builder")
+    cli("reject", "d2")
+    cli("file", "claim", "a.py")
+    assert offered() == 'your rejection of d2 "k_draft: 2"'
+    cli("decide", "k", "3", "--why", "c")
+    cli("file", "release", "a.py")
+    assert offered() == 'your change of d1 "k: 3"'
+
+
 @pytest.mark.parametrize(("answer", "status"), [(True, 0), (False, 0)])
 def test_a_person_at_a_terminal_is_asked_before_an_older_change_is_undone(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, answer: bool, status: int
@@ -386,7 +400,7 @@ def test_a_person_at_a_terminal_is_asked_before_an_older_change_is_undone(
     done, _, err = cli("undo")
     assert (done, "error" in err) == (status, False)
     assert questions == [
-        'you reported x1: undo cannot take that back. Take back your last change before that, of note e1 "the note"?'
+        'you reported x1: undo cannot take that back. Take back your note e1 "the note", your last change before that?'
     ]
     assert asked(cli, "read")["total"] == (0 if answer else 1)
 

@@ -120,7 +120,12 @@ def decide(cli: Cli, value: str) -> Any:
 def test_a_decision_that_was_found(cli: Cli, satchel: Satchel) -> None:
     decide(cli, "300")
     (record,) = satchel.decisions.find(query="session")
-    assert set_fields(expected(record)).keys() == expected(record).keys() - {"notes", "replaced", "similar"}
+    assert set_fields(expected(record)).keys() == expected(record).keys() - {
+        "notes",
+        "replaced",
+        "similar",
+        "proposed_by",
+    }
     assert asked(cli, "decisions", "session")["decisions"] == [set_fields(expected(record))]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,9 +47,22 @@ def test_who_declines_the_documents_is_told_how_to_come_back_to_them(
     (folder / "AGENTS.md").write_text("- Use tabs.\n")
     answers += [True, True, False]
     _, out, _ = cli("setup", "cursor")
-    question, told = "Look at the rules that AGENTS.md propose?", "AGENTS.md can fill this project's memory"
+    question, told = "Look at the rules proposed from AGENTS.md?", "AGENTS.md can fill this project's memory"
     assert 0 < out.index(question) < out.index("Left for you:")
     assert f"{told}: `satchel import docs`" in out[out.index(question) :]
+
+
+def test_the_first_ten_minutes_list_every_question_of_setup_with_its_default() -> None:
+    source = Path(setup.__file__).read_text(encoding="utf-8")
+    source = source.replace('click.confirm("Delete all of this', "")  # of --remove --all-data
+    questions = re.findall(r'click\.confirm\(f?"([^"]+)", default=(True|False)', source)
+    page = (Path(__file__).parents[3] / "docs" / "first-ten-minutes.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `([^`]+\?)` \| (yes|no)\b", page, re.MULTILINE))
+    assert len(rows) == len(questions) == source.count("click.confirm(") == 4
+    for question, default in questions:
+        pattern = re.sub(r"\\\{.*?\\\}", ".+", re.escape(question))
+        (row,) = [row for row in rows if re.fullmatch(pattern, row)]
+        assert rows[row] == {"True": "yes", "False": "no"}[default]
 
 
 def test_a_second_time_nothing_is_written(cli: Cli, home: Path) -> None:
@@ -411,7 +425,7 @@ def test_the_check_says_that_the_store_of_the_folder_is_gone(cli: Cli, home: Pat
     status, out, _ = cli("setup", "--check")
     assert status == 3
     assert "is gone, though there was one" in out
-    assert "`satchel restore`" in out
+    assert "there is no backup" in out
     status, out, _ = cli("doctor")
     assert status != 0
     assert "is gone, though there was one" in out

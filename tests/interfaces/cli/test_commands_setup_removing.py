@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from satchel.base.folders import state_folder
+from satchel.interfaces.http.running import Servers
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -39,6 +43,19 @@ def test_what_clients_recorded_themselves_is_named_when_all_data_is_removed(cli:
     assert f"left {config}: [hooks.state] is Codex's own record of the hooks that you trusted\n" in out
     assert f"left {logs}: Claude Code's own logs of the server\n" in out
     assert (config.read_text().lstrip(), json.loads(servers.read_text())) == (own, {"numStartups": 1})
+
+
+def test_no_store_is_deleted_under_a_running_server(cli: Cli, home: Path, folder: Path) -> None:
+    cli("init")
+    servers = Servers(state_folder())
+    servers.enter("http://127.0.0.1:7000", 7000)
+    status, _, err = cli("setup", "--remove", "--all-data", "--yes")
+    assert status != 0
+    assert f"`satchel serve` runs at http://127.0.0.1:7000 (process {os.getpid()}) and uses the stores" in err
+    assert f"`kill {os.getpid()}`" in err
+    assert (folder / ".satchel" / "satchel.db").exists()
+    servers.leave()
+    assert cli("setup", "--remove", "--all-data", "--yes")[0] == 0
 
 
 def test_the_files_that_git_carries_stay_when_all_data_is_removed(cli: Cli, home: Path, folder: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from interfaces.hooks.at_work import NUMBERS, AtWork, bash, edit
+from interfaces.hooks.at_work import NUMBERS, AtWork, bash, denial, edit
 from interfaces.hooks.conftest import Hook, context
 from satchel import Satchel
 from satchel.base.clock import system_clock
@@ -98,3 +98,41 @@ def test_the_tokens_of_a_session_limit_news_but_for_critical_rules(
     text = prompt()
     assert "dependencies" in text
     assert "publish" not in text
+
+
+@pytest.mark.parametrize(
+    ("session", "event", "tool"), [("s1", "PreToolUse", "Edit"), ("s1", "PostToolUse", "Bash"), ("c1", "", "")]
+)
+def test_a_session_that_a_hook_refused_a_file_hears_from_its_next_hook_that_it_is_free_once(
+    at_work: AtWork, prompt: Callable[..., str], store: Satchel, project: Path, session: str, event: str, tool: str
+) -> None:
+    store.files.claim(["a.py"], agent="human:mia")
+    change = edit(project / "a.py")
+    if session == "c1":
+        change = {"tool_input": {"command": "*** Begin Patch\n*** Update File: a.py\n@@\n-a\n+b\n*** End Patch"}}
+    denial(at_work(session, "PreToolUse", "apply_patch" if session == "c1" else "Edit", **change))
+
+    def next_hook() -> str:
+        if not event:
+            return prompt(client="codex", session=session)
+        return json.dumps(at_work(session, event, tool, **(OK if tool == "Bash" else edit(project / "b.py"))))
+
+    assert "a.py" not in next_hook()
+    store.files.release(agent="human:mia")
+    assert "free" not in prompt(client="gemini", session="g1")
+    assert "Satchel: a.py is free now (you were refused it less than 1 min ago)" in next_hook()
+    assert "free" not in next_hook()
+    assert "free" not in prompt(client="codex" if session == "c1" else "claude", session=session)
+
+
+def test_a_hook_whose_answer_was_lost_leaves_the_free_file_to_the_next(
+    at_work: AtWork, prompt: Callable[..., str], store: Satchel, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.files.claim(["a.py"], agent="human:mia")
+    denial(at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")))
+    store.files.release(agent="human:mia")
+    with monkeypatch.context() as patched:
+        patched.setattr("satchel.brief.working.service.Working.record", lambda *_: None)
+        assert "a.py is free now" in prompt()
+    assert "a.py is free now" in prompt()
+    assert "free" not in prompt()

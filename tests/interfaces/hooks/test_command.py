@@ -112,14 +112,14 @@ class TestLineForThePerson:
         filled.entries.write("discovery", "the gateway caches sessions", agent="ann")
         line = self.line(hook(client, "SessionStart", source="startup"))
         assert line is not None
-        assert re.fullmatch(r"Satchel: 3 items, \d+ tokens: 2 rules, 1 note\. satchel status", line)
+        assert re.fullmatch(r"Satchel: 3 items, \d+ tokens: 2 rules, 1 note\. More: satchel status", line)
 
     def test_says_that_nothing_is_saved_yet(self, hook: Hook, open_in: Callable[..., Satchel], tmp_path: Path) -> None:
         (tmp_path / "new" / ".git").mkdir(parents=True)
         with open_in(tmp_path / "new").workplace.engine.write():
             pass  # the store is made
         answer = hook("claude", "SessionStart", source="startup", cwd=str(tmp_path / "new"))
-        assert answer == {"systemMessage": "Satchel: no rules, decisions or notes yet. satchel status"}
+        assert answer == {"systemMessage": "Satchel: no rules, decisions or notes yet. More: satchel status"}
 
     @pytest.mark.parametrize("client", ["codex", "qwen", "copilot", "vscode", "cursor", "opencode"])
     def test_is_left_out_where_the_client_shows_none_or_a_warning(self, hook: Hook, client: str) -> None:

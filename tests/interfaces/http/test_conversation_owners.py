@@ -62,7 +62,7 @@ def test_a_token_reaches_the_conversations_of_its_own_person_or_agent_only(
             assert others.state(KEY).turns == 1
             return
         assert others.state(KEY) == ConversationState()
-        assert (others.history(KEY), others.past(KEY), others.sessions(KEY)) == ((), (), frozenset())
+        assert (others.thread(KEY), others.past(KEY), others.sessions(KEY)) == ((), (), frozenset())
         assert others.list().total == 0
         with pytest.raises(NotFound):
             others.read(number)

@@ -7,7 +7,18 @@ from dataclasses import replace
 import pytest
 
 from satchel import AgentState, Team, TeamClaim, TeamSession
-from satchel.brief.room.records import Changed, Conflicts, FileConflict, Need, Needs, Party, Since, Status
+from satchel.brief.room.records import (
+    Changed,
+    Conflicts,
+    FileConflict,
+    ItemConflict,
+    ItemVersion,
+    Need,
+    Needs,
+    Party,
+    Since,
+    Status,
+)
 from satchel.interfaces.text.status import status_text
 
 NOW, MINUTE = 1_795_000_000_000, 60_000
@@ -65,14 +76,45 @@ def test_a_refusal_stands_once_among_what_needs_the_person() -> None:
     status = a_status()
     status = replace(status, needs=replace(status.needs, items=(need,)), team=replace(status.team, sessions=(waiting,)))
     lines = screen(status)
-    assert lines[0].endswith("0 conflicts")
+    assert lines[0].endswith("1 conflict")
     assert [line for line in lines if "src/a.py is held" in line or line.startswith(("Conflicts", "  conflict"))] == [
         lines[2]
     ]
+    assert not any(line.startswith("Release") for line in lines)
+    assert lines[4].startswith("  waiting    claude-3f2b for src/a.py, on fix")
     third = replace(PARTY, agent="gemini-1a2b")
     (conflict,) = status.conflicts.files
     conflict = replace(conflict, parties=(*conflict.parties, third))
     assert "1 conflict" in screen(replace(status, conflicts=replace(status.conflicts, files=(conflict,))))[0]
+
+
+def test_a_refusal_by_the_persons_own_claim_names_the_command_that_releases_it() -> None:
+    text = "a b/c.py is held by ann"
+    need = replace(NEED, kind="refusal", text=text, place="a b/c.py", held_path="a b/**", holder="human:ann")
+    status = a_status()
+    lines = screen(replace(status, needs=replace(status.needs, items=(need,))))
+    assert "Release: `satchel file release 'a b/**'`" in lines
+
+
+def test_claims_outside_of_a_session_are_among_the_agents() -> None:
+    status = a_status()
+    claim = TeamClaim("src/tax.py", True, NOW + 29 * MINUTE, agent="human:ann")
+    lines = screen(replace(status, team=replace(status.team, claims=(claim,))))
+    assert lines[5] == f"  {'claim':10} {'ann holds src/tax.py':55} 29 min left"
+
+
+def test_a_decision_set_by_two_is_a_conflict_unless_it_needs_the_person_anyway() -> None:
+    version = ItemVersion("5", "ben", None, NOW - MINUTE)
+    decided = ItemConflict("d2", "retries", version, replace(version, text="3", agent="human:ann", at=NOW))
+    status = a_status(conflicts=0)
+    status = replace(status, conflicts=replace(status.conflicts, decided=(decided,)))
+    lines = screen(status)
+    assert "1 conflict" in lines[0]
+    assert any(line.startswith("  conflict   d2 retries: ben set 5, ann set 3") for line in lines)
+    draft = replace(NEED, kind="draft", ref="d2")
+    lines = screen(replace(status, needs=replace(status.needs, items=(draft,))))
+    assert "1 conflict" in lines[0]
+    assert "Conflicts" not in lines
 
 
 @pytest.mark.parametrize(
@@ -119,6 +161,13 @@ def test_actions_in_the_persons_own_name_are_one_line_below_the_news() -> None:
     for total, more in ((2, ""), (60, ", and 58 earlier")):
         lines = screen(replace(status, since=replace(status.since, own=own, own_total=total)))
         assert f"in your name: opened the pages (2 times){more}  " in lines[-3]
+
+
+def test_an_action_that_was_undone_does_not_read_as_one_that_stands() -> None:
+    own = (Changed("action", "action:1", "undone", "confirmed c4", "human:ann", NOW, 1),)
+    status = a_status()
+    lines = screen(replace(status, since=replace(status.since, own=own, own_total=1)))
+    assert "in your name: confirmed c4, undone  " in lines[-3]
 
 
 def test_one_screen_says_what_needs_whom_who_works_what_collides_and_what_changed() -> None:

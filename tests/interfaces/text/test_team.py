@@ -223,6 +223,15 @@ def test_people_get_a_table_with_the_times_of_their_machine(capsys: pytest.Captu
     assert shown.err == "4 sessions\n"
 
 
+@pytest.mark.usefixtures("an_hour_east")
+def test_claims_outside_of_a_session_are_told_with_who_holds_them(capsys: pytest.CaptureFixture[str]) -> None:
+    claims = (TeamClaim("src/tax.py", True, NOW + 12 * MINUTE, agent="human:Mia Roth"),)
+    told = replace(team(PLAIN), claims=claims)
+    assert team_text(told).splitlines()[-1] == '"human:Mia Roth" claims src/tax.py (12 min left)'
+    show_team(told)
+    assert capsys.readouterr().out.splitlines()[-1] == "Mia Roth holds src/tax.py until 12:18"
+
+
 def test_people_are_told_of_nothing_how_to_see_more(capsys: pytest.CaptureFixture[str]) -> None:
     show_team(team(earlier=3))
     shown = capsys.readouterr()
@@ -246,7 +255,6 @@ def test_as_json_a_session_leaves_out_what_is_not_set() -> None:
         "exclusive": False,
         "expires_at": "2026-11-18T11:07:10.000Z",
         "automatic": True,
-        "reason": None,
     }
     assert plain == {
         "uid": "0f" * 16,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html import unescape
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
@@ -13,12 +14,13 @@ from hypothesis import strategies as st
 from examples import examples
 from http_serving import Answer, Served
 from room_browsing import Browser, Parsed
-from satchel import Satchel, open_satchel
+from satchel import Conflict, Satchel, open_satchel
 from satchel.brief.room.memory import Facets
 from satchel.brief.room.service import Room
 from satchel.interfaces.http.failing import SAFETY_HEADERS
 from satchel.interfaces.web import pages
 from satchel.interfaces.web.logins import Logins
+from satchel.interfaces.web.pages.agents import AgentWeek
 from satchel.interfaces.web.rendering import SHORT, visible
 from satchel.keep.sessions.caller import Caller
 
@@ -194,6 +196,54 @@ def test_a_claim_is_released_and_its_holder_told(ann: Browser, satchel: Satchel)
     gone = ann.post("/p/project/claims/release", claim)
     assert gone.status == 409
     assert b"has already ended" in gone.body
+
+
+def test_a_refusal_by_ones_own_claim_is_released_with_a_button(ann: Browser, satchel: Satchel, project: Path) -> None:
+    file = satchel.place.file
+    with (
+        open_satchel(file, cwd=project, project="project", environ={}) as terminal,
+        open_satchel(file, cwd=project, project="project", caller=Caller.of_request("t", "s3"), environ={}) as session,
+    ):
+        terminal.files.claim(["own/"], agent="human:ann")
+        with pytest.raises(Conflict):
+            session.files.claim(["own/a.py"], agent="builder")
+        page = ann.get("/p/project/").body.decode()
+        assert 'name="path" value="own/**">Release</button>' in page
+        assert ann.post("/p/project/claims/release-own", {"path": "own/**"}).status == 303
+        assert "own/a.py is free now" in (session.notices.line(agent="builder") or "")
+    assert "Release</button>" not in ann.get("/p/project/").body.decode()
+    assert ann.post("/p/project/claims/release-own", {"path": "own/**"}).status == 409
+
+
+def test_the_agents_table_shows_the_last_step_and_what_an_agent_waits_for_at_its_state(
+    ann: Browser, satchel: Satchel, project: Path
+) -> None:
+    file = satchel.place.file
+    with (
+        open_satchel(file, cwd=project, project="project", environ={}) as terminal,
+        open_satchel(file, cwd=project, project="project", caller=Caller.of_request("t", "s4"), environ={}) as session,
+    ):
+        session.files.record("own/b.py", "created", agent="builder")
+        terminal.files.claim(["waits/a.py"], agent="human:ann")
+        with pytest.raises(Conflict):
+            session.files.claim(["waits/a.py"], agent="builder")
+        rows = ann.get("/p/project/agents").body.decode().partition('class="table agents"')[2].split("<tr ")
+        (cells,) = [row.split("<td") for row in rows if "waits/a.py is held" in row]
+        terminal.files.release(agent="human:ann")
+    assert "waits/a.py is held by ann" in cells[1]
+    assert 'data-name="Last step"><span dir="auto">edited own/b.py</span></td>' in cells[4]
+
+
+def test_a_critical_rule_stands_out_in_memory(ann: Browser, satchel: Satchel) -> None:
+    satchel.constraints.add("Never log a password", priority="critical", agent="human:ann")
+    assert '<b class="t-bad">critical</b>' in ann.get("/p/project/memory").body.decode()
+
+
+def test_messages_of_satchel_itself_are_not_those_of_somebody_without_a_name() -> None:
+    week = AgentWeek(None, (0, 0, 2, 0, 0), ())
+    assert week.is_satchel
+    assert not week._replace(counts=(1, 0, 2, 0, 0)).is_satchel
+    assert not week._replace(agent="builder").is_satchel
 
 
 def test_agents_show_what_each_did_in_the_last_days(ann: Browser, satchel: Satchel) -> None:

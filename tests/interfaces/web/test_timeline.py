@@ -35,8 +35,8 @@ def drawn(satchel: Satchel, hours: int | None = None) -> timeline.Timeline:
     return of_team
 
 
-def test_a_timeline_begins_with_the_first_event_but_shows_half_an_hour(at_work: Satchel, clock: ManualClock) -> None:
-    assert (drawn(at_work).hours, drawn(at_work).span) == (None, "30 min")
+def test_a_timeline_begins_with_the_first_event_but_shows_five_minutes(at_work: Satchel, clock: ManualClock) -> None:
+    assert (drawn(at_work).hours, drawn(at_work).span) == (None, "5 min")
     clock.advance(100 * MINUTE)
     later = drawn(at_work)
     assert (later.hours, later.span, later.lanes[0].bars[0].x) == (None, "100 min", 0)

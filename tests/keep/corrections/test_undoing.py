@@ -192,7 +192,7 @@ def test_what_cannot_be_undone_is_named_and_nothing_older_is_undone_instead(
     clock.advance(1)
     satchel.files.claim(["a.py"], agent="ann")
     problem = f"you sent {sent}, which ben read, claimed a.py, reported x1: undo cannot take that back"
-    remedy = f'`satchel undo {note}` takes back .*, of note {note} "the gateway signs"'
+    remedy = f'`satchel undo {note}` takes back your note {note} "the gateway signs"'
     with pytest.raises(Conflict, match=f"{problem}. {remedy}"):
         satchel.corrections.undo_change(agent="ann")
     assert live(satchel) == [note]

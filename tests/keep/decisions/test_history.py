@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 START = 1_795_000_000_000
 
 
+def test_a_draft_that_another_agreed_to_names_both_until_its_value_changes(decisions: Decisions) -> None:
+    decisions.set("cache", "redis", status="draft", agent="Ann")
+    decisions.set("cache", status="active", agent="Bob")
+    (agreed,) = decisions.find()
+    assert (agreed.agent, agreed.proposed_by) == ("Bob", "Ann")
+    decisions.set("cache", "memcached", agent="Bob")
+    decisions.set("ttl", 5, status="draft", agent="Ann")
+    decisions.set("ttl", 6, status="active", agent="Bob")
+    assert [one.proposed_by for one in decisions.find()] == [None, None]
+
+
 def test_the_history_holds_every_state_whole_the_newest_first(decisions: Decisions, clock: ManualClock) -> None:
     decisions.set(
         "cache",

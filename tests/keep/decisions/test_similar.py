@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from satchel import Satchel
+from satchel import Conflict, Satchel
 from satchel.keep.decisions.records import NewDecision, Similar
 from satchel.keep.decisions.service import Decisions
 from satchel.keep.decisions.tables import delete
@@ -136,3 +136,12 @@ def test_a_longer_value_that_holds_most_of_another_is_pointed_to_it(decisions: D
     decisions.set("cache", TEXT)
     longer = f"{TEXT}, behind a proxy that hides which node answers, since clients reconnect badly"
     assert similar(decisions, "queue", longer) == [("cache", "value", 100)]
+
+
+def test_a_second_draft_whose_key_says_the_same_is_refused_with_the_first(decisions: Decisions) -> None:
+    decisions.set("unnamed_field", "kept", status="draft", agent="ann")
+    with pytest.raises(Conflict, match="ann drafted d1 unnamed_field: 'kept', whose key says the same") as error:
+        decisions.set("Unnamed-Fields", "dropped", status="draft", agent="ben")
+    assert (error.value.remedy or "").startswith("Set unnamed_field active if you agree")
+    decisions.set("unnamed_field", status="active", agent="ben")
+    assert decisions.set("unnamed_fields", "dropped", status="draft", agent="ben").similar

@@ -216,7 +216,7 @@ class Claims(RuleBasedStateMachine):
             for (refused, path), exclusive in self.refused.items()
             if refused == agent and not self.against(agent, path, exclusive=exclusive)
         ]
-        named = {path for paths in re.findall(r"([^;]+) (?:is|are) free now", line) for path in paths.split(", ")}
+        named = {path for paths in re.findall(r"([^;\n]+) (?:is|are) free now", line) for path in paths.split(", ")}
         told = [path for path in free if path in {name.removeprefix("notice: ").strip() for name in named}]
         assert len(told) == min(len(free), 5) == len(named)
         for path in told:

@@ -11,10 +11,10 @@ import pytest
 from consult.answered_turns import KEY, known, stored, take_turn
 from days_of_use import vouch_in
 from satchel import InvalidInput, Satchel
-from satchel.consult import changes
+from satchel.consult import conversation_tables
 from satchel.consult.conversations import Conversations
 from satchel.consult.records import ConversationKey
-from satchel.consult.vector_stores import VectorStores
+from satchel.consult.upkeep import VectorStores
 from satchel.keep import expiry
 from satchel.keep.housekeeping import Cleared
 
@@ -65,7 +65,7 @@ class TestClearing:
     def test_their_contents_go_too(self, conversations: Conversations, satchel: Satchel, clock: ManualClock) -> None:
         three_ages(conversations, clock)
         satchel.housekeeping.clear(conversations_days=1, dry_run=False)
-        read = conversations.reader()
+        read = conversations.read_content
         assert [read(known("a.py", name).digest or b"") for name in ("old", "older", "new")] == [None, None, "new"]
 
     def test_without_days_those_that_have_expired_go(
@@ -130,8 +130,10 @@ class TestStatistics:
         assert (counted.conversations, counted.turns, counted.vector_stores) == (2, 3, 1)
         assert (counted.sent_tokens, counted.saved_tokens) == (300, 600)
         # the provider keeps the prompts of a thread that is resumed by a response
-        assert counted.turn_bytes == 3 * (len("What of it?") + len(changes.compress("")) + len(answer.encode()))
-        assert counted.content_bytes == len(changes.compress("text"))
+        assert counted.turn_bytes == 3 * (
+            len("What of it?") + len(conversation_tables.compress("")) + len(answer.encode())
+        )
+        assert counted.content_bytes == len(conversation_tables.compress("text"))
 
     def test_those_that_have_not_begun_or_are_over_do_not_count(
         self, conversations: Conversations, satchel: Satchel, clock: ManualClock

@@ -81,10 +81,83 @@ PANIC = "thread 'main' panicked at src/lib.rs:{place}:\ncalled `Option::unwrap()
             "** (KeyError) key :id not found in the map\n    (shop 0.1.0) lib/a.ex:1: A.b/1\n",
             "KeyError: key :id not found in the map",
         ),
+        ("main.go:3:2: undefined: total", "vet: ./cmd/main.go:41:9: undefined: total"),
+        ("app.py:3:0: E0602: Undefined variable 'total'", "a/b.py:17:4: E0602: Undefined variable 'total'"),
+        ('psql:a.sql:3: ERROR:  relation "orders" is missing', 'ERROR:  relation "orders" is missing'),
+        (
+            "Parse error near line 3: no such column: total",
+            "CREATE\nParse error near line 9: no such column: total",
+        ),
+        ("deploy.sh: line 3: REGION: unbound variable", "+ set -u\n/ci/run.sh: line 41: REGION: unbound variable"),
+        ("Makefile:3: *** missing separator.  Stop.", "Makefile:9: *** missing separator (did you mean TAB?).  Stop."),
+        ("make: *** No rule to make target 'a.h', needed by 'x'.  Stop.", "make: *** No rule to make target 'a.h'."),
+        (
+            "cannot open a.ini: No such file at a.pl line 3.",
+            "cannot open a.ini: No such file or directory",
+        ),
+        (
+            "run.<locals>.Client.__init__() got an unexpected keyword argument 'proxies'",
+            "Client.__init__() got an unexpected keyword argument 'proxies'",
+        ),
+        (
+            "error[E0382]: use of moved value: `a`\n --> a.rs:1:2\n\nwarning: unused variable: `b`\n --> a.rs:3:1\n",
+            "error[E0382]: use of moved value: `a`\n --> b.rs:7:1\n\nnote: declared here\n --> b.rs:1:1\n",
+        ),
+        (
+            "error: could not find `Cargo.toml` in `/srv/shop` or any parent directory",
+            "error: could not find `Cargo.toml` in `/home/ann/mall` or any parent directory",
+        ),
+        (
+            '  + Exception Group Traceback (most recent call last):\n  |   File "a.py", line 3, in <module>\n'
+            "  | ExceptionGroup: unhandled errors (1 sub-exception)\n  +-+---------------- 1 ----------------\n"
+            '    | Traceback (most recent call last):\n    |   File "a.py", line 1, in one\n'
+            "    | ValueError: no plan called gold\n    +------------------------------------\n",
+            "ValueError: no plan called gold",
+        ),
+        (
+            "/usr/bin/ld: /tmp/ccWRRovh.o:(.data+0x0): multiple definition of `rate'; /tmp/cc1.o:(.data+0x0): seen",
+            "/usr/bin/ld: /tmp/ccX9pZkq.o:(.data+0x4): multiple definition of `rate'; /tmp/cc7.o:(.data+0x8): seen",
+        ),
     ],
 )
 def test_wrappers_and_places_do_not_count(one: str, other: str) -> None:
     assert signature("error", one) == signature("error", other)
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "@acme/web:build: ",
+        "[1] ",
+        "[pod/api-7d9c5b6f4-x2lqp/api] ",
+        "14:02:11 job.1    | ",
+        "Nov 28 08:14:03 build7 runner[4711]: ",
+        "2026-11-28T03:15:01.1234567Z ",
+        "2026-11-28T03:15:01.1234567Z [1] ",
+        "test (3.12)\tRun checks\t2026-11-28T03:15:01.1234567Z ",
+        "@acme/core: ",
+        "packages/core check: ",
+    ],
+)
+@pytest.mark.parametrize("output", ["fatal: not a git repository", "Traceback:\n  File \"a\", line 1\nKeyError: 'a'"])
+def test_what_a_log_puts_before_each_line_does_not_count(prefix: str, output: str) -> None:
+    logged = "".join(f"{prefix}{line}\n" for line in output.splitlines())
+    assert signature("error", f"Exit code 1\n{logged}") == signature("error", output)
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "Failed tasks:\n\n- core:check\n",
+        " NX   Running target check for project core failed\n",
+        "ERR_PNPM_RECURSIVE_RUN_FIRST_FAIL  core@1.0.0 check: `./run`\nExit status 1\n",
+        "ERROR: Job failed: exit code 1\n",
+        'ERROR: failed to solve: process "/bin/sh -c make" did not complete successfully: exit code: 1\n',
+    ],
+)
+def test_a_runners_report_of_a_failure_is_not_the_error(report: str) -> None:
+    outputs = (f"No plan is called {name}\n{report}" for name in ("gold", "silver"))
+    assert len({signature("error", output) for output in outputs}) == 2
 
 
 @pytest.mark.parametrize(

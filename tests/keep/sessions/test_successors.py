@@ -14,6 +14,9 @@ from days_of_use import vouch_in
 from keep.sessions.kept import Row, kept
 from keep.sessions.table import Table
 from satchel import Satchel
+from satchel.find.kind import Kind
+from satchel.keep import deliveries
+from satchel.keep.sessions.actors import reading
 
 Open = Callable[..., Satchel]
 
@@ -139,6 +142,22 @@ def test_what_was_read_is_not_inherited(before: Satchel, serve: Open, table: Tab
     before.messages.mark_read(everything=True)
     table.end(100)
     assert inherited(follow(serve)) == (True, True, False)
+
+
+@pytest.mark.parametrize("question", [False, True])
+def test_what_was_shown_is_not_inherited_unless_it_is_a_question_without_an_answer(
+    before: Satchel, serve: Open, table: Table, question: bool
+) -> None:
+    (message,) = before.messages.inbox(unread=True).messages
+    with before.workplace.engine.write() as transaction:
+        if question:
+            transaction.run("UPDATE agent_messages SET message = 'Look at src/a.py?'")
+        of = reading(transaction, before.workplace, 1, None)
+        window = deliveries.window_of(1, of, 1, None, None, 0)
+        deliveries.record(transaction, window, [(Kind.MESSAGE.number, message.id, message.seq)], 1)
+    table.end(100)
+    after = follow(serve)
+    assert [one.message for one in after.messages.inbox(unread=True).messages] == ["Look at src/a.py?"] * question
 
 
 def test_nothing_is_inherited_from_a_session_whose_client_runs(

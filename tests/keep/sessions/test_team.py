@@ -19,6 +19,7 @@ from satchel.keep.sessions.team import (
     MOST,
     RECENT_MS,
     AgentState,
+    LastChange,
     OtherAtWork,
     TeamClaim,
     others_at_work,
@@ -166,6 +167,17 @@ def test_a_session_left_off_where_its_newest_scratchpad_says(start: Start, clock
     assert (left.ref, left.agent, left.created_at) == (entry.ref, "scout", clock.now)
     assert (left.done, left.next_step, left.blockers) == (False, "allow leeway", ("no test clock", "no docs"))
     assert own(ben).scratchpad is None
+
+
+def test_a_session_shows_the_newest_change_and_how_many_were_recorded_with_it(start: Start, clock: ManualClock) -> None:
+    ann, ben = start("ann"), start("ben")
+    ann.files.record("a.py", "modified", description="first")
+    clock.advance(MINUTE)
+    ann.files.record("a.py", "modified", description="typed")
+    last = ann.files.record("b.py", "created")
+    change = own(ann).last_change
+    assert change == LastChange(last.ref, "b.py", 1, None, clock.now)
+    assert own(ben).last_change is None
 
 
 def test_a_scratchpad_that_cannot_be_read_or_was_superseded_hides_no_session(start: Start) -> None:

@@ -11,8 +11,8 @@ import psycopg
 import pytest
 
 from satchel.base.errors import Busy, IoError, ReadOnly, Refused, SatchelError, Unreachable
+from satchel.store.postgres import engine as engine_module
 from satchel.store.postgres import parse
-from satchel.store.postgres import writers as writers_module
 from satchel.store.postgres.engine import PostgresEngine
 from store.postgres.clusters import Cluster, new_cluster
 from store.postgres.notes import notes, write_note
@@ -169,7 +169,7 @@ def test_a_server_that_is_gone_is_said_to_be_out_of_reach(running: Cluster, monk
     running.stop("fast")
     with pytest.raises(Unreachable, match="Nothing was written"):
         write_note(engine, "lost")
-    monkeypatch.setattr(writers_module, "_LOST_SECONDS", 0.2)
+    monkeypatch.setattr(engine_module, "_LOST_SECONDS", 0.2)
     running.start()
     write_note(engine, "kept when it was back")
     engine.close()

@@ -36,7 +36,8 @@ def test_a_statement_that_comes_again_and_again_is_prepared_once(connection: Sto
     for number in range(4):
         sums = connection.run_all(*((_ADD, {"one": number, "other": other}) for other in range(3)))
         assert [result.rows for result in sums] == [[(number + other,)] for other in range(3)]
-    assert connection.run_all(("SELECT count(*) FROM pg_prepared_statements", None))[0].rows == [(1,)]
+    prepared = "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE 'SELECT CAST%'"
+    assert connection.run_all((prepared, None))[0].rows == [(1,)]
 
 
 @pytest.mark.parametrize("times", [1, 2, 3])

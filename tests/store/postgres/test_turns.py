@@ -19,9 +19,8 @@ from accepting import FIN
 from examples import examples
 from postgres_proxy import BEFORE, CutHere, Message, PostgresProxy
 from satchel.base.errors import Busy, Interrupted
-from satchel.store.postgres import writers as writers_module
-from satchel.store.postgres.engine import PostgresEngine
-from satchel.store.postgres.writers import Writers
+from satchel.store.postgres import engine as engine_module
+from satchel.store.postgres.engine import PostgresEngine, Writers
 from satchel.store.transaction import Transaction
 from store.postgres.notes import note, notes, write_note
 from store.postgres.places import Place
@@ -31,7 +30,7 @@ from store.postgres.waiting import Body, queue, writes
 @pytest.fixture(autouse=True)
 def _slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let no shared transaction end early on a slow machine."""
-    monkeypatch.setattr(writers_module, "LONGEST_SECONDS", 60.0)
+    monkeypatch.setattr(engine_module, "LONGEST_SECONDS", 60.0)
 
 
 @pytest.fixture
@@ -74,8 +73,8 @@ def test_a_shared_transaction_takes_so_many_and_so_long(
     longest: float,
     transactions: int,
 ) -> None:
-    monkeypatch.setattr(writers_module, "MOST_TOGETHER", most)
-    monkeypatch.setattr(writers_module, "LONGEST_SECONDS", longest)
+    monkeypatch.setattr(engine_module, "MOST_TOGETHER", most)
+    monkeypatch.setattr(engine_module, "LONGEST_SECONDS", longest)
     with queue(engine, 7) as waiting:
         for number in range(7):
             waiting.add(writes(engine, str(number)))
@@ -140,7 +139,7 @@ def test_each_member_keeps_or_loses_its_own_and_sees_no_memory_of_what_was_lost(
         return run
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writers_module, "LONGEST_SECONDS", 60.0)
+        patch.setattr(engine_module, "LONGEST_SECONDS", 60.0)
         with queue(engine, len(kinds)) as waiting:
             for number, kind in enumerate(kinds):
                 waiting.add(body(number, kind))
@@ -230,7 +229,7 @@ def test_a_signal_in_the_moment_when_the_turn_comes_loses_nothing_of_the_others(
         waiting.add(writes(engine, "first"))
         with monkeypatch.context() as patch:
             patch.setattr(_Interrupted, "before", staticmethod(waiting.release))
-            patch.setattr("satchel.store.postgres.writers.threading.Event", _Interrupted)
+            patch.setattr("satchel.store.postgres.engine.threading.Event", _Interrupted)
             with pytest.raises(KeyboardInterrupt):
                 wait_interrupted()
     assert waiting.writes[0].result() is None
@@ -256,7 +255,7 @@ def test_a_signal_while_the_queue_is_joined_leaves_nobody_in_it(
 def test_a_commit_whose_answer_is_lost_is_asked_about_for_all_its_members(
     place: Place, proxy: PostgresProxy, proxied: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(writers_module, "LONGEST_SECONDS", 60.0)
+    monkeypatch.setattr(engine_module, "LONGEST_SECONDS", 60.0)
     engine = place.engine(proxied).of_project(place.new_project())
 
     def decide(message: Message) -> CutHere | None:

@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager
 from multiprocessing.connection import Connection
 from typing import Any
 
+import psycopg
 import pytest
 
 from satchel.base.clock import system_clock
@@ -143,6 +144,19 @@ def test_six_starters_make_one_store(own_place: Place) -> None:
     assert own_place.ask("SELECT count(*) FROM store") == [(1,)]
     assert own_place.ask("SELECT count(*) FROM projects") == [(6,)]
     assert own_place.ask("SELECT count(*), count(DISTINCT version) FROM migrations")[0][0] > 1
+
+
+def test_a_schema_that_another_makes_while_a_starter_waits_is_used(own_place: Place) -> None:
+    key = f"hashtextextended('satchel {own_place.schema}', 0)"
+    waits = f"SELECT 1 FROM pg_locks WHERE NOT granted AND objid::bigint = {key} & 4294967295"
+    with psycopg.connect(own_place.url) as other, ThreadPoolExecutor(1) as pool:
+        other.execute(f"SELECT pg_advisory_xact_lock({key})".encode())
+        starting = pool.submit(own_place.new_project)
+        while not own_place.ask(waits) and not starting.done():
+            pass
+        other.execute(f"CREATE SCHEMA {own_place.schema}".encode())
+        other.commit()
+        assert starting.result() == "p1"
 
 
 @pytest.mark.slow

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
-from satchel.store.postgres.engine import PostgresEngine
-from satchel.store.postgres.writers import Writers
+from satchel.store.postgres.engine import PostgresEngine, Writers
 from satchel.store.transaction import Transaction
 from store.postgres.notes import note
 

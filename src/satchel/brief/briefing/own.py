@@ -11,7 +11,7 @@ from satchel.find.kind import Kind
 from satchel.keep import deliveries
 from satchel.keep.deliveries import Window
 from satchel.keep.documents.states import loaded_items
-from satchel.keep.messages.visibility import UNANSWERED
+from satchel.keep.presence import UNANSWERED
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Asking, Transaction
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from satchel.base.clock import DAY_MS
-from satchel.base.text import shortened
+from satchel.base.text import quoted_line, shortened
 from satchel.brief.briefing.ranking import HIGH, LOW, MEDIUM, base_score_sql
 from satchel.brief.briefing.records import CRITICAL, Candidate
 from satchel.brief.briefing.sources import ANY_PRIORITY, BriefingContext, New, Source, candidates, loading
@@ -229,16 +229,21 @@ def messages(context: BriefingContext) -> Source:
         priority="c.priority",
         may_be_critical=True,
         load=loading(
-            "c.type, c.priority, c.message, c.payload IS NOT NULL, a.name, c.to_agent_id, c.created_at",
-            "agent_messages c LEFT JOIN agents a ON a.id = c.from_agent_id",
+            "c.type, c.priority, c.message, c.payload IS NOT NULL, a.name, c.to_agent_id, c.created_at, q.message",
+            "agent_messages c LEFT JOIN agents a ON a.id = c.from_agent_id "
+            "LEFT JOIN agent_messages q ON q.id = c.reply_to",
             _message,
         ),
         tokens=12,
     )
 
 
+# The length of the question that an answer names.
+_QUESTION_CHARS = 80
+
+
 def _message(_context: BriefingContext, new: New, row: Row) -> Candidate:
-    _number, _seq, kind, priority, text, has_payload, agent, to, created = row
+    _number, _seq, kind, priority, text, has_payload, agent, to, created, question = row
     return new(
         label="message",
         group="messages",
@@ -247,6 +252,7 @@ def _message(_context: BriefingContext, new: New, row: Row) -> Candidate:
             by(agent),
             "to all" if to is None else None,
             "with payload" if has_payload else None,
+            None if question is None else f"in answer to {quoted_line(question, _QUESTION_CHARS)}",
         ),
         text=text,
         priority=priority,

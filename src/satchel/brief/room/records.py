@@ -283,11 +283,11 @@ class SessionDay:
 
     Attributes:
         uid: of the session, in hexadecimal.
-        agent: its agent, or None.
         spans: in order, none touching another.
         idle_at: since when it is at its prompt, or was until it ended; None if it was at work.
         marks: in order of time; at most 2,000 of each kind in the project are read, the newest.
         claims: in order of their beginning, with those that end, or ended, within the day.
+        last_step: what it did last, as in "edited src/a.py".
     """
 
     uid: str
@@ -297,6 +297,7 @@ class SessionDay:
     idle_at: int | None = None
     marks: tuple[Mark, ...] = ()
     claims: tuple[ClaimBar, ...] = ()
+    last_step: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,13 +385,16 @@ class Conflicts:
     Attributes:
         files: at most 50 of ``total``.
         decided: decisions, then rules, the latest first, at most 20 of each.
-        asked_at: in milliseconds UTC.
     """
 
     files: tuple[FileConflict, ...]
     total: int
     decided: tuple[ItemConflict, ...]
     asked_at: int
+
+    @property
+    def count(self) -> int:
+        return self.total + len(self.decided)
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,17 +79,23 @@ _ACTIONS = f"""
         SELECT * FROM events WHERE project_id = :project ORDER BY seq DESC LIMIT {_EVENTS_LOOKED_AT}
     ) x LEFT JOIN agents a ON a.id = x.agent_id
     LEFT JOIN seen s ON s.person_id = :me AND s.kind = {OF_CHANGES["action"]} AND s.item_id = x.seq
-    WHERE x.kind IN ({events.ACTION}, {events.FORGOTTEN}) AND x.created_at > :floor AND s.item_id IS NULL
+    WHERE x.kind IN ({events.ACTION}, {events.FORGOTTEN}, {events.TAKEN_BACK}) AND x.created_at > :floor
+        AND s.item_id IS NULL
     ORDER BY x.seq DESC LIMIT {_LOOKED_AT}
 """
 
 
 def _actions(rows: Sequence[Row], _: Mark) -> list[Changed]:
     changes = []
+    # by the time of each undo the time of what was undone, which is marked where it is listed itself
+    undos = {row[5]: json.loads(row[4] or "{}").get("made_at") for row in rows if row[1] == events.TAKEN_BACK}
+    undone = {*undos.values()} & {row[5] for row in rows if row[1] == events.ACTION}
     for number, kind, item_kind, item, details, changed, agent in rows:
+        if kind == events.TAKEN_BACK or undos.get(changed) in undone:
+            continue
         facts = json.loads(details) if details else {}
         ref = facts.get("ref") or (None if item_kind is None else KIND_OF[item_kind].ref(item))
-        what = "forgotten" if kind == events.FORGOTTEN else "done"
+        what = "forgotten" if kind == events.FORGOTTEN else "undone" if changed in undone else "done"
         text = ref or shortened(str(facts.get("what", "")), LINE_CHARS)
         changes.append(
             Changed("action", numbered_ref("action", number), what, text, facts.get("by") or agent, changed, number)

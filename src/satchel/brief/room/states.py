@@ -18,9 +18,8 @@ from satchel.keep import events
 from satchel.keep.entries import structured
 from satchel.keep.entries.records import SCRATCHPAD
 from satchel.keep.loop_scope import OF_LOOPS
-from satchel.keep.messages.visibility import UNANSWERED
 from satchel.keep.names import PERSONS
-from satchel.keep.presence import LISTED_DAYS, MAX_CHECKED
+from satchel.keep.presence import LISTED_DAYS, MAX_CHECKED, UNANSWERED
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.caller import SEEN_MS
 from satchel.keep.sessions.joining import SessionRow

@@ -54,6 +54,8 @@ def _timeline(look: Look, began: int) -> tuple[SessionDay, ...]:
     drawn, claims = _drawn(transaction, {"project": project_id, **values}, numbers)
     marks = grouped((session, mark) for session, mark in [*drawn, *_marks(transaction, project_id, began)])
     bars = grouped(claims)
+    edited = transaction.all(_LAST_EDITS.format(sessions=set_of(numbers))) if sessions else []
+    edits = {number: edit for number, *edit in edited}
     days = []
     for number, uid, agent, client, created, seen_at, turn_ended, ended in sessions:
         # what ends a session is no sign that it was at work
@@ -69,9 +71,30 @@ def _timeline(look: Look, began: int) -> tuple[SessionDay, ...]:
                 turn_ended if is_idle else None,
                 _merged(marks.get(number, ())),
                 tuple(sorted(bars.get(number, ()), key=lambda one: (one.began_at, one.path))),
+                _last_step(marks.get(number, ()), *edits.get(number, ())),
             )
         )
     return tuple(days)
+
+
+_LAST_EDITS = """
+    SELECT s.id, f.path, c.created_at FROM sessions s JOIN file_changes c ON c.id = (
+        SELECT id FROM file_changes WHERE session_id = s.id ORDER BY created_at DESC, id DESC LIMIT 1
+    ) JOIN files f ON f.id = c.file_id WHERE s.id IN {sessions}
+"""
+_STEPS = {
+    "commit": "committed {}",
+    "tests": "tests passed",
+    "decision": "set {}",
+    "error": "met {}",
+    "message": "sent a message",
+}
+
+
+def _last_step(marks: Iterable[Mark], edited: str = "", edited_at: int = 0) -> str | None:
+    steps = [(one.at, _STEPS[one.kind].format(one.text)) for one in marks if one.kind in _STEPS]
+    steps += [(edited_at, f"edited {edited}")] if edited else []
+    return shortened(max(steps)[1], LINE_CHARS) if steps else None
 
 
 _MERGED_MS = 5 * 60_000

@@ -161,12 +161,12 @@ _MOST_CHARS, _LEAST_CHARS = 8_500, 2_500
 
 
 def with_news(context: HookContext, answer: HookAnswer, *, at_prompt: bool) -> HookAnswer:
-    """Add news of rules and decisions: critical rules at once, others at a prompt as far as the tokens allow."""
+    """Add news: free files and critical rules at once, other rules and decisions at a prompt as the tokens allow."""
     from satchel.brief import news
 
     fresh = [
         one
-        for one in news.find_binding(context.transaction, context.work, context.project_id, context.actor)
+        for one in news.find_at_work(context.transaction, context.work, context.project_id, context.actor, context.now)
         if (at_prompt or one.is_critical) and one.items[0] not in answer.items
     ]
     chars = min(news.MOST_CHARS, _MOST_CHARS - len(answer.text))

@@ -260,7 +260,7 @@ class Working:
                 project = projects.find(transaction, work)
                 about = prompts.find(transaction, work, project.id, text, is_over)
                 is_due = hook_heartbeat_due(transaction, work, project.id)
-                is_awaited = is_due or news.has_binding(transaction, work, project.id)
+                is_awaited = is_due or news.may_wait_at_work(transaction, work, project.id)
                 if not is_awaited and self._config.hooks_messages:
                     context = hook_context.find(transaction, work)
                     is_awaited = context is not None and hook_context.has_messages(context)
@@ -360,6 +360,11 @@ class Working:
             self._workplace.engine.write(self._config.hooks_lock_wait_ms) as transaction,
         ):
             now = self._workplace.clock()
+            freed = [number for kind, number, _ in answer.items if kind == deliveries.FREED]
+            if freed:
+                from satchel.keep.files import refusals
+
+                refusals.remove(transaction, freed)
             deliveries.deliver(transaction, window, answer.items, now, moment=answer.moment, tokens=tokens)
 
     def _act(

@@ -63,6 +63,10 @@ class Servers:
         with self._file.changing() as servers:
             self._save([one for one in servers if _is_alive(one) and one.pid != os.getpid()])
 
+    def alive(self) -> list[Running]:
+        """Return the registered servers whose processes run, the most recently started last."""
+        return [one for one in self._file.load() if _is_alive(one)]
+
     def find(self, port: int | None = None) -> Running:
         """Return the most recently started server that responds.
 
@@ -73,8 +77,7 @@ class Servers:
             Unavailable: none is running.
             Refused: the list is not trustworthy.
         """
-        alive = [one for one in self._file.load() if _is_alive(one) and port in {None, one.port}]
-        for one in reversed(alive):
+        for one in reversed([one for one in self.alive() if port in {None, one.port}]):
             where = urlsplit(one.url)
             if is_satchel(where.hostname or "", one.port, where.netloc, _PROBE_SECONDS):
                 return one

@@ -115,7 +115,7 @@ _FIRST: _Lines = (
     (
         {"get_briefing", "write_context"},
         "Call get_briefing before you start, and before each new attempt: it brings rules, decisions, and what other "
-        "agents of this project learned and tried; keep what you learn with write_context.",
+        "agents learned and tried; keep what you learn with write_context.",
     ),
     ({"get_briefing"}, "Call get_briefing before you start: it brings what the agents of this project keep for you."),
     (frozenset(), "Satchel keeps what the agents of this project learn; other agents read what you write."),
@@ -127,26 +127,27 @@ _REST: _Lines = (
     (
         {"claim_files", "release_files"},
         "Before you edit, claim_files: paths for you alone, shared where others edit too (name your part in reason). "
-        "Read them again, edit, release_files with a description.",
+        "Reread, edit, release_files with a description.",
     ),
+    ({"set_decision"}, "To agree: set_decision status=draft; another sets it active."),
     (
         {"send_message", "get_messages"},
-        "satchel's send_message asks others; get_messages wait_seconds=45 waits for news; read yours before you stop. "
-        "A line 'notice:' is news.",
+        "satchel's send_message asks others; get_messages wait_seconds=45 waits for news ('notice:'); read yours "
+        "before you stop.",
     ),
     (
         {"write_context"},
-        "After progress write_context type=scratchpad; after three failed approaches one with done=false and blockers, "
+        "After progress write_context scratchpad; after three failed approaches one with done=false and blockers, "
         "then stop.",
     ),
     (
         {"write_context", "release_files"},
-        "Review with write_context review_issue and review_verdict: who made the change is told; 'fixes e5' on release "
-        "closes one.",
+        "Review with write_context review_issue and review_verdict: the author is told; 'fixes e5' on release closes "
+        "one.",
     ),
     (
         {"report_error", "report_outcome"},
-        "On an error that others could meet, report_error; once fixed, report_outcome.",
+        "Errors others may meet: report_error; once fixed, report_outcome.",
     ),
 )
 """The lines that follow, by the tools that they name: first what each piece of work needs; what is not served is not

@@ -43,8 +43,8 @@ OPERATIONS = (
         toolset="context",
         title="Confirm or retract an item",
         about="Confirm a note or rule that you checked, or retract one that is wrong or outdated; that closes a bug "
-        "or review_issue. To replace one, write with supersedes. For another's decision or a person's rule it asks "
-        "them.",
+        "or review_issue. To replace one, write with supersedes; end your decision with set_decision. For another's "
+        "or a person's rule it asks them.",
         found_by="confirm verified true correct agree still valid wrong outdated disagree dispute delete remove forget "
         "withdraw invalid rule no longer holds retract close bug",
         idempotent=True,

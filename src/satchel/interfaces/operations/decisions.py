@@ -37,7 +37,6 @@ _DECISION = (
     ),
     Parameter(
         "status",
-        about="draft: proposed; another agrees by setting it active",
         help="A new decision is active.",
         choices=_STATUSES,
     ),
@@ -93,8 +92,9 @@ OPERATIONS = (
         tool="set_decision",
         toolset="decisions",
         title="Set a decision",
-        about="Set or change what the project decided, for all agents, as key=session_ttl value=300. Fields you omit "
-        "stay (the reason only if the value does); an empty text or list clears.",
+        about="Set what the project decided, for all agents, as key=session_ttl value=300. To agree on it, "
+        "set status=draft, and another sets it active. Fields you omit stay (the reason only if the value does); an "
+        "empty text or list clears.",
         found_by="decide choose convention agree standard architecture record a decision",
         idempotent=True,
         command=("decide",),

@@ -25,11 +25,13 @@ _NOTE = (
     Parameter(
         "content",
         str | Object,
-        about="Text, or an object for: scratchpad {done, attempted [texts], next_step, blockers [texts], test_status, "
-        "iteration}, bug {description*, severity: low to critical}, review_issue {description*, suggestion, "
-        "issue_type: over-engineering, missing-error-handling, pattern-violation, dead-code, spec-intent-mismatch or "
-        'architecture-concern}, review_verdict {passed*, summary, intent_satisfied, change: "f12, f13"}, '
-        "codebase_analysis {summary*, tech_stack, ...}; * required",
+        about="Text, or an object by type (* required):\n"
+        "scratchpad {done, attempted [texts], next_step, blockers [texts], test_status, iteration}\n"
+        "bug {description*, severity: low to critical}\n"
+        "review_issue {description*, severity, suggestion, issue_type: over-engineering, missing-error-handling, "
+        "pattern-violation, dead-code, spec-intent-mismatch or architecture-concern}\n"
+        'review_verdict {passed*, summary, intent_satisfied, change: the changes, as "f12 to f17"}\n'
+        "codebase_analysis {summary*, tech_stack, ...}",
         required=True,
         option="CONTENT",
         reads="stdin",

@@ -87,7 +87,7 @@ OPERATIONS = (
                 for_people=True,
             ),
             parameters.RUN,
-            parameters.AGENT,
+            parameters.AGENT_UNLISTED,
         ),
         run=services.patterns.report,
         writes=True,

@@ -65,8 +65,8 @@ METADATA = Parameter(
 TAGS = Parameter("tags", list[str], help="Only with this tag; may be repeated.")
 STATUS = Parameter(
     "status",
-    about="superseded: replaced or retracted",
-    help="superseded: those that were replaced or retracted.",
+    about="superseded: replaced, retracted or closed",
+    help="superseded: those that were replaced, retracted or closed.",
     choices=vocabulary.LIVENESS,
     default="live",
 )

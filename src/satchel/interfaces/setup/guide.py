@@ -9,7 +9,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from satchel.base import user_files
-from satchel.base.errors import SatchelError
+from satchel.base.errors import Conflict, SatchelError
+from satchel.base.folders import state_folder
 from satchel.base.paths import StorePlace
 from satchel.base.records import dataclass, replace
 from satchel.base.text import shortened
@@ -188,6 +189,17 @@ def _approval_step(client: Client, place: Place, project: Path) -> str | None:
     ):
         return None
     return 'start Claude Code here once and choose "Use this MCP server"'
+
+
+def require_no_server(action: str) -> None:
+    """Refuse an action while a server of this user runs, which uses the stores."""
+    from satchel.interfaces.http.running import Servers
+
+    for one in Servers(state_folder()).alive():
+        raise Conflict(
+            f"`satchel serve` runs at {one.url} (process {one.pid}) and uses the stores; nothing was changed",
+            f"Stop it with Ctrl-C or `kill {one.pid}`, then {action} again",
+        )
 
 
 def left_by_clients(place: Place) -> Iterator[str]:

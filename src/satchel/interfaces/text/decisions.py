@@ -215,6 +215,7 @@ def decision_line(decision: Decision) -> lists.Line:
         start=f"{decision.ref} {value_text(decision.key)}={json_line(decision.value)}",
         cells=_cells(decision),
         own=(
+            *(() if decision.proposed_by is None else (f"proposed by {value_text(decision.proposed_by)}",)),
             *((f"revision {decision.revision}",) if decision.revision > 1 else ()),
             *lists.names_text("#", decision.tags),
             *lists.names_text("scopes:", decision.scopes),

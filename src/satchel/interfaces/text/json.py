@@ -35,7 +35,7 @@ _HIDDEN = {
     "ListedConversation": {"id", "key", "resent_tokens"},
     "ListedFile": {"is_removed"},
     "Lease": {"token", "since"},
-    "Turn": {"prompt", "media", "provider_ref", "resent_tokens"},
+    "Turn": {"resent_tokens"},
 }
 _ADDED = {
     "Solution": ("pattern", "standing"),
@@ -47,7 +47,7 @@ _ADDED = {
     "SharedList": ("waiting",),
 }
 _LEAN = frozenset(
-    {"DecisionState", "StrategyProposal", "Found", "Briefed", "Briefing", "FileCheck", "RecentActivity"}
+    {"DecisionState", "StrategyProposal", "Found", "Briefed", "Briefing", "FileCheck", "RecentActivity", "TeamClaim"}
     | {"PackageContent", "Citation", "Consultation", "ListedFile", "ProviderState"}
 )
 """Records without a uid that leave out what is not set."""

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from shlex import quote
 
 from satchel.base.clock import span_in_words
 from satchel.base.invisible import revealed
-from satchel.base.records import NamedTuple, replace
-from satchel.brief.room.records import Changed, Conflicts, FileConflict, Need, Party, Since, Status
+from satchel.base.records import NamedTuple
+from satchel.brief.room.records import Changed, FileConflict, ItemConflict, Need, Party, Since, Status
 from satchel.interfaces.text.parts import counted, width_of
 from satchel.interfaces.text.team import state_time
 from satchel.keep.decisions.proposals import accept_ref
 from satchel.keep.names import shown_name
-from satchel.keep.sessions.team import TeamSession
+from satchel.keep.sessions.team import TeamClaim, TeamSession
 
 Style = Callable[[str, str], str]
 """Returns a text in the style of a word: a state, an urgency, ``heading`` or ``quiet``."""
@@ -44,9 +45,8 @@ def status_text(status: Status, width: int, height: int, style: Style) -> str:
         project = line_of(status.project)
         next_step = "Next: start a coding client in this folder, once `satchel setup` has connected it."
         return f"{project}: nothing is stored yet, and no agent has been here.\n\n{next_step}"
-    status = replace(status, conflicts=_without_wishes(status.conflicts, status.needs.items))
     sections = _sections(status)
-    steps = _steps(status.needs.items)
+    steps = _steps(status)
     used = 2 + len(steps) + sum(1 for one in sections if one.rows or one.empty)
     wanted = [len(one.rows) + (one.more > 0) for one in sections]
     rooms = _shared_out(wanted, max(20, height) - 1 - used)
@@ -57,10 +57,10 @@ def status_text(status: Status, width: int, height: int, style: Style) -> str:
     return "\n".join([*lines, *(style(step, "quiet") for step in steps), style(_cut(hints, width), "quiet")])
 
 
-def _steps(needs: Sequence[Need]) -> list[str]:
+def _steps(status: Status) -> list[str]:
     # whole commands for the first need that they answer: rows are cut to the width
     steps: dict[str, str] = {}
-    for one in needs:
+    for one in status.needs.items:
         if one.kind == "message":
             steps.setdefault("answer", f"Answer: `satchel message send --reply-to {one.ref} TEXT`")
         elif "accept" in one.actions:
@@ -68,6 +68,8 @@ def _steps(needs: Sequence[Need]) -> list[str]:
             read = "" if one.kind == "proposal" else f"read `{whole}`, then "
             step = f"`satchel accept {accept_ref(one.ref or '', one.revision)}` or `satchel reject {one.ref}`"
             steps.setdefault("accept", f"Decide: {read}{step}")
+        elif one.held_path and one.holder == status.person:
+            steps.setdefault("release", f"Release: `satchel file release {quote(one.held_path)}`")
         elif one.kind == "error":
             steps.setdefault("error", f"Once you know it: `satchel error outcome {one.ref} --solution TEXT`")
         elif one.kind == "rules":
@@ -97,34 +99,38 @@ def _head(status: Status) -> str:
     parts = (
         f"{needs} need{'s' * (needs == 1)} you" if needs else "nothing needs you",
         f"{least}{counted(live - idle, 'agent')} at work{f' and {idle} idle' if idle else ''}",
-        counted(status.conflicts.total, "conflict"),
+        counted(status.conflicts.count, "conflict"),
     )
     return f"{line_of(status.project)}, as {line_of(shown_name(status.person))}: {', '.join(parts)}"
 
 
-def _without_wishes(conflicts: Conflicts, needs: Sequence[Need]) -> Conflicts:
-    # a wish and the claim against it are one of the needs already
-    wanted = {one.place for one in needs if one.holder}
-    files = tuple(one for one in conflicts.files if one.path not in wanted or len(one.parties) > 2)
-    return replace(conflicts, files=files, total=conflicts.total - len(conflicts.files) + len(files))
+def _conflicts(status: Status, now: int) -> tuple[list[_Row], int]:
+    # without those that the needs show already, a wish with the claim against it or a draft; with the number of all
+    needs, conflicts = status.needs.items, status.conflicts
+    wanted, refs = {one.place for one in needs if one.holder}, {one.ref for one in needs}
+    files = [one for one in conflicts.files if one.path not in wanted or len(one.parties) > 2]
+    decided = [one for one in conflicts.decided if one.ref not in refs]
+    rows = [*(_conflict(one, now) for one in files), *(_decided(one, now) for one in decided)]
+    return rows, conflicts.total - len(conflicts.files) + len(rows)
 
 
 def _sections(status: Status) -> tuple[_Section, ...]:
     now, since = status.team.asked_at, status.since
     changes = sum(count for _, count in since.totals)
-    team, wishes = status.team, {one.text for one in status.needs.items if one.holder}
+    team, wishes = status.team, {one.text: one.place for one in status.needs.items if one.holder}
+    conflicts, conflicts_total = _conflicts(status, now)
     own, nothing_new = _own(since, now), "No changes since your last visit."
     first = "No agents yet. Start a client here, once `satchel setup` has connected it"
     nobody = "No agents at work" if team.earlier else first
     parts = (
         ("Needs you", [_need(one, now) for one in status.needs.items], "", status.needs.total),
-        ("Agents", [_session(one, now, wishes) for one in team.sessions], f"{nobody}.", team.total),
         (
-            "Conflicts",
-            [_conflict(one, now) for one in status.conflicts.files],
-            "",
-            status.conflicts.total,
+            "Agents",
+            [*(_session(one, now, wishes) for one in team.sessions), *(_claim(one, now) for one in team.claims)],
+            f"{nobody}.",
+            team.total + len(team.claims),
         ),
+        ("Conflicts", conflicts, "", conflicts_total),
         ("Last changes", [*map(partial(_change, now=now), since.items), *own], nothing_new, changes + len(own)),
     )
     return tuple(_Section(title, tuple(rows), empty, max(0, total - len(rows))) for title, rows, empty, total in parts)
@@ -147,9 +153,12 @@ def _need(one: Need, now: int) -> _Row:
     return _Row(one.kind, one.severity, f"{ref}{who}{line_of(one.text)}", age)
 
 
-def _session(one: TeamSession, now: int, wishes: Collection[str]) -> _Row:
+def _session(one: TeamSession, now: int, wishes: Mapping[str, str | None]) -> _Row:
+    # where a need says already what it waits for, the file alone
+    reason = one.state.reason and wishes.get(one.state.reason, one.state.reason)
     name = ", ".join(map(_name, one.agents)) or f"unnamed ({one.client or 'unknown client'})"
-    parts = [line_of(one.state.reason)] if one.state.reason and one.state.reason not in wishes else []
+    name += f" for {line_of(reason)}" if reason and reason != one.state.reason else ""
+    parts = [line_of(reason)] if reason and reason == one.state.reason else []
     parts += [f"task {line_of(one.task_id)}"] if one.task_id and not one.state.reason else []
     parts += [f"on {line_of(one.branch)}"] if one.branch else []
     parts += [f"in {line_of(one.worktree)}"] if one.worktree else []
@@ -161,6 +170,16 @@ def _session(one: TeamSession, now: int, wishes: Collection[str]) -> _Row:
     return _Row(one.state.name, one.state.name, ", ".join([name, *parts]), _brief(state_time(one, now)))
 
 
+def _claim(one: TeamClaim, now: int) -> _Row:
+    text = f"{_name(one.agent or '')} holds {line_of(one.path)}"
+    return _Row("claim", "quiet", text, f"{_span(one.expires_at - now)} left")
+
+
+def _decided(one: ItemConflict, now: int) -> _Row:
+    versions = ", ".join(f"{_name(each.agent)} set {line_of(each.text)}" for each in (one.first, one.second))
+    return _Row("conflict", "quiet", f"{one.ref} {line_of(one.title)}: {versions}", _span(now - one.second.at))
+
+
 def _conflict(one: FileConflict, now: int) -> _Row:
     where = "the same worktree" if one.same_tree else "two worktrees"
     parties = ", ".join(map(_party, one.parties))
@@ -168,7 +187,7 @@ def _conflict(one: FileConflict, now: int) -> _Row:
     return _Row("conflict", style, f"{line_of(one.path)}: {parties}, in {where}", _span(now - one.parties[-1].began_at))
 
 
-_OWN_WORDS = {"forgotten": "deleted {}"}
+_OWN_WORDS = {"forgotten": "deleted {}", "undone": "{}, undone"}
 _VERBS = {"edit": "edited it", "claim": "claims it", "waiting": "waits for it", "refused": "was refused it"}
 
 

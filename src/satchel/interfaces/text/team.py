@@ -7,13 +7,15 @@ claims and its last scratchpad follow below.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from satchel.base.clock import span_in_words
+from satchel.base.invisible import revealed
 from satchel.base.text import shortened
 from satchel.interfaces.text.lists import local_time, note_lines, show_table
 from satchel.interfaces.text.parts import quoted, value_text
-from satchel.keep.sessions.team import LastScratchpad, Team, TeamClaim, TeamSession
+from satchel.keep.names import shown_name
+from satchel.keep.sessions.team import LastChange, LastScratchpad, Team, TeamClaim, TeamSession
 from satchel.store.transaction import grouped
 
 _MAX_CHARS = 1_000
@@ -35,8 +37,12 @@ def team_text(team: Team) -> str:
             lines.append(f" about to: {quoted(one.doing)}")
         if one.claims:
             lines.append(f" claims {_claims(one, team.asked_at)}")
+        if one.last_change is not None and not one.own:
+            lines.append(f" {_last_change(one.last_change, team.asked_at)}")
         if one.scratchpad is not None:
             lines.append(f" {_scratchpad(one.scratchpad, one.agents[:1], team.asked_at)}")
+    for agent, claims in grouped((claim.agent or "", claim) for claim in team.claims).items():
+        lines.append(f"{value_text(agent)} claims {_held(claims, team.asked_at)}")
     return "\n".join([*lines, *note_lines(team.notes)])
 
 
@@ -74,6 +80,8 @@ def show_team(team: Team) -> None:
     )
     if team.sessions:
         show_table(headings, [cells(one) for one in team.sessions])
+    for claim in team.claims:
+        click.echo(f"{revealed(shown_name(claim.agent or ''))} holds {revealed(until(claim))}")
     click.echo(_head(team, "--all", "No agent sessions yet. Start a client in this folder"), err=True)
 
 
@@ -129,16 +137,25 @@ def _is_done(one: TeamSession) -> bool:
 
 
 def _claims(one: TeamSession, now: int) -> str:
-    held = grouped((_terms(claim, now, is_own=one.own), value_text(claim.path)) for claim in one.claims)
-    claims = [f"{', '.join(paths)} ({terms})" for terms, paths in held.items()]
     more = one.claims_total - len(one.claims)
-    return "; ".join([*claims, *([f"and {more} more"] if more else [])])
+    return _held(one.claims, now, is_own=one.own) + (f"; and {more} more" if more else "")
+
+
+def _held(claims: Sequence[TeamClaim], now: int, *, is_own: bool = False) -> str:
+    held = grouped((_terms(claim, now, is_own=is_own), value_text(claim.path)) for claim in claims)
+    return "; ".join(f"{', '.join(paths)} ({terms})" for terms, paths in held.items())
 
 
 def _terms(claim: TeamClaim, now: int, *, is_own: bool) -> str:
     why = "" if claim.reason is None or is_own else f", {quoted(claim.reason)}"
     how = f"{'' if claim.exclusive else 'shared, '}{'automatic, ' if claim.automatic else ''}"
     return f"{how}{span_in_words(claim.expires_at - now)} left{why}"
+
+
+def _last_change(change: LastChange, now: int) -> str:
+    more = f" and {change.others} more" if change.others else ""
+    what = f": {quoted(shortened(change.description, _MAX_CHARS))}" if change.description else ""
+    return f"last change {change.ref} of {value_text(change.file)}{more}, {_ago(change.created_at, now)}{what}"
 
 
 def _scratchpad(pad: LastScratchpad, owner: tuple[str, ...], now: int) -> str:

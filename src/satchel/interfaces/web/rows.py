@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from satchel.base.records import NamedTuple
-from satchel.brief.room.records import FileConflict, Need, Needs
+from satchel.brief.room.records import FileConflict, Need, Needs, Where
 from satchel.interfaces.web.rendering import name_for
 from satchel.keep.names import shown_name
 from satchel.keep.sessions.team import STATES, TeamSession
@@ -139,6 +139,11 @@ def _row(need: Need, more: tuple[Need, ...], person: str) -> NeedRow:
 def in_order(sessions: Iterable[TeamSession]) -> list[TeamSession]:
     """Return sessions in the order of their states, those that have ended last."""
     return sorted(sessions, key=lambda one: (one.state.name == "ended", STATES.index(one.state.name), -one.seen_at))
+
+
+def last_steps(where: Where) -> dict[str, str | None]:
+    """Return what each session did last, by uid."""
+    return {one.uid: one.last_step for one in where.timeline}
 
 
 def agent_parts(sessions: Iterable[TeamSession]) -> list[Part]:

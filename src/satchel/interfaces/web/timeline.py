@@ -15,11 +15,11 @@ from satchel.keep.sessions.team import TeamSession
 
 _MINUTE_MS, _HOUR_MS = 60_000, 3_600_000
 HOURS, _HOURS = (1, 8, 24), 8
-_LEAST_MS = 30 * _MINUTE_MS
+_LEAST_MS = 5 * _MINUTE_MS
 _MOST_LANES, _MOST_CLAIM_LANES = 12, 8
 # Marks of one kind that would cover each other are one, in per cent of the width.
 _APART = 2
-_TICK_MINUTES, _MOST_TICKS = (5, 10, 30, 60, 180), 9
+_TICK_MINUTES, _MOST_TICKS = (1, 5, 10, 30, 60, 180), 9
 
 
 class Bar(NamedTuple):

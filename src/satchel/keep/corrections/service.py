@@ -211,7 +211,7 @@ class Corrections(Service):
             _check_may_end(by, record)
             self._revive(transaction, project_id, last, by)
         log.mark_undone(transaction, project_id, last.id, by.now)
-        _log_event(transaction, project_id, events.TAKEN_BACK, by, (last.kind, last.item))
+        undoing.log_undo(transaction, project_id, (last.kind, last.item), by, last.created_at)
         heir = None if last.heir is None else last.kind.ref(last.heir)
         return Undone(record.ref, kind_name(last.kind), _ACTIONS[last.action], heir, _short(record))
 
@@ -219,7 +219,7 @@ class Corrections(Service):
         ref = change.kind.ref(change.item)
         if change.action == undoing.PINNED:
             pins.forget(transaction, project_id, change.kind, change.item)
-            _log_event(transaction, project_id, events.TAKEN_BACK, by, (change.kind, change.item))
+            undoing.log_undo(transaction, project_id, (change.kind, change.item), by, change.made_at)
             text = kept.texts(KINDS[change.kind], transaction, [change.item]).get(change.item, "")
             return Undone(ref, kind_name(change.kind), change.action, None, shortened(text))
         if change.kind is Kind.MESSAGE:
@@ -235,7 +235,7 @@ class Corrections(Service):
         if not reopen(self._workplace, transaction, project_id, (change.kind, change.item), change.made_at):
             _end_written(transaction, project_id, change, by)
             return Undone(ref, kind_name(change.kind), change.action, None, _short(record))
-        _log_event(transaction, project_id, events.TAKEN_BACK, by, (change.kind, change.item))
+        undoing.log_undo(transaction, project_id, (change.kind, change.item), by, change.made_at)
         record = _load(transaction, project_id, change.kind, change.item)
         return Undone(ref, kind_name(change.kind), undoing.SET, None, _short(record))
 
@@ -272,7 +272,7 @@ class Corrections(Service):
             # a call without a name is of the session's agent, who might confirm its own notes otherwise
             first = "SELECT a.id, a.name FROM sessions s JOIN agents a ON a.id = s.agent_id WHERE s.id = :session"
             number, name = transaction.one(first, {"session": actor.session}) or (number, name)
-        done = actors.CONFIRMED if doing == "confirming" else "changed"
+        done = {"confirming": actors.CONFIRMED, "undoing": "restored"}.get(doing or "", "changed")
         gate = persons_gate(transaction, work, project.id, agent, now, done)
         return project.id, Corrector(number, actor.session, gate, now, name)
 

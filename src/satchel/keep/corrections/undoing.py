@@ -10,7 +10,8 @@ from satchel.base.records import NamedTuple
 from satchel.base.text import shortened
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import events, kept
-from satchel.keep.corrections.log import Correction, Corrector, last_of
+from satchel.keep.corrections.log import CONFIRMED, RETRACTED, SUPERSEDED, Correction, Corrector, last_of
+from satchel.keep.decisions.records import DRAFT_SUFFIX, STATUSES
 from satchel.keep.kinds import KINDS
 from satchel.keep.messages import updates as messages
 from satchel.store.transaction import Transaction
@@ -153,22 +154,38 @@ def not_last(transaction: Transaction, lasting: list[str], last: Change | Correc
         return NotFound(problem, "Nothing was changed")
     text = kept.texts(KINDS[last.kind], transaction, [last.item]).get(last.item, "").partition("\n")[0]
     ref = last.kind.ref(last.item)
-    what = f'{last.kind.noun} {ref} "{shortened(text)}"'
-    return Conflict(problem, f"`satchel undo {ref}` takes back your last change before that, of {what}")
+    what = f'{_in_words(transaction, last)} {ref} "{shortened(text)}"'
+    return Conflict(problem, f"`satchel undo {ref}` takes back your {what}, your last change before that")
+
+
+_CORRECTED = {SUPERSEDED: "replacement", RETRACTED: "retraction", CONFIRMED: "confirmation"}
+
+
+def _in_words(transaction: Transaction, last: Change | Correction) -> str:
+    if isinstance(last, Correction):
+        return f"{_CORRECTED[last.action]} of"
+    if last.action != SET:
+        return "pin of" if last.action == PINNED else last.kind.noun
+    row = transaction.one("SELECT status, key FROM decisions WHERE id = :id", {"id": last.item})
+    is_over = row is not None and row[0] == STATUSES.index("deprecated") + 1
+    if is_over:
+        return "rejection of" if row and row[1].endswith(DRAFT_SUFFIX) else "end of"
+    return "change of" if last.revision > 1 else last.kind.noun
 
 
 def record_taken_back(transaction: Transaction, project_id: int, change: Change, by: Corrector) -> None:
     """Record that a change was undone; for a decision it has the current revision."""
-    events.record(
-        transaction,
-        project_id,
-        events.TAKEN_BACK,
-        by.now,
-        session=by.session,
-        agent=by.agent,
-        item=(change.kind, change.item),
-        details={"action": change.action, "revision": change.revision},
-    )
+    item = change.kind, change.item
+    log_undo(transaction, project_id, item, by, change.made_at, action=change.action, revision=change.revision)
+
+
+def log_undo(
+    transaction: Transaction, project_id: int, item: tuple[Kind, int], by: Corrector, made_at: int, **details: object
+) -> None:
+    """Record that what was done to an item at ``made_at`` no longer holds."""
+    facts = {"made_at": made_at, **details}
+    place = transaction, project_id, events.TAKEN_BACK, by.now
+    events.record(*place, session=by.session, agent=by.agent, item=item, details=facts)
 
 
 def _is_taken_back(transaction: Transaction, project_id: int, change: Change) -> bool:
@@ -179,5 +196,5 @@ def _is_taken_back(transaction: Transaction, project_id: int, change: Change) ->
         "AND item_id = :item AND details IS NOT NULL",
         {"project": project_id, "kind": events.TAKEN_BACK, "of": change.kind.number, "item": change.item},
     )
-    revisions = [json.loads(details)["revision"] for (details,) in rows]
+    revisions = [json.loads(details).get("revision") for (details,) in rows]
     return change.revision in revisions

@@ -122,6 +122,7 @@ class Decision:
         agent: the author of the last change, or None.
         created_at: in milliseconds UTC.
         updated_at: the time of the last change.
+        proposed_by: the author of the draft that this agent agreed to, if that was another.
         score: relevance in a search, higher is better; None without one.
         notes: remarks for the writer; empty when read.
         replaced: the state this call replaced; only when written.
@@ -145,6 +146,7 @@ class Decision:
     updated_at: int
     paths: tuple[str, ...] = ()
     metadata: Metadata = field(default_factory=dict)
+    proposed_by: str | None = None
     score: float | None = None
     notes: tuple[str, ...] = ()
     replaced: DecisionState | None = None
@@ -223,7 +225,13 @@ LARGEST_WHOLE = 2**53  # whole numbers up to this one are stored exactly
 # columns for decisions
 COLUMNS = """
     c.id, c.uid, c.seq, c.key, c.value_text, c.value_number, c.status, c.version, c.revision, l.name, a.name,
-    c.rationale, c.created_at, c.updated_at, c.paths, c.metadata
+    c.rationale, c.created_at, c.updated_at, c.paths, c.metadata,
+    CASE WHEN c.revision > 1 AND c.status = 1 THEN (
+        SELECT p.name FROM decision_history h JOIN agents p ON p.id = h.agent_id
+        WHERE h.decision_id = c.id AND h.revision = c.revision - 1 AND h.status = 3
+            AND h.agent_id IS DISTINCT FROM c.agent_id
+            AND (h.value_text, h.value_number) IS NOT DISTINCT FROM (c.value_text, c.value_number)
+    ) END
 """
 
 SOURCE = "decisions c LEFT JOIN agents a ON a.id = c.agent_id LEFT JOIN layers l ON l.id = c.layer_id"
@@ -237,13 +245,14 @@ def from_rows(
 
     tags, scopes = (names_of(transaction, name, [row[0] for row in rows]) for name in ("tag", "scope"))
     decisions = []
-    for number, uid, seq, key, text, amount, status, version, revision, *names, paths, metadata in rows:
+    for number, uid, seq, key, text, amount, status, version, revision, *names, paths, metadata, proposer in rows:
         layer, agent, rationale, created, updated = names
         lists = tags.get(number, ()), scopes.get(number, ())
         decisions.append(
             Decision(
                 *(number, uid.hex(), seq, key, value_of(text, amount), STATUSES[status - 1], version, revision, layer),
                 *(*lists, agent, rationale, created, updated, globs_in(paths), metadata_in(metadata)),
+                proposed_by=proposer,
                 score=None if scores is None else scores.get(number),
             )
         )

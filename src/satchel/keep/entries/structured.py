@@ -156,7 +156,7 @@ def parse_object(entry_type: str, content: object) -> dict[str, object]:
     return checked
 
 
-_PLAIN_FIELDS = {"scratchpad": "summary", "bug": "description"}
+_PLAIN_FIELDS = {"scratchpad": "summary", "bug": "description", "review_issue": "description"}
 """The field that a plain text becomes."""
 
 

@@ -62,7 +62,7 @@ def record(
     place: Place,
     change: str,
     description: str | None,
-    layer: tuple[int, str] | None,
+    layer: tuple[int, str] | None = None,
 ) -> FileChange:
     """Insert an edit of now, and return it."""
     now = work.clock()

@@ -56,16 +56,16 @@ if TYPE_CHECKING:
     from satchel.keep.files.kind import ChangeFilters
 
 
-AfterChange = Callable[[Transaction, int, Actor, FileChange], tuple[str, ...]]
-"""Runs after a described change of a project is recorded, in its transaction, and returns notes for its author."""
+AfterChanges = Callable[[Transaction, int, Actor, Sequence[FileChange]], tuple[str, ...]]
+"""Runs after described changes of a project are recorded, in their transaction, and returns notes for their author."""
 
 
 class Files(Service):
     """File changes and claims of a project."""
 
-    def __init__(self, workplace: Workplace, after_change: AfterChange | None = None) -> None:
+    def __init__(self, workplace: Workplace, after_changes: AfterChanges | None = None) -> None:
         super().__init__(workplace)
-        self._after_change = after_change
+        self._after_changes = after_changes
         self._seats = threading.Semaphore(projects.WAIT_SEATS)
 
     def record(
@@ -102,9 +102,10 @@ class Files(Service):
             actor = acting(transaction, work, project.id, agent, now)
             layer_row = None if layer is None else names.ensure_layer(transaction, work, project.id, layer, now)
             content = None if text is None else text.text
-            made = self._insert(transaction, project.id, actor, place, change, content, layer_row)
+            made = changes.record(transaction, work, project.id, actor, place, change, content, layer_row)
+            notes = self._follow(transaction, project.id, actor, [made])
             expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
-        return made if text is None else replace(made, notes=(*text.notes, *made.notes))
+        return made if text is None else replace(made, notes=(*text.notes, *notes))
 
     def check_commit(self, names: Sequence[str], *, denies: bool) -> CommitCheck:
         """Return which files of a commit others have claimed in its worktree; claims of ended sessions do not count.
@@ -117,20 +118,13 @@ class Files(Service):
 
         return checking.check_commit(self._workplace, names, denies=denies)
 
-    def _insert(
-        self,
-        transaction: Transaction,
-        project_id: int,
-        actor: Actor,
-        place: Place,
-        change: str,
-        description: str | None,
-        layer: tuple[int, str] | None = None,
-    ) -> FileChange:
-        made = changes.record(transaction, self._workplace, project_id, actor, place, change, description, layer)
-        if self._after_change is None or description is None:
-            return made
-        return replace(made, notes=self._after_change(transaction, project_id, actor, made))
+    def _follow(
+        self, transaction: Transaction, project_id: int, actor: Actor, made: Sequence[FileChange]
+    ) -> tuple[str, ...]:
+        described = [one for one in made if one.description is not None]
+        if self._after_changes is None or not described:
+            return ()
+        return self._after_changes(transaction, project_id, actor, described)
 
     def changes(self, **filters: Unpack[ChangeFilters]) -> FileChangePage:
         """List unexpired edits of all worktrees, newest first.
@@ -293,15 +287,15 @@ class Files(Service):
                 one = texts.get(place, text if place in edited else None)
                 change = self._change(place, held[place], state)
                 if one is not None and change is not None:
-                    recorded.append(self._insert(transaction, project.id, holder, place, change, one.text))
+                    recorded.append(changes.record(transaction, work, project.id, holder, place, change, one.text))
+            followed = self._follow(transaction, project.id, holder, recorded)
             claims.forget(transaction, expired.values())
             pending: tuple[PendingClaim, ...] = ()
             if is_anyone_waiting(transaction, project.id) or is_anyone_refused(transaction, project.id):
                 from satchel.keep.files import refusals
 
                 pending = refusals.pending_claims(transaction, project.id, holder, list(freed), now)
-        remarks = [one.notes for one in done] + [one.notes for one in recorded]
-        notes = tuple(dict.fromkeys(note for some in remarks for note in some))
+        notes = tuple(dict.fromkeys(note for some in (*(one.notes for one in done), followed) for note in some))
         notes += tuple(
             f"your claim on {self._display_path(place)} had expired {span_in_words(now - one.claim.expires_at)} ago"
             for place, one in expired.items()

@@ -19,6 +19,7 @@ from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import record_action, require_person
 from satchel.store.accepting import Accepted
 from satchel.store.backups import Backup, Progress
+from satchel.store.failures import REMAINS
 from satchel.store.upkeep import Check, Restored, Shrunk
 
 
@@ -98,7 +99,7 @@ class Housekeeping:
             return newest
         raise NotFound(
             f"there is no usable backup of {self._engine.location}{'' if is_mine else ' that is known to be yours'}",
-            "Name a copy that you have: `satchel restore PATH`, or begin with an empty store: `satchel init --new`",
+            REMAINS,
         )
 
     def restore(self, source: Path, progress: Progress | None = None) -> Restored:

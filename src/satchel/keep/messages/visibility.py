@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from satchel.base.records import dataclass
 from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.keep import presence
-from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.names import is_persons
 from satchel.keep.presence import ALL_PERSONS, find_agent_row
 from satchel.store.transaction import Transaction, set_of
@@ -20,7 +19,6 @@ NOBODY = -1
 """The number of a name that no agent has."""
 
 _CRITICAL = PRIORITIES.index("critical") + 1
-_REQUEST = MESSAGE_TYPES.index("request") + 1
 
 ARMS = (
     "m.project_id = :project AND m.to_agent_id = :me",
@@ -42,20 +40,6 @@ _TO_ME = (
 )
 IS_MINE = f"+m.project_id = :project AND ({_TO_ME})"
 IS_MINE_OR_SENT = f"+m.project_id = :project AND ({_TO_ME} OR +m.from_agent_id = :me)"
-
-
-UNANSWERED = f"""(m.type = {_REQUEST} OR rtrim(m.message) LIKE '%?')
-    AND NOT EXISTS (
-        SELECT 1 FROM agent_messages r WHERE r.reply_to = m.id AND r.from_agent_id IS DISTINCT FROM m.from_agent_id
-    )
-    -- any later message of one who was asked counts: answers cross, or name no message
-    AND NOT EXISTS (
-        SELECT 1 FROM agent_messages r
-        WHERE r.project_id = :project AND r.to_agent_id = m.from_agent_id AND r.id > m.id
-            AND r.from_agent_id IS DISTINCT FROM m.from_agent_id
-            AND (m.to_agent_id IS NULL OR r.from_agent_id = m.to_agent_id)
-    )"""
-"""The condition that a message ``m`` is a question that nobody has answered."""
 
 
 @dataclass(frozen=True, slots=True)

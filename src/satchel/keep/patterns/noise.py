@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 
@@ -12,6 +13,8 @@ _NAME = r"[A-Za-z_][\w.]{0,120}"
 
 # forms by a text that an output with them holds, and how they are rewritten
 _FORMS = (
+    # the step that buildkit shows
+    ("failed to solve", r"^\S{1,200}:\d+\n-{8,}\n(?:.*\n){1,20}?-{8,}$", ""),
     # Elixir
     ("** (", rf"^ *\*\* \(({_NAME})\) (.*)\n?(?: {{4,}}.*\n?)*", r"\1: \2\n\n"),
     # Ruby
@@ -19,7 +22,7 @@ _FORMS = (
     # git, with the reason in brackets
     ("! [", r"^ *! \[(?:remote )?rejected\] [^(\n]{1,300}\((.{1,200})\)$", r"error: push rejected (\1)"),
     # ESLint and others that number lines, with the rule at the end
-    ("  error  ", r"^ +\d+:\d+ +error +(\S.{0,500}?) {2,}(\S+)$", r"error: \1 (\2)"),
+    ("  error  ", r"^ +\d+:\d+ +error +(\S.{0,500}?)(?: {2,}(\S+))?$", r"error: \1 (\2)"),
     # Kubernetes and Docker
     ("from server", r"^Error from server (\(\w+\)): (?:error when \w+ \"[^\"\n]{1,300}\": )?", r"error: \1 "),
     ("from daemon", r"^(?:docker: )?Error response from daemon: ", "error: "),
@@ -36,7 +39,13 @@ _FORMS = (
     # a compiler's and linter's notes
     (": note: ", r"^\S.{0,300}?: note: .*(?:\n(?: +\d* \||  ).*)*", ""),
     ("rror CS", r" \[[^\]\n]{1,300}proj\]$", ""),
-    ("(are you missing", r" \(are you missing .{1,100}\)", ""),
+    ("(", r" \((?:are you missing|did you mean) [^()\n]{1,100}\)", ""),
+    ("location:", r"^ *location: .*$", ""),
+    ("  Stop.", r"\.  Stop\.$", ""),
+    # pydantic's value
+    ("input_value=", r", input_value=.*?, input_type=\w+", ""),
+    # a list of files below a headline
+    (" files ", r"(\bfiles\b[^\n]{0,100}:)\n(?:[ \t]+\S+\n)+", r"\1\n"),
     # PHP, and servers' logs of it
     (".php", r"(?:^ *thrown)? in (?:\S{1,300}\.php)(?::\d+| on line \d+)(?:, referer: \S{1,300})?$", ""),
     ("PHP ", r"^(?:\[[^\]\n]{1,80}\] ){0,4}(?:PHP message: )?PHP (?=[A-Z][a-z ]{1,30}error: )", ""),
@@ -66,8 +75,9 @@ _FORMS = (
     ("(Caused by ", r"\S{0,100}: HTTPS?ConnectionPool\(.*\(Caused by (\w+)\(.*?: (.*?)['\"]?,?\)+$", r"\1: \2"),
     # Jest names the test, then what it expected
     ("› ", r"^ *● (.{1,200} › .{1,200})$", r"error: \1:"),
-    # a step's log as buildkit repeats it
-    ("> [", r"^\d{1,5}\.\d{1,3} ", ""),
+    # the command that npm starts, and curl's progress before its message
+    ("\n> ", r"^> \S{1,200}@\S{1,60} .{1,100}\n> .*$", ""),
+    ("--:--", r"^.*--:--:-- +\d+", ""),
     # advice with a list below
     ("Did you mean", r"^.*\bDid you mean (?:this|one of these)\?\n(?:(?: .*)?\n)*", ""),
     ("[recovered]", r" \[recovered\]", ""),
@@ -81,6 +91,18 @@ _FORMS = (
 
 # forms of one message, as _FORMS
 VARIANTS = (
+    # the place: functions around, objects that a compiler makes, the folder
+    ("<locals>", r"\b(?:\w+\.)+<locals>\.", ""),
+    (" line ", r" at \S{1,300} line \d+\.?(?=\s|$)", ""),
+    ("", r"^\S{1,300}\.\w{1,5} ?(?:\(\d+:\d+\)|:\d+:\d+): (?=\S)", ""),
+    (".o:", r"\S{1,300}\.o:(?:\([^()\n]{0,200}\):?|\S{1,300}?:\d+:) ?", ""),
+    (
+        " in ",
+        r"\A((?!Can't resolve '\.)[^\n]{5,300}) in ['\"`]?(?:/|[A-Za-z]:\\)[^\s'\"`:.]{1,300}['\"`]?(?=[\s,;)]|$)",
+        r"\1",
+    ),
+    # who needed what is missing
+    (" by ", r",? (?:needed|required|requested|imported|referenced) by ['\"]?[\w@./\-]+['\"]?", ""),
     # who needed a missing interpreter, library or program, and where it was sought
     ("bad interpreter", r"^-?(?:\w{0,10}sh: )?(?:\S{1,200}: )?(?=\S{1,200}: bad interpreter)", ""),
     ("shared libraries", r"^[^\n:]{0,300}: (?=error while loading shared libraries: )", ""),
@@ -123,12 +145,15 @@ _WRAPPERS = (
     *("Test suite failed to run", "rake aborted", "failed to build", "failed to solve", "Failed building"),
     *("Failed to build", "Failed to load ApplicationContext", "Application run failed", "The user requested "),
     *("Command failed with exit code", "error during build", "error when starting", "ResolutionImpossible: "),
-    *("Error installing ", "extconf failed"),
+    *("Error installing ", "extconf failed", "ERR_PNPM_RECURSIVE_RUN"),
 )
 
 _wrapping = lazy_regex(
     r"Exit [Cc]ode:? \d{1,3}$|Task :\S+ FAILED|process \".*\" did not complete|.{0,100} did not run successfully"
-    r"|command failed$|.{0,60}Exception on \S+ \[\w+\]$|.{0,40}Failed to load ApplicationContext|To \S+$"
+    r"|command failed$|\w{1,20} failed with \d{1,5} errors?:?$|Failed (?:tasks|targets|jobs|steps)\b"
+    r"|.{0,80}\b(?:[Jj]ob|[Tt]ask|[Tt]arget|[Ss]tep|[Ss]cript|[Cc]ommand)s?\b.{0,80}\bfailed\b.{0,30}$"
+    r"|.{0,60}\baborted (?:at|due to)\b"
+    r"|.{0,60}Exception on \S+ \[\w+\]$|.{0,40}Failed to load ApplicationContext|To \S+$"
 )
 
 
@@ -162,6 +187,9 @@ def is_wrapping(line: str) -> bool:
 
 _QUOTED = 0.8  # share of lines starting with such a mark that makes a text a quotation or a container's log
 
+_REPEATED = 2  # so many lines with the same prefix make a log of it too
+_PREFIXED = 0.6  # share of lines starting with a prefix that makes a text the log of a runner, container or journal
+
 
 def unwrapped(text: str) -> list[str]:
     """Return the lines of an output without wrappers, with plain headlines; of tests only those of the failures."""
@@ -174,11 +202,21 @@ def unwrapped(text: str) -> list[str]:
 
 def peeled(text: str) -> list[str]:
     """Return the lines of an output without the prefixes of terminals, logs, containers and quotations."""
+    if "> [" in text:
+        text = _repeated().sub("", text)
     lines = text.splitlines()
     filled = [line for line in lines if line.strip()]
     for mark in (">", "|", "│"):
         if filled and sum(line.startswith(mark) for line in filled) >= _QUOTED * len(filled):
             lines = [line.removeprefix(mark).removeprefix(" ") for line in lines]
+    for _ in range(3):  # a runner's log of a container's log of a task
+        telling = [line for line in lines if line.strip() and not is_noise(line)]
+        prefixes = Counter(match[0] for line in telling if (match := _prefix().match(line)) is not None)
+        if prefixes.total() < max(1, _PREFIXED * len(telling)) and max(prefixes.values(), default=0) < _REPEATED:
+            break
+        lines = [_prefix().sub("", line) for line in lines]
+    if "Exception Group Traceback" in text:
+        lines = [_grouped().sub("", line) for line in lines]
     if "╷" in text or "What went wrong" in text:
         lines = [_framed().sub("", line) for line in lines]
     if _script().search(text):
@@ -187,7 +225,7 @@ def peeled(text: str) -> list[str]:
     bare: list[str] = []
     for line in lines:
         rest = _tools().sub("", line, count=1)
-        if rest is not line and line.startswith(("npm", "gyp")) and _npm().match(rest):
+        if rest is not line and ("npm " in line or "gyp " in line) and _npm().match(rest):
             continue
         # only lines with a clock or a level need the log pattern, which is slow to compile
         may_be_logged = rest.count(":") > 1 or any(word in rest for word in _LEVELS)
@@ -200,10 +238,10 @@ def peeled(text: str) -> list[str]:
 
 def is_noise(line: str) -> bool:
     bare = line.lstrip()
-    if bare.startswith(_BEGINS) or bare.partition(" ")[0] in _PROGRESS:
+    if bare.startswith(_BEGINS) or _progress().match(bare):
         return True
     prompt, tail = _noise()
-    return bool(tail.match(line) or prompt.match(line) or (line[:1] == " " and tail.match(bare)))
+    return bool(tail.match(line) or prompt.match(line) or (line[:1] in {" ", "\t"} and tail.match(bare)))
 
 
 def without_advice(text: str) -> str:
@@ -212,6 +250,9 @@ def without_advice(text: str) -> str:
     return rest if rest.strip(" \n.,:;") else text
 
 
+_grouped = lazy_regex(r"^ *[|+] ?")
+# the clock of a step's log as buildkit repeats it
+_repeated = lazy_regex(r"(?m)^\d{1,5}\.\d{1,3} ")
 _framed = lazy_regex(r"^(?:[╷│╵]|(?:#\d{1,3} \d{1,5}\.\d{1,3} )?>) ?")
 _script = lazy_regex(r"npm (?:ERR!|error) (?:code ELIFECYCLE|[Ll]ifecycle script)")
 _npm = lazy_regex(
@@ -231,9 +272,18 @@ _LEVELS = (
 )
 
 
-_tools = lazy_regex(
-    r"(?:npm (?:ERR!|error)(?: |$)|gyp ERR! ?(?:stack ?)?|#\d{1,3} \d{1,5}\.\d{1,3} "
-    r"|[a-z][\w.\-]{0,40}[-_]\d{1,3} {1,4}\| ?){1,3}"
+_tools = lazy_regex(r"(?:npm (?:ERR!|error)(?: |$)|gyp ERR! ?(?:stack ?)?|#\d{1,3} \d{1,5}\.\d{1,3} ){1,3}")
+
+# a clock of a runner, the journal's date, host and program, a name in brackets that is no level, a package and its
+# task, a container before a bar
+_prefix = lazy_regex(
+    r"^(?:\d{4}-\d\d-\d\dT[\d:]{8}\.\d{7,9}Z(?: |$)"
+    r"|[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S{1,100} [\w./@\-]{1,60}(?:\[\d{1,10}\])?:(?: |$)"
+    r"|\[(?!(?i:trace|debug|info|notice|warn|warning|error|severe|critical|fatal)\])[\w./@:\-]{1,200}\](?: |$)"
+    r"|(?:[^\t\n]{1,100}\t){2}(?=\d{4}-\d\d-\d\dT)"
+    r"|(?:@?[a-z][\w./\-]{0,100}:[a-z][\w.\-]{0,60}"
+    r"|@[\w.\-]{1,60}/[\w.\-]{1,60}|[\w.\-]{1,60}/[\w./\-]{1,60} [a-z][\w:\-]{0,40}):(?: |$)"
+    r"|(?:[\d:]{8} )?[A-Za-z@][\w.@/:\-]{0,100} {0,40}\|(?: |$))"
 )
 
 
@@ -273,19 +323,19 @@ _BEGINS = (
     *("Settings file '", "-- ", "Call Stack (most recent", 'See "', 'See also "', "See '", "See: ", "See /"),
     *("Re-run Maven", "To see the full stack trace", "Prompt executed in", "Ran all test suites", "test result: "),
     *("✓ ", "✕ ", "✔ ", "✗ ", "[end of output]", "info Visit", "yarn run v", "Node.js v", "throw er;", "events.js:"),
-    *("--- std", "<--- ", "-----", "====", "____", "*****", "~~~~~", "│", "Security context: ", "created by "),
-    *("Stack dump", "Stack trace", "Stack backtrace", "PC is at", "rax ", "Register", "Using cached"),
+    *("--- std", "<--- ", "-----", "____", "*****", "~~~~~", "│", "Security context: ", "created by "),
+    *("Stack dump", "Stack trace", "Stack backtrace", "PC is at", "rax ", "Register"),
     *("Requirement already", "The above exception was the direct cause", "During handling of the above exception"),
     *("platform linux", "platform darwin", "platform win32", "rootdir: ", "plugins: ", "cachedir: ", "Press any key"),
-    *("Aborted", "Welcome to ", "Here are the", "Subproject ", "Serving ", "Thread ID: ", "```", "Require stack:"),
-    *("From ", "Auto-merging ", "Cloning into ", "? ", "Gem files will remain", "current directory: "),
-    *("requireStack: ", "Unable to find image", "Using default tag", "Pulling ", "Trying to pull", "Status: "),
+    *("Aborted", "Welcome to ", "Here are the", "Subproject ", "Thread ID: ", "```", "Require stack:"),
+    *("From ", "Auto-merging ", "? ", "Gem files will remain", "current directory: "),
+    *("requireStack: ", "Unable to find image", "Status: "),
 )
 
-# first words of lines that report progress
-_PROGRESS = frozenset(
-    "Compiling Downloading Downloaded Building Checking Fresh Finished Running Updating Blocking Installing Collecting"
-    " Preparing Creating Starting Linking Scanning Loading Restoring".split()
+# lines that report progress
+_progress = lazy_regex(
+    r"(?:(?!Missing|Failing|Expecting|Nothing|Something|String|During)[A-Z][a-z]{2,12}ing|Downloaded|Fresh|Finished) "
+    r"(?!.*\b(?i:errors?|fail\w*|not|cannot|missing|denied|invalid)\b)"
 )
 
 
@@ -296,18 +346,23 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
         r"[\w.\-]{1,40}@[\w.\-]{1,60}[: ][^$#%>\n]{0,120}[$#%>](?:\s|$)"
         r"|\[[\w.\-]{1,40}@[^\]\n]{1,80}\]\s?[$#]|PS [A-Z]:\\[^>\n]{0,200}>|[A-Z]:\\[^>\n\"']{0,200}>"
         r"|-?(?:ba|z|)sh-[\d.]{1,8}[$#%]|~[^\s$]{0,120}[$#%]\s)"
-        r"|[$%»λ❯➜√]\s?[\w./~]|#\s[./\w]|>{3}\s|\[[\w.\-]{1,40}\]>\s|In \[\d{1,4}\]: )"
+        r"|[$%»λ❯➜√]\s?[\w./~]|\++\s[./\w]|#\s[./\w]|>{3}\s|\[[\w.\-]{1,40}\]>\s|In \[\d{1,4}\]: )"
     )
     tails = (
         # closing lines of tools
-        r"\[?[Pp]rocess (?:finished|exited|completed)\b|Exit [Cc]ode:? \d{1,3}$|\d{1,3}$",
+        r"(?:##)?\[?(?:error\])?[Pp]rocess (?:finished|exited|completed)\b"
+        r"|(?i:exit(?: code| status)?|rc)[:=]? ?\d{1,3}$|\d{1,3}$"
+        r"|.{0,200}\b(?:exiting now|due to previous errors)$"
+        r"|(?:real|user|sys)\s\d{1,4}m[\d.]{1,9}s$|In \S{1,300} line \d+:$|!{4}"
+        r"|\[Pipeline\] |={4,200}(?!=*>)|[Ww]arning (?=\S)|Finished: "
+        r"|.{1,100}\b(?:exited|returned)(?: with)?(?: exit)? (?:status|code) \d{1,3}\.?$",
         r"(?:error: )?exit status \d",
         r"error: command '[^']*' failed with exit",
         r"\s{0,8}= (?:help:|note: this )",
         r"(?:\S{0,200}: )?\**\s?(?:\*\*\* )?\[[^\]\n]{1,200}\] (?:Error|Fehler|Erreur) \d",
         r"g?make(?:\[\d{1,3}\])?: (?:\*\*\* (?:\[|Waiting)|Leaving|Entering|Nothing)|\S{1,200}: recipe for target",
         r".{0,300}: [Ii]n function [`'‘].{0,300}:$|\s{1,4}\S{1,200}:\d{1,6} \(\w{1,40}\)$|See [A-Z]:\\",
-        r"\[ERROR\]\s*$|\[Help \d\]|\S{1,40} exited with code \d",
+        r"\[ERROR\]\s*$|\[Help \d\]",
         # summaries of tests and checks
         r"(?:Test Suites|Tests|Snapshots|Time|Test Files|Start at|Duration): |failures:$|(?:FAIL|PASS)(?: \S|$)"
         r"|running \d+ tests?$|\s{4}\w[\w:]*$|---- \S+ stdout ----|> \S+@\S+ \w"
@@ -320,17 +375,19 @@ def _noise() -> tuple[re.Pattern[str], re.Pattern[str]]:
         r"\s{1,8}(?:errno|code|syscall|address|port|path|filename|dest|stack|library|reason|parent"
         r"|opensslErrorStack): ",
         r"(?:code|errno|syscall|filename|dir|name|hostname): ['-]|pid: \d|node:\w{1,20}[/\w]{0,60}:\d+$",
-        r"\s{1,8}this\[\w{1,20}\] = ",
+        r"\s{1,8}this\[\w{1,20}\] = |\s{0,8}\w{1,40}: \[(?:Getter|Function|Circular|Object|Array)\b"
+        r"|\[(?:WARN|WARNING|DEPRECATION WARNING|INFO)\]: |\(node:\d+\) (?!Unhandled|\w*Error)|\(Use `node --",
         # frames and dumps
-        r"(?:from )?\S{1,300}:\d+:in |\d{1,6} ?\|(?:\s|$)|\s{1,8}\|\s|\|\s{2,}|\s{0,8}#\s?include\b|\.\.\.$"
-        r"|[─━═╭╰│]{2,}|\[\d{1,8}:0x[0-9a-f]{1,16}\]\s{1,12}\d|==\d{1,8}==",
+        r"(?:from )?\S{1,300}:\d+:in |\s{0,8}\d{1,6} ?[|│](?:\s|$)|\s{1,8}[|│╵]\s|\|\s{2,}|\s{0,8}#\s?include\b"
+        r"|\s{0,8}\S{1,300}?:\d{1,6}(?::\d{1,6})?:?$|\S{1,300} \(\d{1,6}:\d{1,6}\)$|.{0,60}\.\.\.$"
+        r"|[─━═╭╰│]{2,}|\[\d{1,8}:0x[0-9a-f]{1,16}\]\s{1,12}\d|==\d{1,8}==(?!ERROR: )",
         r"\s{0,4}\d{1,4}: (?:0x)?[0-9A-Fa-f]{6,16}(?:\s|$)|\s{1,4}\d{1,3}: (?:\w{1,40}Frame|/\*|arguments)",
         r"goroutine \d|\s{0,8}#\d{1,3} {1,3}",
         r"\d{1,5} {1,4}(?:import|export|const|let|var|return|function|class|type|interface|async|await|if|for|\})\b",
         r"- \S{1,300}\.[cm]?[jt]sx?$",
         # progress
         r"\[ {0,3}\d{1,3}%\]|\s{0,4}[\d.]{1,6}%|#\d{1,3} |\d{1,6} (?:passed|failed|warnings?|errors?)\b.{0,60}$"
-        r"|collected \d|FAILED \S{1,200}::|ok\s|\S{1,300}\.py:\d{1,6}: \w*$|\[\d\]\s"
+        r"|collected \d|(?:FAILED|ERROR) \S{1,200}\.py\b|ok\s|\S{1,300}\.py:\d{1,6}: \w*$|\[\d\]\s\d+$"
         r"|\s?> \[[^\]\n]{0,40}\d/\d{1,3}\] |cargo:[\w-]{1,80}=|.{1,80}_DIR unset",
     )
     return re.compile(prompt), re.compile("|".join(tails))

@@ -60,16 +60,19 @@ def read(text: str) -> OutputError:
     if not any(line.strip() for line in relevant):
         relevant = [line for line in lines if line.strip()]
     inner = [line for line in relevant if not is_wrapping(line)]
-    if len(inner) < len(relevant) and any(_header().match(line) or _weak().match(line) for line in inner):
+    if len(inner) < len(relevant) and any(line.strip() for line in inner):
         relevant = inner
     blocks: list[tuple[re.Match[str] | None, list[str]]] = [(None, [])]
     for line in relevant:
         header = _header().match(line)
         if header is not None:
             blocks.append((header, [line[header.end() :]]))
+        elif _aside().match(line):
+            blocks.append((None, []))
         else:
             blocks[-1][1].append(line if line.strip() else "")
     # what follows an empty line is not part of a message that says enough
+    blocks[1:] = [block for block in blocks[1:] if block[0] is not None]
     for header, block in blocks[1:]:
         if header is not None and "" in block and _is_whole(block):
             del block[block.index("") :]
@@ -82,7 +85,7 @@ def read(text: str) -> OutputError:
         )
         return _innermost(OutputError("", without_advice(rest)))
     # a type alone on a line is only a heading if another line says more
-    telling = [block for block in headed if "".join(block[1]).strip() and not _is_code(block)]
+    telling = [block for block in headed if _says_something(block[1]) and not _is_code(block)]
     block_used = telling[0] if telling else headed[0]
     if (causes := [block for block in headed if block[0] is not None and "Caused by" in block[0][0]]) and (
         _words(causes[-1][1]) - _words(headed[0][1])
@@ -135,9 +138,8 @@ def _extract(block: tuple[re.Match[str] | None, list[str]]) -> OutputError:
     head, lines = block
     if head is None:
         return OutputError("", "\n".join(lines))
-    error_type = (
-        head["code"] or head["lone"] or head["bracketed"] or head["coded"] or head["type"] or head["thrown"] or ""
-    )
+    names = ("code", "lone", "bracketed", "coded", "named", "type", "thrown")
+    error_type = next((head[name] for name in names if head[name]), "")
     if head["goal"] or _whole().search(lines[0]):
         lines = [lines[0].replace(": error: ", ": ")] if len(lines[0].split()) > 2 else lines
     elif head["placed"]:
@@ -166,20 +168,26 @@ def _is_whole(block: list[str]) -> bool:
     return len(block[0].split()) > 2 and not _goes_on().search(f"{block[0]}\n{after}")
 
 
+def _says_something(lines: list[str]) -> bool:
+    first = "".join(lines).strip()
+    return bool(first) and not first.startswith("usage: ") and _announcing().search(first) is None
+
+
 def _is_telling(line: str) -> bool:
     words = line.split()
     return len(words) >= _TELLING or (len(words) > 2 and _quoted().search(line) is not None)
 
 
 def _from_weak(lines: list[str]) -> list[str]:
-    # skip the lines before the first one that mentions a failure
+    # skip the lines before the first one that reports a failure, or else before the first one that mentions one
     for number, line in enumerate(lines):
         if _weak().match(line):
             lines[number] = re.sub(r"^\s*[\w.\-]{1,20}: (?=(?:Error|ERROR|Failed|Cannot|Could not|Unable)\b)", "", line)
             # a line starting in lower case continues the previous one
             goes_on = line.lstrip()[:1].islower() and not re.match(r"\s*\w{1,20}: ", line)
             return _without_next(lines[number - 1 if number and goes_on else number :])
-    return lines
+    mentions = next((number for number, line in enumerate(lines) if _mention().search(line)), None)
+    return lines if mentions is None else _without_next(lines[mentions:])
 
 
 def _without_next(lines: list[str]) -> list[str]:
@@ -213,6 +221,9 @@ _goes_on = lazy_regex(
     r"\A(?:[^\n]*[:,({\[]\s*(?:\n|\Z)|[^\n]*\b(?:errors|failures|problems|following|below|details|reasons?)\b"
     r"|[^\n]*\n\s*(?:Caused by|Reason|Cause|Details?|DETAIL)\b)"
 )
+# warnings and notes between errors
+_aside = lazy_regex(r"(?:\S{1,300}:\d+:\d+: )?(?:warning(?:\[\w+\])?|note): ")
+_announcing = lazy_regex(r"\b(?:described|listed|shown|reported) below\b")
 _include = lazy_regex(r"([\w.+\-][\w./+\-]{0,200}\.(?:h|hh|hpp|hxx|cuh)): \S")
 _nested = lazy_regex(r"(?<![\w.$])((?:[a-z]\w{0,40}\.){2,12}[A-Z][\w$]{0,80}?(?:Exception|Error)): ")
 _panic_place = lazy_regex(r"(?:',? |\A)(?:[A-Za-z]:)?[^\s:']{1,300}:\d+:\d+:?\s*")
@@ -221,10 +232,16 @@ _denied = lazy_regex(
     r"|timed out)\b.{0,80})$"
 )
 _weak = lazy_regex(
-    r"\s{0,8}(?:[\w\-]{1,20}: )?(?:Error|ERROR|Failed|FAILED|Failure|Cannot|Could not|Couldn't|Unable|Fatal"
+    r"\s{0,8}(?:[\w\-]{1,20}: )?(?:Error|ERROR|Failed|FAILED|Failure|Cannot|Can't|Could not|Couldn't|Unable|Fatal"
     r"|FATAL)\b"
+    r"|No [\w ]{1,40} (?:found|available|configured|specified|provided)\b"
     r"|.{0,200}\b(?:not found|cannot find|can't find|undefined reference|No such file|denied|refused|conflict"
     r"|failed to|[Cc]annot|unable to)\b|CONFLICT "
+)
+_mention = lazy_regex(
+    r"(?i)\b(?:errors?|err|fail(?:s|ed|ure)?|fatal|invalid|missing|unknown|unexpected|unsupported|illegal|mismatch"
+    r"|aborted|panic|not (?:allowed|supported|permitted|available|recognized|configured)"
+    r"|must be|has no|does(?: not|n't))\b"
 )
 
 
@@ -236,7 +253,7 @@ def _header() -> re.Pattern[str]:
         r"|(?:[a-z_]\w{0,40}\.){1,8}[A-Z]\w{2,80}(?=: \S)"
     )
     place = (
-        r"(?:(?P<place>(?:[A-Za-z]:)?[^\s:()]{1,300})(?::\d+(?:[:.]\d+(?:-\d+)?)?:? ?-?|\(\d+,\d+\):?"
+        r"(?:(?P<place>(?:[A-Za-z]{1,20}:)?[^\s:()]{1,300})(?::\d+(?:[:.]\d+(?:-\d+)?)?:? ?-?|\(\d+,\d+\):?"
         r"|:\([^()\n]{0,200}\):?) )?"
     )
     return re.compile(
@@ -244,6 +261,7 @@ def _header() -> re.Pattern[str]:
         r"|Error happened \{ )?"
         r"(?:[^\s:]{1,20}: (?=(?:[a-z]\w{0,40}\.){2,12}[A-Z][\w$]{0,80}?(?:Exception|Error)\b)"
         r"|Exception in thread \"?[^\"\n]{0,80}\"? |Uncaught (?:\(in promise\):? )?|Caused by: |Exception: "
+        r"|\[!\] |An error (?:has )?occurred: "
         r"|Module not found: |Unhandled \w{1,20}: "
         r"|(?:PHP )?Fatal error: {1,2}Uncaught |Unhandled [Ee]xception\. |\[(?=(?:[A-Z]\w{0,60})?(?:Error"
         r"|Exception)\b)|[⠀-⣿] {1,2}|panic: (?=\w{0,40}Error)|✘ |× |> (?=\w{0,60}Error)){0,3}"
@@ -251,15 +269,21 @@ def _header() -> re.Pattern[str]:
         rf"(?P<type>{exception})(?: \[(?P<coded>[A-Z_]{{3,60}})\])?(?::(?= |\S|$)|$|(?= \())\s?"
         r"|(?P<goal>Failed to execute goal \S{1,200} (?:\([^()\n]{0,80}\) )?on project [^\s:]{1,100}: )(?:error: )?"
         r"|(?:go: (?:\S{1,300} \([^()\n]{0,300}\): )?)?\S{0,300}go\.mod:\d{1,5}: "
-        r"|(?P<placed>(?P<source>\S{1,300}\.go):\d{1,6}:\d{1,4}: |\s{1,8}\S{1,200}: (?=package \S{1,200} is not in ))"
-        rf"|{place}(?:(?:[\w\-+.]{{1,40}}: )?(?:internal compiler |fatal |syntax |runtime |link )?(?:[Ee]rror|ERROR"
-        rf"|FATAL ERROR|FATAL|[Ff]atal|ERR!)"
-        r"(?:\[(?P<bracketed>\w{1,20})\])?(?: (?P<code>[A-Z]{1,8}\d{1,5}))?:(?: |$)|(?P<bare>(?=undefined reference"
-        r"|missing go\.sum|undefined: |no required)))"
-        r"|(?P<lone>[A-Z]{1,8}\d{3,5}): |(?P<panic>thread '[^'\n]{0,100}' (?:\(\d+\) )?panicked at )"
+        rf"|(?:==\d{{1,8}}==)?{place}(?:(?:[\w\-+.]{{1,40}}(?: [\w\-]{{1,20}}){{0,2}}: )?(?:[A-Za-z]{{3,12}} ){{0,2}}?"
+        r"(?:[Ee]rror|ERROR|FATAL ERROR|FATAL|[Ff]atal|ERR!)(?:\[(?P<bracketed>\w{1,20})\])?"
+        r"(?: (?P<code>[A-Z]{1,8}\d{1,5})|(?: \d{1,6} \(\w{1,10}\))?(?: (?:near|at|on) line \d+)?"
+        r"| \(at [^()\n]{1,300}\))?:(?: |$)"
+        r"|(?:[✘✖✗×❌] )?\[ERROR\]:? |(?P<bare>(?=undefined reference|missing go\.sum|undefined: |no required)))"
+        r"|(?:\^-{0,200}\^? )?(?P<lone>[A-Z]{1,8}-?\d{3,5})(?: \(\w{1,10}\))?: |error (?=[A-Z][a-z']{2})"
+        r"|(?P<named>ERR_[A-Z_]{3,60}) {1,4}|(?P<panic>thread '[^'\n]{0,100}' (?:\(\d+\) )?panicked at )"
         r"|panic: |terminate called after throwing an instance of '(?P<thrown>[^'\n]{1,200})'"
         r"|(?:\S{0,200}[/\\])?ld(?:\.\w{1,10})?: (?!warning)(?:.{0,200}: (?=undefined))?"
         r"|CMake Error(?: at \S{1,300}(?: \(\w{1,40}\))?)?:|g?make(?:\[\d{1,3}\])?: \*\*\* "
+        r"|(?:[\w./\-]{1,200}: line|-?\w{0,4}sh:(?: line)?) \d+: |[\w./\-]{1,200}:\d+: \*\*\* "
+        r"|[a-z][\w\-]{1,20}: \(\d{1,3}\) |FAILED: (?=\S+ \S+ \S)"
+        r"|(?P<placed>(?:[\w.\-]{1,40}: )?\S{1,300}\.[A-Za-z]\w{0,4}:\d{1,6}(?::\d{1,4})?: "
+        r"(?!\[?(?i:note|warning|debug|info|trace)\b|in |\w*Warning\b)"
+        r"|\s{1,8}\S{1,200}: (?=package \S{1,200} is not in ))"
         r"|(?P<npm>code (?=E[A-Z0-9]{2,20}$))"
         r")"
     )

@@ -56,7 +56,8 @@ def masked_text(text: str) -> str:
     scanner, _, lists = _patterns()
     masked = scanner.sub(_masked, _cut(text, _MOST))
     words: list[str] = []
-    for line in dict.fromkeys(" ".join(line.split()) for line in masked.splitlines()):
+    lines = dict.fromkeys(" ".join(line.split()) for line in masked.splitlines())
+    for line in (line for line in lines if line != _MARK or len(lines) == 1):
         words += (word for word in line.split() if not words or word != words[-1])
     return lists.sub(_MARK, " ".join(words).translate(_QUOTES)).strip(" .,:;!")
 
@@ -306,7 +307,7 @@ def signed(error_type: str, message: str, stack: str | None = None) -> Signed:
     if name == "ImportError" and "No module named" in message:
         name = "ModuleNotFoundError"
     core = _core(message)
-    if _wrapper().fullmatch(core) and not (stack or innermost_frame(text)):
+    if _wrapper().fullmatch(core) and not (stack or innermost_frame("\n".join(peeled(text)))):
         # the wrapper only reports the failure: use the whole output
         message = "\n".join(unwrapped(text))
         core = _core(message)
@@ -404,6 +405,7 @@ _generic = lazy_regex(
     r"|index out of (?:range|bounds).{0,80}|.{0,10}out of bounds for length.{0,10}"
     r"|(?:runtime error: )?invalid memory address or nil pointer dereference.{0,120}"
     r"|called '(?:option|result)::(?:unwrap|expect)\(\)' on an? '(?:none|err)' value.{0,200}"
+    r"|\w+sanitizer: .{0,100}"
     r"|concurrent map (?:read and map write|writes?|iteration and map write)|all goroutines are asleep.{0,20}"
     r"|invalid syntax.{0,60}|unexpected (?:indent|identifier|end of input).{0,40}|unindent does not match.{0,60}"
     r"|(?:integer |float )?division(?: or modulo)? by zero|/ by zero|attempt to (?:divide|subtract|add"

@@ -37,13 +37,14 @@ _COMMIT_CHARS = 8
 
 @dataclass(frozen=True, slots=True)
 class TeamClaim:
-    """A live claim of a session; a hook made an ``automatic`` one."""
+    """A live claim; a hook made an ``automatic`` one. ``agent`` holds one outside of a session."""
 
     path: str
     exclusive: bool
     expires_at: int
     automatic: bool = False
     reason: str | None = None
+    agent: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,17 @@ class LastScratchpad:
     done: bool | None
     next_step: str | None
     blockers: tuple[str, ...]
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class LastChange:
+    """The newest recorded change of a session, and how many others were recorded with it."""
+
+    ref: str
+    file: str
+    others: int
+    description: str | None
     created_at: int
 
 
@@ -106,6 +118,7 @@ class TeamSession:
     state: AgentState
     predecessor: str | None
     predecessor_agent: str | None
+    last_change: LastChange | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +128,7 @@ class Team:
     Attributes:
         sessions: at most 50 of ``total``.
         earlier: how many older ones are listed only on request.
+        claims: the newest of persons and of agents outside of a session.
     """
 
     sessions: tuple[TeamSession, ...]
@@ -123,6 +137,7 @@ class Team:
     asked_at: int
     notes: tuple[str, ...] = ()
     persons: int = 0
+    claims: tuple[TeamClaim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,15 +201,11 @@ def find_team(
     ]
     earlier = len({session.state.id for session in recent} - {session.state.id for session in listed} - continued)
     first = sorted(listed, key=lambda session: (session.state.id != own_session, session.state.id in over))[:MOST]
-    persons = transaction.all(
-        f"SELECT count(*) FROM agents WHERE has_acted = 1 AND id IN {PERSONS}", {"project": project_id}
-    )[0][0]
+    persons, claims = _persons_and_claims(transaction, project_id, now)
     if not first:
-        return Team((), 0, earlier, now, notes, persons)
+        return Team((), 0, earlier, now, notes, persons, claims)
     numbers = [session.state.id for session in first]
-    details, pads = both(
-        _load_details(transaction, numbers, now, _MOST_CLAIMS), _load_scratchpads(transaction, numbers)
-    )
+    details, last = both(_load_details(transaction, numbers, now, _MOST_CLAIMS), _load_last_steps(transaction, numbers))
     others = _load_agents(transaction, numbers)
     sessions = []
     for session in first:
@@ -211,10 +222,10 @@ def find_team(
                 commit=None if more.commit is None else more.commit[:_COMMIT_CHARS],
                 run_id=more.run,
                 task_id=session.state.task_id,
-                doing=more.current_work(pads.get(number)),
+                doing=more.current_work(last[number].scratchpad),
                 claims=more.claims,
                 claims_total=more.claims_total,
-                scratchpad=pads.get(number),
+                scratchpad=last[number].scratchpad,
                 seen_at=session.state.seen_at,
                 ended_at=session.state.ended_at,
                 gone=number in over,
@@ -222,9 +233,30 @@ def find_team(
                 state=states[number],
                 predecessor=None if more.predecessor is None else more.predecessor.hex(),
                 predecessor_agent=more.predecessor_agent,
+                last_change=last[number].change,
             )
         )
-    return Team(tuple(sessions), len(listed), earlier, now, notes, persons)
+    return Team(tuple(sessions), len(listed), earlier, now, notes, persons, claims)
+
+
+def _persons_and_claims(transaction: Transaction, project_id: int, now: int) -> tuple[int, tuple[TeamClaim, ...]]:
+    # how many persons have written here, and the claims outside of a session
+    rows = transaction.all(
+        f"""
+        SELECT p.persons, c.path, c.exclusive, c.expires_at, c.automatic, c.reason, a.name
+        FROM (SELECT count(*) AS persons FROM agents WHERE has_acted = 1 AND id IN {PERSONS}) p
+        LEFT JOIN file_claims c ON c.project_id = :project AND c.session_id IS NULL AND c.expires_at > :now
+        LEFT JOIN agents a ON a.id = c.agent_id
+        ORDER BY c.created_at DESC, c.id DESC LIMIT {_MOST_CLAIMS}
+        """,
+        {"project": project_id, "now": now},
+    )
+    claims = (
+        TeamClaim(path, bool(exclusive), until, bool(automatic), reason, agent)
+        for _, path, exclusive, until, automatic, reason, agent in rows
+        if path is not None
+    )
+    return rows[0][0], tuple(claims)
 
 
 def others_at_work(
@@ -247,11 +279,12 @@ def others_at_work(
     wanted = numbers if own_session is None else [*numbers, own_session]
     details = yield from _load_details(transaction, wanted, now, _MOST_CLAIMS_OF_OTHERS)
     own = None if own_session is None else details.get(own_session)
-    pads = yield from _load_scratchpads(transaction, numbers)
+    last = yield from _load_last_steps(transaction, numbers)
     states = find_states(transaction, project_id, live, None, now)
     return [
-        _other(session, details[session.state.id], own, pads.get(session.state.id), states[session.state.id])
+        _other(session, details[number], own, last[number].scratchpad, states[number])
         for session in live
+        for number in [session.state.id]
     ]
 
 
@@ -262,6 +295,11 @@ def claimed_paths(transaction: Transaction, session: int | None, now: int) -> As
     rows = transaction.ask(f"SELECT path FROM file_claims WHERE {where}", {"session": session, "now": now})
     yield rows
     return [row[0] for row in rows.all()]
+
+
+class _LastSteps(NamedTuple):
+    scratchpad: LastScratchpad | None
+    change: LastChange | None
 
 
 class _Details(NamedTuple):
@@ -348,26 +386,39 @@ def _load_agents(transaction: Transaction, sessions: Sequence[int]) -> dict[int,
     return grouped(rows)
 
 
-def _load_scratchpads(transaction: Transaction, sessions: Sequence[int]) -> Asking[dict[int, LastScratchpad]]:
+def _load_last_steps(transaction: Transaction, sessions: Sequence[int]) -> Asking[dict[int, _LastSteps]]:
     rows = transaction.ask(
         f"""
-        SELECT s.id, c.id, a.name, c.content, c.created_at
+        SELECT s.id, c.id, a.name, c.content, c.created_at, g.id, f.path,
+            (SELECT count(*) - 1 FROM file_changes o WHERE o.session_id = s.id AND o.created_at = g.created_at),
+            g.description, g.created_at
         FROM sessions s
-        JOIN context c ON c.id = (
+        LEFT JOIN context c ON c.id = (
             SELECT n.id FROM context n
             WHERE n.session_id = s.id AND n.{OF_LOOPS} AND n.type = {SCRATCHPAD} AND n.superseded_by IS NULL
             ORDER BY n.created_at DESC, n.id DESC LIMIT 1
         )
         LEFT JOIN agents a ON a.id = c.agent_id
+        LEFT JOIN file_changes g ON g.id = (
+            SELECT n.id FROM file_changes n WHERE n.session_id = s.id ORDER BY n.created_at DESC, n.id DESC LIMIT 1
+        )
+        LEFT JOIN files f ON f.id = g.file_id
         WHERE s.id IN {set_of(sessions)}
         """
     )
     yield rows
-    pads = {}
-    for session, number, agent, content, created in rows.all():
-        try:
-            pad = structured.scratchpad(content)
-        except InvalidInput:  # written by another program
-            continue
-        pads[session] = LastScratchpad(Kind.ENTRY.ref(number), agent, pad.done, pad.next_step, pad.blockers, created)
-    return pads
+    steps = {}
+    for session, number, agent, content, created, change, *columns in rows.all():
+        last_change = None if change is None else LastChange(Kind.FILE_CHANGE.ref(change), *columns)
+        steps[session] = _LastSteps(_scratchpad(number, agent, content, created), last_change)
+    return steps
+
+
+def _scratchpad(number: int | None, agent: str | None, content: str, created: int) -> LastScratchpad | None:
+    if number is None:
+        return None
+    try:
+        pad = structured.scratchpad(content)
+    except InvalidInput:  # written by another program
+        return None
+    return LastScratchpad(Kind.ENTRY.ref(number), agent, pad.done, pad.next_step, pad.blockers, created)

@@ -12,8 +12,10 @@ from satchel.base import processes
 from satchel.base.clock import DAY_MS
 from satchel.base.git_files import read_head
 from satchel.base.text import fold
+from satchel.find.kind import Kind
 from satchel.keep import events, jumps
 from satchel.keep.names import check_agent, ensure_agent
+from satchel.keep.presence import UNANSWERED
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.clients import OF_TOKENS, STATE, State, host_id
@@ -211,15 +213,19 @@ def _predecessor(
 
 
 def _inherit(transaction: Transaction, project_id: int, state: State, before: SessionRow, now: int) -> State:
-    # the claims, and the unread messages to the default agent, move to the new session
-    values = {"new": state.id, "old": before.state.id, "now": now}
+    # the claims, and the messages to the default agent that it has neither read nor been shown, or has not answered
+    values = {"new": state.id, "old": before.state.id, "now": now, "project": project_id}
     transaction.run("UPDATE file_claims SET session_id = :new WHERE session_id = :old", values)
     if before.state.unnamed is None:
         return state
     unread = f"""
         to_agent_id = {before.state.unnamed} AND expires_at > :now AND NOT EXISTS (
             SELECT 1 FROM message_reads r WHERE r.agent_id = {before.state.unnamed} AND r.message_id = agent_messages.id
-        )
+        ) AND (({UNANSWERED.replace("m.", "agent_messages.")}) OR NOT EXISTS (
+            SELECT 1 FROM windows w JOIN deliveries d ON d.window_id = w.id
+            WHERE w.project_id = {project_id} AND w.agent_id = {before.state.unnamed} AND w.session_id = :old
+                AND d.kind = {Kind.MESSAGE.number} AND d.item_id = agent_messages.id
+        ))
     """
     if transaction.one(f"SELECT 1 FROM agent_messages WHERE project_id = {project_id} AND {unread} LIMIT 1", values):
         state, heir, _ = name_unnamed(transaction, project_id, state, now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from satchel.base.errors import InvalidInput
@@ -10,10 +11,8 @@ from satchel.base.records import dataclass, field
 
 DEFAULT_SCHEMA = "satchel"
 
-_URL = re.compile(
-    r"postgres(?:ql)?://(?P<authority>[^/?#]*)(?P<path>/[^?#]*)?(?:\?(?P<query>[^#]*))?(?P<rest>#.*)?", re.DOTALL
-)
-_HOSTS = re.compile(r"(?:(?:\[[^\]]*\]|[^:,\[\]]*)(?::[0-9]*)?(?:,|$))*")
+_HOST = r"(?:\[[^\]\s\0]*\]|[^:,\[\]@/?#\s\0]*)(?::[0-9]*)?"
+_URL = re.compile(rf"postgres(?:ql)?://(?:([^@/?#\s\0]*)@)?({_HOST}(?:,{_HOST})*)(/[^@?#\s\0]*)?(?:\?([^#\s\0]*))?")
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 _PASSWORDS = frozenset({"password", "sslpassword", "oauth_client_secret"})
 _SECRET = _PASSWORDS | {"passfile", "sslkey"}
@@ -41,9 +40,7 @@ class Address:
     @property
     def user(self) -> str:
         """The login name; empty if the URL has none."""
-        match = _URL.fullmatch(self.url)
-        assert match is not None
-        return unquote(match["authority"].rpartition("@")[0].partition(":")[0])
+        return unquote(_parts(self.url)[0].partition(":")[0])
 
     @property
     def label(self) -> str:
@@ -56,12 +53,23 @@ class Address:
         return self._without(_PASSWORDS)
 
     def _without(self, names: frozenset[str], *more: tuple[str, str]) -> str:
-        match = _URL.fullmatch(self.url)
-        assert match is not None
-        user, at, hosts = match["authority"].rpartition("@")
-        query = [pair for pair in parse_qsl(match["query"] or "") if pair[0] not in names]
-        query_text = urlencode([*query, *more], quote_via=quote, safe="/")
-        return f"postgresql://{user.partition(':')[0]}{at}{hosts}{match['path'] or ''}{query_text and f'?{query_text}'}"
+        login, place, query = _parts(self.url)
+        pairs = [pair for pair in parse_qsl(query) if pair[0] not in names]
+        return _url(login.partition(":")[0], place, [*pairs, *more])
+
+
+def _parts(url: str) -> tuple[str, str, str]:
+    # the login, with a password; hosts and database; parameters
+    match = _URL.fullmatch(url)
+    if match is None:
+        raise InvalidInput("the database URL is malformed: a special character in it must be written as %XX", _REMEDY)
+    login, hosts, path, query = match.groups("")
+    return login, hosts + path, query
+
+
+def _url(login: str, place: str, query: Sequence[tuple[str, str]]) -> str:
+    parameters = urlencode(query, quote_via=quote, safe="/")
+    return f"postgresql://{login}{'@' if login else ''}{place}{'?' if query else ''}{parameters}"
 
 
 def parse(text: str, schema: str | None = None, role: str | None = None, password: str | None = None) -> Address:
@@ -72,22 +80,12 @@ def parse(text: str, schema: str | None = None, role: str | None = None, passwor
 
     Source: https://www.postgresql.org/docs/current/libpq-connect.html#LIBPQ-CONNSTRING-URIS
     """
-    match = _URL.fullmatch(text)
-    if (
-        match is None
-        or match["rest"]
-        or match["authority"].count("@") > 1
-        or "@" in (match["path"] or "")  # a password with a slash
-        or not _HOSTS.fullmatch(match["authority"].rpartition("@")[2])
-        or re.search(r"[\s\0]", text)
-    ):
-        raise InvalidInput("the database URL is malformed: a special character in it must be written as %XX", _REMEDY)
-    query = parse_qsl(match["query"] or "", keep_blank_values=True)
+    login, place, query_text = _parts(text)
+    query = parse_qsl(query_text, keep_blank_values=True)
     own = {name: value for name, value in query if name in {"schema", "role"}}
-    others = urlencode([pair for pair in query if pair[0] not in own], quote_via=quote, safe="/")
-    if not unquote(match["path"] or "").strip("/") and "dbname" not in dict(query):
+    if not unquote(place.partition("/")[2]).strip("/") and "dbname" not in dict(query):
         raise InvalidInput("the database URL names no database", _REMEDY)
-    url = f"postgresql://{match['authority']}{match['path'] or ''}{f'?{others}' if others else ''}"
+    url = _url(login, place, [pair for pair in query if pair[0] not in own])
     address = Address(url, schema or own.get("schema") or DEFAULT_SCHEMA, role or own.get("role") or None, password)
     for part, name in (("schema", address.schema), ("role", address.role)):
         if name is not None and not _NAME.fullmatch(name):

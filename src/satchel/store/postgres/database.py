@@ -33,13 +33,14 @@ from satchel.base.errors import (
     Unreachable,
 )
 from satchel.store import forks
+from satchel.store.failures import busy, one_line
 from satchel.store.postgres import Address
 from satchel.store.postgres.transaction import StoreConnection, adapters
 from satchel.store.running import DEADLINE_SECONDS, Interruptible, Running, timed_out
 
 if TYPE_CHECKING:
+    from satchel.store.postgres.engine import Writers
     from satchel.store.postgres.transaction import PostgresTransaction
-    from satchel.store.postgres.writers import Writers
 
 
 # a briefing, a search and an event stream at once, for each of a few callers; PostgreSQL's own default is 100 in all
@@ -84,11 +85,6 @@ class Database:
         self.writers = {}
         self.running.reset()
 
-    @property
-    def role_label(self) -> str:
-        """The role that owns the store, for people."""
-        return self.address.role or self.address.user or "the role that logs in"
-
     def settings(self, wait_ms: int | None = None) -> tuple[str, dict[str, str]]:
         """Return the statement with the settings of one transaction; PgBouncer passes them to no other.
 
@@ -113,15 +109,26 @@ class Database:
         return f"SELECT {set_each}", values
 
     def connect(self) -> StoreConnection:
+        options: dict[str, Any] = {
+            "connect_timeout": _CONNECT_SECONDS,
+            "application_name": "satchel",
+            "client_encoding": "UTF8",
+            "keepalives_idle": 30,
+            "tcp_user_timeout": 30_000,
+        }
         connection = None
         try:
-            connection = StoreConnection.connect(**self._options())
+            options |= conninfo_to_dict(self.address.url)
+            if self.address.password is not None:
+                options["password"] = self.address.password
+            options |= {"autocommit": True, "prepare_threshold": None, "context": adapters()}
+            connection = StoreConnection.connect(**options)
             self._configure(connection)
         except BaseException as error:
             if connection is not None:
                 connection.close()
             if isinstance(error, psycopg.Error):
-                raise explain_connecting(error, self.location) from None
+                raise explain_connecting(error, self.location) or error from None
             raise
         return connection
 
@@ -188,48 +195,24 @@ class Database:
                 raise
             raise explained from error
 
-    def _options(self) -> dict[str, Any]:
-        try:
-            from_url = conninfo_to_dict(self.address.url)
-        except psycopg.Error:
-            # the library's message repeats parts of the URL, maybe of the password
-            raise InvalidInput(
-                "the database URL is malformed: libpq rejects it", "Write special characters in it as %XX"
-            ) from None
-        options = {
-            "connect_timeout": _CONNECT_SECONDS,
-            "application_name": "satchel",
-            "client_encoding": "UTF8",
-            "keepalives_idle": 30,
-            "tcp_user_timeout": 30_000,
-            **from_url,
-        }
-        if self.address.password is not None:
-            options["password"] = self.address.password
-        return {**options, "autocommit": True, "prepare_threshold": None, "context": adapters()}
-
     def _configure(self, connection: StoreConnection) -> None:
         row = connection.execute(_CHECK).fetchone()
         assert row is not None
         number, fsync, commits, encoding = row
         version = number // 10_000
-        if fsync != "on":
-            raise Refused(
-                f"the server of {self.location} runs with fsync = {fsync}: a crash may destroy confirmed writes",
-                "Set fsync = on there",
-            )
-        if self.durability == "full" and commits not in {"on", "remote_apply"}:
-            raise Refused(
-                f"the server of {self.location} has synchronous_commit = {commits}: it may lose confirmed writes",
+        may_lose = self.durability == "full" and commits not in {"on", "remote_apply"}
+        for is_unfit, problem, remedy in (
+            (fsync != "on", f"fsync = {fsync}: a crash may destroy confirmed writes", "Set fsync = on there"),
+            (
+                may_lose,
+                f"synchronous_commit = {commits}: it may lose confirmed writes",
                 "Set it to on for the role or the database (ALTER ROLE ... SET synchronous_commit = on)",
-            )
-        if encoding != "UTF8":
-            raise Refused(f"the database of {self.location} has the encoding {encoding}", "Create one with UTF8")
-        if version < _OLDEST_VERSION:
-            raise Refused(
-                f"the server of {self.location} is PostgreSQL {version}",
-                f"Satchel needs {_OLDEST_VERSION} or newer",
-            )
+            ),
+            (encoding != "UTF8", f"the encoding {encoding}", "Create a database with UTF8"),
+            (version < _OLDEST_VERSION, f"version {version}", f"Satchel needs {_OLDEST_VERSION} or newer"),
+        ):
+            if is_unfit:
+                raise Refused(f"the server of {self.location} has {problem}", remedy)
 
 
 def _places() -> LifoQueue[StoreConnection | None]:
@@ -263,10 +246,7 @@ def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -
     """
     match error:
         case errors.LockNotAvailable() | errors.DeadlockDetected():
-            return Busy(
-                f"{location} stayed locked by others for longer than the wait",
-                f"{_NOTHING}; try again, or raise store.lock_wait_ms",
-            )
+            return busy(location, "others")
         case errors.UndefinedTable() if _OF_EVERY_STORE.search(error.diag.message_primary or ""):
             return StoreMissing(
                 f"the store {location} is gone, though there was one; nothing was written",
@@ -287,9 +267,7 @@ def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -
         case errors.DataCorrupted() | errors.IndexCorrupted():
             return StoreDamaged(f"{location} is damaged ({one_line(error)})", "Restore the database from a backup")
         case errors.ProgramLimitExceeded():
-            return TooLarge(
-                f"{location} cannot store a name or path of that length ({one_line(error)})", f"{_NOTHING}; shorten it"
-            )
+            return TooLarge(f"{location} cannot store so long a name or path ({one_line(error)})", "Shorten it")
         case errors.InsufficientPrivilege():
             return Refused(
                 f"the role may not do that in {location} ({one_line(error)})",
@@ -305,20 +283,14 @@ def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -
         case psycopg.DataError() if error.sqlstate is None and "NUL" in str(error):
             return InvalidInput("a text contains the character NUL, which PostgreSQL cannot store", "Remove it")
         case errors.IdleInTransactionSessionTimeout():
-            return TimedOut(
-                f"a transaction on {location} stayed open for too long", f"{_NOTHING}; ask for less at once"
-            )
+            return TimedOut(f"a transaction on {location} stayed open too long", f"{_NOTHING}; ask for less at once")
         case psycopg.OperationalError() | psycopg.InterfaceError():
-            return unreachable(location, error)
+            return Unreachable(
+                f"{location} cannot be reached ({one_line(error)})",
+                f"{_NOTHING}; check that the server runs, and the address",
+            )
         case _:
             return None
-
-
-def unreachable(location: str, error: Exception) -> Unreachable:
-    """Return the error for a connection that was lost, or could not be opened, before anything was committed."""
-    return Unreachable(
-        f"{location} cannot be reached ({one_line(error)})", f"{_NOTHING}; check that the server runs, and the address"
-    )
 
 
 def unknown_outcome(location: str) -> IoError:
@@ -329,18 +301,16 @@ def unknown_outcome(location: str) -> IoError:
     )
 
 
-def one_line(error: object) -> str:
-    """Return the beginning of the server's message on one line: it may quote stored content."""
-    return " ".join(str(error).split())[:160].replace("`", "'")
-
-
 _REFUSED_LOGIN = ("password authentication failed", "no password supplied", "no pg_hba.conf entry", "fe_sendauth")
 _FULL = ("too many clients", "too many connections", "remaining connection slots", "max_client_conn")
 
 
-def explain_connecting(error: psycopg.Error, location: str) -> SatchelError:
+def explain_connecting(error: psycopg.Error, location: str) -> SatchelError | None:
     """Translate an error of connecting, for which libpq gives only the server's text and no code."""
     text = str(error)
+    if isinstance(error, psycopg.ProgrammingError) and error.sqlstate is None:
+        # the library's message repeats parts of the URL, maybe of the password
+        return InvalidInput("the database URL is malformed: libpq rejects it", "Write special characters in it as %XX")
     if any(part in text for part in _FULL):
         return Busy(
             f"{location} has no connection left",
@@ -352,4 +322,4 @@ def explain_connecting(error: psycopg.Error, location: str) -> SatchelError:
         )
     if 'database "' in text and "does not exist" in text:
         return InvalidInput(f"there is no database of {location}", "Create it, or check the name in the URL")
-    return explain(error, location) or unreachable(location, error)
+    return explain(error, location)

@@ -5,28 +5,28 @@ The operator maintains the server as a whole.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import psycopg
 
 from satchel.base.errors import Conflict, ReadOnly, Refused, StoreDamaged, StoreForeign
-from satchel.store.failures import newer, older
+from satchel.store.failures import check_version, one_line
 from satchel.store.opening import Access
-from satchel.store.postgres.database import one_line
 from satchel.store.schema import BASE_VERSION, MIGRATIONS, SCHEMA_VERSION, records, steps
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.upkeep import Check, Shrunk, Upkeep
 
 if TYPE_CHECKING:
     from satchel.base.clock import Clock
+    from satchel.store.engine import Engine
     from satchel.store.postgres.database import Database
     from satchel.store.postgres.engine import PostgresEngine
     from satchel.store.postgres.transaction import StoreConnection
@@ -137,29 +137,29 @@ _NUMBERED = """
 def make_ready(database: Database, *, writes: bool, migrates: bool) -> bool:
     """Check the schema; before a write, create or migrate the store. Return whether there is a store."""
     with database.connect() as connection, database.explaining():
-        version = _version(connection, database)
-        if (version is None and writes) or (version is not None and version < SCHEMA_VERSION):
-            _bring_up_to_date(connection, database, version, migrates=migrates)
-            version = SCHEMA_VERSION
-        if version is not None:
-            (result,) = connection.run_all((_NUMBERED, {"schema": database.address.schema}))
-            database.sequences = {table: sequence for table, column, sequence in result.rows if column == "id"}
+        connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+        with connection.transaction():
+            connection.run_all(database.settings())
+            version = _version(connection, database)
+            if (version is None and writes) or (version is not None and version < SCHEMA_VERSION):
+                _bring_up_to_date(connection, database, version, migrates=migrates)
+                version = SCHEMA_VERSION
+            if version is not None:
+                (result,) = connection.run_all((_NUMBERED, {"schema": database.address.schema}))
+                database.sequences = {table: sequence for table, column, sequence in result.rows if column == "id"}
     return version is not None
 
 
 def _version(connection: StoreConnection, database: Database) -> int | None:
-    schema = database.address.schema
-    tables = {str(row[0]) for row in connection.execute(_TABLES, (schema,)).fetchall()}
+    tables = {str(row[0]) for row in connection.execute(_TABLES, (database.address.schema,)).fetchall()}
     if not tables:
         return None
     if not {"store", "migrations", "projects"} <= tables:
         raise _foreign(database, min(tables))
     try:
-        with connection.transaction():
-            connection.run_all(database.settings())
-            row = connection.execute(
-                "SELECT (SELECT min_reader FROM store), (SELECT max(version) FROM migrations)"
-            ).fetchone()
+        row = connection.execute(
+            "SELECT (SELECT min_reader FROM store), (SELECT max(version) FROM migrations)"
+        ).fetchone()
     except psycopg.errors.UndefinedTable:  # a role finds nothing by its name in a schema that it may not use
         raise Refused(
             f"the role may not use the schema of {database.location}",
@@ -168,13 +168,10 @@ def _version(connection: StoreConnection, database: Database) -> int | None:
     except psycopg.errors.UndefinedColumn:
         raise _foreign(database, "store") from None
     needed, version = row or (None, None)
-    if not isinstance(version, int) or not isinstance(needed, int):
+    if needed is None or version is None:
         raise StoreDamaged(f"{database.location} has no schema version", "Restore it from a backup")
-    if needed > SCHEMA_VERSION:
-        raise newer(database.location, needed, "read")
-    if version < BASE_VERSION:
-        raise older(database.location, version)
-    return version
+    check_version(database.location, needed, version)
+    return int(version)
 
 
 def _foreign(database: Database, table: str) -> StoreForeign:
@@ -185,41 +182,31 @@ def _foreign(database: Database, table: str) -> StoreForeign:
 
 
 def _bring_up_to_date(connection: StoreConnection, database: Database, version: int | None, *, migrates: bool) -> None:
+    place = f"{database.location} has schema version {version or 0} and must be brought to {SCHEMA_VERSION} first"
     if not migrates:
         raise ReadOnly(
-            f"{database.location} has schema version {version or 0} and must be brought to {SCHEMA_VERSION} first",
-            "Open it once where it may be written, as the role that owns the schema: `satchel doctor`",
+            place, "Open it once where it may be written, as the role that owns the schema: `satchel doctor`"
         )
     schema = database.address.schema
-    connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
-    with connection.transaction():
-        # one of several starting programs works, and the others find it done
-        connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('satchel ' || %s, 0))", (schema,))
-        connection.run_all(database.settings())
-        connection.execute("SET LOCAL statement_timeout = 0")
-        try:
-            with connection.transaction():
-                connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
-        except psycopg.errors.InsufficientPrivilege:
-            if connection.execute("SELECT to_regnamespace(%s)", (schema,)).fetchone() == (None,):
-                raise Refused(
-                    f"there is no schema {schema} in {database.location}, and the role may not make one",
-                    f"Let the owner of the database run: CREATE SCHEMA {schema} AUTHORIZATION {database.role_label}",
-                ) from None
+    # one of several starting programs works, and the others find it done
+    connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('satchel ' || %s, 0))", (schema,))
+    connection.execute("SET LOCAL statement_timeout = 0")
+    remedy = "Let the role that owns the schema open it once: docs/postgresql.md"
+    try:
+        # to_regnamespace may not know yet what another has made during the wait
+        if connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone() is None:
+            owner = database.address.role or database.address.user or "the role that logs in"
+            remedy = f"Let the owner of the database run: CREATE SCHEMA {schema} AUTHORIZATION {owner}"
+            connection.execute(f'CREATE SCHEMA "{schema}"')
         current = _version(connection, database) or 0
         now = database.clock()
-        try:
-            if current and current < SCHEMA_VERSION:
-                connection.execute(LOCK_STORE)
-            for number, step in steps(current, SCHEMA_VERSION):
-                changes = (*filter(None, map(translate, step.statements)), *_OWN_CHANGES.get(number, ()))
-                connection.run_all(*((change, None) for change in changes), *records(number, step, now))
-        except psycopg.errors.InsufficientPrivilege as error:
-            raise Refused(
-                f"{database.location} must be brought from schema version {current} to {SCHEMA_VERSION} first, "
-                f"and the role may not do that ({one_line(error)})",
-                "Let the role that owns the schema open it once: docs/postgresql.md",
-            ) from None
+        if current and current < SCHEMA_VERSION:
+            connection.execute(LOCK_STORE)
+        for number, step in steps(current, SCHEMA_VERSION):
+            changes = (*filter(None, map(translate, step.statements)), *_OWN_CHANGES.get(number, ()))
+            connection.run_all(*((change, None) for change in changes), *records(number, step, now))
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise Refused(f"{place}, and the role may not do that ({one_line(error)})", remedy) from None
 
 
 _PAUSE: Final = 0.02
@@ -238,14 +225,11 @@ _SETTINGS = """
 _OPEN = "SELECT virtualtransaction FROM pg_locks WHERE locktype = 'virtualxid' AND pid <> pg_backend_pid()"
 """The open transactions of every role: rows that they may see cannot be removed. Every role may list them."""
 
-_OTHERS_TABLES = f"""
-    SELECT count(*) FROM pg_class WHERE {_IN_SCHEMA} AND relkind = 'r' AND NOT pg_has_role(relowner, 'USAGE')
-"""
 _LINE = """
     SELECT current_setting('server_version'), current_user, inet_server_addr() IS NOT NULL,
         coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false)
 """
-_LOCAL_TABLES = f"SELECT relname FROM pg_class WHERE {_IN_SCHEMA} AND relkind = 'r'"
+_OWNED = f"SELECT relname, pg_has_role(relowner, 'USAGE') FROM pg_class WHERE {_IN_SCHEMA} AND relkind = 'r'"
 _INVALID = f"""
     SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE {_IN_SCHEMA} AND NOT i.indisvalid
 """
@@ -297,23 +281,24 @@ class PostgresUpkeep(Upkeep):
         database, before = self._engine.database, self.size()
         if self._engine.read_only:
             raise ReadOnly(f"{self._location} was opened for reading only", "Open it without --read-only to compact it")
-        if self._rows(_OTHERS_TABLES) != [(0,)]:
+        tables: dict[str, bool] = dict(self._rows(_OWNED))
+        if not all(tables.values()):
             raise Refused(
                 f"only the role that owns the tables of {self._location} may rewrite them",
                 "Deleted content stays in their files until that one runs `satchel clear --compact`",
             )
         is_whole = True
-        tables = ", ".join(f'"{self._address.schema}"."{name}"' for (name,) in self._rows(_LOCAL_TABLES))
+        names = ", ".join(f'"{self._address.schema}"."{name}"' for name in tables)
         with database.connect() as connection, database.explaining():
             if self._address.role is not None:
                 connection.execute(f'SET ROLE "{self._address.role}"')
             connection.execute(f"SET statement_timeout = 0; SET lock_timeout = {max(1, self._engine.wait_ms)}")
             are_done = _older_are_done(connection, self._engine.wait_ms)
             try:
-                connection.execute(f"VACUUM (FULL, ANALYZE) {tables}")
+                connection.execute(f"VACUUM (FULL, ANALYZE) {names}")
             except psycopg.errors.LockNotAvailable:
                 is_whole = False
-                connection.execute(f"VACUUM (ANALYZE) {tables}")
+                connection.execute(f"VACUUM (ANALYZE) {names}")
         return Shrunk(before, self.size(), is_whole and are_done, _OUT_OF_REACH)
 
     def make_room(self, is_usable: Callable[[], bool]) -> Path | None:
@@ -327,31 +312,22 @@ class PostgresUpkeep(Upkeep):
         )
 
     def dump_command(self, target: Path | None) -> str:
-        options = ["--schema", self._address.schema, "--format", "custom", "--file", self._dump(target)]
-        return self._command("pg_dump", *options)
+        return self._command("pg_dump", target, "--schema", self._address.schema, "--format", "custom", "--file")
 
     def load_command(self, source: Path | None) -> str:
-        return self._command("pg_restore", "--exit-on-error", "--single-transaction", self._dump(source))
+        return self._command("pg_restore", source, "--exit-on-error", "--single-transaction")
 
-    def _dump(self, file: Path | None) -> str:
-        return f"{self._address.schema}.dump" if file is None else str(file)
+    def _command(self, program: str, file: Path | None, *options: str) -> str:
+        address = self._address
+        role = () if address.role is None else ("--role", address.role)
+        dump = str(file or f"{address.schema}.dump")
+        return shlex.join([program, "--dbname", address.public_url, *role, *options, dump])
 
-    def _command(self, program: str, *options: str) -> str:
-        role = () if self._address.role is None else ("--role", self._address.role)
-        return shlex.join([program, "--dbname", self._address.public_url, *role, *options])
-
-    @contextmanager
-    def temporary_copy(self, clock: Clock) -> Iterator[PostgresEngine | SqliteEngine]:
+    def temporary_copy(self, clock: Clock) -> AbstractContextManager[Engine]:
         """Yield an engine whose writes are rolled back; others wait for them, as for any write of the project."""
-        if not self._engine.exists():
-            with (
-                TemporaryDirectory(prefix="satchel-") as folder,
-                closing(SqliteEngine(Access(Path(folder) / "preview.db", "relaxed"), clock=clock)) as engine,
-            ):
-                yield engine
-            return
-        with self._engine.rolled_back() as engine:
-            yield engine
+        if self._engine.exists():
+            return self._engine.rolled_back()
+        return SqliteEngine(Access(Path(os.devnull, "nothing"), "relaxed"), clock=clock).upkeep.temporary_copy(clock)
 
     def trust_reason(self) -> str:
         return "its address was given"
@@ -372,15 +348,13 @@ class PostgresUpkeep(Upkeep):
     def check_surroundings(self) -> list[Check]:
         """Check the server's settings that durability depends on."""
         fsync, commits, whole_pages, checksums, vacuum, is_standby = self._rows(_SETTINGS)[0]
-        missing = []
-        if whole_pages != "on":
-            missing.append("full_page_writes is off: a crash may leave half of a page")
-        if commits == "local":
-            missing.append("synchronous_commit is local: a failover may lose what was confirmed")
-        if checksums != "on":
-            missing.append("data checksums are off: a failing disk is noticed late (pg_checksums --enable)")
-        if vacuum != "on":
-            missing.append("autovacuum is off: run `satchel clear --compact` now and then")
+        risks = {
+            "full_page_writes is off: a crash may leave half of a page": whole_pages != "on",
+            "synchronous_commit is local: a failover may lose what was confirmed": commits == "local",
+            "data checksums are off: a failing disk is noticed late (pg_checksums --enable)": checksums != "on",
+            "autovacuum is off: run `satchel clear --compact` now and then": vacuum != "on",
+        }
+        missing = [text for text, is_real in risks.items() if is_real]
         settings = f"fsync = {fsync}, synchronous_commit = {commits}{', on a standby' if is_standby else ''}"
         return [
             Check("settings", "warning" if missing else "ok", "; ".join([settings, *missing])),

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import psycopg
 from psycopg import Connection, OperationalError, adapt
 from psycopg import adapters as defaults
-from psycopg.adapt import AdaptersMap, Buffer, Dumper, Loader, PyFormat
+from psycopg.adapt import AdaptersMap, Buffer, Loader, PyFormat
 from psycopg.errors import error_from_result
 from psycopg.pq import ConnStatus, ExecStatus, Format
-from psycopg.types.numeric import Int8Dumper, NumericLoader
+from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper, NumericLoader
 from psycopg.waiting import Ready, Wait
 
 from satchel.base.errors import Interrupted
@@ -33,14 +33,6 @@ if TYPE_CHECKING:
 _MOST_WAITING = 500
 
 _CANCEL_SECONDS = 5.0
-
-
-class Counter:
-    """The last change number of the project whose row is locked."""
-
-    def __init__(self, project_id: int, seq: int) -> None:
-        self.project_id = project_id
-        self.seq = seq
 
 
 class AwaitedRows:
@@ -74,6 +66,8 @@ class PostgresTransaction:
     """A transaction on PostgreSQL; see :class:`satchel.store.transaction.Transaction`.
 
     Attributes:
+        sequences: the sequence of the numbers of a table.
+        project_id: the project whose row is locked, 0 for none, and `seq` the last number of its changes.
         is_ended: whether a statement was ended because the time was over; then the transaction can only be rolled back
             to a savepoint.
         forgot: whether the commit empties the memo of every engine.
@@ -83,28 +77,23 @@ class PostgresTransaction:
 
     database: ClassVar[str] = "postgresql"
 
-    def __init__(
-        self,
-        connection: StoreConnection,
-        begin: Sequence[Statement] = (),
-        memo: dict[Hashable, Any] | None = None,
-        sequences: Mapping[str, str] | None = None,
-        counter: Counter | None = None,
-    ) -> None:
+    def __init__(self, connection: StoreConnection, *begin: Statement) -> None:
         self.connection = connection
-        self.memo = {} if memo is None else memo
-        self.reads: dict[Hashable, Any] = {}
-        self.is_out_of_time: Callable[[], bool] | None = None
-        self.interrupted = False
-        self.is_ended = False
+        self.memo: dict[Hashable, Any] = {}
+        self.sequences: Mapping[str, str] = {}
+        self.project_id = self.seq = 0
         self.forgot = False
-        self.is_doubtful = False
-        self.is_shared = False
         self.forks = forks.generation
         self._waiting = [(one, AwaitedRows(self)) for one in begin]
-        self._sequences = sequences or {}
-        self._counter = counter
         self._numbers: dict[str, AwaitedRows] = {}  # for new rows, by table
+        self.begin_part()
+
+    def begin_part(self, *, is_shared: bool = False) -> None:
+        """Begin the part of another thread."""
+        self.reads: dict[Hashable, Any] = {}
+        self.is_out_of_time: Callable[[], bool] | None = None
+        self.interrupted = self.is_ended = self.is_doubtful = False
+        self.is_shared = is_shared
 
     @property
     def is_sent(self) -> bool:
@@ -140,7 +129,7 @@ class PostgresTransaction:
 
     def add(self, table: str, row: Parameters) -> int:
         """Insert one row and return its number, 0 if it has none."""
-        if table not in self._sequences:
+        if table not in self.sequences:
             self.run(insertion(table, tuple(row)), row)
             return 0
         numbers = self._numbers[table].all() if table in self._numbers else []
@@ -165,15 +154,14 @@ class PostgresTransaction:
             self.expect(documents=documents)
         values = {"id": project_id, "documents": documents}
         counted = "documents = documents + :documents WHERE id = :id"
-        counter = self._counter
-        if counter is None or counter.project_id != project_id:
+        if self.project_id != project_id:
             row = self.one(f"UPDATE projects SET seq = seq + :n, {counted} RETURNING seq", {**values, "n": changes})
             assert row is not None
             return int(row[0]) - changes + 1
-        counter.seq += changes
+        self.seq += changes
         # the number itself: changes rolled back to a savepoint were counted here all the same
-        self.run(f"UPDATE projects SET seq = :seq, {counted}", {**values, "seq": counter.seq})
-        return counter.seq - changes + 1
+        self.run(f"UPDATE projects SET seq = :seq, {counted}", {**values, "seq": self.seq})
+        return self.seq - changes + 1
 
     def insert_many(self, table: str, rows: Sequence[Parameters]) -> None:
         if rows:
@@ -183,7 +171,7 @@ class PostgresTransaction:
         return [row[0] for row in self._ask_numbers(table, count).all()]
 
     def _ask_numbers(self, table: str, count: int) -> AwaitedRows:
-        sql = f"SELECT nextval('{self._sequences[table]}') FROM generate_series(1, :count)"
+        sql = f"SELECT nextval('{self.sequences[table]}') FROM generate_series(1, :count)"
         return self.ask(sql, {"count": count})
 
     def many(self, sql: str, rows: Iterable[Parameters]) -> None:
@@ -284,13 +272,12 @@ _LIST = re.compile(rf"\b(NOT )?IN \({re.escape(LIST_MARK)}([^)]*)\)")
 def with_lists(sql: str, parameters: Parameters | None) -> tuple[str, Parameters | None]:
     if LIST_MARK not in sql:
         return sql, parameters
-    lists: dict[str, list[int] | list[bytes]] = {}
+    lists: dict[str, str] = {}
 
     def as_parameter(match: re.Match[str]) -> str:
         name = f"list{len(lists)}"
-        texts = match[2].split(", ") if match[2] else []
-        is_bytes = match[2].startswith("x'")
-        lists[name] = [bytes.fromhex(text[2:-1]) for text in texts] if is_bytes else [int(text) for text in texts]
+        # the text of an array: numbers as they are, x'0f' as "\\x0f"; its type is that of the column
+        lists[name] = "{" + match[2].replace("x'", '"\\\\x').replace("'", '"') + "}"
         return f"{'<> ALL' if match[1] else '= ANY'} (:{name})"
 
     return _LIST.sub(as_parameter, sql), {**(parameters or {}), **lists}
@@ -324,7 +311,7 @@ class StoreConnection(Connection[Row]):
 
     def __init__(self, pgconn: PGconn) -> None:
         super().__init__(pgconn)
-        self._names: dict[_Key, bytes] = {}  # of prepared statements; empty after the first use
+        self._names: dict[_Key, bytes] = {}  # of prepared statements
         self._numbers = count()
 
     def run_all(self, *statements: Statement, on_wait: Callable[[], None] | None = None) -> list[Result]:
@@ -340,17 +327,14 @@ class StoreConnection(Connection[Row]):
         pgconn.enter_pipeline_mode()
         try:
             for key, text, values, formats in messages:
-                name = self._names.get(key)
-                if name == b"":
-                    name = self._names[key] = b"s%d" % next(self._numbers)
-                    pgconn.send_prepare(name, text, key[1])
+                if key not in self._names:
+                    if len(self._names) >= _MOST_KNOWN:
+                        pgconn.send_query_params(text, values, key[1], formats)
+                        continue
+                    self._names[key] = b"s%d" % next(self._numbers)
+                    pgconn.send_prepare(self._names[key], text, key[1])
                     prepared.append(key)
-                elif name is None and len(self._names) < _MOST_KNOWN:
-                    self._names[key] = b""
-                if name:
-                    pgconn.send_query_prepared(name, values, formats)
-                else:
-                    pgconn.send_query_params(text, values, key[1], formats)
+                pgconn.send_query_prepared(self._names[key], values, formats)
             pgconn.pipeline_sync()
             answers = self.wait(_answers(pgconn, on_wait), _PAUSE_SECONDS if on_wait is None else _LOOK_SECONDS)
         finally:
@@ -361,7 +345,8 @@ class StoreConnection(Connection[Row]):
                 self.close()  # late answers must not be taken for those of other statements
         failed = next((answer for answer in answers if answer.status in _FAILED), None)
         if failed is not None or len(answers) < len(messages) + len(prepared):
-            self._names.update(dict.fromkeys(prepared, b""))
+            for key in prepared:
+                del self._names[key]
             raise error_from_result(failed) if failed else OperationalError("the connection was lost")
         # the answer to preparing has no status
         return [_result(adapting, answer) for answer in answers if answer.command_status]
@@ -414,13 +399,6 @@ class _Truth(Loader):
         return int(bytes(data) == b"t")
 
 
-class _Bit(Dumper):
-    oid = Int8Dumper.oid
-
-    def dump(self, obj: Any) -> bytes:
-        return b"1" if obj else b"0"
-
-
 @cache
 def adapters() -> AdaptersMap:
     """Return the conversions of values: numbers as SQLite returns them, whole ones as integers, booleans as 0 or 1.
@@ -431,6 +409,6 @@ def adapters() -> AdaptersMap:
     own = AdaptersMap(defaults)
     own.register_loader("numeric", _Whole)
     own.register_loader("bool", _Truth)
-    own.register_dumper(bool, _Bit)
+    own.register_dumper(bool, Int8BinaryDumper)
     own.register_dumper(int, Int8Dumper)
     return own

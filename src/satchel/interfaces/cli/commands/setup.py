@@ -21,7 +21,7 @@ from satchel.interfaces.setup.address import Remote, plan_no_address
 from satchel.interfaces.setup.checking import ClientCheck, Standing, check, is_on_machine, launcher_note, version_note
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Wish
 from satchel.interfaces.setup.entries import find_launcher
-from satchel.interfaces.setup.guide import left_by_clients, store_left
+from satchel.interfaces.setup.guide import left_by_clients, require_no_server, store_left
 from satchel.interfaces.setup.journal import Journal
 from satchel.interfaces.setup.parts import NAME
 from satchel.interfaces.setup.planning import Plan, carry_out, joined, plan_removal, plan_setup
@@ -186,11 +186,12 @@ def setup_command(
         )
         data = _find_all_data() if all_data else AllData((), ())
         if not dry_run:
+            if all_data:
+                require_no_server("delete the stores")
+                require_person_here("delete all data")
             if data.paths and not yes and not _is_deletion_agreed(data, as_json=as_json):
                 click.echo("nothing was deleted")
                 return 0
-            if all_data:
-                require_person_here("delete all data")
             carry_out(plan, journal)
             _delete(data.paths, place.home)
         deleted = [f"{'would delete' if dry_run else 'deleted'} {path}" for path in data.paths]
@@ -244,7 +245,7 @@ def setup_command(
     notes = [note, *versions, made, waiting_texts(root), _meaning_note(plan), None if asks else note_on_documents]
     # the last question comes before what is left to do, which reads as the end
     if asks and documents:
-        if click.confirm(f"Look at the rules that {documents} propose?", default=True):
+        if click.confirm(f"Look at the rules proposed from {documents}?", default=True):
             _review_documents()
         else:
             notes.append(note_on_documents)
@@ -287,11 +288,10 @@ def _meaning_note(plan: Plan) -> str | None:
 def _guard_left(root: Path) -> list[str]:
     from satchel.interfaces.cli.commands.guard import find_hook
 
-    try:
+    with suppress(SatchelError):
         hook = find_hook(root)
-    except SatchelError:
-        return []
-    return [f"left the guard in {hook.path}: `satchel guard remove`"] if hook.is_ours else []
+        return [f"left the guard in {hook.path}: `satchel guard remove`"] if hook.is_ours else []
+    return []
 
 
 def _is_deletion_agreed(data: AllData, *, as_json: bool) -> bool:

@@ -92,9 +92,10 @@ def _named(request: PageRequest, items: Sequence[Changed]) -> list[Changed]:
         with suppress(NotFound):
             opened = request.reader.items.read(wanted[first : first + MAX_ITEMS]).items
             titles |= {one.ref: title_of(one.record) for one in opened}
+    undone = [replace(one, text=f"{one.text}, undone") if one.action == "undone" else one for one in items]
     return [
         replace(one, item=ref, text=f"{one.text}: {titles[ref]}") if (ref := refs.get(one.ref, "")) in titles else one
-        for one in items
+        for one in undone
     ]
 
 

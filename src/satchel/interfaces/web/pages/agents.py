@@ -47,6 +47,11 @@ class AgentWeek(NamedTuple):
     counts: tuple[int, ...]
     bars: tuple[tuple[int, float, str], ...]
 
+    @property
+    def is_satchel(self) -> bool:
+        """Whether these are Satchel's own messages: what is done without a name is more than that."""
+        return self.agent is None and sum(self.counts) == self.counts[list(_SORTS).index("messages")]
+
 
 @page("/agents")
 def agents(request: PageRequest) -> Page:
@@ -57,6 +62,7 @@ def agents(request: PageRequest) -> Page:
         "sessions": rows.in_order(team.sessions),
         "parts": rows.agent_parts(team.sessions),
         "ended": sum(one.state.name == "ended" for one in team.sessions),
+        "steps": rows.last_steps(where),
         "earlier": team.earlier,
         "timeline": timeline.of_team(where, timeline.chosen_hours(request.values)),
         "sorts": _SORTS.values(),

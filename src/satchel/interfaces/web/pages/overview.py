@@ -55,6 +55,7 @@ def overview(request: PageRequest) -> Page:
         "agent_parts": rows.agent_parts(team.sessions),
         "need_parts": rows.need_parts([*urgent, *rest], conflicts.files),
         "active": active,
+        "steps": rows.last_steps(where),
         "ended": team.total - len(active),
         "timeline": timeline.of_team(where, timeline.chosen_hours(request.values)),
     }
@@ -74,6 +75,16 @@ def release(request: PageRequest) -> Done:
         raise InvalidInput("the form names no claim", "Reload the page and submit again")
     released = request.satchel.room.release(session, path, int(expires))
     return Done(undo={"ending": released.ending})
+
+
+@action("/claims/release-own", "Released")
+def release_own(request: PageRequest) -> Done:
+    """Release a claim of the person."""
+    path = request.text("path", "the form names no claim", "Reload the page and submit again")
+    if not request.satchel.files.release([path]).released:
+        remedy = "Reload the page, or run `satchel file release` in the worktree where you claimed it"
+        raise Conflict(f"you hold no claim on {path} in the main worktree", remedy)
+    return Done()
 
 
 @action("/claims/restore", "The claim is its holder's again")

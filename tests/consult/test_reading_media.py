@@ -21,8 +21,8 @@ from consult.providers.gemini_api import GeminiApi
 from consult.providers.openai_api import OpenAIApi
 from satchel import Satchel
 from satchel.base.errors import Refused
-from satchel.consult import media
-from satchel.consult.media import Damaged, Extent, measure, media_tokens
+from satchel.consult import reading
+from satchel.consult.reading import Damaged, Extent, measure, media_tokens
 from satchel.consult.records import Media
 
 JPEG = b"\xff\xd8\xff\xe0\x00\x04ab\xff\xc0\x00\x11\x08" + struct.pack(">HH", 300, 400) + bytes(12)
@@ -127,7 +127,7 @@ def parts_of(consulted: Consulted) -> list[list[Any]]:
 
 
 def shape_of(model: str) -> Any:
-    """Return the vendor's own type of a part; there is no server by others that reads images and PDF."""
+    """Return the vendor's own type of a part."""
     if model.startswith("openai:"):
         from openai.types.responses import ResponseInputContentParam
 
@@ -237,8 +237,8 @@ def test_a_pdf_without_room_is_searched_where_the_provider_takes_it(seeing: Cons
 
 
 def test_streams_of_a_pdf_that_end_in_an_error_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(media, "_MAX_INFLATED", 1_000)
+    monkeypatch.setattr(reading, "_MAX_INFLATED", 1_000)
     packed = zlib.compress(bytes(600_000))
     broken = b"/ObjStm stream\n" + packed[:-4] + b"????\nendstream\n"
-    with pytest.raises(media.Damaged, match="more than"):
-        media._pdf(b"%PDF-1.7\n/Type /Page \n" + broken)
+    with pytest.raises(reading.Damaged, match="more than"):
+        reading._pdf(b"%PDF-1.7\n/Type /Page \n" + broken)

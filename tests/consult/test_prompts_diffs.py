@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from consulting import patched
-from satchel.consult.changes import RACY_MS, is_surely_held, telling_time, unified_diff
+from satchel.consult.prompts import RACY_MS, is_surely_held, telling_time, unified_diff
 from satchel.consult.records import FoundFile, KnownFile, Overflow
 
 READ_AT = 1_795_000_000_000

@@ -1,4 +1,4 @@
-"""Images and PDF: what a file is, whether it is whole, and how many tokens a provider counts for it.
+"""Reading a file: its text as it is, or its image or PDF, and how many tokens a provider counts for that.
 
 Sources, read in November 2026. Anthropic: https://platform.claude.com/docs/en/build-with-claude/vision (width times
 height by 750; large images are scaled down) and .../pdf-support (1,500 to 3,000 a page). Google:
@@ -10,15 +10,19 @@ pages took up to 2,481 tokens at Anthropic and 561 at Google (the data set JOHNI
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 import struct
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from math import ceil
 
+from satchel.base.file_checks import open_inside, why_unreadable
 from satchel.base.records import dataclass
-from satchel.consult.records import Media
+from satchel.consult.records import Content, FoundFile, HeldBack, Media, Stat, digest_of
+from satchel.redaction import first_secret
 
 MAX_BYTES = 20 * 1024 * 1024
 """As many bytes of one file are sent: with the third that base64 adds they fit into a request of 32 MB."""
@@ -219,3 +223,97 @@ def _gemini(model: str, extent: Extent) -> int:
 
 
 _COUNTS: dict[str, Callable[[str, Extent], int]] = {"anthropic": _anthropic, "openai": _openai, "gemini": _gemini}
+
+
+_ATTEMPTS = 3
+_LOOKED_AT = 8_192
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def read_content(found: FoundFile, *, force: bool = False) -> Content | HeldBack:
+    """Read a file once, inside its root, whatever links say by now.
+
+    The text is what the file holds, its line ends and byte order mark included. A file that changes while it is read
+    is read again; what is recorded of it belongs to the read that is returned.
+    """
+    max_bytes = MAX_BYTES if found.is_media else MAX_FILE_BYTES
+    for _ in range(_ATTEMPTS):
+        try:
+            read = _read(found, max_bytes)
+        except OSError as error:
+            gone = isinstance(error, (FileNotFoundError, NotADirectoryError))
+            return HeldBack(found.path, "vanished" if gone else "unreadable", f"it {why_unreadable(error)}")
+        if isinstance(read, HeldBack):
+            return read
+        if read is not None and found.is_media:
+            return _examined(found.path, *read)
+        if read is not None:
+            return _judged(found.path, *read, force=force)
+    return HeldBack(found.path, "changing", "it changed each time it was read; ask again once it rests")
+
+
+def _read(found: FoundFile, max_bytes: int) -> tuple[bytes, Stat] | HeldBack | None:
+    descriptor = open_inside(found.root, found.real_path)
+    try:
+        before = os.fstat(descriptor)
+        if not stat.S_ISREG(before.st_mode):
+            return HeldBack(found.path, "special", "it is no ordinary file")
+        if before.st_size > max_bytes:
+            return HeldBack(found.path, "too_large", too_large(before.st_size, max_bytes))
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            data = file.read(_LOOKED_AT)
+            if b"\0" in data and not found.is_media:
+                return _binary(found.path, data)
+            # one byte more than it had tells that it grew, and nothing grows without bound in memory
+            data += file.read(max(0, before.st_size - len(data) + 1))
+        after = os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+    if len(data) != before.st_size or _moment(before) != _moment(after):
+        return None
+    return data, Stat(after.st_size, after.st_mtime_ns)
+
+
+def _moment(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _judged(path: str, data: bytes, status: Stat, *, force: bool) -> Content | HeldBack:
+    if b"\0" in data:
+        return _binary(path, data)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return HeldBack(path, "undecodable", f"it is no text in UTF-8, from byte {error.start:,} on; send it converted")
+    if not force:
+        secret = first_secret(text)
+        if secret is not None:
+            start, _, kind = secret
+            line = text.count("\n", 0, start) + 1
+            detail = f"line {line:,} holds what looks like a secret ({kind}); it is sent only with force"
+            return HeldBack(path, "secret", detail)
+    return Content(text, digest_of(data), status)
+
+
+def _examined(path: str, data: bytes, status: Stat) -> Content | HeldBack:
+    try:
+        measure(data)
+    except Damaged as error:
+        return HeldBack(path, "damaged", str(error))
+    return Content("", digest_of(data), status, Media(path, type_of(data), data))
+
+
+def _binary(path: str, data: bytes) -> HeldBack:
+    if data.startswith(_UTF_16):
+        return HeldBack(path, "undecodable", "it is text in UTF-16 or UTF-32, not in UTF-8; send it converted")
+    hint = "; name it itself to send it" if has_media_name(path) else ""
+    return HeldBack(path, "binary", f"it is no text: it holds zero bytes{hint}")
+
+
+MAX_FILE_BYTES = 2 * 1_024 * 1_024
+"""The largest text that is sent."""
+
+
+def too_large(size: int, max_bytes: int) -> str:
+    """Return the reason that a file is too large to be sent."""
+    return f"it has {size:,} bytes, more than the {max_bytes:,} that are sent; send a part of it"
