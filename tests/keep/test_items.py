@@ -57,6 +57,19 @@ def test_items_of_every_kind_are_opened_in_the_order_asked(store: Satchel) -> No
     ]
 
 
+def test_a_draft_names_the_decision_that_it_would_change(store: Satchel) -> None:
+    ref = store.decisions.set("currency", "EUR", rationale="we sell in Berlin only", agent="human:Ida Berg").ref
+    draft = store.decisions.set("currency", "USD", rationale="US customers asked", agent="ann")
+    (item,) = store.items.read([draft.ref]).items
+    assert item.notes == (
+        f'proposes a change of {ref} currency, which Ida Berg decided as "EUR", because: we sell in Berlin only',
+    )
+    store.decisions.set("currency", status="deprecated", agent="ann")
+    assert store.items.read([draft.ref]).items[0].notes[0].startswith(f"proposes the end of {ref} currency, which")
+    store.decisions.set(draft.key, status="deprecated", agent="human:Ida Berg")
+    assert store.items.read([draft.ref]).items[0].notes == ()
+
+
 def test_each_is_what_its_own_service_returns(store: Satchel) -> None:
     store.corrections.retract("c1", "over", agent="ben")
     assert opened(store, "e1") == store.entries.read().entries[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from satchel.find.kind import KIND_NAMED, Kind
 from satchel.keep import deliveries, kept, pins, projects
 from satchel.keep.constraints import Constraint
 from satchel.keep.corrections.log import ending_of, history_notes
+from satchel.keep.decisions import proposals
 from satchel.keep.decisions.records import STATUSES, Decision, DecisionHistory
 from satchel.keep.decisions.service import Decisions
 from satchel.keep.documents import states as documents
@@ -24,6 +26,7 @@ from satchel.keep.messages.records import Message
 from satchel.keep.messages.service import Messages
 from satchel.keep.messages.visibility import NOBODY, Reader, find_reader
 from satchel.keep.moving.states import KeptState, kept_of
+from satchel.keep.names import shown_name
 from satchel.keep.packages.service import Packages
 from satchel.keep.paths import FILE_REF, check_lines
 from satchel.keep.patterns import updates as patterns
@@ -208,7 +211,8 @@ class Items(Service):
                     ending = ending_of(records.get(one))
                     corrections_of = history_notes(transaction, kind, one.number, ending) if corrected else ()
                     place = (transaction, project.id, kind, one.number)
-                    history[one] = (*corrections_of, *documents.notes_of(*place), *pins.notes_of(*place))
+                    proposed = _proposal_notes(transaction, project.id, records.get(one))
+                    history[one] = (*proposed, *corrections_of, *documents.notes_of(*place), *pins.notes_of(*place))
                     states[one] = kept_of(transaction, project.id, kind.table, one.number)
         # files are read outside the transaction, so that a slow disk delays nobody
         packages = [one for one in wanted if one.kind == _PACKAGE]
@@ -228,6 +232,20 @@ class Items(Service):
         return {
             one: Item(one.ref, one.kind, records[one], history.get(one, ()), states.get(one, ())) for one in existing
         }, name
+
+
+def _proposal_notes(transaction: Transaction, project_id: int, record: object) -> tuple[str, ...]:
+    # what a draft would change, so that a person can decide without a second look
+    if not isinstance(record, Decision) or record.status != "draft":
+        return ()
+    persons = proposals.target(transaction, project_id, record.key, exact=True)
+    if persons is None:
+        return ()
+    what = "the end" if proposals.ends(record.metadata) else "a change"
+    why = f", because: {persons.rationale}" if persons.rationale else ""
+    value = json.dumps(persons.value, ensure_ascii=False)
+    decided = f"which {shown_name(persons.agent or '')} decided as {value}{why}"
+    return (f"proposes {what} of {persons.ref} {persons.key}, {decided}",)
 
 
 def _file_view(work: Workplace, ref: str, agent: str | None) -> FileView:

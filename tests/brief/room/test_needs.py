@@ -173,10 +173,19 @@ def test_what_an_agent_proposes_instead_of_a_persons_decision_is_shown_once(satc
     need = only(satchel, "human:ann")
     assert (need.current, need.proposed, need.text) == ("80", "8080", "port: ann decided 80, proposed is 8080")
     assert need.actions == ("accept", "reject")
-    (conflict,) = satchel.room.conflicts().decided
-    assert (conflict.title, conflict.first.text, conflict.second.text) == ("port", "80", "8080")
+    assert satchel.room.conflicts().count == 0
     satchel.decisions.set("port_draft", status="deprecated", agent="human:ann")
-    assert (needs(satchel, "human:ann"), satchel.room.conflicts().decided) == ([], ())
+    assert (needs(satchel, "human:ann"), satchel.room.conflicts().count) == ([], 0)
+
+
+def test_what_an_agent_proposes_after_a_rejection_is_no_conflict(satchel: Satchel) -> None:
+    satchel.decisions.set("currency", "EUR", agent="human:ann")
+    ref = satchel.decisions.set("currency", "USD", agent="ben").ref
+    satchel.decisions.set("currency_draft", status="deprecated", agent="human:ann")
+    satchel.decisions.set("currency", "GBP", agent="cat")
+    assert (needs(satchel, "human:ann"), satchel.room.conflicts().count) == ([("draft", ref)], 0)
+    satchel.decisions.set("currency_draft", status="deprecated", agent="cat")  # withdrawn
+    assert satchel.room.conflicts().count == 0
 
 
 def test_a_proposal_to_end_a_decision_is_shown_as_that(satchel: Satchel) -> None:

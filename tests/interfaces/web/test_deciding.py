@@ -46,7 +46,8 @@ def test_a_proposal_is_settled_only_as_it_was_shown(
     assert satchel.decisions.get(f"{key}_draft").decision.status == "draft"
     again, fields = form_of(late, "Approve it" if action == "approve" else "Reject it")
     assert (again, fields["revision"]) == (path, "2")
-    assert ann.post(again, fields).status == 303
+    done = ann.post(again, fields)
+    assert (done.status, done.headers["location"].partition("?")[0]) == (303, f"{HERE}/")
     assert satchel.decisions.get(key).decision.value == value
     assert satchel.decisions.get(f"{key}_draft").decision.status == "deprecated"
 

@@ -11,7 +11,7 @@ from satchel.base.text import shortened
 from satchel.brief.room.looking import LINE_CHARS, Look, of_nobody, once, once_a_minute, value_text
 from satchel.brief.room.records import Conflicts, FileConflict, ItemConflict, ItemVersion, Need, Party
 from satchel.find.kind import Kind
-from satchel.keep.decisions.records import DRAFT_SUFFIX, STATUSES
+from satchel.keep.decisions.records import ACTIVE
 from satchel.keep.files import claims, refusals, waiters
 from satchel.keep.files.claims import Lease
 from satchel.keep.files.places import Place
@@ -140,13 +140,13 @@ def _add_wish(parties: list[Party], need: Need, now: int) -> None:
 
 
 _MOST_ITEMS = 20
-_DRAFT = STATUSES.index("draft") + 1
 
 _IS_ANOTHERS = """CASE WHEN x.session_id IS NULL OR {one}.session_id IS NULL THEN x.agent_id <> {one}.agent_id
     ELSE x.session_id <> {one}.session_id END"""
 
 
 def _decisions(look: Look) -> Iterator[ItemConflict]:
+    # a draft binds nobody: it is a need of the person
     rows = look.rows(
         f"""
         SELECT x.id, x.key, h.value_text, h.value_number, b.name, t.uid, h.set_at,
@@ -157,16 +157,8 @@ def _decisions(look: Look) -> Iterator[ItemConflict]:
         JOIN agents a ON a.id = x.agent_id JOIN agents b ON b.id = h.agent_id
         LEFT JOIN sessions s ON s.id = x.session_id LEFT JOIN sessions t ON t.id = h.session_id
         WHERE x.project_id = :project AND x.updated_at > :after AND x.agent_id NOT IN {PERSONS}
+            AND x.status = {ACTIVE}
             AND (x.value_text IS DISTINCT FROM h.value_text OR x.value_number IS DISTINCT FROM h.value_number)
-        UNION ALL
-        SELECT x.id, p.key, p.value_text, p.value_number, b.name, t.uid, p.updated_at,
-            x.value_text, x.value_number, a.name, s.uid, x.updated_at
-        FROM decisions x JOIN decisions p ON p.project_id = :project AND x.key = p.key || '{DRAFT_SUFFIX}'
-            AND p.status = 1 AND p.agent_id IN {PERSONS}
-        JOIN agents a ON a.id = x.agent_id JOIN agents b ON b.id = p.agent_id
-        LEFT JOIN sessions s ON s.id = x.session_id LEFT JOIN sessions t ON t.id = p.session_id
-        WHERE x.project_id = :project AND x.updated_at > :after AND x.status = {_DRAFT}
-            AND (x.value_text IS DISTINCT FROM p.value_text OR x.value_number IS DISTINCT FROM p.value_number)
         ORDER BY 12 DESC LIMIT {_MOST_ITEMS}
         """,
         after=look.now - DAY_MS,

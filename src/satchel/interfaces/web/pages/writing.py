@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from satchel.base.errors import Conflict, NotFound
+from satchel.base.records import replace
 from satchel.interfaces.web.rendering import name_for
 from satchel.interfaces.web.request import (
     WITHDRAWN,
@@ -132,7 +133,8 @@ def _set_status(request: PageRequest, status: str, button: str) -> Done:
         verb = "approve" if status == "active" else "decline"
         raise edit_conflict(request, title, theirs, f"/items/{before.ref}/{verb}", button, revision=number)
     decision = request.satchel.decisions.set(before.key, status=status, expected_revision=revision)
-    return _decided(request, decision, before)
+    # the other needs wait there, as after a reply
+    return replace(_decided(request, decision, before), to=f"{request.here}/")
 
 
 @action("/items/{ref}/promote", "The note is now a decision", "/items/{ref}/take-back-promotion")
