@@ -17,7 +17,7 @@ TAGS = (
     "validation",
     "testing",
 )
-CATEGORIES = ("general", "performance", "architecture", "security")
+CATEGORIES = ("performance", "architecture", "security")
 """Categories of constraints."""
 
 LIVENESS = ("live", "superseded", "all")

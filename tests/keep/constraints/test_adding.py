@@ -68,7 +68,6 @@ def test_a_new_category_and_a_new_tag_are_recorded_once(satchel: Satchel) -> Non
     assert set(names_in(satchel, "categories")) - set(before) == {
         "Compliance",
         "performance",
-        "general",
         "architecture",
         "security",
     }
