@@ -246,7 +246,7 @@ _weak = lazy_regex(
     r"|failed to|[Cc]annot|unable to)\b|CONFLICT "
 )
 _mention = lazy_regex(
-    r"(?i)\b(?:errors?|err|fail(?:s|ed|ure)?|fatal|invalid|missing|unknown|unexpected|unsupported|illegal|mismatch"
+    r"(?i)\b(?:errors?|err|fail(?:s|ed|ure)|fatal|invalid|missing|unknown|unexpected|unsupported|illegal|mismatch"
     r"|aborted|panic|not (?:allowed|supported|permitted|available|recognized|configured)"
     r"|must be|has no|does(?: not|n't))\b"
 )
