@@ -178,6 +178,7 @@ def test_a_runners_report_of_a_failure_is_not_the_error(report: str) -> None:
             PUSH.format(host="github.com", branch="main", reason="already exists"),
         ),
         (PANIC.format(place="2:16"), PANIC.format(place="9:7")),
+        ("--- FAIL: TestTotal\n    cart_test.go:3: got 6\n", "--- FAIL: TestDiscount\n    cart_test.go:3: got 6\n"),
         (
             "Error: Failed to query available provider packages\n\nNo provider is called acme/null.\n",
             "Error: Failed to query available provider packages\n\nCould not connect to the server.\n",

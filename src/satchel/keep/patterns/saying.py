@@ -246,7 +246,7 @@ _weak = lazy_regex(
     r"|failed to|[Cc]annot|unable to)\b|CONFLICT "
 )
 _mention = lazy_regex(
-    r"(?i)\b(?:errors?|err|fail(?:s|ed|ure)?|fatal|invalid|missing|unknown|unexpected|unsupported|illegal|mismatch"
+    r"(?i)\b(?:errors?|err|fail(?:s|ed|ure)|fatal|invalid|missing|unknown|unexpected|unsupported|illegal|mismatch"
     r"|aborted|panic|not (?:allowed|supported|permitted|available|recognized|configured)"
     r"|must be|has no|does(?: not|n't))\b"
 )
@@ -288,7 +288,7 @@ def _header() -> re.Pattern[str]:
         r"|CMake Error(?: at \S{1,300}(?: \(\w{1,40}\))?)?:|g?make(?:\[\d{1,3}\])?: \*\*\* "
         r"|(?:[\w./\-]{1,200}: line|-?\w{0,4}sh:(?: line)?) \d+: |[\w./\-]{1,200}:\d+: \*\*\* "
         r"|[a-z][\w\-]{1,20}: \(\d{1,3}\) |FAILED: (?=\S+ \S+ \S)"
-        r"|(?P<placed>(?:[\w.\-]{1,40}: )?\S{1,300}\.[A-Za-z]\w{0,4}:\d{1,6}(?::\d{1,4})?: "
+        r"|(?P<placed>(?<!\s)(?:[\w.\-]{1,40}: )?\S{1,300}\.[A-Za-z]\w{0,4}:\d{1,6}(?::\d{1,4})?: "
         r"(?!\[?(?i:note|warning|debug|info|trace)\b|in |\w*Warning\b)"
         r"|\s{1,8}\S{1,200}: (?=package \S{1,200} is not in ))"
         r"|(?P<npm>code (?=E[A-Z0-9]{2,20}$))"
