@@ -138,7 +138,7 @@ def store(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert cli("write", "error", "pytest cannot find tests", "--agent", "builder")[0] == 0
     assert cli("decide", "ttl", "300")[0] == 0
     assert cli("rule", "add", "Be kind")[0] == 0
-    assert cli("message", "send", "pull first", "--to", "builder", "--agent", "planner")[0] == 0
+    assert cli("message", "send", "--to", "builder", "pull", "first", "--agent", "planner")[0] == 0
     assert cli("file", "record", "src/a.py", "modified")[0] == 0
     assert cli("file", "claim", "docs/", "--agent", "planner")[0] == 0
     assert cli("error", "report", "TypeError", "x is undefined", "--solution", "import it")[0] == 0

@@ -104,6 +104,8 @@ def test_a_key_press_ends_a_command_with_its_status(cli: Cli, monkeypatch: pytes
         (("write", "discovery", "x", "--loop", "{{loopId}}"), "unresolved placeholder"),
         (("write", "discovery", "x", "--file", "../x"), "names no file of the project"),
         (("write", "discovry", "x"), "Did you mean 'discovery'?"),
+        (("rule", "add", "x", "--file", "a.py"), "No such option '--file'. Did you mean `satchel rule add --path`?"),
+        (("rule", "list", "--file", "a.py"), "No such option '--file'. Did you mean `satchel rule list FILE`?"),
         (("write", "x", "y", "z"), "Got unexpected extra argument (z). Put a text of several words in quotes. See "),
         (("forget", "z12"), "is no item's id"),
         (("clear", "--notes", "--keep", "0"), "keep 0 is out of range"),

@@ -48,6 +48,7 @@ def _store(cli: Cli) -> None:
     ("arguments", "problem"),
     [
         (("decide", "max_age", "6", "--expect", "7"), "set it with --expect 1 if your change still applies"),
+        (("retract", "max_age"), "End it with `satchel decide max_age --status deprecated`"),
         (
             ("retract", "d1"),
             "d1 is a decision; decisions are changed, not retracted. End it with `satchel decide max_age",

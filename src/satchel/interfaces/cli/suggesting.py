@@ -21,6 +21,7 @@ _WORDS = {
     ("decide", "write"): "change",
     ("rule add",): "constraint constraints must",
     ("rule list",): "rules",
+    ("rule add --path", "rule list FILE", "decide --path"): "--file",
     ("error list",): "errors fixes",
     ("error report",): "learn report",
     ("error outcome --solution",): "fix",
@@ -93,8 +94,10 @@ class SuggestingGroup(click.Group):
 def option_hint(option: str, ctx: click.Context | None) -> str | None:
     """Return what an unknown option of a command may have meant, or None."""
     root = "satchel" if ctx is None else ctx.find_root().command_path
-    command = "" if ctx is None else ctx.command_path.removeprefix(root).partition(" ")[2].partition(" ")[0]
-    commands = [one for one in GUESSES.get(option, ()) if one.split()[0] == command]
+    command = "" if ctx is None else ctx.command_path.removeprefix(root).partition(" ")[2]
+    commands = [one for one in GUESSES.get(option, ()) if one.split()[0] == command.partition(" ")[0]]
+    # first that of the command itself, then of its group
+    commands.sort(key=lambda one: not one.startswith(command))
     return f"Did you mean `{root} {commands[0]}`?" if commands else None
 
 

@@ -104,7 +104,7 @@ OPERATIONS = (
         help="Send a message.",
         examples=('message send "May I change src/auth.py?" --to builder --type request --agent planner',),
         parameters=(
-            Parameter("message", required=True, option="TEXT"),
+            Parameter("message", required=True, option="TEXT..."),
             Parameter(
                 "to",
                 about="An agent of get_team, its client, or human; default all, for a reply its sender",

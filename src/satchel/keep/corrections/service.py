@@ -30,7 +30,7 @@ from satchel.keep.decisions.records import Decision
 from satchel.keep.decisions.service import Decisions
 from satchel.keep.entries import updates as entries
 from satchel.keep.entries.records import ENTRY_TYPES
-from satchel.keep.kinds import KINDS, read_ref
+from satchel.keep.kinds import KINDS, is_ref, read_ref
 from satchel.keep.messages import updates as messages
 from satchel.keep.names import check_agent, ensure_agent, find_agent, is_persons, shown_name
 from satchel.keep.patterns.records import SOLUTION_LETTER
@@ -66,7 +66,7 @@ class Corrections(Service):
             InvalidInput, TooLarge: an argument is invalid, or the item's kind cannot be retracted.
         """
         work = self._workplace
-        kind, number = _parse_ref(ref, "retracted", Kind.DECISION, Kind.MESSAGE)
+        kind, number = self._decision_named(ref) or _parse_ref(ref, "retracted", Kind.DECISION, Kind.MESSAGE)
         cleaned = None if reason is None else check_content(reason, "reason", work.max_content_bytes)
         agent = check_agent(work, agent)
         with work.engine.write() as transaction:
@@ -257,6 +257,14 @@ class Corrections(Service):
             ) from error
         short = shortened(f"{key}: {restored.value}")
         return Undone(restored.ref, kind_name(Kind.DECISION), change.action, None, short, restored.status)
+
+    def _decision_named(self, ref: str) -> tuple[Kind, int] | None:
+        # people know a decision by its key
+        if not isinstance(ref, str) or is_ref(ref):
+            return None
+        with projects.reading(self._workplace) as (transaction, project):
+            named = decisions.load(transaction, project.id, ref.strip())
+        return None if named is None else (Kind.DECISION, named.id)
 
     def _begin(self, transaction: Transaction, agent: str | None, doing: str | None = None) -> tuple[int, Corrector]:
         # the project's number and the author; ``doing`` None needs no agent
