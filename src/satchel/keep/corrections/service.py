@@ -258,7 +258,7 @@ class Corrections(Service):
         short = shortened(f"{key}: {restored.value}")
         return Undone(restored.ref, kind_name(Kind.DECISION), change.action, None, short, restored.status)
 
-    def _decision_named(self, ref: str) -> tuple[Kind, int] | None:
+    def _decision_named(self, ref: object) -> tuple[Kind, int] | None:
         # people know a decision by its key
         if not isinstance(ref, str) or is_ref(ref):
             return None
