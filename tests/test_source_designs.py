@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-TABLE = ROOT / "docs" / "source-designs.md"
+TABLES = [ROOT / "docs" / name for name in ("source-designs.md", "source-designs-open.md")]
 
 
 _TEST = re.compile(r"`(?P<file>tests/[\w/]+\.py)::(?P<name>test_\w+)`")
@@ -14,7 +14,7 @@ _TEST = re.compile(r"`(?P<file>tests/[\w/]+\.py)::(?P<name>test_\w+)`")
 
 def sections() -> dict[str, list[str]]:
     """Return the rows of each table by the heading above it, without its head."""
-    parts = TABLE.read_text(encoding="utf-8").split("\n## ")[1:]
+    parts = [part for table in TABLES for part in table.read_text(encoding="utf-8").split("\n## ")[1:]]
     return {
         part.partition("\n")[0]: [line for line in part.splitlines() if line.startswith("| ")][1:] for part in parts
     }

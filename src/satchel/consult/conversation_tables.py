@@ -12,7 +12,6 @@ from typing import Any
 
 from satchel.base.clock import moment_text, year_of
 from satchel.base.errors import Conflict, SatchelError, StoreDamaged
-from satchel.consult.reading import type_of
 from satchel.consult.records import (
     Conversation,
     ConversationKey,
@@ -163,6 +162,8 @@ def load_past(transaction: Transaction, conversation_id: int) -> tuple[PastTurn,
 
 def load_thread(transaction: Transaction, conversation_id: int) -> tuple[Exchange, ...]:
     """Return what was said in the turns of the current thread, in their order."""
+    from satchel.consult.reading import type_of  # the checks of `satchel doctor` need no files
+
     of_thread = {"conversation": conversation_id}
     rows = [(number, unpack_content(*rest)) for number, *rest in transaction.all(_THREAD_CONTENTS, of_thread)]
     contents = {number: content for number, content in rows if content is not None}

@@ -32,7 +32,7 @@ USER = "user"  # the value of `stated_by`: the person of the session
 
 STATUSES = ("active", "inactive")  # the statuses of a constraint, stored by their position, from 1
 
-DEFAULT_CATEGORY = "architecture"
+DEFAULT_CATEGORY = "general"
 DEFAULT_PRIORITY = "medium"
 
 

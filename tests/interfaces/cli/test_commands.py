@@ -37,7 +37,7 @@ CASES: dict[str, tuple[tuple[str, ...], str, set[str]]] = {
     "brief": (("sessions",), "e1: Sessions live in src/auth.py", {"text", "tokens", "budget", "items", "left_out"}),
     "decide": (("size", "10", "--agent", "planner"), "set d2 size (new)", {"decisions", "id", "value"}),
     "decisions": (("ttl",), "d1   ttl   300", {"decisions", "total", "next_offset", "seq", "notes"}),
-    "rule add": (("Be quick",), "added c2 architecture medium by human", {"id", "text", "category", "active"}),
+    "rule add": (("Be quick",), "added c2 general medium by human", {"id", "text", "category", "active"}),
     "rule list": ((), "Be kind", {"constraints", "total", "next_offset", "seq", "notes"}),
     "retract": (("c1",), "retracted c1; lists and searches hide it", {"id", "kind", "done", "text"}),
     "confirm": (("c1", "--agent", "mia"), "c1: confirmed by mia", {"id", "kind", "by", "text"}),
@@ -445,7 +445,7 @@ def test_people_read_the_name_of_a_person_without_its_prefix(cli: Cli, monkeypat
     assert [(status, out) for status, out, _ in done if status or "human" in out] == []
     assert [out.splitlines()[0] for _, out, _ in done[:5]] == [
         'saved e1 discovery by "Ann Smith"; shown in briefings, searches',
-        'added c1 architecture medium by "Ann Smith"; binds everywhere',
+        'added c1 general medium by "Ann Smith"; binds everywhere',
         "set d1 port (new); binds everywhere",
         'set d1 port, revision 2; binds everywhere; was revision 1: 80 by "Ann Smith" '
         + done[3][1].splitlines()[0][-16:],

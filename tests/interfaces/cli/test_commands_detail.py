@@ -18,7 +18,7 @@ LISTS = {
     ("read",): "e1 discovery The token service answers late.",
     ("search", "token"): " ",
     ("decisions",): 'd1 decision token_ttl="5 minutes"',
-    ("rule", "list"): "c1 medium architecture never log a token",
+    ("rule", "list"): "c1 medium general never log a token",
     ("message", "list", "--agent", "ann"): "m1 info to all the token moved",
     ("message", "sent", "--agent", "bob"): "m1 info to all the token moved",
     ("file", "list"): "f1 modified by ",

@@ -54,7 +54,7 @@ def test_a_changed_text_replaces_the_rule_a_removed_one_is_retracted_and_a_new_o
     status, printed, _ = editing(
         "rules",
         ("Log no token", "Log no secret"),
-        ("## c2 | medium | architecture\n\nTests name behaviours", "## new | low | testing\n\nNo sleeps in tests"),
+        ("## c2 | medium | general\n\nTests name behaviours", "## new | low | testing\n\nNo sleeps in tests"),
     )
     assert (status, printed.splitlines()[0], printed.splitlines()[-1]) == (0, "replaced c1 by c3", "added c4")
     rules = listed(cli, "rule", "list")
@@ -75,7 +75,7 @@ def test_a_moved_rule_is_no_change(cli: Cli, editing: Any) -> None:
     cli("rule", "add", "Log no token")
     cli("rule", "add", "Tests name behaviours")
     one, other = (
-        f"## {ref} | medium | architecture\n\n{text}\n"
+        f"## {ref} | medium | general\n\n{text}\n"
         for ref, text in (("c2", "Tests name behaviours"), ("c1", "Log no token"))
     )
     _, printed, _ = editing("rules", (f"{one}\n{other}", f"{other}\n{one}"))
@@ -179,7 +179,7 @@ def test_more_than_half_of_the_items_are_removed_only_if_that_is_confirmed(
     for text in ("Log no token", "Tests name behaviours", "Docs are plain"):
         cli("rule", "add", text)
     monkeypatch.setattr(
-        click, "edit", lambda filename: Path(filename).write_text("## c1 | medium | architecture\n\nLog no token\n")
+        click, "edit", lambda filename: Path(filename).write_text("## c1 | medium | general\n\nLog no token\n")
     )
     status, _, err = cli("edit", "rules")
     assert (status, "this text removes 2 of 3 rules; nothing was changed. Add --yes" in err) == (5, True)

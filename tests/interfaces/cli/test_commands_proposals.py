@@ -112,6 +112,12 @@ def test_the_message_about_a_settled_proposal_is_over(proposed: Cli, verb: str) 
     assert "see the draft" not in proposed("message", "sent")[1]
 
 
+def test_an_undone_rejection_says_what_waits_again_and_is_no_change_to_undo(proposed: Cli) -> None:
+    proposed("reject", "d2")
+    assert "d2 is what it was before you changed it: a draft again, which waits for an answer" in proposed("undo")[1]
+    assert "d2" not in "".join(proposed("undo")[1:])
+
+
 def test_accepting_is_one_change_that_undo_takes_back(proposed: Cli) -> None:
     proposed("accept", "d2")
     assert "d1 is what it was before you changed it" in proposed("undo")[1]

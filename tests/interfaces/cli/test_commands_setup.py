@@ -425,7 +425,7 @@ def test_the_check_says_that_the_store_of_the_folder_is_gone(cli: Cli, home: Pat
     status, out, _ = cli("setup", "--check")
     assert status == 3
     assert "is gone, though there was one" in out
-    assert "there is no backup" in out
+    assert "there is no backup. " in out
     status, out, _ = cli("doctor")
     assert status != 0
     assert "is gone, though there was one" in out

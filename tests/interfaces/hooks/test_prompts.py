@@ -57,7 +57,7 @@ class TestWhatIsPutIn:
         store.constraints.add("Parcels of UPS are scanned twice", agent="human:ann")
         store.decisions.set("labels.size", "small", agent="ann")
         assert context(ask("please let the app show the parcels of our new partner")).splitlines() == [
-            "Satchel (these bind):",
+            "Satchel (these bind, * a person's):",
             "c2*: Parcels of UPS are scanned twice",
         ]
         assert ask("small?") is None
@@ -322,3 +322,16 @@ class TestExplaining:
         (kept,) = (tmp_path / "state").rglob("claude-UserPromptSubmit.json")
         assert "hunter2" not in kept.read_text()
         assert "[redacted:password]" in kept.read_text()
+
+
+def test_the_mark_of_a_person_is_explained_and_a_critical_rule_says_so(hook: Hook, store: Satchel) -> None:
+    hook("codex", "SessionStart", session_id="c1", source="startup")
+    prompt = "please write the exporter of the quarterly ledger to the archive"
+    store.constraints.add("The exporter of the quarterly ledger never prints customer ids", agent="ben")
+    assert "* a person's" not in context(hook("codex", "UserPromptSubmit", session_id="c1", prompt=prompt))
+    rule = store.constraints.add(
+        "The archive of the quarterly ledger is written by the exporter", priority="critical", agent="human:ann"
+    ).ref
+    text = context(hook("codex", "UserPromptSubmit", session_id="c1", prompt=f"now {prompt}"))
+    assert "bind, * a person's" in text
+    assert f"\n{rule}* critical: " in text

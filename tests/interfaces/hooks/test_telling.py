@@ -138,7 +138,7 @@ def test_a_session_that_starts_says_that_the_store_is_gone(
     assert answer is not None
     for text in (answer["systemMessage"], answer["hookSpecificOutput"]["additionalContext"]):
         assert "is gone, though there was one" in text
-        assert "there is no backup" in text
+        assert "there is no backup. " in text
     assert hook("claude", "UserPromptSubmit", session_id="s2", prompt="hello") is None
     assert explain("claude", "SessionStart") == 0
     assert b"is gone, though there was one" in capfdbinary.readouterr().out

@@ -27,7 +27,7 @@ CASES = [
         "by",
         {"by": "tag"},
         lambda answer: [one["name"] for one in answer.get("names", ())],
-        ["data", "architecture"],
+        ["data", "general"],
     ),
 ]
 

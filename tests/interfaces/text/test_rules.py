@@ -25,14 +25,14 @@ from interfaces.text.reading import (
 )
 from satchel.base.vocabulary import CATEGORIES, PRIORITIES
 from satchel.interfaces.text.rules import added_text, constraints_text
-from satchel.keep.constraints import Constraint, ConstraintPage
+from satchel.keep.constraints import DEFAULT_CATEGORY, Constraint, ConstraintPage
 
 FORMAT = Format(
     noun="constraint",
     more=r"(?: \(#tags\))?",
     start="c(?P<id>[0-9]+)",
     cells={
-        "category": rf"(?:{'|'.join(CATEGORIES)}|category:{VALUE})",
+        "category": rf"(?:{'|'.join((*CATEGORIES, DEFAULT_CATEGORY))}|category:{VALUE})",
         "priority": "|".join(PRIORITIES),
         "layer": LAYER,
         "agent": AGENT,

@@ -318,4 +318,4 @@ def test_a_rule_of_an_agent_says_everywhere_that_no_person_has_confirmed_it(ann:
 def test_the_details_of_a_rule_are_words(ann: Browser, satchel: Satchel) -> None:
     rule = satchel.constraints.add("Prices are Decimal", priority="high", agent="claude-22a1")
     details = page_of(ann, f"items/{rule.ref}").text.partition("Details")[2].partition("written")[0]
-    assert details.split() == ["categoryarchitecture", "priorityhigh", "byclaude-22a1"]
+    assert details.split() == ["categorygeneral", "priorityhigh", "byclaude-22a1"]

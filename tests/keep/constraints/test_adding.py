@@ -45,7 +45,7 @@ def test_every_field_comes_back_as_it_was_given(satchel: Satchel, clock: ManualC
 
 def test_what_is_left_out_takes_its_default(satchel: Satchel) -> None:
     added = satchel.constraints.add("x")
-    assert (added.category, added.priority, added.layer) == ("architecture", "medium", None)
+    assert (added.category, added.priority, added.layer) == ("general", "medium", None)
     assert (added.tags, added.agent) == ((), None)
 
 

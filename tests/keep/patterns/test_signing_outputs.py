@@ -81,6 +81,13 @@ PANIC = "thread 'main' panicked at src/lib.rs:{place}:\ncalled `Option::unwrap()
             "** (KeyError) key :id not found in the map\n    (shop 0.1.0) lib/a.ex:1: A.b/1\n",
             "KeyError: key :id not found in the map",
         ),
+        ('exec user process caused "exec format error"', "exec user process caused: exec format error"),
+        ("Error: INSTALLATION FAILED: cannot re-use a name", "Error: cannot re-use a name"),
+        (
+            'pg-1 | 2026-10-23 23:04:26.406 UTC [88] ann@shop FATAL:  password authentication failed for user "ann"\n'
+            "pg-1 | 2026-10-23 23:04:26.406 UTC [88] ann@shop DETAIL:  Connection matched line 100\n",
+            'psql: FATAL:  password authentication failed for user "bob"',
+        ),
         ("main.go:3:2: undefined: total", "vet: ./cmd/main.go:41:9: undefined: total"),
         ("app.py:3:0: E0602: Undefined variable 'total'", "a/b.py:17:4: E0602: Undefined variable 'total'"),
         ('psql:a.sql:3: ERROR:  relation "orders" is missing', 'ERROR:  relation "orders" is missing'),
@@ -93,7 +100,7 @@ PANIC = "thread 'main' panicked at src/lib.rs:{place}:\ncalled `Option::unwrap()
         ("make: *** No rule to make target 'a.h', needed by 'x'.  Stop.", "make: *** No rule to make target 'a.h'."),
         (
             "cannot open a.ini: No such file at a.pl line 3.",
-            "cannot open a.ini: No such file or directory",
+            "cannot open a.ini: No such file",
         ),
         (
             "run.<locals>.Client.__init__() got an unexpected keyword argument 'proxies'",
@@ -171,6 +178,11 @@ def test_a_runners_report_of_a_failure_is_not_the_error(report: str) -> None:
             PUSH.format(host="github.com", branch="main", reason="already exists"),
         ),
         (PANIC.format(place="2:16"), PANIC.format(place="9:7")),
+        ("--- FAIL: TestTotal\n    cart_test.go:3: got 6\n", "--- FAIL: TestDiscount\n    cart_test.go:3: got 6\n"),
+        (
+            "Error: Failed to query available provider packages\n\nNo provider is called acme/null.\n",
+            "Error: Failed to query available provider packages\n\nCould not connect to the server.\n",
+        ),
         ("error: CMake 3.20 is required", "error: CMake 3.13 is required"),
         ("error NETSDK1045: no support for targeting .NET 9.0", "error NETSDK1045: no support for targeting .NET 7.0"),
     ],

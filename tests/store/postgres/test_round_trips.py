@@ -19,10 +19,10 @@ _CALLS: dict[str, tuple[int, Callable[[Satchel, int], object]]] = {
     # a whole one is compared with those in force
     "a rule": (11, lambda satchel, number: satchel.constraints.add(f"every function of module {number} is typed")),
     "a decision": (8, lambda satchel, number: satchel.decisions.set(f"key-{number}", "value")),
-    "a page": (4, lambda satchel, _: satchel.entries.read(limit=20)),
-    "a question": (9, lambda satchel, _: satchel.entries.read(query="what about the cache token?")),
+    "a page": (2, lambda satchel, _: satchel.entries.read(limit=20)),
+    "a question": (5, lambda satchel, _: satchel.entries.read(query="what about the cache token?")),
     "an identifier": (13, lambda satchel, _: satchel.finding.search("parse_config cache")),
-    "a phrase": (8, lambda satchel, _: satchel.finding.search('cache AND "the cache"', syntax="operators")),
+    "a phrase": (7, lambda satchel, _: satchel.finding.search('cache AND "the cache"', syntax="operators")),
 }
 
 

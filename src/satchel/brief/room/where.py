@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from satchel.base.clock import DAY_MS
-from satchel.base.records import NamedTuple, replace
+from satchel.base.records import replace
 from satchel.base.text import shortened
 from satchel.brief.room import states
 from satchel.brief.room.looking import LINE_CHARS, Look, newest, of_nobody, once_a_minute, value_text
@@ -51,9 +51,9 @@ def _timeline(look: Look, began: int) -> tuple[SessionDay, ...]:
     numbers = [row[0] for row in sessions]
     values = {"began": began, "now": now}
     acts: dict[int, list[int]] = grouped(transaction.all(_hops(numbers), values)) if sessions else {}
-    drawn = _drawn(transaction, {"project": project_id, **values}, numbers)
-    marks = grouped((session, mark) for session, mark in [*drawn.marks, *_marks(transaction, project_id, began)])
-    bars = grouped(drawn.bars)
+    drawn, claims = _drawn(transaction, {"project": project_id, **values}, numbers)
+    marks = grouped((session, mark) for session, mark in [*drawn, *_marks(transaction, project_id, began)])
+    bars = grouped(claims)
     edited = transaction.all(_LAST_EDITS.format(sessions=set_of(numbers))) if sessions else []
     edits = {number: edit for number, *edit in edited}
     days = []
@@ -103,16 +103,14 @@ _MOST_DRAWN = 2_000
 _Marks = list[tuple[int | None, Mark]]
 
 
-class _Drawn(NamedTuple):
-    marks: _Marks
-    bars: list[tuple[int | None, ClaimBar]]
+_Bars = list[tuple[int | None, ClaimBar]]
 
 
-def _drawn(transaction: Transaction, values: Mapping[str, object], sessions: list[int]) -> _Drawn:
-    if not sessions:
-        return _Drawn([], [])
+def _drawn(transaction: Transaction, values: Mapping[str, object], sessions: list[int]) -> tuple[_Marks, _Bars]:
     marks: _Marks = []
-    bars: list[tuple[int | None, ClaimBar]] = []
+    bars: _Bars = []
+    if not sessions:
+        return marks, bars
     extended: dict[tuple[int | None, str, str], list[int]] = {}
     rows = transaction.all(
         f"""
@@ -146,7 +144,7 @@ def _drawn(transaction: Transaction, values: Mapping[str, object], sessions: lis
     for session, path, worktree, began, until, reason in live:
         times = tuple(extended.get((session, path, worktree), ()))
         bars.append((session, ClaimBar(path, worktree or None, began, None, until, "held", reason, times)))
-    return _Drawn(marks, bars)
+    return marks, bars
 
 
 def _ended_bar(details: Mapping[str, Any], at: int, kind: int, extended: list[int]) -> ClaimBar:

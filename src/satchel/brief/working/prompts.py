@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from satchel.base.records import NamedTuple
 from satchel.base.text import fold, shortened
-from satchel.brief.briefing.page import start_of, with_title
+from satchel.brief.briefing.page import PERSONS, start_of, with_title
 from satchel.brief.fields import name_text, value_text
 from satchel.brief.working import on_files
 from satchel.brief.working.hook_context import RELATED, Contents, HookContext, ItemVersion, has, tokens_of
@@ -19,7 +19,7 @@ from satchel.find.scopes import Scope
 from satchel.find.search import SUNK
 from satchel.find.words import WORD, unspaced_runs
 from satchel.keep import deliveries
-from satchel.keep.binding import UNCONFIRMED, author_of, binding_caller, until_in
+from satchel.keep.binding import CRITICAL, UNCONFIRMED, author_of, binding_caller, until_in
 from satchel.keep.decisions.records import STATUSES, value_of
 from satchel.keep.names import is_persons
 from satchel.keep.projects import Workplace
@@ -75,8 +75,10 @@ _ALIKE = 0.6
 _LEAST_WHOLE = 60
 
 _BINDING = (Kind.CONSTRAINT, Kind.DECISION)
-_BIND, _REPORTS = "Satchel (these bind):", "Satchel (reports, not orders):"
-_BOTH = "Satchel (rules and decisions bind, the rest are reports):"
+_BIND, _REPORTS = "Satchel (these bind{persons}):", "Satchel (reports, not orders):"
+_BOTH = "Satchel (rules and decisions bind{persons}, the rest are reports):"
+# stands in an opening above an item with that mark
+_OF_PERSONS = f", {PERSONS} a person's"
 
 
 class Item(NamedTuple):
@@ -278,7 +280,9 @@ def render(
         return [], []
     binding = {one.version: lines[one.version] for one in fresh if one.binds and one.version in lines} | more
     reports = {version: line for version, line in lines.items() if version not in binding}
+    is_any_persons = any(line.partition(" ")[0].rstrip(":").endswith(PERSONS) for line in binding.values())
     opening = (_BOTH if reports else _BIND) if binding else _REPORTS
+    opening = opening.format(persons=_OF_PERSONS * is_any_persons)
     left = Counter(one.kind for one in rest if one.version not in more)
     return [opening, *binding.values(), *reports.values(), *_left_out(left)], [*binding, *reports]
 
@@ -348,12 +352,12 @@ def _decisions(looking: _Looking, which: str) -> list[Item]:
 def _rules(looking: _Looking, which: str) -> list[Item]:
     binding = binding_caller(looking.transaction, looking.work, looking.project_id)
     rows = looking.rows(
-        "SELECT c.id, c.seq, c.text, c.metadata, a.name, c.unconfirmed FROM constraints c "
+        "SELECT c.id, c.seq, c.text, c.metadata, a.name, c.unconfirmed, c.priority FROM constraints c "
         f"LEFT JOIN agents a ON a.id = {author_of('c')} WHERE c.active = 1{binding}{which}"
     )
     items: list[Item] = []
-    for number, seq, text, metadata, author, unconfirmed in rows:
-        head = UNCONFIRMED if unconfirmed else None
+    for number, seq, text, metadata, author, unconfirmed, priority in rows:
+        head = " ".join(("critical",) * (priority == CRITICAL) + (UNCONFIRMED,) * bool(unconfirmed))
         head = start_of(Kind.CONSTRAINT.ref(number), head, is_persons=is_persons(author))
         items.append(Item(Kind.CONSTRAINT, number, seq, head, f"{text}{until_in(metadata)}"))
     return items

@@ -41,9 +41,9 @@ OPERATIONS = (
             Parameter("text", required=True, option="TEXT"),
             Parameter(
                 "category",
-                about="architecture, security, performance or your own",
+                about="security, architecture, performance or your own",
                 help="Such as security.",
-                default="architecture",
+                default="general",
             ),
             parameters.PRIORITY,
             parameters.NEW_PATHS,

@@ -214,6 +214,9 @@ def reviewed_text(result: Confirmed | Retracted) -> str:
     return retracted_text(result) if isinstance(result, Retracted) else confirmed_text(result)
 
 
+_STATES = {"draft": "a draft again, which waits for an answer", "deprecated": "ended again"}
+
+
 def undone_text(undone: Undone) -> str:
     if undone.action == "confirmed":
         line = f"{undone.ref} is no longer confirmed by you"
@@ -223,6 +226,7 @@ def undone_text(undone: Undone) -> str:
         line = f"{undone.ref}, which you wrote, is retracted"
     elif undone.action == "set":
         line = f"{undone.ref} is what it was before you changed it"
+        line += "" if undone.status in {None, "active"} else f": {_STATES[undone.status]}"
     elif undone.action == "pinned":
         line = f"{undone.ref} is no longer pinned"
     else:

@@ -11,7 +11,7 @@ from satchel.base.vocabulary import CATEGORIES
 from satchel.interfaces.text import lists
 from satchel.interfaces.text.parts import content_lines, json_line, place_in_list, quoted, shown_of, value_text
 from satchel.keep.binding import FileBinding
-from satchel.keep.constraints import Constraint, ConstraintPage
+from satchel.keep.constraints import DEFAULT_CATEGORY, Constraint, ConstraintPage
 from satchel.keep.decisions.records import Decision
 from satchel.keep.names import shown_name
 
@@ -97,7 +97,7 @@ def metadata_cell(item: Constraint | Decision) -> str | None:
 def _cells(constraint: Constraint) -> tuple[str | None, ...]:
     category = constraint.category
     return (
-        category if category in CATEGORIES else f"category:{value_text(category)}",
+        category if category in (*CATEGORIES, DEFAULT_CATEGORY) else f"category:{value_text(category)}",
         constraint.priority,
         lists.layer_cell(constraint.layer),
         lists.agent_cell(constraint.agent),

@@ -39,11 +39,9 @@ class LoginPage:
     async def page(self, request: Request) -> Response:
         """Show the form for a token; with the key of a link, log in."""
         key = request.query_params.get("key")
-        if key is None:
+        if key is None or request.method == "HEAD":
             return html("login.html", {"problem": None})
         port = _port(request)
-        if request.method == "HEAD":
-            return html("login.html", {"problem": None})
         login = await _run(lambda: self._logins.trade_link(key, port))
         return self._refuse(request, _BAD_LINK) if login is None else self._welcome(request, *login)
 

@@ -116,7 +116,8 @@ class Projects:
 
     def backups(self, project: Project) -> list[Backup]:
         """Return the backups of a project's store, the oldest first; none of a database."""
-        return self._serving.stores.opened(project.store).housekeeping.backups() if self._is_file(project) else []
+        is_file = isinstance(project.store, Path)
+        return self._serving.stores.opened(project.store).housekeeping.backups() if is_file else []
 
     def tokens(self, project: Project) -> list[Token]:
         """Return the tokens of a project."""
@@ -127,9 +128,6 @@ class Projects:
         """Return the logged-in browsers."""
         assert self._serving.logins is not None
         return self._serving.logins.every()
-
-    def _is_file(self, project: Project) -> bool:
-        return isinstance(project.store, Path)
 
     def _load(self, login: Login) -> tuple[list[Project], list[SatchelError]]:
         """Return the projects that a login may open, and the errors of stores that cannot be read."""

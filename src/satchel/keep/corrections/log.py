@@ -310,10 +310,11 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """Result of an undo; ``heir`` is the replacement, which is retracted now."""
+    """Result of an undo; ``heir`` is the replacement, which is retracted now, ``status`` that of a decision again."""
 
     ref: str
     kind: str
     action: str
     heir: str | None
     text: str
+    status: str | None = None

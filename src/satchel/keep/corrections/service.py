@@ -256,9 +256,9 @@ class Corrections(Service):
                 f"Nothing was changed. Set {key} again if yours still holds; retract takes back an item by its id",
             ) from error
         short = shortened(f"{key}: {restored.value}")
-        return Undone(restored.ref, kind_name(Kind.DECISION), change.action, None, short)
+        return Undone(restored.ref, kind_name(Kind.DECISION), change.action, None, short, restored.status)
 
-    def _decision_named(self, ref: str) -> tuple[Kind, int] | None:
+    def _decision_named(self, ref: object) -> tuple[Kind, int] | None:
         # people know a decision by its key
         key = f"{ref}".strip()
         if is_ref(key):

@@ -197,4 +197,5 @@ def _is_taken_back(transaction: Transaction, project_id: int, change: Change) ->
         {"project": project_id, "kind": events.TAKEN_BACK, "of": change.kind.number, "item": change.item},
     )
     revisions = [json.loads(details).get("revision") for (details,) in rows]
-    return change.revision in revisions
+    # the undo of a revision made the next one, which is its first author's where that was another
+    return change.revision in revisions or (change.revision > 0 and change.revision + 1 in revisions)

@@ -101,6 +101,9 @@ VARIANTS = (
         r"\A((?!Can't resolve '\.)[^\n]{5,300}) in ['\"`]?(?:/|[A-Za-z]:\\)[^\s'\"`:.]{1,300}['\"`]?(?=[\s,;)]|$)",
         r"\1",
     ),
+    # the operation, and a phrase in quotes or behind a colon
+    ("FAILED: ", r"^(?:[A-Z]+ )?FAILED: (?=\S+ \S)", ""),
+    ('"', r"(\w) \"([^\"\n]{1,200} [^\"\n]{1,200})\"$", r"\1: \2"),
     # who needed what is missing
     (" by ", r",? (?:needed|required|requested|imported|referenced) by ['\"]?[\w@./\-]+['\"]?", ""),
     # who needed a missing interpreter, library or program, and where it was sought
@@ -294,7 +297,8 @@ def _logged() -> re.Pattern[str]:
     level = f"(?:{'|'.join(_LEVELS[:-1])})"
     stamp = rf"\[?(?:\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}[T ])?{clock}{zone}\]?"
     return re.compile(
-        rf"\s{{0,8}}(?:{stamp}\s{{1,4}}(?:\[[^\]\n]{{0,80}}\]\s{{0,4}})?(?:\d{{1,7}}\s{{1,4}})?{level}\b:?\s{{1,4}}"
+        rf"\s{{0,8}}(?:{stamp}\s{{1,4}}(?:\[[^\]\n]{{0,80}}\]\s{{0,4}})?(?:\d{{1,7}}\s{{1,4}})?"
+        rf"(?:\S{{1,60}}@\S{{1,60}} )?{level}\b:?\s{{1,4}}"
         r"(?:\[[^\]\n]{0,80}\]\s{0,4})?(?:\d{1,7}\s{1,4})?(?:--- )?(?:\[[^\]\n]{0,80}\]\s{0,4})?"
         r"(?:[\w.$/\\]{1,120}(?::\d{1,6})?(?:\s{1,60}[:-]\s|:\s(?=\S{1,200}:)|\t|\s-\s))?"
         rf"|{stamp} - [\w.\-]{{1,80}} - {level} - |{level}:[\w.\-]{{1,80}}:"

@@ -75,7 +75,12 @@ def read(text: str) -> OutputError:
     blocks[1:] = [block for block in blocks[1:] if block[0] is not None]
     for header, block in blocks[1:]:
         if header is not None and "" in block and _is_whole(block):
-            del block[block.index("") :]
+            end = block.index("")
+            if _operation().fullmatch(block[0]):
+                end = block.index("", end + 1) if "" in block[end + 1 :] else len(block)
+                block[:end] = [" ".join(block[:end])]
+                end = 1
+            del block[end:]
     blocks = [(header, [line for line in block if line.strip()] or block[:1]) for header, block in blocks]
     relevant = [line for line in relevant if line.strip()]
     headed = blocks[1:]
@@ -223,6 +228,8 @@ _goes_on = lazy_regex(
 )
 # warnings and notes between errors
 _aside = lazy_regex(r"(?:\S{1,300}:\d+:\d+: )?(?:warning(?:\[\w+\])?|note): ")
+# a line that only names the operation, and needs the paragraph below
+_operation = lazy_regex(r"(?:Failed|Unable|Could not|Cannot|Error) [^:'\"`]{1,200}")
 _announcing = lazy_regex(r"\b(?:described|listed|shown|reported) below\b")
 _include = lazy_regex(r"([\w.+\-][\w./+\-]{0,200}\.(?:h|hh|hpp|hxx|cuh)): \S")
 _nested = lazy_regex(r"(?<![\w.$])((?:[a-z]\w{0,40}\.){2,12}[A-Z][\w$]{0,80}?(?:Exception|Error)): ")
@@ -239,7 +246,7 @@ _weak = lazy_regex(
     r"|failed to|[Cc]annot|unable to)\b|CONFLICT "
 )
 _mention = lazy_regex(
-    r"(?i)\b(?:errors?|err|fail(?:s|ed|ure)?|fatal|invalid|missing|unknown|unexpected|unsupported|illegal|mismatch"
+    r"(?i)\b(?:errors?|err|fail(?:s|ed|ure)|fatal|invalid|missing|unknown|unexpected|unsupported|illegal|mismatch"
     r"|aborted|panic|not (?:allowed|supported|permitted|available|recognized|configured)"
     r"|must be|has no|does(?: not|n't))\b"
 )
@@ -281,7 +288,7 @@ def _header() -> re.Pattern[str]:
         r"|CMake Error(?: at \S{1,300}(?: \(\w{1,40}\))?)?:|g?make(?:\[\d{1,3}\])?: \*\*\* "
         r"|(?:[\w./\-]{1,200}: line|-?\w{0,4}sh:(?: line)?) \d+: |[\w./\-]{1,200}:\d+: \*\*\* "
         r"|[a-z][\w\-]{1,20}: \(\d{1,3}\) |FAILED: (?=\S+ \S+ \S)"
-        r"|(?P<placed>(?:[\w.\-]{1,40}: )?\S{1,300}\.[A-Za-z]\w{0,4}:\d{1,6}(?::\d{1,4})?: "
+        r"|(?P<placed>(?<!\s)(?:[\w.\-]{1,40}: )?\S{1,300}\.[A-Za-z]\w{0,4}:\d{1,6}(?::\d{1,4})?: "
         r"(?!\[?(?i:note|warning|debug|info|trace)\b|in |\w*Warning\b)"
         r"|\s{1,8}\S{1,200}: (?=package \S{1,200} is not in ))"
         r"|(?P<npm>code (?=E[A-Z0-9]{2,20}$))"

@@ -225,7 +225,7 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
             rf"(?=[\w\-]{{0,40}}?\d{{1,3}}[.-])[A-Za-z\-]{{0,40}}{quad}[\w\-]{{0,63}}(?:\.[\w\-]{{1,63}}+){{1,8}}+)",
             r"(?P<bracketed>\[[0-9A-Fa-f.]{0,15}(?::[0-9A-Fa-f.]{0,15}){2,8}\]:\d{1,5}\b)",
             r"(?P<server>\b(?i:host(?:name)?|server)(?:=|\s)[\"'`](?P<named_host>[\w.\-:]{1,253})(?=[\"'`]))",
-            r"(?<![A-Za-z0-9])(?P<who>(?i:[a-z_]{0,20}(?:host|hostname|user|username)=|for\suser\s)"
+            r"(?<![A-Za-z0-9])(?P<who>(?i:[a-z_]{0,20}(?:host|hostname|user|username)=|for\suser\s[\"']?)"
             r"(?P<whose>[^\s\"'`,;(){}\[\]]++))",
             r"(?<![\w:.])(?P<octets>(?:[0-9A-Fa-f]{0,4}:){3,15}[0-9A-Fa-f]{1,4}"
             r"|[0-9A-Fa-f]{0,4}::[0-9A-Fa-f]{1,4})(?![\w:])",

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from satchel.base.errors import NotFound
 from satchel.base.records import NamedTuple, replace
 from satchel.brief.room.records import Changed
+from satchel.interfaces.text.parts import counted
 from satchel.interfaces.web.pages.memory import title_of
 from satchel.interfaces.web.request import Page, PageRequest, page
 from satchel.interfaces.web.rows import CHANGE_NAMES
@@ -119,5 +120,5 @@ def _sentence(items: tuple[Changed, ...], total: int, *, has_looked: bool) -> st
         )
         if (count := counts[key])
     ]
-    changes = f"{total} {'change' if total == 1 else 'changes'} by others {since}"
+    changes = f"{counted(total, 'change')} by others {since}"
     return f"{changes}: {', '.join(parts)}." if parts else f"{changes}."

@@ -5,23 +5,12 @@ from __future__ import annotations
 from importlib.metadata import version
 from pathlib import Path
 
-from satchel.base.records import NamedTuple
 from satchel.brief.room.memory import Spending
 from satchel.interfaces.web.rendering import date
 from satchel.interfaces.web.request import Page, PageRequest, page
 from satchel.keep.sessions.team import TeamSession
 
 _HEIGHT = 60
-
-
-class Bar(NamedTuple):
-    """The tokens of one day as a bar; ``x`` and ``width`` in per cent, ``y`` and ``height`` in pixels."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    title: str
 
 
 @page("/health")
@@ -62,17 +51,10 @@ def health(request: PageRequest) -> Page:
     return Page(f"Health of {request.project.name}", "health.html", context, data, "/health")
 
 
-def _bars(spending: Spending) -> list[Bar]:
-    sums = [day.tokens for day in spending.days]
-    highest, step = max([*sums, 1]), 100 / max(1, len(sums))
-    heights = [tokens * _HEIGHT / highest for tokens in sums]
+def _bars(spending: Spending) -> list[tuple[float, float, str]]:
+    """Return a bar for each day: its left edge in per cent, its height in pixels, and its title."""
+    highest, step = max(1, *(day.tokens for day in spending.days)), 100 / len(spending.days)
     return [
-        Bar(
-            round(place * step, 2),
-            round(_HEIGHT - height, 1),
-            round(step * 0.85, 2),
-            round(height, 1),
-            f"{date(day.began_at)}: {tokens:,}",
-        )
-        for place, (day, tokens, height) in enumerate(zip(spending.days, sums, heights, strict=True))
+        (round(place * step, 2), round(day.tokens * _HEIGHT / highest, 1), f"{date(day.began_at)}: {day.tokens:,}")
+        for place, day in enumerate(spending.days)
     ]

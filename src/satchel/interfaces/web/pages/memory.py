@@ -13,6 +13,7 @@ from satchel.base.text import shortened
 from satchel.brief.room.memory import Flags
 from satchel.find.snippets import Snippet
 from satchel.interfaces.text.json import fields_of
+from satchel.interfaces.text.parts import counted
 from satchel.interfaces.web.rendering import name_for
 from satchel.interfaces.web.request import Page, PageRequest, as_text, page
 from satchel.keep.constraints import Constraint
@@ -248,9 +249,7 @@ def row_of(request: PageRequest, item: Item, flags: Flags | None = None, found: 
     if flags is not None:
         facts += [f"confirmed by {name_for(request.login.author, flags.confirmed_by[0])}"] if flags.confirmed_by else []
         facts += ["in every briefing"] if flags.is_pinned else []
-        facts += (
-            [f"used in {flags.sessions} {'session' if flags.sessions == 1 else 'sessions'}"] if flags.sessions else []
-        )
+        facts += [f"used in {counted(flags.sessions, 'session')}"] if flags.sessions else []
         if request.login.author in flags.confirmed_by:
             action = None
     at = next((at for name in ("last_seen", "updated_at", "created_at") if (at := getattr(record, name, None))), None)

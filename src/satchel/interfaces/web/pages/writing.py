@@ -29,29 +29,28 @@ _SAME = "Already decided like this; nothing was changed"
 _KEY = ("the key is missing", "Enter a key, such as auth.method")
 
 
+_FORMS = {
+    "message": (
+        ("New message", "/messages", "Send"),
+        {"to": EVERYONE, "text": "", "message_type": "info", "priority": DEFAULT_PRIORITY},
+    ),
+    "note": (("New note", "/notes", "Save note"), {"text": "", "type": "discovery", "task_id": "", "file": ""}),
+    "rule": (
+        ("New rule", "/rules", "Add rule"),
+        {"text": "", "category": DEFAULT_CATEGORY, "tags": "", "priority": DEFAULT_PRIORITY},
+    ),
+    "decision": (
+        ("New decision", "/decisions", "Decide"),
+        {"key": "", "value": "", "rationale": "", "tags": "", "scopes": "", "status": "active", "revision": "0"},
+    ),
+}
+
+
 @page("/new")
 def new(request: PageRequest) -> Page:
     """Return the form for a new message, note, rule or decision."""
-    forms = {
-        "message": ("New message", "/messages", "Send", {"to": EVERYONE, "text": "", "message_type": "info"}),
-        "note": ("New note", "/notes", "Save note", {"text": "", "type": "discovery", "task_id": "", "file": ""}),
-        "rule": ("New rule", "/rules", "Add rule", dict.fromkeys(("text", "category", "tags", "priority"), "")),
-        "decision": (
-            "New decision",
-            "/decisions",
-            "Decide",
-            dict.fromkeys(("key", "value", "rationale", "tags", "scopes", "status"), ""),
-        ),
-    }
-    defaults = {"category": DEFAULT_CATEGORY, "priority": DEFAULT_PRIORITY, "status": "active", "revision": 0}
-    kind = request.values.get("kind", "message")
-    title, path, button, fields = forms.get(kind, forms["message"])
-    fields = {name: value or str(defaults.get(name, "")) for name, value in fields.items()}
-    fields |= {name: request.values[name] for name in fields if request.values.get(name)}
-    if path == "/decisions":
-        fields["revision"] = "0"
-    if path == "/messages":
-        fields["priority"] = DEFAULT_PRIORITY
+    (title, path, button), defaults = _FORMS.get(request.values.get("kind", ""), _FORMS["message"])
+    fields = {name: request.values.get(name) or default for name, default in defaults.items()}
     return form_page(request, title, path, button, fields)
 
 
