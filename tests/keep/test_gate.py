@@ -104,7 +104,7 @@ def test_only_a_person_accepts_the_draft_that_proposes_a_change_of_their_decisio
             person.decisions.set("vat_draft", value, status="active", agent=agent)
     again = person.decisions.set("vat_draft", 22, agent="cat")
     assert again.status == "draft"
-    assert "vat was decided by human:ann and stays: this draft proposes a change" in again.notes
+    assert "vat was decided by ann and stays: this draft proposes a change" in again.notes
     accepted = person.decisions.set("vat_draft", status="active", agent="human:ann")
     assert (accepted.key, accepted.value, accepted.status) == ("vat", 22, "active")
     ended = person.decisions.get("vat_draft").decision

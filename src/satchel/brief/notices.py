@@ -13,7 +13,7 @@ from satchel.base.text import fold, quoted_line
 from satchel.brief.fields import by, name_text, quoted
 from satchel.find.kind import Kind
 from satchel.keep import projects
-from satchel.keep.names import check_agent
+from satchel.keep.names import check_agent, shown_name
 from satchel.keep.presence import CLAIM, MESSAGE, REFUSAL
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import UNKNOWN, reading
@@ -219,7 +219,7 @@ def _waiting(
     more = len(names) - _MAX_SENDERS
     senders_text = ", ".join(names[:_MAX_SENDERS]) + (f" and {more} more" if more > 0 else "")
     many = f"over {_MAX_MESSAGES - 1}" if waiting >= _MAX_MESSAGES else str(waiting)
-    text = f"{many} unread message{'s' * (waiting != 1)} for {actor.name} from {senders_text}"
+    text = f"{many} unread message{'s' * (waiting != 1)} for {shown_name(str(actor.name))} from {senders_text}"
     return [], [text + (f", {critical} critical" if critical else "") + (f": {shown_by}" if shown_by else "")]
 
 

@@ -69,7 +69,7 @@ def test_a_proposal_says_that_a_person_accepts_it_and_accepting_says_what_binds(
     cli("decide", "vat", "19", "--agent", "human:ann")
     _, out, err = cli("decide", "vat", "21", "--agent", "ben")
     assert "set d2 vat_draft (new), a draft: briefed as proposed; it binds once a person accepts it" in out
-    assert "vat was decided by human:ann and stays: this draft proposes a change" in err
+    assert "vat was decided by ann and stays: this draft proposes a change" in err
     _, out, err = cli("decide", "vat_draft", "22", "--agent", "cat")
     assert ("it binds once a person accepts it" in out, "replaces the proposal of ben" in err) == (True, True)
     _, out, err = cli("decide", "vat_draft", "--status", "active", "--agent", "human:ann")

@@ -33,7 +33,7 @@ def test_a_draft_is_accepted_by_its_id_and_its_author_reads_so(proposed: Cli) ->
             "accepted d2 as d1: vat: 21",
             "note: vat: 19 -> 21, as ben proposed",
             "note: a message tells ben",
-            "note: a message tells human:ann",
+            "note: a message tells ann",
         ],
     )
     (message,) = json.loads(proposed("message", "list", "--agent", "ben", "--json")[1])["messages"]

@@ -60,6 +60,12 @@ def test_a_state_that_an_import_replaced_is_named_and_whole_in_json(cli: Cli, tm
     assert {item["text"], kept["state"]["text"]} == {"never log a token", "never log a token, nor a cookie"}
 
 
+def test_a_notice_names_its_person_as_people_see_them(cli: Cli) -> None:
+    with open_satchel(environ={}) as satchel:
+        satchel.messages.send("the tests pass", to="human:Ida Berg", agent="ann")
+    assert "1 unread message for Ida Berg from ann" in cli("decide", "vat", "19", "--agent", "human:Ida Berg")[2]
+
+
 def test_a_message_shown_to_its_person_counts_as_read_but_a_question_waits(cli: Cli) -> None:
     with open_satchel(environ={}) as satchel:
         satchel.messages.send("the schema has changed", to="human", agent="ann")

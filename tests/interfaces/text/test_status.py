@@ -96,6 +96,16 @@ def test_a_refusal_by_the_persons_own_claim_names_the_command_that_releases_it()
     assert "Release: `satchel file release 'a b/**'`" in lines
 
 
+def test_what_another_holds_or_changed_names_the_conflict_and_the_next_step() -> None:
+    need = replace(NEED, kind="refusal", place="a.py", held_path="*.py", holder="human:Ida Berg")
+    changed = replace(NEED, kind="overtaken", ref="d2", actions=("decide", "see"))
+    status = a_status()
+    lines = screen(replace(status, needs=replace(status.needs, items=(need, changed))), 160)
+    ask = "`satchel message send --to 'human:Ida Berg' TEXT` asks"
+    assert f"Conflict over a.py: {ask}, `satchel open` can end the claim" in lines
+    assert "Conflict over d2: `satchel show d2` shows it, `satchel decide` sets it again" in lines
+
+
 def test_claims_outside_of_a_session_are_among_the_agents() -> None:
     status = a_status()
     claim = TeamClaim("src/tax.py", True, NOW + 29 * MINUTE, agent="human:ann")

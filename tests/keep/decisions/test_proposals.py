@@ -10,6 +10,7 @@ import pytest
 
 from satchel import Satchel
 from satchel.base.errors import Conflict, InvalidInput, Refused
+from satchel.keep.names import shown_name
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -142,7 +143,10 @@ def test_an_author_is_told_when_their_proposal_is_replaced(satchel: Satchel) -> 
     satchel.decisions.set("vat", 21, agent="ben")
     for value in (22, 23):
         later = satchel.decisions.set("vat", value, agent="cat")
-        assert ("a message tells ben" in later.notes, f"a message tells {ANN}" in later.notes) == (value == 22, True)
+        assert ("a message tells ben" in later.notes, f"a message tells {shown_name(ANN)}" in later.notes) == (
+            value == 22,
+            True,
+        )
     (told,) = satchel.messages.inbox(agent="ben")
     assert (told.sender, told.message.partition(":")[0]) == (
         "cat",

@@ -70,6 +70,12 @@ def _steps(status: Status) -> list[str]:
             steps.setdefault("accept", f"Decide: {read}{step}")
         elif one.held_path and one.holder == status.person:
             steps.setdefault("release", f"Release: `satchel file release {quote(one.held_path)}`")
+        elif one.held_path and one.holder:
+            ask = f"`satchel message send --to {quote(one.holder)} TEXT` asks, `satchel open` can end the claim"
+            steps.setdefault("held", f"Conflict over {line_of(one.place or '')}: {ask}")
+        elif one.kind == "overtaken":
+            step = f"`satchel show {one.ref}` shows it, `satchel decide` sets it again"
+            steps.setdefault("overtaken", f"Conflict over {one.ref}: {step}")
         elif one.kind == "error":
             steps.setdefault("error", f"Once you know it: `satchel error outcome {one.ref} --solution TEXT`")
         elif one.kind == "rules":

@@ -260,10 +260,11 @@ class Corrections(Service):
 
     def _decision_named(self, ref: object) -> tuple[Kind, int] | None:
         # people know a decision by its key
-        if not isinstance(ref, str) or is_ref(ref):
+        key = f"{ref}".strip()
+        if is_ref(key):
             return None
         with projects.reading(self._workplace) as (transaction, project):
-            named = decisions.load(transaction, project.id, ref.strip())
+            named = decisions.load(transaction, project.id, key)
         return None if named is None else (Kind.DECISION, named.id)
 
     def _begin(self, transaction: Transaction, agent: str | None, doing: str | None = None) -> tuple[int, Corrector]:

@@ -9,7 +9,7 @@ from satchel.base.errors import Refused
 from satchel.base.records import replace
 from satchel.keep.decisions import records, tables
 from satchel.keep.decisions.records import Decision
-from satchel.keep.names import PERSONS, alike_form, find_agent
+from satchel.keep.names import PERSONS, alike_form, find_agent, shown_name
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def as_draft(persons: Decision, wanted: Decision, new: Prepared) -> Prepared:
         expected_revision=None,
         notes=(
             *new.notes,
-            f"{persons.key} was decided by {persons.agent} and stays: this draft proposes {what}",
+            f"{persons.key} was decided by {shown_name(str(persons.agent))} and stays: this draft proposes {what}",
             records.PROPOSED,
         ),
     )

@@ -23,6 +23,7 @@ from satchel.keep.names import (
     ensure_name,
     find_agent,
     is_persons,
+    shown_name,
 )
 from satchel.keep.paths import check_globs
 from satchel.keep.projects import Workplace
@@ -218,7 +219,7 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
 
 
 def _told(result: Decision, changes: tuple[records.ChangedDecision, ...]) -> SetResult:
-    told = (f"a message tells {change.before.agent}" for change in changes)
+    told = (f"a message tells {shown_name(str(change.before.agent))}" for change in changes)
     return SetResult(replace(result, notes=tuple(dict.fromkeys((*result.notes, *told)))), changes)
 
 
