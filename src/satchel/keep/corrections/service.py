@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, Refused
-from satchel.base.text import fold, shortened
+from satchel.base.text import check_name, fold, shortened
 from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import Kind
 from satchel.keep import constraints, events, kept, pins, projects, replacing
@@ -260,7 +260,10 @@ class Corrections(Service):
 
     def _decision_named(self, ref: object) -> tuple[Kind, int] | None:
         # people know a decision by its key
-        key = f"{ref}".strip()
+        try:
+            key = check_name(ref, "key")
+        except InvalidInput:  # nor is it an id, which its check says
+            return None
         if is_ref(key):
             return None
         with projects.reading(self._workplace) as (transaction, project):
