@@ -6,25 +6,17 @@ import json
 from collections.abc import Callable, Collection, Sequence
 
 from satchel.base.records import NamedTuple
-from satchel.base.text import quoted_line
-from satchel.brief.announcements import judged_changes, refs_text
-from satchel.brief.fields import by, name_text
+from satchel.brief import file_news
+from satchel.brief.fields import name_text
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import binding, deliveries, events, paths
 from satchel.keep.corrections.log import CONFIRMED
 from satchel.keep.documents.states import loaded_items
-from satchel.keep.entries import updates as entries
-from satchel.keep.entries.records import REVIEW_VERDICT
-from satchel.keep.entries.structured import parse_object
-from satchel.keep.files.records import CHANGES
 from satchel.keep.names import PERSONS
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import UNKNOWN, reading
 from satchel.keep.sessions.records import Actor
-from satchel.store.transaction import Row, Transaction, set_of
-
-# How many pieces of news of each kind one answer brings.
-_MOST = 10
+from satchel.store.transaction import Transaction, set_of
 
 # How many rules and decisions are read: first those of persons, and last what waits for the agent to come to its files.
 _MOST_READ = 200
@@ -38,8 +30,8 @@ _MOST_GLOBS = 3
 # What was stored so shortly before the first text of a window may have come too late for it.
 _LATE_MS = 1_000
 
-_CHARS, MOST_CHARS = 1_000, 4_000
-"""The longest quoted text, and the most that the news of one answer has."""
+MOST_CHARS = 4_000
+"""The most that the news of one answer has."""
 
 
 class News(NamedTuple):
@@ -96,12 +88,9 @@ class _Item(NamedTuple):
 
 def find(transaction: Transaction, work: Workplace, project_id: int, actor: Actor, now: int) -> list[News]:
     """Return the news of others' work that was not delivered to an agent yet."""
-    values = {"project": project_id, "agent": actor.number, "session": actor.session or 0, "now": now}
     news = fitting(_find_binding(transaction, work, project_id, actor)[0], MOST_CHARS)
     room = MOST_CHARS - sum(len(one.text) for one in news)
-    rows = transaction.all(_ON_FILES, values)
-    rows = [row for row in rows if not _has_message(transaction, project_id, actor, row)]
-    for one in _news_of_files(rows, work.worktree or ""):
+    for one in (News(*on_files) for on_files in file_news.find(transaction, work, project_id, actor, now)):
         if len(one.text) <= room or not news:
             news.append(one)
             room -= len(one.text)
@@ -117,7 +106,7 @@ def fitting(fresh: Sequence[News], chars: int, affords: Callable[[News], bool] =
     news: list[News] = []
     others: list[News] = []
     for one in fresh:
-        has_room = not one.is_counted and len(news) < _MOST and len(one.text) <= chars
+        has_room = not one.is_counted and len(news) < file_news.MOST and len(one.text) <= chars
         if has_room and affords(one):
             news.append(one)
             chars -= len(one.text)
@@ -215,7 +204,7 @@ def _skipped(
     with_paths = [one for one in new if one.globs != "[]"]
     if with_paths:
         values = {"project": project_id, "agent": actor.number, "session": actor.session or 0, "now": work.clock()}
-        files = [path for path, *_ in transaction.all(_TOUCHED, values)]
+        files = [path for path, *_ in transaction.all(file_news.TOUCHED, values)]
         skipped |= {
             one.id
             for one in with_paths
@@ -332,133 +321,29 @@ _BINDING = f"""
     ) AS news ORDER BY is_persons DESC, paths = '[]' DESC, priority DESC, seq LIMIT {{most}}
 """
 
-_READ, _EDITED, _HOLD = range(3)
-_TOUCH = ("read", "changed", "hold")
-
-_CLAIMED = f"""
-    SELECT path, created_at, {_HOLD} AS touch FROM file_claims
-    WHERE project_id = :project AND expires_at > :now AND is_key = 0
-        AND (session_id = :session OR :session = 0 AND agent_id = :agent)
-"""
-_CHANGED_HERE = f"""
-    SELECT f.path, max(c.created_at), {_EDITED} FROM file_changes c JOIN files f ON f.id = c.file_id
-    WHERE c.session_id = :session AND :session <> 0
-        AND NOT EXISTS (SELECT 1 FROM ({_CLAIMED}) h WHERE h.path = f.path)
-    GROUP BY f.path
-"""
-# Files that the agent holds or changed, or of which hooks have shown it something, as it read or edited them.
-_TOUCHED = f"""
-    {_CLAIMED} UNION ALL {_CHANGED_HERE} UNION ALL
-    SELECT f.path, max(d.created_at), {_READ} FROM windows w JOIN deliveries d ON d.window_id = w.id
-    JOIN files f ON f.id = d.item_id
-    WHERE w.project_id = :project AND w.agent_id = :agent AND w.session_id = :session AND :session <> 0
-        AND d.kind = {deliveries.SPENT_ON_FILE}
-        AND NOT EXISTS (SELECT 1 FROM ({_CLAIMED} UNION ALL {_CHANGED_HERE}) h WHERE h.path = f.path)
-    GROUP BY f.path
-"""
-_NEW = """
-    NOT EXISTS (SELECT 1 FROM windows w JOIN deliveries d ON d.window_id = w.id
-        WHERE w.project_id = :project AND w.agent_id = :agent AND w.session_id = :session AND d.kind = {kind}
-            AND d.item_id = {item})
-"""
-_OTHERS = "c.agent_id IS DISTINCT FROM :agent AND (:session = 0 OR c.session_id IS DISTINCT FROM :session)"
-
-# Others' changes of such files and notes on them since then, and claims of those that it holds.
-_ON_FILES = f"""
-    SELECT {Kind.FILE_CHANGE.number}, c.id, c.seq, h.path, h.touch, c.change, a.name, c.description,
-        COALESCE(c.worktree, ''), c.created_at
-    FROM ({_TOUCHED}) h CROSS JOIN files f CROSS JOIN file_changes c LEFT JOIN agents a ON a.id = c.agent_id
-    WHERE f.project_id = :project AND f.path = h.path AND c.file_id = f.id AND c.created_at > h.created_at
-        AND c.expires_at > :now AND {_OTHERS} AND {_NEW.format(kind=Kind.FILE_CHANGE.number, item="c.id")}
-    UNION ALL
-    SELECT {Kind.ENTRY.number}, c.id, c.seq, h.path, h.touch, c.type, a.name, c.content, NULL, 0
-    FROM ({_TOUCHED}) h CROSS JOIN context c LEFT JOIN agents a ON a.id = c.agent_id
-    WHERE c.project_id = :project AND c.file = h.path AND c.created_at > h.created_at AND c.superseded_by IS NULL
-        AND {_OTHERS} AND {_NEW.format(kind=Kind.ENTRY.number, item="c.id")}
-    UNION ALL
-    SELECT {deliveries.CLAIM}, c.id, c.seq, h.path, {_HOLD}, 0, a.name, c.reason, c.worktree, 0
-    FROM ({_CLAIMED}) h JOIN file_claims c ON c.project_id = :project AND c.path = h.path AND c.is_key = 0
-        AND c.created_at > h.created_at AND c.expires_at > :now
-    LEFT JOIN agents a ON a.id = c.agent_id
-    WHERE {_OTHERS} AND {_NEW.format(kind=deliveries.CLAIM, item="c.id")}
-    LIMIT {_MOST}
-"""
-
-
 # What became of a rule that the agent was shown, by its last correction.
 _RULE_NOW = ("holds again", "is confirmed", "is no longer confirmed")
 
 
 def _about_item(one: _Item) -> News:
     ref = (Kind.CONSTRAINT if one.is_rule else Kind.DECISION).ref(one.number)
-    who, why = _who(one.agent), f" because {_quoted(one.reason)}" if one.reason else ""
+    who, why = file_news.who_text(one.agent), f" because {file_news.quote(one.reason)}" if one.reason else ""
     text = f"{one.value:g}" if one.text is None else one.text
     # a value that is no plain word could pass for the rest of the sentence
-    value_now = text if one.text is None or name_text(text) == text else _quoted(text)
+    value_now = text if one.text is None or name_text(text) == text else file_news.quote(text)
     where = ""
     if one.is_new and one.globs != "[]":
         every = [*map(json.dumps, paths.globs_in(one.globs))]
         more = f" and {len(every) - _MOST_GLOBS} more" if len(every) > _MOST_GLOBS else ""
         where = f", binding {', '.join(every[:_MOST_GLOBS])}{more}"
     if one.is_rule and one.is_new:
-        line = f"new {'critical ' * one.is_critical}rule {ref} {who}{where}: {_quoted(text)}"
+        line = f"new {'critical ' * one.is_critical}rule {ref} {who}{where}: {file_news.quote(text)}"
     elif one.is_rule:
         what = _RULE_NOW[one.confirmation] if one.is_live else f"was retracted {who}{why}"
-        line = f"{ref} {what}: {_quoted(text)}"
+        line = f"{ref} {what}: {file_news.quote(text)}"
     elif one.is_new:
         line = f"new decision {ref} {name_text(one.key)}: {value_now}, set {who}{why}{where}"
     else:
         now = f"is now {value_now}, set" if one.is_live else "was ended"
         line = f"{ref} {name_text(one.key)} {now} {who}{why}"
     return News(line, [(*one.id, one.seq)], one.is_critical, bool(one.is_persons))
-
-
-def _news_of_files(rows: Sequence[Row], worktree: str) -> list[News]:
-    # the changes of one release, or a claim of several files, are one piece of news
-    together: dict[tuple[object, ...], list[Row]] = {}
-    for row in rows:
-        kind, number, _, _, touch, subtype, agent, text, place, at = row
-        same = (kind, agent, touch, subtype, place, at if kind == Kind.FILE_CHANGE.number else text)
-        together.setdefault((kind, number) if kind == Kind.ENTRY.number else same, []).append(row)
-    for some in together.values():
-        some.sort(key=lambda row: row[1])
-    return [News(_on_files(some, worktree), [row[:3] for row in some]) for some in together.values()]
-
-
-def _has_message(transaction: Transaction, project_id: int, actor: Actor, row: Row) -> bool:
-    # the author of a change that was reviewed got a message
-    kind, *_, subtype, _agent, text, _place, _at = row
-    if kind != Kind.ENTRY.number or subtype != REVIEW_VERDICT:
-        return False
-    judged = judged_changes(transaction, project_id, parse_object("review_verdict", text).get("change"))
-    return any(one.agent == actor.number for one in judged)
-
-
-def _on_files(rows: Sequence[Row], worktree: str) -> str:
-    kind, number, _, path, touch, subtype, agent, text, place, _ = rows[0]
-    who, yours = _who(agent), f"which you {_TOUCH[touch]},"
-    if kind == Kind.ENTRY.number:
-        note = _quoted(entries.labelled(subtype, text))
-        return f"{Kind.ENTRY.ref(number)} on {name_text(path)}, {yours} {who}: {note}"
-    where = "" if place == worktree else f" in {f'worktree:{name_text(place)}' if place else 'the main worktree'}"
-    now, then = ("are", "were") if len(rows) > 1 else ("is", "was")
-    claimed = f"{now} now {'claimed' if where else 'shared'} {who}"
-    done = f"{then} {CHANGES[subtype - 1]} {who}" if subtype else claimed
-    names = {row: str(name_text(row[3])) for row in rows}
-    if len({row[7] for row in rows}) == 1:
-        refs = f" ({refs_text([Kind.FILE_CHANGE.ref(row[1]) for row in rows])})" if subtype else ""
-        return f"{', '.join(names.values())}, {yours} {done}{refs}{where}{_quotation(text)}"
-    each = "; ".join(f"{names[row]} ({Kind.FILE_CHANGE.ref(row[1])}){_quotation(row[7])}" for row in rows)
-    return f"{len(rows)} files, {yours} {done}{where}: {each}"
-
-
-def _quotation(text: str | None) -> str:
-    return f": {_quoted(text)}" if text else ""
-
-
-def _who(agent: str | None) -> str:
-    return by(agent) or "by somebody unnamed"
-
-
-def _quoted(text: str) -> str:
-    return quoted_line(text, _CHARS)

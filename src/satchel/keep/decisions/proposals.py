@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from satchel.base.errors import Refused
+from satchel.base.errors import Conflict, Refused
 from satchel.base.records import replace
+from satchel.base.text import shortened
 from satchel.keep.decisions import records, tables
 from satchel.keep.decisions.records import Decision
 from satchel.keep.names import PERSONS, alike_form, find_agent, shown_name
@@ -79,6 +81,23 @@ def refusal(key: str, persons: Decision) -> Refused:
 def accept_ref(ref: str, revision: int | None) -> str:
     """Return what `satchel accept` takes for a draft: from its second revision on the one that was shown, as d4@2."""
     return ref if revision in {None, 1} else f"{ref}@{revision}"
+
+
+_SAME_KEY = 100  # percent
+
+
+def refuse_second(transaction: Transaction, by: Setter, key: str, alike: Sequence[records.Similar]) -> None:
+    """Refuse a draft whose key says the same as that of another agent's draft: both may propose one thing at once."""
+    for one in alike:
+        same = one.by == "key" and one.likeness == _SAME_KEY
+        other = records.load(transaction, by.project_id, one.key) if same else None
+        if other is not None and other.status == "draft" and other.agent != by.actor.name:
+            raise Conflict(
+                f"{other.agent or 'somebody unnamed'} drafted {one.ref} {one.key}: {shortened(str(other.value))!r}, "
+                f"whose key says the same as {key}",
+                f"Set {one.key} active if you agree, or set it with your value as status=draft; for another subject "
+                "choose a key with other words",
+            )
 
 
 def ends(metadata: records.Metadata) -> bool:

@@ -32,7 +32,6 @@ from satchel.keep.texts import check_content, named_secret
 from satchel.store.transaction import Transaction, set_of
 
 _MAX_SIMILAR = 5
-_SAME_KEY = 100  # percent
 _MAX_KEYS = 2_000
 
 FieldValue = TypeVar("FieldValue")
@@ -290,27 +289,13 @@ def _create(transaction: Transaction, by: Setter, new: Prepared, similar: Sequen
     # the proposal of a change resembles what it changes
     alike = () if similar is None else _similar(transaction, project_id, new.key, wanted.value, bands, similar)
     if wanted.status == "draft" and not is_persons(by.actor.name):
-        _refuse_second_draft(transaction, by, new.key, alike)
+        proposals.refuse_second(transaction, by, new.key, alike)
     notes = new.notes
     spelt = _spelt_otherwise(transaction, project_id, new.key)
     if spelt is not None and spelt not in {one.key for one in alike}:
         notes = (*notes, f"{new.key} is new; did you mean {spelt}, which exists?")
     made = tables.create(transaction, project_id, wanted, by.actor.number, bands, by.actor.session)
     return SetResult(replace(made, notes=notes, similar=alike))
-
-
-def _refuse_second_draft(transaction: Transaction, by: Setter, key: str, alike: Sequence[records.Similar]) -> None:
-    # two agents that are to agree on something may both draft it at once
-    for one in alike:
-        same = one.by == "key" and one.likeness == _SAME_KEY
-        other = records.load(transaction, by.project_id, one.key) if same else None
-        if other is not None and other.status == "draft" and other.agent != by.actor.name:
-            raise Conflict(
-                f"{other.agent or 'somebody unnamed'} drafted {one.ref} {one.key}: {_quoted(other.value)}, "
-                f"whose key says the same as {key}",
-                f"Set {one.key} active if you agree, or set it with your value as status=draft; for another subject "
-                "choose a key with other words",
-            )
 
 
 def _suggestion(key: str | None) -> str:
