@@ -6,6 +6,7 @@ import os
 import re
 import threading
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from satchel.interfaces.http.access import Access, Store, owner_of, person_of
 from satchel.interfaces.http.databases import Databases, name_of
 from satchel.keep import projects
 from satchel.keep.sessions.caller import Caller
-from satchel.store.engine import Engine
+from satchel.store.engine import Engine, automatic_backups
 from satchel.store.postgres import Address
 
 
@@ -40,6 +41,7 @@ class Stores:
         self._roots: dict[tuple[Store, str], str | None] = {}
         self._machine = processes.machine()
         self._lock = threading.Lock()
+        self._backups = ExitStack()
 
     def satchel(self, access: Access, *, caller: Caller | None = None, agent: str | None = None) -> Satchel:
         """Return the Satchel for a request, limited to the store and project of its token.
@@ -91,7 +93,7 @@ class Stores:
             self._named.add(store)
             if key not in self._opened:
                 try:
-                    self._opened[key] = open_satchel(
+                    satchel = open_satchel(
                         store if isinstance(store, Path) else self._address(store),
                         cwd=store.parent if isinstance(store, Path) else Path("/"),
                         environ=self._environ,
@@ -100,6 +102,9 @@ class Stores:
                     )
                 except MissingExtra as error:
                     raise _for_operator(error) from None
+                if satchel.workplace.engine.has_automatic_backups and not read_only:
+                    self._backups.enter_context(automatic_backups(satchel.workplace.engine))
+                self._opened[key] = satchel
             return self._opened[key]
 
     def _address(self, store: str) -> Address:
@@ -148,7 +153,8 @@ class Stores:
         return without_places(text, code, named)
 
     def close(self) -> None:
-        """Close all stores."""
+        """Close all stores, with a last backup where one is due."""
+        self._backups.close()
         with self._lock:
             opened = list(self._opened.values())
         for satchel in opened:
