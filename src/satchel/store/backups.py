@@ -196,7 +196,8 @@ def _stem_due(file: Path, folder: Path, now: int, trust: Trust) -> str | None:
     except FileNotFoundError:  # removed while a server runs
         return None
     past = [one for one in backups_in(folder) if one.created_at <= now + _CLOCK_SLACK_MS]
-    newest = max((one.created_at for one in past), default=trust.listed_at)
+    listed_at = trust.listed_at if trust.listed_at <= now + _CLOCK_SLACK_MS else 0  # the clock was ahead then
+    newest = max((one.created_at for one in past), default=listed_at)
     newest_of_days = max((one.created_at for one in past if not one.file.name.startswith("recent-")), default=0)
     if newest >= _changed_at(file):
         return None

@@ -140,8 +140,9 @@ def test_a_longer_value_that_holds_most_of_another_is_pointed_to_it(decisions: D
 
 def test_a_second_draft_whose_key_says_the_same_is_refused_with_the_first(decisions: Decisions) -> None:
     decisions.set("unnamed_field", "kept", status="draft", agent="ann")
-    with pytest.raises(Conflict, match="ann drafted d1 unnamed_field: 'kept', whose key says the same") as error:
+    with pytest.raises(Conflict, match="ann drafted d1 'unnamed_field': 'kept', whose key says the same") as error:
         decisions.set("Unnamed-Fields", "dropped", status="draft", agent="ben")
-    assert (error.value.remedy or "").startswith("Set unnamed_field active if you agree")
+    assert (error.value.remedy or "").startswith("Set d1's key active if you agree")
+    assert decisions.set("field_unnamed", "dropped", status="draft", agent="ben").similar  # other words
     decisions.set("unnamed_field", status="active", agent="ben")
     assert decisions.set("unnamed_fields", "dropped", status="draft", agent="ben").similar

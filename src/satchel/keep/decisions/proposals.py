@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from satchel.base.errors import Conflict, Refused
 from satchel.base.records import replace
 from satchel.base.text import shortened
+from satchel.find import likeness
 from satchel.keep.decisions import records, tables
 from satchel.keep.decisions.records import Decision
 from satchel.keep.names import PERSONS, alike_form, find_agent, shown_name
@@ -83,20 +84,17 @@ def accept_ref(ref: str, revision: int | None) -> str:
     return ref if revision in {None, 1} else f"{ref}@{revision}"
 
 
-_SAME_KEY = 100  # percent
-
-
 def refuse_second(transaction: Transaction, by: Setter, key: str, alike: Sequence[records.Similar]) -> None:
     """Refuse a draft whose key says the same as that of another agent's draft: both may propose one thing at once."""
     for one in alike:
-        same = one.by == "key" and one.likeness == _SAME_KEY
+        same = likeness.words_of(one.key) == likeness.words_of(key)
         other = records.load(transaction, by.project_id, one.key) if same else None
         if other is not None and other.status == "draft" and other.agent != by.actor.name:
             raise Conflict(
-                f"{other.agent or 'somebody unnamed'} drafted {one.ref} {one.key}: {shortened(str(other.value))!r}, "
-                f"whose key says the same as {key}",
-                f"Set {one.key} active if you agree, or set it with your value as status=draft; for another subject "
-                "choose a key with other words",
+                f"{other.agent or 'somebody unnamed'} drafted {one.ref} {one.key!r}: {shortened(str(other.value))!r}, "
+                f"whose key says the same as {key!r}",
+                f"Set {one.ref}'s key active if you agree, or set it with your value as status=draft; for another "
+                "subject choose a key with other words",
             )
 
 

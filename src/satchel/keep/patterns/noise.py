@@ -43,7 +43,7 @@ _FORMS = (
     ("location:", r"^ *location: .*$", ""),
     ("  Stop.", r"\.  Stop\.$", ""),
     # pydantic's value
-    ("input_value=", r", input_value=.*?, input_type=\w+", ""),
+    ("input_value=", r", input_value=.{0,300}?, input_type=\w+", ""),
     # a list of files below a headline
     (" files ", r"(\bfiles\b[^\n]{0,100}:)\n(?:[ \t]+\S+\n)+", r"\1\n"),
     # PHP, and servers' logs of it
@@ -95,7 +95,7 @@ VARIANTS = (
     ("<locals>", r"\b(?:\w+\.)+<locals>\.", ""),
     (" line ", r" at \S{1,300} line \d+\.?(?=\s|$)", ""),
     ("", r"^\S{1,300}\.\w{1,5} ?(?:\(\d+:\d+\)|:\d+:\d+): (?=\S)", ""),
-    (".o:", r"\S{1,300}\.o:(?:\([^()\n]{0,200}\):?|\S{1,300}?:\d+:) ?", ""),
+    (".o:", r"(?<!\S)[^\s:()]{1,300}\.o:(?:\([^()\n]{0,200}\):?|[^\s:]{1,300}:\d+:) ?", ""),
     (
         " in ",
         r"\A((?!Can't resolve '\.)[^\n]{5,300}) in ['\"`]?(?:/|[A-Za-z]:\\)[^\s'\"`:.]{1,300}['\"`]?(?=[\s,;)]|$)",
