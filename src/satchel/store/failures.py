@@ -73,7 +73,7 @@ def missing(file: Path, newest: str | None) -> StoreMissing:
     return StoreMissing(
         f"the store {file} {'is empty' if file.exists() else 'is gone'}, though there was one; nothing was written",
         "This is for a person to decide. Save your text elsewhere until then.\n"
-        f"If it should not be gone: {restore}.\n"
+        f"If it was moved, move it back, with its -wal. If it should not be gone: {restore}.\n"
         "If it was deleted on purpose: `satchel init --new` starts an empty store",
     )
 

@@ -187,6 +187,16 @@ def test_an_action_in_their_own_name_that_was_undone_says_so_and_the_undo_is_no_
     assert [one.text for one in satchel.room.since(ANN).own] == [f"changed {port}", f"changed {rule}"]
 
 
+def test_what_a_person_took_back_of_their_own_is_not_called_restored(
+    open_in: Callable[..., Satchel], project: Path, clock: ManualClock
+) -> None:
+    satchel = open_in(project, environ={"SATCHEL_PERSON": "ann"}, caller=COMMAND, agent=ANN)
+    rule = satchel.constraints.add("no floats", agent=ANN).ref
+    clock.advance(1_000)
+    satchel.corrections.undo_change()
+    assert [one.text for one in satchel.room.since(ANN).own] == [f"took back a change of {rule}"]
+
+
 def test_what_was_forgotten_leaves_nothing(satchel: Satchel) -> None:
     ref = satchel.decisions.set("port", 80, agent="dev").ref
     satchel.room.see([ref], person=ANN)

@@ -284,7 +284,7 @@ class Corrections(Service):
             # a call without a name is of the session's agent, who might confirm its own notes otherwise
             first = "SELECT a.id, a.name FROM sessions s JOIN agents a ON a.id = s.agent_id WHERE s.id = :session"
             number, name = transaction.one(first, {"session": actor.session}) or (number, name)
-        done = {"confirming": actors.CONFIRMED, "undoing": "restored"}.get(doing or "", "changed")
+        done = {"confirming": actors.CONFIRMED, "undoing": "took back a change of"}.get(doing or "", "changed")
         gate = persons_gate(transaction, work, project.id, agent, now, done)
         return project.id, Corrector(number, actor.session, gate, now, name)
 
