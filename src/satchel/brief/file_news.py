@@ -20,8 +20,8 @@ from satchel.store.transaction import Row, Transaction
 # How many pieces of news of each kind one answer brings.
 MOST = 10
 
-# The longest quoted text.
-_CHARS = 1_000
+# The longest quoted text, and that of the several texts of one piece of news together.
+_CHARS, _CHARS_TOGETHER = 1_000, 3_000
 
 _READ, _EDITED, _HOLD = range(3)
 _TOUCH = ("read", "changed", "hold")
@@ -118,12 +118,13 @@ def _on_files(rows: Sequence[Row], worktree: str) -> str:
     if len({row[7] for row in rows}) == 1:
         refs = f" ({refs_text([Kind.FILE_CHANGE.ref(row[1]) for row in rows])})" if subtype else ""
         return f"{', '.join(names.values())}, {yours} {done}{refs}{where}{_quotation(text)}"
-    each = "; ".join(f"{names[row]} ({Kind.FILE_CHANGE.ref(row[1])}){_quotation(row[7])}" for row in rows)
+    most = _CHARS_TOGETHER // len(rows)
+    each = "; ".join(f"{names[row]} ({Kind.FILE_CHANGE.ref(row[1])}){_quotation(row[7], most)}" for row in rows)
     return f"{len(rows)} files, {yours} {done}{where}: {each}"
 
 
-def _quotation(text: str | None) -> str:
-    return f": {quote(text)}" if text else ""
+def _quotation(text: str | None, most: int = _CHARS) -> str:
+    return f": {quoted_line(text, most)}" if text else ""
 
 
 def who_text(agent: str | None) -> str:

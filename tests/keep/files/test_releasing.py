@@ -148,3 +148,14 @@ def test_the_release_and_its_change_stand_or_fall_together(
     with pytest.raises(InvalidInput):
         satchel.files.release(description="x", agent="ann")
     assert held(satchel) == [("ann", "a.py")]
+
+
+def test_the_changes_of_one_release_have_one_time_though_the_clock_goes_on(
+    satchel: Satchel, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b"):
+        (project / name).write_text("1")
+    satchel.files.claim(["a", "b"], agent="ann")
+    monkeypatch.setattr(ManualClock, "__call__", lambda clock: clock.advance(1))
+    changes = satchel.files.release(descriptions={"a": "one", "b": "other"}, agent="ann").changes
+    assert len({one.created_at for one in changes}) == 1 < len(changes)

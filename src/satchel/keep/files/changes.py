@@ -62,10 +62,10 @@ def record(
     place: Place,
     change: str,
     description: str | None,
+    now: int,
     layer: tuple[int, str] | None = None,
 ) -> FileChange:
-    """Insert an edit of now, and return it."""
-    now = work.clock()
+    """Insert an edit, and return it."""
     number, name = layer or (None, None)
     new = NewChange(
         place.path,

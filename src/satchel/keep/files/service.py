@@ -102,7 +102,7 @@ class Files(Service):
             actor = acting(transaction, work, project.id, agent, now)
             layer_row = None if layer is None else names.ensure_layer(transaction, work, project.id, layer, now)
             content = None if text is None else text.text
-            made = changes.record(transaction, work, project.id, actor, place, change, content, layer_row)
+            made = changes.record(transaction, work, project.id, actor, place, change, content, now, layer_row)
             notes = self._follow(transaction, project.id, actor, [made])
             expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
         return made if text is None else replace(made, notes=(*text.notes, *notes))
@@ -287,7 +287,9 @@ class Files(Service):
                 one = texts.get(place, text if place in edited else None)
                 change = self._change(place, held[place], state)
                 if one is not None and change is not None:
-                    recorded.append(changes.record(transaction, work, project.id, holder, place, change, one.text))
+                    # all of one time, which tells that they were recorded together
+                    made = changes.record(transaction, work, project.id, holder, place, change, one.text, now)
+                    recorded.append(made)
             followed = self._follow(transaction, project.id, holder, recorded)
             claims.forget(transaction, expired.values())
             pending: tuple[PendingClaim, ...] = ()
