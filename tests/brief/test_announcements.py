@@ -176,6 +176,13 @@ def test_a_change_closes_the_review_issue_that_it_names_and_says_what_it_cannot_
     assert again.notes == ()
 
 
+def test_a_description_with_numbers_too_long_or_too_many_is_recorded(satchel: Satchel) -> None:
+    long = satchel.files.record("a.py", "modified", description=f"fixes e{'9' * 19}, fixes e{'9' * 18}", agent="ben")
+    assert (long.ref, len(long.notes)) == ("f1", 1)
+    many = " ".join(f"fixes e{number}" for number in range(1, 1_000))
+    assert len(satchel.files.record("a.py", "modified", description=many, agent="ben").notes) == 50
+
+
 def test_an_agents_change_closes_no_bug_of_a_person_and_none_that_it_says_is_not_fixed(satchel: Satchel) -> None:
     satchel.entries.write("bug", "it hangs", agent="human:ann")
     satchel.entries.write("bug", "it crashes", agent="ben")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from satchel.base.records import NamedTuple
@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 
 
 # The id of a bug or a review issue that the description of a change calls fixed; "not fixed" and "to fix" do not count.
-_FIXED = r"(?<!not )(?<!n't )(?<!never )(?<!to )(?<!todo )(?<!todo: )\b(?:fix(?:es|ed)?|close[sd]?)\s+(e[1-9]\d*)\b"
+_FIXED = (
+    r"(?<!not )(?<!n't )(?<!never )(?<!to )(?<!todo )(?<!todo: )\b(?:fix(?:es|ed)?|close[sd]?)\s+(e[1-9]\d{0,17})\b"
+)
 
-
+# How many ids of one description are looked at.
+_MOST_FIXED = 50
 _CLOSED_BY_CHANGES = frozenset({BUG, REVIEW_ISSUE})
 
 
@@ -48,7 +51,7 @@ def close_fixed(
     named = grouped(
         (ref.lower(), change)
         for change in changes
-        for ref in dict.fromkeys(re.findall(_FIXED, change.description or "", re.IGNORECASE))
+        for ref in islice(dict.fromkeys(re.findall(_FIXED, change.description or "", re.IGNORECASE)), _MOST_FIXED)
     )
     for ref, by_changes in named.items():
         number = Kind.ENTRY.number_of(ref)

@@ -36,8 +36,10 @@ _ASK = (
 _OF_CLIENTS = rf"(?is)<({HOST_TAGS})\b[^>]*>(?:.*</\1\s*>|.*\Z)"
 # The lines next to the gap of a shortened prompt, and whatever may have begun inside the gap.
 _GAP = rf"(?s)^[^\n]*\n…\n(?:.*(?:```|~~~|</(?:{HOST_TAGS})\s*>)|[^\n]*)"
-# What a person pastes or quotes: blocks of code, and quoted, indented or code-like lines.
-_APART = r"(?s:(```|~~~).*?(?:\1|\Z))|^[ \t]*>.*$|^(?: {4}|\t).*$|^[ \t]*(?:def|class|function|import|#|//|at) .*$"
+# What a person pastes or quotes: blocks of code, and quoted lines.
+_APART = r"(?s:(```|~~~).*?(?:\1|\Z))|^[ \t]*>.*$"
+# Indented or code-like lines, of which one may be the person's and deny what stands below it.
+_LIKE_CODE = r"^(?: {4}|\t).*$|^[ \t]*(?:def|class|function|import|#|//|at) .*$"
 
 _LOG_LINE = re.compile(
     r"\s*(?:Traceback|File \"|\w*(?:Error|Exception|ERROR|WARN|INFO|DEBUG)\w*\b[: ]|\d{4}-\d\d|warning:)"
@@ -46,15 +48,25 @@ _QUOTE = r"\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|(?<
 # Quoted text of more than one sentence or part; it does not go over an empty line.
 _SPEECH = r"\"(?:[^\"\n]|\n(?!\n))*\"|“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|`[^`\n]*`|(?<!\w)'[^'\n]{3,}'(?!\w)"
 _HAS_PARTS = r"[.!?;]\s|\n"
-# An abbreviation ends no sentence, and a condition belongs to the one before.
+# Neither an abbreviation, the number of an item, "Never!" nor a line break alone ends a sentence, since the order below
+# may be denied above; a condition and the items of a list belong to the sentence before.
 _UNLESS = r"(?:unless|except|außer|es sei denn|sauf|à moins|salvo|excepto|a menos)\b"
+_ITEM = r"(?:[-*+•–—]|\(?(?:\d\d?|[a-z])[.)])\s"
 _END = (
-    rf"(?i:(?!\s+{_UNLESS})(?<!\bnot)(?<!\bnever)(?<!n['’]t))"
-    r"(?:(?<=[.!?])(?<!\b(?:[eE]\.g|i\.e|[zd]\.[Bh])\.)(?<!\b(?:vs|cf|ej|ex)\.)(?<!\bp\.)\s+|\n+)"
+    rf"(?i:(?<=[.!?])(?!\s+(?:{_UNLESS}|{_ITEM}))(?<!\bnot\W)(?<!\bnever\W)(?<!\bnever again\W)"
+    r"(?<!n['’]t\W)(?<!\b[^\W\d]\.)(?<![\s(]\d\.)(?<![\s(]\d\d\.)(?<!\b(?:vs|cf|ej|ex)\.)(?<!\.\.)\s+)"
 )
 _PART = r"(?<=;)\s+"
 # A part that changes what the others mean.
-_TURNS = rf"^(?:{_UNLESS}|(?:but|if|when|while|only|until|however|aber|wenn|nur|bis|mais|si|pero|solo|hasta)\b)|:\s"
+_TURNS = rf"^(?:{_UNLESS}|(?:but|if|when|while|only|until|however|aber|wenn|nur|bis|mais|si|pero|solo|hasta)\b)"
+# What gives the parts behind it another meaning, or may do so.
+_LEADS_IN = r":\s|\n"
+
+# What says at the end of a sentence that it is lasting, and no more; alone it states nothing.
+_TAIL = (
+    r"(?i)(?:\A|[,;]|\s[–—-])\s*(?:from (?:now|here|today) on|going forward|(?:for|in) (?:the )?future"
+    r"|ab (?:jetzt|sofort|heute)|in zukunft|à partir de maintenant|désormais|a partir de ahora|desde ahora)[\s.!]*\Z"
+)
 
 # What holds for one change, or what another says.
 _ONE_CHANGE = (
@@ -148,10 +160,12 @@ def rules_in(prompt: str) -> Iterator[str]:
     text = redact(prompt).text
     for pattern in (_GAP, _OF_CLIENTS, _APART):
         text = _compiled(pattern).sub("\n", text)
+    text = _compiled(_LIKE_CODE).sub("#", text)
     text = _compiled(_SPEECH).sub(lambda quote: '"…"' if _compiled(_HAS_PARTS).search(quote[0]) else quote[0], text)
     for sentence in _compiled(_END).split("\n".join(line for line in text.splitlines() if not _LOG_LINE.match(line))):
-        is_stated = not _compiled(r"\?\W*\Z").search(sentence) and len(sentence) <= _MOST_CHARS
-        if is_stated and any(_is_rule(part.strip()) for part in _compiled(_PART).split(sentence)):
+        is_stated = len(sentence) <= _MOST_CHARS and not _compiled(r"\?\W*?$").search(sentence)
+        parts = _compiled(rf"{_PART}|\n").split(sentence)
+        if is_stated and any(_is_rule(part.strip()) for part in parts) and not _compiled(_TAIL).fullmatch(sentence):
             yield sentence.strip()
 
 
@@ -165,13 +179,16 @@ def _is_rule(sentence: str) -> bool:
 
 
 def _with_parts(sentence: str) -> Iterator[str]:
-    # a sentence, and each of its parts that is a rule whatever the others say
-    yield sentence
+    # a sentence, without what only says that it is lasting too, and each of its parts that is a rule whatever the
+    # others say
+    yield from dict.fromkeys((sentence, _compiled(_TAIL).sub("", sentence)))
+    if _compiled(_LEADS_IN).search(sentence):
+        return
     parts = _compiled(_PART).split(sentence)
     for place, part in enumerate(parts):
         others = [one.lower() for one in (*parts[:place], *parts[place + 1 :])]
         turning = (_compiled(pattern).search(one) for one in others for pattern in (_TURNS, _ONE_CHANGE))
-        if others and _is_rule(part) and not any(turning):
+        if others and _is_rule(part) and not any(turning) and not _compiled(_TAIL).fullmatch(part):
             yield part
 
 

@@ -259,12 +259,8 @@ _LEADS = (
     r"|ab (?:jetzt|sofort)|bitte|merke? dir|regel|à partir de maintenant|désormais|règle|a partir de ahora"
     r"|recuerda(?: que)?|regla|por favor|always:|immer:|toujours:|siempre:) )+"
 )
-# What says that a sentence is lasting, and no more: before it, and behind a comma at its end.
+# What says ahead of a sentence that it is lasting, and no more.
 _MARKS = frozenset({"always:", "immer:", "toujours:", "siempre:"})
-_TAIL = (
-    r"[,;–—-]\s*(?:from (?:now|here|today) on|going forward|(?:for|in) (?:the )?future|ab (?:jetzt|sofort|heute)"
-    r"|in zukunft|à partir de maintenant|désormais|a partir de ahora|desde ahora)[\s.!]*$"
-)
 _PLACE = r" in this (?:project|repo|repository|codebase)$"
 
 
@@ -278,7 +274,7 @@ def has_heard(transaction: Transaction, session: int | None, text: str, now: int
     """Return whether a text is made of nothing but rules that the person of a session stated in the last hour."""
     if session is None:
         return False
-    rules = {_words(one) for _, rule in _heard(transaction, session, now) for one in (rule, _without_tail(rule))}
+    rules = {_words(rule) for _, rule in _heard(transaction, session, now)}
     rules |= {re.sub(_PLACE, "", rule) for rule in rules}
     rules = {rule for rule in rules if len(rule.split()) >= _LEAST_WORDS}
     rests, seen = [_words(text)], set[str]()
@@ -297,10 +293,6 @@ def _words(text: str) -> str:
     parts = fold(text.translate(_QUOTES)).split()
     words = (part if part in _MARKS else part.strip("'.,;:!*()") for part in parts)
     return _without_lead(" ".join(word for word in words if word and word not in _ARTICLES))
-
-
-def _without_tail(rule: str) -> str:
-    return re.sub(_TAIL, "", rule, flags=re.IGNORECASE)
 
 
 def _without_lead(words: str) -> str:
