@@ -140,6 +140,19 @@ def test_the_title_heading_and_navigation_count_the_rows_that_need_a_person(ann:
         assert f'Overview <span class="n">{rows}<' in other
 
 
+def test_the_headline_counts_what_needs_the_person_whatever_kind_it_is(ann: Browser, satchel: Satchel) -> None:
+    def headline() -> str:
+        heading = ann.get("/p/project/").body.decode().partition("<h1>")[2].partition("</h1>")[0]
+        return re.sub("<[^>]*>", "", heading)
+
+    count = rows_in_title(ann)
+    satchel.decisions.set("cache.size", "2", status="draft", agent="dev")
+    satchel.constraints.add("Caches are small", agent="dev")
+    assert f"{count + 2} need you" in headline()
+    satchel.messages.send("Shall I delete the table?", to="human", agent="builder")
+    assert f"1 question for you, {count + 2} more need you" in headline()
+
+
 def test_an_answer_that_another_has_given_meanwhile_is_said_first(ann: Browser, room: Served, satchel: Satchel) -> None:
     sent = satchel.messages.send("Which port?", to="human", agent="asker")
     path = f"/p/project/messages/{sent.ref}/answer"
