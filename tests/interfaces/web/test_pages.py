@@ -154,7 +154,7 @@ def test_the_headline_counts_what_needs_the_person_whatever_kind_it_is(ann: Brow
 
 def test_a_new_rule_of_an_agent_is_shown_by_its_text_and_without_commands(ann: Browser, satchel: Satchel) -> None:
     satchel.constraints.add("Caches are small", agent="dev")
-    needs = ann.get("/p/project/").body.decode().partition('id="needs"')[2].partition("</section>")[0]
+    needs = ann.get("/p/project/").body.decode().partition('id="need-rules-rule"')[2].partition("</li>")[0]
     assert "in force: Caches are small" in needs
     assert "`" not in needs
 
