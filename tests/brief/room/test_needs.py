@@ -452,13 +452,14 @@ def test_new_rules_of_agents_are_one_need_until_a_person_saw_or_confirmed_them(s
     rule = satchel.constraints.add("Agents may push to main", agent="Ben").ref
     satchel.constraints.add("Tests are fast", agent="Ben")
     need = only(satchel, "human:Ann")
-    assert (need.kind, need.text, need.actions) == ("rules", "2 new rules by agents, in force", ("see",))
+    assert (need.kind, need.actions) == ("rules", ("see",))
+    assert need.text == "2 new rules by agents, in force: Tests are fast; Agents may push to main"
     satchel.corrections.confirm(rule, agent="human:Ann")
-    assert only(satchel, "human:Ann").text == "1 new rule by agents, in force"
+    assert only(satchel, "human:Ann").text == "1 new rule by agents, in force: Tests are fast"
     satchel.room.see(["rule"], person="human:Ann")
     assert needs(satchel, "human:Ann") == []
     satchel.constraints.add("Logs are JSON", agent="Ben")
-    assert only(satchel, "human:Ann").text == "1 new rule by agents, in force"
+    assert only(satchel, "human:Ann").text == "1 new rule by agents, in force: Logs are JSON"
 
 
 def test_ones_own_refusal_is_no_need_of_oneself(satchel: Satchel) -> None:

@@ -140,6 +140,25 @@ def test_the_title_heading_and_navigation_count_the_rows_that_need_a_person(ann:
         assert f'Overview <span class="n">{rows}<' in other
 
 
+def test_the_headline_counts_what_needs_the_person_whatever_kind_it_is(ann: Browser, satchel: Satchel) -> None:
+    def counted() -> int:
+        headline = ann.get("/p/project/").body.decode().partition("<h1>")[2].partition("</h1>")[0]
+        return sum(map(int, re.findall(r">(\d+) (?:questions? for you|(?:more )?needs? you)<", headline)))
+
+    satchel.decisions.set("queue.size", "2", status="draft", agent="dev")
+    before = rows_in_title(ann)
+    assert counted() == before > 0
+    satchel.messages.send("Shall I empty the queue?", to="human", agent="builder")
+    assert counted() == before + 1
+
+
+def test_a_new_rule_of_an_agent_is_shown_by_its_text_and_without_commands(ann: Browser, satchel: Satchel) -> None:
+    satchel.constraints.add("Caches are small", agent="dev")
+    needs = ann.get("/p/project/").body.decode().partition('id="need-rules-rule"')[2].partition("</li>")[0]
+    assert "in force: Caches are small" in needs
+    assert "`" not in needs
+
+
 def test_an_answer_that_another_has_given_meanwhile_is_said_first(ann: Browser, room: Served, satchel: Satchel) -> None:
     sent = satchel.messages.send("Which port?", to="human", agent="asker")
     path = f"/p/project/messages/{sent.ref}/answer"

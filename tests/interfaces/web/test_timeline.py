@@ -88,6 +88,26 @@ def test_an_agent_at_its_prompt_is_idle_until_its_session_ends(
     assert bars(other) == [("working", began, stopped), ("idle", stopped, ended)]
 
 
+def test_a_time_at_the_prompt_stays_idle_once_the_agent_goes_on(
+    open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch, clock: ManualClock
+) -> None:
+    clients, began = Clients(partial(open_in, project), monkeypatch), clock.now
+    agent, other = clients.start(environ={"CLAUDE_CODE_SESSION_ID": "s1"}), open_in(project)
+    expected = []
+    for _ in range(2):
+        stopped = clock.advance(2 * MINUTE)
+        agent.sessions.end_turn()
+        went_on = clock.advance(3 * MINUTE)
+        agent.entries.write("discovery", f"The port is {stopped}", agent="ann")
+        expected += [("working", began, stopped), ("idle", stopped, went_on)]
+        began = went_on
+    assert bars(other) == [*expected, ("working", began, clock.now)]
+    stopped = clock.advance(MINUTE)
+    agent.sessions.end_turn()
+    clock.advance(MINUTE)
+    assert bars(other) == [*expected, ("working", began, stopped), ("idle", stopped, clock.now)]
+
+
 def test_a_state_that_began_at_work_replaces_the_rest_of_it(at_work: Satchel, clock: ManualClock) -> None:
     began = clock.now
     since = clock.advance(2 * MINUTE)

@@ -39,6 +39,7 @@ RECENT_DAYS = 7
 
 _HOOK_EVENTS = 500
 
+_RULES_SHOWN = 3  # in the need that stands for all new ones of agents
 _LOW, _MEDIUM, _HIGH, _CRITICAL = PRIORITIES
 _REQUEST = MESSAGE_TYPES.index("request") + 1
 _DRAFT = STATUSES.index("draft") + 1
@@ -212,20 +213,22 @@ def _rules(look: Look) -> list[Need]:
 
 def _rules_of_agents(look: Look) -> list[Need]:
     # they bind at once; one need for all of them, until the person saw or confirmed them
-    ((count, began),) = look.rows(
+    rows = look.rows(
         f"""
-        SELECT count(*), min(x.created_at) FROM constraints x
+        SELECT x.text, count(*) OVER (), min(x.created_at) OVER () FROM constraints x
         LEFT JOIN seen s ON s.person_id = :me AND s.kind = {Kind.CONSTRAINT.number} AND s.item_id = x.id
         WHERE x.project_id = :project AND x.active = 1 AND x.unconfirmed = 0 AND x.for_person IS NULL
             AND x.created_by IS NOT NULL AND x.seq > :floor AND x.seq > COALESCE(s.seq, 0) AND NOT {OF_PERSONS}
+        ORDER BY x.created_at DESC, x.id DESC LIMIT {_RULES_SHOWN}
         """,
         floor=marks(look)["rule"].seq,
     )
-    if not count:
+    if not rows:
         return []
-    text = f"{count} new rule{'s' * (count > 1)} by agents, in force"
-    remedy = "`satchel rule list` shows them, `satchel confirm ID` and `satchel retract ID` decide"
-    return [Need("rules", _LOW, text, "rule", None, None, began, ("see",), remedy=remedy)]
+    texts, (count, *_), (began, *_) = zip(*rows, strict=True)
+    shown = "; ".join(shortened(text, LINE_CHARS // len(texts)) for text in texts)
+    text = f"{count} new rule{'s' * (count > 1)} by agents, in force: {shown}"
+    return [Need("rules", _LOW, text, "rule", None, None, began, ("see",))]
 
 
 def _proposed(kind: str, ref: str, text: str, agent: str | None, at: int, remedy: str | None = None) -> Need:

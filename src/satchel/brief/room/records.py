@@ -283,11 +283,12 @@ class SessionDay:
 
     Attributes:
         uid: of the session, in hexadecimal.
-        spans: in order, none touching another.
+        spans: in order, none touching another, without ``idle``.
         idle_at: since when it is at its prompt, or was until it ended; None if it was at work.
         marks: in order of time; at most 2,000 of each kind in the project are read, the newest.
         claims: in order of their beginning, with those that end, or ended, within the day.
         last_step: what it did last, as in "edited src/a.py".
+        idle: the times at its prompt after which it went on, in order.
     """
 
     uid: str
@@ -298,6 +299,7 @@ class SessionDay:
     marks: tuple[Mark, ...] = ()
     claims: tuple[ClaimBar, ...] = ()
     last_step: str | None = None
+    idle: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

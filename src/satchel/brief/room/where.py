@@ -56,22 +56,26 @@ def _timeline(look: Look, began: int) -> tuple[SessionDay, ...]:
     bars = grouped(claims)
     edited = transaction.all(_LAST_EDITS.format(sessions=set_of(numbers))) if sessions else []
     edits = {number: edit for number, *edit in edited}
+    waits = transaction.all(_IDLE.format(sessions=set_of(numbers)), values) if sessions else []
+    idle = grouped((number, Span(json.loads(text)["began"], at)) for number, text, at in waits)
     days = []
     for number, uid, agent, client, created, seen_at, turn_ended, ended in sessions:
         # what ends a session is no sign that it was at work
         signs = [created, *(at for at in acts.get(number, ()) if ended is None or at < ended)]
         is_idle = turn_ended is not None and (seen_at <= turn_ended or (ended == seen_at and max(signs) <= turn_ended))
         last = turn_ended if is_idle else min(max(seen_at, *signs), now)
+        spans = _spans([at for at in (*signs, last) if began <= at], max(created, began), last)
         days.append(
             SessionDay(
                 uid.hex(),
                 agent,
                 client,
-                _spans([at for at in (*signs, last) if began <= at], max(created, began), last),
+                _without(idle.get(number, ()), spans),
                 turn_ended if is_idle else None,
                 _merged(marks.get(number, ())),
                 tuple(sorted(bars.get(number, ()), key=lambda one: (one.began_at, one.path))),
                 _last_step(marks.get(number, ()), *edits.get(number, ())),
+                tuple(idle.get(number, ())),
             )
         )
     return tuple(days)
@@ -81,6 +85,10 @@ _LAST_EDITS = """
     SELECT s.id, f.path, c.created_at FROM sessions s JOIN file_changes c ON c.id = (
         SELECT id FROM file_changes WHERE session_id = s.id ORDER BY created_at DESC, id DESC LIMIT 1
     ) JOIN files f ON f.id = c.file_id WHERE s.id IN {sessions}
+"""
+_IDLE = f"""
+    SELECT session_id, details, created_at FROM events
+    WHERE session_id IN {{sessions}} AND created_at >= :began AND kind = {events.IDLE} ORDER BY created_at
 """
 _STEPS = {
     "commit": "committed {}",
@@ -254,3 +262,15 @@ def _spans(signs: Iterable[int], first: int, last: int) -> tuple[Span, ...]:
             began = spans.pop().began_at
         spans.append(Span(began, min((quarter + 1) * QUARTER_MS, max(last, began))))
     return tuple(spans)
+
+
+def _without(idle: Iterable[Span], spans: Iterable[Span]) -> tuple[Span, ...]:
+    parts: list[Span] = []
+    for one in spans:
+        began = one.began_at
+        for pause in idle:
+            if began < pause.ended_at and pause.began_at < one.ended_at:
+                parts += [Span(began, pause.began_at)] if began < pause.began_at else []
+                began = pause.ended_at
+        parts += [Span(began, one.ended_at)] if began <= one.ended_at else []
+    return tuple(parts)

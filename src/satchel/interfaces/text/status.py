@@ -79,7 +79,8 @@ def _steps(status: Status) -> list[str]:
         elif one.kind == "error":
             steps.setdefault("error", f"Once you know it: `satchel error outcome {one.ref} --solution TEXT`")
         elif one.kind == "rules":
-            steps["rules"] = f"New rules: {one.remedy}"
+            step = "`satchel rule list` shows them, `satchel confirm ID` and `satchel retract ID` decide"
+            steps["rules"] = f"New rules: {step}"
     return list(steps.values())
 
 

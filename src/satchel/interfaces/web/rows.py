@@ -154,12 +154,14 @@ def agent_parts(sessions: Iterable[TeamSession]) -> list[Part]:
     return [Part(f"{states[one]} {words[one]}", _STATE_CLASSES[one], "#agents") for one in order]
 
 
-def need_parts(rows: Iterable[NeedRow], blocks: Sequence[FileConflict]) -> list[Part]:
-    """Return the parts about what needs the person; a count of zero has none."""
+def need_parts(rows: Iterable[NeedRow], count: int, blocks: Sequence[FileConflict]) -> list[Part]:
+    """Return the parts about the ``count`` needs of the person, questions first; a count of zero has none."""
     questions = sum(one.word == "Question" for one in rows)
+    more = "more " if questions else ""
     wanted, meeting = sum(one.same_tree for one in blocks), sum(not one.same_tree for one in blocks)
     parts = [
         Part(_counted(questions, "question for you", "questions for you"), "t-wait", "#needs"),
+        Part(_counted(count - questions, f"{more}needs you", f"{more}need you"), "t-wait", "#needs"),
         Part(_counted(wanted, "file wanted by two", "files wanted by two"), "t-bad", "#conflicts"),
         Part(_counted(meeting, "file on two branches", "files on two branches"), "t-wait", "#conflicts"),
     ]

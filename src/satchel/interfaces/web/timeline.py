@@ -165,6 +165,7 @@ def _lane(window: _Window, day: SessionDay, session: TeamSession, name: str, poi
     times = [("working", one.began_at, one.ended_at) for one in day.spans]
     if times and not is_gone and day.idle_at is None and window.now - session.seen_at < SEEN_MS:
         times[-1] = (*times[-1][:2], window.now)
+    times = sorted([*times, *(("idle", one.began_at, one.ended_at) for one in day.idle)], key=lambda one: one[1:])
     if day.idle_at is not None:
         times.append(("idle", day.idle_at, until))
     times = [(name, max(began, window.began), min(ended, until)) for name, began, ended in times]

@@ -35,6 +35,9 @@ _INHERITED_DAYS = 14
 _LOOKED_AT = 20
 _LEAST_DIGITS = 4
 
+_LEAST_IDLE_MS = 15_000
+"""A shorter time at the prompt would not be seen on a timeline."""
+
 HEARD_MS = 3_600_000
 """How long the rules that a session's person stated are kept."""
 
@@ -85,6 +88,7 @@ def touch(
     """Record that a session is at work, its checkout and its processes; resume it if it had ended."""
     forget_heard(transaction, now)
     now = now if state.turn_ended_at is None else max(now, state.turn_ended_at + 1)
+    _record_idle(transaction, project_id, state, now)
     changes: dict[str, object] = {"seen_at": now}
     # a silent or killed session may have a successor, and is resumed nevertheless
     continued = "SELECT 1 FROM sessions WHERE predecessor_id = :id"
@@ -118,6 +122,16 @@ def touch(
         add_host_id(transaction, state.id, caller.client.name, caller.host_id)
     change(transaction, state.id, changes)
     return state._replace(seen_at=now)
+
+
+def _record_idle(transaction: Transaction, project_id: int, state: State, now: int) -> None:
+    # the next end of a turn overwrites this one
+    row = transaction.one(
+        "SELECT turn_ended_at FROM sessions WHERE id = :id AND seen_at <= turn_ended_at AND turn_ended_at <= :until",
+        {"id": state.id, "until": now - _LEAST_IDLE_MS},
+    )
+    if row is not None:
+        events.record(transaction, project_id, events.IDLE, now, session=state.id, details={"began": row[0]})
 
 
 def forget_heard(transaction: Transaction, now: int) -> None:

@@ -53,7 +53,7 @@ def overview(request: PageRequest) -> Page:
         "rest": rest,
         "rest_names": rest_names,
         "agent_parts": rows.agent_parts(team.sessions),
-        "need_parts": rows.need_parts([*urgent, *rest], conflicts.files),
+        "need_parts": rows.need_parts([*urgent, *rest], rows.count_needs(needs), conflicts.files),
         "active": active,
         "steps": rows.last_steps(where),
         "ended": team.total - len(active),
