@@ -6,6 +6,7 @@ import pytest
 
 from room_browsing import Browser, form_of, ref_of, undo
 from satchel import Satchel
+from satchel.interfaces.text.decisions import decision_line
 
 HERE = "/p/project"
 
@@ -50,6 +51,29 @@ def test_a_proposal_is_settled_only_as_it_was_shown(
     assert (done.status, done.headers["location"].partition("?")[0]) == (303, f"{HERE}/")
     assert satchel.decisions.get(key).decision.value == value
     assert satchel.decisions.get(f"{key}_draft").decision.status == "deprecated"
+
+
+def test_a_rejected_draft_stays_its_authors_and_says_who_rejected_it(ann: Browser, satchel: Satchel) -> None:
+    satchel.decisions.set("ttl", 300, agent="human:ann")
+    ref = satchel.decisions.set("ttl", 901, agent="builder").ref
+    assert ann.post(f"{HERE}/items/{ref}/decline", {"revision": "1"}).status == 303
+    page = ann.get(f"{HERE}/items/{ref}").body.decode()
+    assert ">Rejected by you</span>" in page
+    assert "<dt>rejected by</dt>" in page
+    assert "<dt>by</dt>" not in page
+    rejected = satchel.decisions.get("ttl_draft").decision
+    assert decision_line(rejected).cells[1] == "rejected by human:ann"
+    assert rejected.proposed_by == "builder"
+
+
+def test_an_accepted_draft_is_not_rejected(ann: Browser, satchel: Satchel) -> None:
+    satchel.decisions.set("grace", 300, agent="human:ann")
+    ref = satchel.decisions.set("grace", 901, agent="builder").ref
+    assert ann.post(f"{HERE}/items/{ref}/approve", {"revision": "1"}).status == 303
+    for value in (902, 903):
+        assert "Rejected" not in ann.get(f"{HERE}/items/{ref}").body.decode()
+        satchel.decisions.set("grace", value, agent="human:ann")
+    assert not satchel.decisions.get("grace_draft").decision.is_rejected
 
 
 def test_a_draft_is_approved_on_its_page_as_it_was_shown(ann: Browser, satchel: Satchel) -> None:

@@ -108,6 +108,16 @@ def test_a_time_at_the_prompt_stays_idle_once_the_agent_goes_on(
     assert bars(other) == [*expected, ("working", began, stopped), ("idle", stopped, clock.now)]
 
 
+def test_marks_of_one_moment_stand_beside_each_other(at_work: Satchel, clock: ManualClock) -> None:
+    at_work.messages.send("May I?", to="ben", agent="ann")
+    at_work.decisions.set("port", 80, agent="ann")
+    for _ in range(2):
+        (lane,) = drawn(at_work).lanes
+        first, second = (point.x for point in lane.points)
+        assert first + 1 < second <= 100
+        clock.advance(MINUTE)
+
+
 def test_a_state_that_began_at_work_replaces_the_rest_of_it(at_work: Satchel, clock: ManualClock) -> None:
     began = clock.now
     since = clock.advance(2 * MINUTE)

@@ -1,9 +1,9 @@
 """Decisions as text: lists, a decision with its history, and the confirmation of a change.
 
-A decision's line has the id, the key and value, then layer, ``by`` agent, ``v`` and a version other than 1.0.0, a
-status other than active, a ``revision`` above 1, tags after one ``#``, ``scopes:``, ``paths:``, the time of the last
-change, and ``made`` with the time of creation if that is another. The rationale follows below. A text value is a JSON
-string.
+A decision's line has the id, the key and value, then layer, ``by`` agent (``rejected by`` of a draft that another
+ended), ``v`` and a version other than 1.0.0, a status other than active, a ``revision`` above 1, tags after one ``#``,
+``scopes:``, ``paths:``, the time of the last change, and ``made`` with the time of creation if that is another. The
+rationale follows below. A text value is a JSON string.
 """
 
 from __future__ import annotations
@@ -199,11 +199,12 @@ def _why(rationale: str) -> tuple[str, ...]:
 
 
 def _cells(state: Decision | DecisionState) -> tuple[str | None, str | None, str | None, str | None]:
+    agent = lists.agent_cell(state.agent)
     # a v means a version only before a digit
     version = value_text(state.version) if "0" <= state.version[:1] <= "9" else quoted(state.version)
     return (
         lists.layer_cell(state.layer),
-        lists.agent_cell(state.agent),
+        f"rejected {agent}" if agent and getattr(state, "is_rejected", False) else agent,
         None if state.version == _USUAL_VERSION else f"v{version}",
         None if state.status == _USUAL_STATUS else state.status,
     )

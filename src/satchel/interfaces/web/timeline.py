@@ -18,7 +18,7 @@ HOURS, _HOURS = (1, 8, 24), 8
 _LEAST_MS = 5 * _MINUTE_MS
 _MOST_LANES, _MOST_CLAIM_LANES = 12, 8
 # Marks of one kind that would cover each other are one, in per cent of the width.
-_APART = 2
+_APART, _BESIDE = 2, 1.2
 _TICK_MINUTES, _MOST_TICKS = (1, 5, 10, 30, 60, 180), 9
 
 
@@ -133,10 +133,15 @@ class _Window:
             else:
                 key = last.kind, last.at
                 apart[key] = replace(apart[key], count=apart[key].count + one.count)
-        return tuple(
-            Point(one.kind, self.x(one.at), one.at, f"{one.count} × {one.text}" if one.count > 1 else one.text, one.ref)
-            for one in apart.values()
-        )
+        points: list[Point] = []
+        most = 100.0
+        for one in reversed(apart.values()):
+            # those of other kinds stand beside each other, the earlier ones to the left
+            x = min(self.x(one.at), most)
+            most = x - _BESIDE
+            text = f"{one.count} × {one.text}" if one.count > 1 else one.text
+            points.insert(0, Point(one.kind, round(max(x, 0), 2), one.at, text, one.ref))
+        return tuple(points)
 
     def claims(self, bars: Iterable[ClaimBar]) -> tuple[Bar, ...]:
         ends = ((one, self.now if one.ended_at is None else one.ended_at) for one in bars)

@@ -122,7 +122,7 @@ class Decision:
         agent: the author of the last change, or None.
         created_at: in milliseconds UTC.
         updated_at: the time of the last change.
-        proposed_by: the author of the draft that this agent agreed to, if that was another.
+        proposed_by: the author of the draft that this agent agreed to or rejected, if that was another.
         score: relevance in a search, higher is better; None without one.
         notes: remarks for the writer; empty when read.
         replaced: the state this call replaced; only when written.
@@ -155,6 +155,11 @@ class Decision:
     @property
     def ref(self) -> str:
         return Kind.DECISION.ref(self.id)
+
+    @property
+    def is_rejected(self) -> bool:
+        """Return whether another than its author ended it as a draft, without taking what it proposes."""
+        return self.status == "deprecated" and self.proposed_by is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,11 +227,17 @@ PROPOSED = "it binds once a person accepts it"  # the note on such a draft
 
 LARGEST_WHOLE = 2**53  # whole numbers up to this one are stored exactly
 
-# columns for decisions
-COLUMNS = """
+# columns for decisions; a draft that ended as its proposal was set is not rejected
+COLUMNS = f"""
     c.id, c.uid, c.seq, c.key, c.value_text, c.value_number, c.status, c.version, c.revision, l.name, a.name,
     c.rationale, c.created_at, c.updated_at, c.paths, c.metadata,
-    CASE WHEN c.revision > 1 AND c.status = 1 THEN (
+    CASE WHEN c.revision > 1 AND (c.status = 1 OR (c.status = {DEPRECATED} AND NOT EXISTS (
+        SELECT 1 FROM decisions t
+        WHERE t.project_id = c.project_id AND t.key = CASE WHEN length(c.key) > {len(DRAFT_SUFFIX)}
+            THEN substr(c.key, 1, length(c.key) - {len(DRAFT_SUFFIX)}) END
+            AND (t.updated_at = c.updated_at OR EXISTS (
+                SELECT 1 FROM decision_history s WHERE s.decision_id = t.id AND s.set_at = c.updated_at))
+    ))) THEN (
         SELECT p.name FROM decision_history h JOIN agents p ON p.id = h.agent_id
         WHERE h.decision_id = c.id AND h.revision = c.revision - 1 AND h.status = 3
             AND h.agent_id IS DISTINCT FROM c.agent_id

@@ -358,6 +358,8 @@ def _content(request: PageRequest, one: Item) -> tuple[bool, str, list[Fact]]:
     hidden = {*_HIDDEN, *_HEADINGS}
     # an item that was retracted is superseded by itself
     hidden |= {"superseded_by"} if fields.get("superseded_by") == one.ref else set()
+    if getattr(record, "is_rejected", False):
+        fields = {"rejected by" if key == "agent" else key: value for key, value in fields.items()}
     facts = [
         _fact(request, key, value, getattr(record, key, None))
         for key, value in fields.items()

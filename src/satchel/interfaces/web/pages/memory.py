@@ -219,6 +219,9 @@ def row_of(request: PageRequest, item: Item, flags: Flags | None = None, found: 
     elif isinstance(record, Decision):
         if record.status != "active":
             chip = ("plain", record.status.capitalize())
+        if record.is_rejected:
+            facts[0] = record.proposed_by or ""
+            chip = ("plain", f"Rejected by {name_for(request.login.author, record.agent or 'someone')}")
         if record.status == "draft":
             action = ("Approve", f"/items/{item.ref}/approve", {"revision": record.revision})
     elif isinstance(record, ErrorPattern):
