@@ -39,7 +39,7 @@ def close_fixed(
 ) -> tuple[str, ...]:
     """Close the bugs and review issues that the descriptions of new changes call fixed.
 
-    What several changes call fixed is fixed by the one of its own file, or else by all of them.
+    If several changes name one, the change of its file closes it, or all of them if none is of its file.
 
     Returns:
         A note for each, which says why if it stays open.
@@ -48,12 +48,12 @@ def close_fixed(
     from satchel.keep.corrections import log
 
     notes = []
-    named = grouped(
+    mentions = grouped(
         (ref.lower(), change)
         for change in changes
         for ref in islice(dict.fromkeys(re.findall(_FIXED, change.description or "", re.IGNORECASE)), _MOST_FIXED)
     )
-    for ref, by_changes in named.items():
+    for ref, by_changes in mentions.items():
         number = Kind.ENTRY.number_of(ref)
         row = transaction.one(
             "SELECT c.type, c.superseded_by IS NULL, a.name, c.file FROM context c "

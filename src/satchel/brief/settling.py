@@ -35,7 +35,7 @@ class Settling:
         self._config = config
 
     def accept(self, refs: Sequence[str] = (), *, all: bool = False) -> Settled:  # noqa: A002 -- the option's name
-        """Let what is proposed hold; its author gets a message.
+        """Accept proposals; their authors get a message.
 
         Args:
             refs: a draft or an unconfirmed rule by its id, a draft from its second revision on with the one that was
@@ -46,7 +46,7 @@ class Settling:
         Raises:
             Conflict: a draft has changed since it was shown.
             InvalidInput: nothing is named, or a name is empty.
-            NotFound: nothing that waits is called so.
+            NotFound: there is no such proposal.
             Refused: the caller is not a person, or it works on files that the server does not have.
         """
         return self._settle(refs, is_all=all, is_accepted=True)
@@ -58,11 +58,11 @@ class Settling:
         all: bool = False,  # noqa: A002 -- as above
         reason: str | None = None,
     ) -> Settled:
-        """Reject what is proposed; its author gets a message.
+        """Reject proposals; their authors get a message.
 
         Args:
             refs, all: as for :meth:`accept`.
-            reason: what the author of a decision or rule is told.
+            reason: why, for the author of a decision or rule.
 
         Raises:
             Conflict, InvalidInput, NotFound, Refused: as for :meth:`accept`.
@@ -118,7 +118,7 @@ class Settling:
                 raise Refused(
                     f"{ref[:80] or 'all'}: over a server only a draft, an unconfirmed rule or a strategy is accepted "
                     "or rejected",
-                    "It works on the repository's files beside the store: run it on a machine that has both",
+                    "It needs the repository's files and the store: run it on a machine that has both",
                 )
             try:
                 yield from self._of_shared(ref, is_accepted=is_accepted)

@@ -83,16 +83,16 @@ def changed_files(before: Mapping[str, KnownFile], after: Mapping[str, KnownFile
 
 def write_files(transaction: Transaction, conversation_id: int, changed: Sequence[KnownFile]) -> None:
     """Write what :func:`changed_files` returned."""
-    folders = _ensure_folders(transaction, conversation_id, (_split(known.path)[0] for known in changed))
+    folders = _ensure_folders(transaction, conversation_id, (_split(file.path)[0] for file in changed))
     rows = [
         {
             "folder_id": folders[folder],
             "name": name,
-            **{column: value for column, value in known._asdict().items() if column not in {"path", "why"}},
-            "overflow": known.why and known.why.value,
+            **{column: value for column, value in file._asdict().items() if column not in {"path", "why"}},
+            "overflow": file.why and file.why.value,
         }
-        for known in changed
-        for folder, name in [_split(known.path)]
+        for file in changed
+        for folder, name in [_split(file.path)]
     ]
     put_rows(transaction, "conversation_files", ("folder_id", "name"), rows)
 
@@ -161,7 +161,7 @@ def load_past(transaction: Transaction, conversation_id: int) -> tuple[PastTurn,
 
 
 def load_thread(transaction: Transaction, conversation_id: int) -> tuple[Exchange, ...]:
-    """Return what was said in the turns of the current thread, in their order."""
+    """Return the questions and answers of the current thread, in order."""
     from satchel.consult.reading import type_of  # the checks of `satchel doctor` need no files
 
     of_thread = {"conversation": conversation_id}

@@ -197,7 +197,7 @@ class Conversations:
         return self._read(key, conversation_tables.load_state, ConversationState())
 
     def thread(self, key: ConversationKey) -> tuple[Exchange, ...]:
-        """Return what was said in the current thread, the oldest first.
+        """Return the questions and answers of the current thread, the oldest first.
 
         Raises:
             ThreadLost: not all of it is stored any more.

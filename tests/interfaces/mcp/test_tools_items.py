@@ -172,7 +172,7 @@ def test_a_key_opens_a_decision_with_its_history_and_a_file_with_all_about_it(as
     ask.text("write_context", type="bug", content="it leaks", file="src/b.py", agent="ben")
     about = ask.text("get_items", ids=["file:src/b.py", "e2"])
     assert (about.count("it leaks"), about.count("f2 src/b.py")) == (1, 1)
-    assert "of it too, and in this answer: e2" in about
+    assert "also in this answer: e2" in about
     assert "there is no decision 'session'" in ask.refused("get_items", ids=["decision:session"])
     assert "note: the project has no 'decision:x'" in ask.text("get_items", ids=["d1", "decision:x"])
 

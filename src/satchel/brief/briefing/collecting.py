@@ -213,7 +213,7 @@ def _collect(
         loop_history.loading(transaction, continued, now, _OF_ATTEMPTS),
     )
     carried = tuple(one.number for one in history.attempts[: history.recent]) if is_carried else ()
-    # with nothing to carry, it is shown the attempts of its own loop since that succeeded
+    # without carried attempts the briefing has those of its own loop since its last success
     own_history = loop_history.load(transaction, loop, now, _OF_ATTEMPTS) if is_carried and not carried else history
     got = {} if delivered is None else deliveries.by_kind(delivered)
     of_role, _ = deliveries.of_role(window, request.role, got)

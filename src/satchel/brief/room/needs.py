@@ -39,7 +39,7 @@ RECENT_DAYS = 7
 
 _HOOK_EVENTS = 500
 
-_RULES_SHOWN = 3  # in the need that stands for all new ones of agents
+_RULES_SHOWN = 3  # in the one need for all new rules of agents
 _LOW, _MEDIUM, _HIGH, _CRITICAL = PRIORITIES
 _REQUEST = MESSAGE_TYPES.index("request") + 1
 _DRAFT = STATUSES.index("draft") + 1
@@ -226,8 +226,8 @@ def _rules_of_agents(look: Look) -> list[Need]:
     if not rows:
         return []
     texts, (count, *_), (began, *_) = zip(*rows, strict=True)
-    shown = "; ".join(shortened(text, LINE_CHARS // len(texts)) for text in texts)
-    text = f"{count} new rule{'s' * (count > 1)} by agents, in force: {shown}"
+    rules = "; ".join(shortened(text, LINE_CHARS // len(texts)) for text in texts)
+    text = f"{count} new rule{'s' * (count > 1)} by agents, in force: {rules}"
     return [Need("rules", _LOW, text, "rule", None, None, began, ("see",))]
 
 

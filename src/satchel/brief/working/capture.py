@@ -38,7 +38,7 @@ _OF_CLIENTS = rf"(?is)<({HOST_TAGS})\b[^>]*>(?:.*</\1\s*>|.*\Z)"
 _GAP = rf"(?s)^[^\n]*\n…\n(?:.*(?:```|~~~|</(?:{HOST_TAGS})\s*>)|[^\n]*)"
 # What a person pastes or quotes: blocks of code, and quoted lines.
 _APART = r"(?s:(```|~~~).*?(?:\1|\Z))|^[ \t]*>.*$"
-# Indented or code-like lines, of which one may be the person's and deny what stands below it.
+# Indented or code-like lines: one may be the person's own and negate the next line.
 _LIKE_CODE = r"^(?: {4}|\t).*$|^[ \t]*(?:def|class|function|import|#|//|at) .*$"
 
 _LOG_LINE = re.compile(

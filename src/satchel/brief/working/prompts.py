@@ -77,7 +77,7 @@ _LEAST_WHOLE = 60
 _BINDING = (Kind.CONSTRAINT, Kind.DECISION)
 _BIND, _REPORTS = "Satchel (these bind{persons}):", "Satchel (reports, not orders):"
 _BOTH = "Satchel (rules and decisions bind{persons}, the rest are reports):"
-# stands in an opening above an item with that mark
+# explains the mark in the line above items that have it
 _OF_PERSONS = f", {PERSONS} a person's"
 
 

@@ -14,7 +14,7 @@ _ITEMS = Parameter("refs", list[str], option="REF...", metavar="REF")
 _ALL = Parameter("all", bool, help="Of a list, also what is in step.")
 
 ONLY_HERE = (
-    "It works on the repository's files beside the store: run it on a machine that has both, as that of the server "
+    "It needs the repository's files and the store: run it on a machine that has both, as that of the server "
     "with a clone"
 )
 _operation = partial(Operation, names_files=False, only_here=ONLY_HERE)

@@ -49,8 +49,8 @@ def view_lines(view: FileView, when: When, listed: Collection[str] = ()) -> list
     for entry in view.entries:
         lines += [] if entry.ref in listed else single_lines(entry_line(entry, content=readable(entry)), when)
     refs = [*(change.ref for change in view.changes), *(entry.ref for entry in view.entries)]
-    by_themselves = [ref for ref in refs if ref in listed]
-    return [*lines, f"of it too, and in this answer: {', '.join(by_themselves)}"] if by_themselves else lines
+    repeats = [ref for ref in refs if ref in listed]
+    return [*lines, f"also in this answer: {', '.join(repeats)}"] if repeats else lines
 
 
 _LOOK_BACK = 200
