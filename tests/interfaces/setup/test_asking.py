@@ -49,7 +49,7 @@ def test_a_program_that_does_not_say_has_no_version(script: str, place: Place, p
 def test_a_program_that_hangs_is_ended_with_its_children(
     place: Place, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("satchel.interfaces.setup.checking._LIMIT_SECONDS", 0.3)
+    monkeypatch.setattr("satchel.interfaces.setup.checking._VERSION_SECONDS", 0.3)
     child = "import subprocess, time; subprocess.Popen(['sleep', '60']); time.sleep(60)"
     program("codex", f"{child}\nprint('1.2.3')")
     assert version_of(CODEX, place) is None

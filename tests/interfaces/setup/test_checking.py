@@ -235,6 +235,26 @@ def test_whether_codex_trusts_the_hooks(
     assert one.is_fine is (verdict is not Verdict.UNTRUSTED)
 
 
+@pytest.mark.parametrize(
+    ("level", "standing", "step"),
+    [
+        ("trusted", Standing.SET_UP, "Codex did not say whether it trusts Satchel's hooks"),
+        ("untrusted", Standing.NEEDS_YOU, 'start Codex here, choose "Trust and continue", then choose "Trust all'),
+    ],
+)
+def test_a_codex_that_does_not_answer_is_not_said_to_work(
+    level: str, standing: Standing, step: str, bare: Place, wish: Wish, journal: Journal, program: Program
+) -> None:
+    program("codex", "raise SystemExit")
+    config = bare.home / ".codex" / "config.toml"
+    config.parent.mkdir()
+    config.write_text(f'[projects."{bare.project}"]\ntrust_level = "{level}"\n')
+    set_up(bare, wish, journal, "codex")
+    one = check(CODEX, bare, wish)
+    assert one.standing is standing
+    assert one.step.startswith(step)
+
+
 def test_codex_is_not_asked_without_hooks(
     bare: Place, wish: Wish, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,7 +26,9 @@ from satchel.interfaces.setup.guide import Finding, Verdict
 from satchel.interfaces.setup.parts import NAME, Fixed, Hooks, State, at, hook_of
 from satchel.interfaces.setup.texts import TextPart
 
-_LIMIT_SECONDS = 5
+_VERSION_SECONDS = 5
+_CODEX_SECONDS = 20
+"""How long Codex may take to list its hooks: its first start took 2.3 s beside four busy processes."""
 _MOST_BYTES = 1 << 20
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
 
@@ -56,7 +58,7 @@ def version_of(client: Client, place: Place) -> str | None:
         described = _version_in(folder / "package.json")
         if described is not None:
             return described
-    result = _VERSION.search(_output(program, ["--version"], place))
+    result = _VERSION.search(_output(program, ["--version"], place, _VERSION_SECONDS))
     return result[0] if result else None
 
 
@@ -74,7 +76,7 @@ def codex_hooks(client: Client, place: Place) -> list[Mapping[str, object]] | No
         {"method": "initialized"},
         {"id": 1, "method": "hooks/list", "params": {"cwds": [str(place.project or place.home)]}},
     ]
-    output = _output(program, ["app-server"], place, questions, until='"id":1,')
+    output = _output(program, ["app-server"], place, _CODEX_SECONDS, questions, until='"id":1,')
     for line in output.splitlines():
         try:
             answer = json.loads(line)
@@ -95,7 +97,12 @@ def _version_in(file: Path) -> str | None:
 
 
 def _output(
-    program: Path, arguments: list[str], place: Place, messages: Sequence[Mapping[str, object]] = (), until: str = ""
+    program: Path,
+    arguments: list[str],
+    place: Place,
+    seconds: float,
+    messages: Sequence[Mapping[str, object]] = (),
+    until: str = "",
 ) -> str:
     try:
         process = subprocess.Popen(
@@ -109,7 +116,7 @@ def _output(
         )
     except OSError:
         return ""
-    timer = Timer(_LIMIT_SECONDS, _end, [process])
+    timer = Timer(seconds, _end, [process])
     timer.start()
     lines: list[str] = []
     with suppress(OSError), process:  # it may exit before it has read the request
@@ -242,7 +249,9 @@ def _check_scope(client: Client, place: Place, wish: Wish) -> ClientCheck:
     if step is not None:
         findings.append(Finding("trust", Verdict.UNTRUSTED, step))
     remaining = guide.left_for_user(client, place, wish, _text_of, is_changed=False)
-    return ClientCheck(client.name, tuple(findings), tuple(remaining), wish.in_project, _why_unsure(client, place))
+    unknown = next((finding.detail for finding in findings if finding.verdict is Verdict.UNKNOWN), "")
+    unsure = _why_unsure(client, place) or unknown
+    return ClientCheck(client.name, tuple(findings), tuple(remaining), wish.in_project, unsure)
 
 
 def _pause(place: Place) -> Iterator[Finding]:
@@ -325,13 +334,14 @@ def _about_hooks(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
     if client.name != "codex":
         return
     rows = codex_hooks(client, place)
-    if rows is None:
-        yield Finding("trust", Verdict.UNKNOWN, "Codex did not say whether it trusts the hooks")
+    is_folder_trusted = guide.trusts_folder_of_codex(client, place)
+    if rows is None and (is_folder_trusted or program_of(client, place) is None):
+        yield Finding("trust", Verdict.UNKNOWN, "Codex did not say whether it trusts Satchel's hooks")
         return
     file = os.path.realpath(client.targets(place, wish)[-1].path)
     ours = [
         row
-        for row in rows
+        for row in rows or ()
         if os.path.realpath(str(row.get("sourcePath"))) == file and hook_of(row.get("command")) is not None
     ]
     states = {str(row.get("trustStatus")) for row in ours}
@@ -341,7 +351,7 @@ def _about_hooks(client: Client, place: Place, wish: Wish) -> Iterator[Finding]:
             yield Finding("hooks", Verdict.OFF, f"{off} of {len(ours)} hooks: start Codex and enter `/hooks`")
         yield Finding("trust", Verdict.OK, f"Codex trusts all {len(ours)} hooks")
         return
-    folder = "" if guide.trusts_folder_of_codex(client, place) else 'choose "Trust and continue", then '
+    folder = "" if is_folder_trusted else 'choose "Trust and continue", then '
     hooks = f"Satchel's {len(ours)} hooks" if ours else "Satchel's hooks"
     yield Finding("trust", Verdict.UNTRUSTED, f'start Codex here, {folder}choose "Trust all and continue" for {hooks}')
 
