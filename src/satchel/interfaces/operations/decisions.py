@@ -163,6 +163,7 @@ OPERATIONS = (
             {
                 "value": text.decisions.value_cell,
                 "metadata": text.rules.metadata_cell,
+                "by": text.decisions.author_cell,
                 "made": text.decisions.made_cell,
             },
             usual=USUAL,
