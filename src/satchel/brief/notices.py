@@ -13,7 +13,7 @@ from satchel.base.text import fold, quoted_line
 from satchel.brief.fields import by, name_text, quoted
 from satchel.find.kind import Kind
 from satchel.keep import projects
-from satchel.keep.names import check_agent, shown_name
+from satchel.keep.names import check_agent, is_persons, shown_name
 from satchel.keep.presence import CLAIM, MESSAGE, REFUSAL
 from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import UNKNOWN, reading
@@ -202,9 +202,9 @@ def _waiting(
     if not waiting:
         return [], []
     critical = sum(count for _, _, count in senders)
-    if waiting <= _MAX_SHOWN and critical in {0, waiting} and _remembers(work, actor):
-        from satchel.brief.news import News
+    from satchel.brief.news import News
 
+    if waiting <= _MAX_SHOWN and critical in {0, waiting} and _remembers(work, actor):
         urgent = " (critical)" if critical else ""
         rows = newest_unseen(transaction, reader, is_delivered, values, _MAX_SHOWN)
         if all(len(text) <= _SHOWN_CHARS for _, _, _, text in rows):
@@ -220,7 +220,11 @@ def _waiting(
     senders_text = ", ".join(names[:_MAX_SENDERS]) + (f" and {more} more" if more > 0 else "")
     many = f"over {_MAX_MESSAGES - 1}" if waiting >= _MAX_MESSAGES else str(waiting)
     text = f"{many} unread message{'s' * (waiting != 1)} for {shown_name(str(actor.name))} from {senders_text}"
-    return [], [text + (f", {critical} critical" if critical else "") + (f": {shown_by}" if shown_by else "")]
+    text += (f", {critical} critical" if critical else "") + (f": {shown_by}" if shown_by else "")
+    if not (is_persons(actor.name) and _remembers(work, actor)):
+        return [], [text]
+    rows = newest_unseen(transaction, reader, is_delivered, values, _MAX_MESSAGES)
+    return [News(text, [(Kind.MESSAGE.number, number, seq) for number, seq, *_ in rows])], []
 
 
 def _sender(name: str | None) -> str:
@@ -230,8 +234,9 @@ def _sender(name: str | None) -> str:
 
 
 def _remembers(work: Workplace, actor: Actor) -> bool:
-    # outside a session, as on a command line, two answers may have two readers
-    return actor.session is not None and not work.engine.read_only and actor.number not in {None, UNKNOWN}
+    # outside a session, as on a command line, two answers may have two readers, but those of a person have one
+    has_one_reader = actor.session is not None or is_persons(actor.name)
+    return has_one_reader and not work.engine.read_only and actor.number not in {None, UNKNOWN}
 
 
 def _new_claims(

@@ -279,10 +279,9 @@ def test_no_page_of_the_project_tells_what_to_type_where_it_has_a_button(ann: Br
     satchel.decisions.set("typed", 300, agent="human:ann")
     satchel.decisions.set("typed", 901, agent="builder")
     satchel.messages.send("Net or gross?", to="human", type="request", agent="builder")
-    for path in ("", "messages", "memory?q=typed", "agents", "activity"):
+    for path in ("", "messages", "agents", "activity"):
         page = unescape(ann.get(f"/p/project/{path}").body.decode())
-        assert "`satchel" not in page, path
-        assert "human:" not in Parsed(page.encode()).text, path
+        assert not re.search("`satchel (accept|reject|undo|rule|confirm)", page), path
 
 
 def test_an_agent_that_asked_waits_for_an_answer_without_an_id(ann: Browser, satchel: Satchel, project: Path) -> None:

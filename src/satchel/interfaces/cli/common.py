@@ -133,11 +133,19 @@ def shown_by(*, lists_messages: bool) -> str | None:
     return None if lists_messages else "satchel message list"
 
 
-def tell(satchel: Satchel, files: Sequence[str] = (), *, lists_messages: bool = False) -> None:
-    """Print the notice for the acting agent, if any, to stderr."""
+def tell(
+    satchel: Satchel, files: Sequence[str], db: str | None, project: str | None, *, lists_messages: bool = False
+) -> None:
+    """Print the notice for the acting agent, if any, to stderr; a person gets one of a message once."""
     done(satchel)
+    shown, work = shown_by(lists_messages=lists_messages), satchel.workplace
     try:
-        notice = satchel.notices.line(files=files, shown_by=shown_by(lists_messages=lists_messages))
+        notice = satchel.notices.line(files=files, shown_by=shown)
+        is_person = work.caller is not None and work.caller.is_person
+        if notice is not None and is_person and work.engine.read_only and satchel.remote is None:
+            # opened again for writing, since reading works in a store that cannot be written
+            with suppress(SatchelError), opening.open_anywhere(db, project, None, None, caller=COMMAND) as writable:
+                notice = writable.notices.line(files=files, shown_by=shown)
     except Exception as error:  # noqa: BLE001 - what was asked for is done, and stands without it
         notice = f"claims and messages of others could not be looked up ({error})"
     if notice is not None:

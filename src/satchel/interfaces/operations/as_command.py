@@ -169,7 +169,7 @@ def _run(
                 common.mark_shown(answer, db, project)
             if cost is not None:
                 common.warn_notes([f"{cost.tokens} tokens ({cost.counter}{'' if cost.exact else ', not exact'})"])
-        common.tell(satchel, operation.files(answer), lists_messages=operation.lists_messages)
+        common.tell(satchel, operation.files(answer), db, project, lists_messages=operation.lists_messages)
     return None if operation.status is None else operation.status(answer)
 
 

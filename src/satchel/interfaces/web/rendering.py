@@ -62,6 +62,7 @@ _NOTHING = {
 """The variables of the frame on a page outside the projects."""
 
 _REF = re.compile(r"[a-z][0-9]{1,18}")
+_COMMANDS = re.compile(r" and accept it with `satchel accept [^`]+`, or reject it with `satchel reject [^`]+`$")
 _UNANSWERED = re.compile(r"an answer from (.+) to m[0-9]+")
 
 
@@ -96,6 +97,11 @@ def reason_for(person: str, reason: str) -> str:
     """Return why an agent waits as a person sees it, without the id of the message that it sent."""
     sent = _UNANSWERED.fullmatch(reason)
     return reason if sent is None else f"an answer from {name_for(person, sent[1])}"
+
+
+def on_page(text: str) -> str:
+    """Return a message without the commands of a notice on a proposal, for which the page has buttons."""
+    return _COMMANDS.sub("", text)
 
 
 def prepare() -> None:
@@ -233,7 +239,20 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    filters = (moment, ago, at_clock, clock, date, place_and_digest, is_ref, remaining, brief, marked, shown_name)
+    filters = (
+        moment,
+        ago,
+        at_clock,
+        clock,
+        date,
+        place_and_digest,
+        is_ref,
+        remaining,
+        brief,
+        marked,
+        shown_name,
+        on_page,
+    )
     environment.filters |= {one.__name__: one for one in filters}
     environment.filters |= {"name": pass_context(lambda context, name: name_for(context["person"], name))}
     environment.filters |= {"reason": pass_context(lambda context, text: reason_for(context["person"], text))}

@@ -15,7 +15,7 @@ from satchel.brief.room.memory import Flags
 from satchel.find.snippets import Snippet
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.parts import counted
-from satchel.interfaces.web.rendering import name_for
+from satchel.interfaces.web.rendering import name_for, on_page
 from satchel.interfaces.web.request import Page, PageRequest, as_text, page
 from satchel.keep.constraints import Constraint
 from satchel.keep.decisions.records import DRAFT_SUFFIX, Decision
@@ -200,7 +200,7 @@ def title_of(record: Any) -> str:
         text = getattr(record, name, None)
         if isinstance(text, str) and text:
             more = getattr(record, "insight", "") if name == "topic" else ""
-            return _sentence(f"{text}: {more}" if more else text)
+            return _sentence(f"{text}: {more}" if more else on_page(text))
     package = getattr(record, "package", None)
     return _sentence(as_text(record)) if package is None else title_of(package)
 

@@ -44,7 +44,7 @@ def overview(request: PageRequest) -> Page:
         "sent": room.sent(limit=_MOST_SENT),
     }
     context = data | {
-        "is_new": not team.total and not team.earlier and not needs.total,
+        "is_new": not (team.total or team.earlier or team.claims or needs.total),
         "store": _store(request, project),
         "changes": rows.changes_in_words(since.totals),
         "backups": request.projects.backups(project) if request.login.token is None else [],
