@@ -164,6 +164,7 @@ OPERATIONS = (
             {
                 "value": text.decisions.value_cell,
                 "metadata": text.rules.metadata_cell,
+                "by": text.decisions.author_cell,
                 "made": text.decisions.made_cell,
             },
             usual=USUAL,

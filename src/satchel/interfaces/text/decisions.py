@@ -65,6 +65,11 @@ def value_cell(decision: Decision) -> str:
     return f'"{value}"' if isinstance(value, str) and _is_number(value) else str(value)
 
 
+def author_cell(decision: Decision) -> str | None:
+    """Return who set a decision for a table; of a rejected draft who proposed it, and who rejected it."""
+    return f"{decision.proposed_by}, rejected by {decision.agent}" if decision.is_rejected else decision.agent
+
+
 def made_cell(decision: Decision) -> str | None:
     """Return the local time of creation for a table, if the decision was changed since."""
     made = lists.local_time(decision.created_at)
