@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Index(Protocol):
     """The full-text index within one transaction."""
 
-    def insert(self, number: int, document: Document, *, is_new: bool = False) -> None:
-        """Index the text of a document, replacing any indexed under its number unless it is new."""
+    def insert(self, number: int, document: Document) -> None:
+        """Index the text of a document, replacing any indexed under its number."""
 
     def delete(self, number: int, project_id: int) -> None: ...
 
@@ -42,8 +42,8 @@ class Index(Protocol):
     def empty(self) -> None:
         """Delete the whole index before a rebuild."""
 
-    def remove_unknown(self) -> int:
-        """Delete entries without a document and return how many there were."""
+    def remove_unknown(self) -> None:
+        """Delete entries without a document."""
 
     def optimize(self) -> None:
         """Purge deleted text from the index."""

@@ -29,6 +29,9 @@ Longer prefixes are only cut.
 MOST_TYPES = 256
 """An upper bound of the types of a kind."""
 
+_INDEXED, _STORED = "SELECT document, project_id FROM documents_words", "SELECT id, project_id FROM documents"
+_UNKNOWN = f"{_INDEXED} EXCEPT {_STORED}"
+
 _LONG = 20_000
 _PREFIX_BYTES = 20
 _MOST_BYTES = 1_000_000
@@ -61,6 +64,12 @@ def _entry(text: str) -> tuple[int, str, str]:
     return min(len(words), 65_535), joined(words), joined(parts)
 
 
+def _row(document: Document) -> dict[str, object]:
+    length, words, parts = _entry(document.text)
+    place = place_number(document.run_id, document.kind, document.type)
+    return {"project_id": document.project_id, "place": place, "length": length, "words": words, "parts": parts}
+
+
 def _cut(words: list[str], indexed: set[str]) -> list[str]:
     size = sum(len(word.encode()) + _PREFIX_BYTES for word in indexed)
     for number, word in enumerate(words):
@@ -80,15 +89,9 @@ class PostgresIndex:
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
 
-    def insert(self, number: int, document: Document, *, is_new: bool = False) -> None:
-        length, words, parts = _entry(document.text)
-        place = place_number(document.run_id, document.kind, document.type)
-        columns = ("project_id", "document", "place", "length", "words", "parts")
-        row = dict(zip(columns, (document.project_id, number, place, length, words, parts), strict=True))
-        if is_new:
-            self._transaction.insert_many("documents_words", [row])
-        else:
-            put_rows(self._transaction, "documents_words", ("project_id", "document"), [row])
+    def insert(self, number: int, document: Document) -> None:
+        row = {**_row(document), "document": number}
+        put_rows(self._transaction, "documents_words", ("project_id", "document"), [row])
 
     def delete(self, number: int, project_id: int) -> None:
         self._transaction.run(
@@ -109,16 +112,13 @@ class PostgresIndex:
         return {document: hash(digest) for document, digest in rows}
 
     def fingerprint(self, document: Document) -> int:
-        place = place_number(document.run_id, document.kind, document.type)
-        entry = " ".join(map(str, (document.project_id, place, *_entry(document.text))))
-        return hash(sha256(entry.encode()).digest())
+        return hash(sha256(" ".join(map(str, _row(document).values())).encode()).digest())
 
     def problems(self) -> list[str]:
-        ours, theirs = "SELECT document, project_id FROM documents_words", "SELECT id, project_id FROM documents"
         return [
             f"{len(rows)} documents are {text}, the first is {min(rows)[0]}"
-            for text, one, other in (("not indexed", theirs, ours), ("indexed without an item", ours, theirs))
-            if (rows := self._transaction.all(f"{one} EXCEPT {other}"))
+            for text, sql in (("not indexed", f"{_STORED} EXCEPT {_INDEXED}"), ("indexed without an item", _UNKNOWN))
+            if (rows := self._transaction.all(sql))
         ]
 
     def is_sound(self) -> bool:
@@ -128,13 +128,8 @@ class PostgresIndex:
     def empty(self) -> None:
         self._transaction.run("DELETE FROM documents_words")
 
-    def remove_unknown(self) -> int:
-        return self._transaction.execute(
-            """
-            DELETE FROM documents_words w
-            WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.id = w.document AND d.project_id = w.project_id)
-            """
-        )
+    def remove_unknown(self) -> None:
+        self._transaction.run(f"DELETE FROM documents_words WHERE (document, project_id) IN ({_UNKNOWN})")
 
     def optimize(self) -> None:
         """Do nothing: VACUUM removes deleted text, but cannot run in a transaction."""

@@ -52,7 +52,7 @@ class SqliteIndex:
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
 
-    def insert(self, number: int, document: Document, *, is_new: bool = False) -> None:  # noqa: ARG002
+    def insert(self, number: int, document: Document) -> None:
         """Index a text; REPLACE as a safeguard: INSERT on an existing id would silently merge two texts."""
         text = _text_of(document)
         self._transaction.run(
@@ -107,11 +107,9 @@ class SqliteIndex:
         """Merge the index into one segment, which drops deleted text."""
         self._transaction.run("INSERT INTO documents_fts (documents_fts) VALUES ('optimize')")
 
-    def remove_unknown(self) -> int:
-        unknown = self._unknown()
-        for document in unknown:
+    def remove_unknown(self) -> None:
+        for document in self._unknown():
             self._transaction.run("DELETE FROM documents_fts WHERE rowid = :id", {"id": document})
-        return len(unknown)
 
     def is_sound(self) -> bool:
         try:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from satchel.base.clock import Clock, system_clock
-from satchel.base.errors import Busy, Interrupted, ReadOnly, SatchelError
+from satchel.base.errors import Busy, ReadOnly, SatchelError
 from satchel.base.machine import caller_elsewhere
 from satchel.store import forks
 from satchel.store.engine import State
@@ -28,7 +28,7 @@ from satchel.store.migrations import empty_store
 from satchel.store.postgres import Address, schema
 from satchel.store.postgres.database import Database, explain, unknown_outcome
 from satchel.store.postgres.transaction import PostgresTransaction, Statement, StoreConnection
-from satchel.store.running import Tracked
+from satchel.store.running import Tracked, interruption
 from satchel.store.schema import SCHEMA_VERSION
 from satchel.store.sqlite_transaction import SqliteTransaction
 from satchel.store.transaction import Row, Transaction
@@ -119,13 +119,8 @@ class PostgresEngine:
     def probe(self, wait_ms: int) -> None:
         """Write and read without waiting for any project's writer."""
         self._make_ready(writes=True)
-        database = self.database
-        connection = database.borrow(wait_ms / 1_000)
-        try:
-            with database.explaining():
-                connection.run_all(("BEGIN", None), database.settings(wait_ms), (_PROBE, None), ("COMMIT", None))
-        finally:
-            database.give_back(connection)
+        with self.database.lent(wait_ms / 1_000) as connection:
+            connection.run_all(("BEGIN", None), self.database.settings(wait_ms), (_PROBE, None), ("COMMIT", None))
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
@@ -135,19 +130,11 @@ class PostgresEngine:
             with closing(empty_store()) as nothing:
                 yield SqliteTransaction(nothing)
             return
-        forked = forks.generation
-        connection = database.borrow(self.wait_ms / 1_000)
-        transaction = PostgresTransaction(connection, _READ, database.settings())
-        try:
-            with database.explaining(transaction):
-                with Tracked(database.running, transaction):
-                    yield transaction
-                if forked != forks.generation:
-                    raise forks.refusal()
-                transaction.send()
-        finally:
-            if forked == forks.generation:
-                database.give_back(connection, is_broken=transaction.is_doubtful)
+        with database.lent(self.wait_ms / 1_000) as connection:
+            transaction = PostgresTransaction(connection, _READ, database.settings())
+            with Tracked(database.running, transaction):
+                yield transaction
+            transaction.send()
 
     def look(self) -> AbstractContextManager[Transaction]:
         return self.read()
@@ -169,7 +156,7 @@ class PostgresEngine:
 
         def is_changed() -> bool:
             if watching.interrupted:
-                raise Interrupted("the call was interrupted", "Nothing of it was written")
+                raise interruption()
             row = None
             if self.exists():
                 with self.read() as transaction:
@@ -264,16 +251,13 @@ class Writers:
         with self._turn(until):
             batch = self._join(until)
             try:
-                with database.explaining(batch):
+                with database.explaining():
                     with Tracked(database.running, batch):
                         yield batch
                         caller = caller_elsewhere()
                         if caller is not None:
                             caller.before_commit(batch)
-                    if forked != forks.generation:
-                        raise forks.refusal()
-                    if batch.is_doubtful:
-                        raise Interrupted("the call was interrupted", "Nothing of it was written")
+                    batch.check_connection()
                     # an error of the caller's statements must not reach the others
                     if batch.members:
                         batch.send((f"RELEASE SAVEPOINT {_SAVEPOINT}", None))
@@ -375,7 +359,7 @@ class Writers:
     def _take_back(self, batch: Batch) -> None:
         self._memo.clear()
         if not batch.members:
-            self._database.give_back(batch.connection, is_broken=batch.is_doubtful)
+            self._database.give_back(batch.connection)
             return
         try:
             batch.roll_back_to(_SAVEPOINT)

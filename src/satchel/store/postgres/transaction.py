@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from itertools import count
@@ -15,18 +15,17 @@ from psycopg import Connection, OperationalError, adapt
 from psycopg import adapters as defaults
 from psycopg.adapt import AdaptersMap, Buffer, Loader, PyFormat
 from psycopg.errors import error_from_result
+from psycopg.generators import send
 from psycopg.pq import ConnStatus, ExecStatus, Format
 from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper, NumericLoader
-from psycopg.waiting import Ready, Wait
+from psycopg.waiting import Wait
 
-from satchel.base.errors import Interrupted
 from satchel.store import forks
+from satchel.store.running import interruption
 from satchel.store.transaction import LIST_MARK, Parameters, Row, RuleBroken, check_time, insertion
 
 if TYPE_CHECKING:
-    from queue import LifoQueue
-
-    from psycopg.abc import Transformer
+    from psycopg.abc import PQGen, Transformer
     from psycopg.pq.abc import PGconn, PGresult
 
 # the answers to more would fill the socket while statements are still being sent
@@ -71,7 +70,6 @@ class PostgresTransaction:
         is_ended: whether a statement was ended because the time was over; then the transaction can only be rolled back
             to a savepoint.
         forgot: whether the commit empties the memo of every engine.
-        is_doubtful: whether a sent cancellation may still reach the connection, which must be closed.
         is_shared: whether others work in the same transaction, so that nothing in it may be cancelled.
     """
 
@@ -83,7 +81,6 @@ class PostgresTransaction:
         self.sequences: Mapping[str, str] = {}
         self.project_id = self.seq = 0
         self.forgot = False
-        self.forks = forks.generation
         self._waiting = [(one, AwaitedRows(self)) for one in begin]
         self._numbers: dict[str, AwaitedRows] = {}  # for new rows, by table
         self.begin_part()
@@ -92,7 +89,7 @@ class PostgresTransaction:
         """Begin the part of another thread."""
         self.reads: dict[Hashable, Any] = {}
         self.is_out_of_time: Callable[[], bool] | None = None
-        self.interrupted = self.is_ended = self.is_doubtful = False
+        self.interrupted = self.is_ended = False
         self.is_shared = is_shared
 
     @property
@@ -105,8 +102,7 @@ class PostgresTransaction:
             try:
                 self.connection.cancel_safe(timeout=_CANCEL_SECONDS)
             except psycopg.Error:
-                # it may still reach the server, and must not end a statement of another transaction
-                self.is_doubtful = True
+                self.connection.is_doubtful = True
 
     def forget(self) -> None:
         """Drop the memo, here and in every other engine."""
@@ -194,16 +190,13 @@ class PostgresTransaction:
         self.later("SAVEPOINT satchel_part")
         try:
             yield
-            release: Statement = ("RELEASE SAVEPOINT satchel_part", None)
-            if self._waiting:
-                self.send(release)
-            else:
-                self.later(*release)
+            self.send()
         except BaseException as error:
             self.roll_back_to("satchel_part")
             if isinstance(error, (psycopg.IntegrityError, psycopg.DataError)):
                 raise RuleBroken(str(error)) from error
             raise
+        self.later("RELEASE SAVEPOINT satchel_part")
 
     def roll_back_to(self, savepoint: str) -> None:
         """Roll back to a savepoint and drop the memo, part of which may have been rolled back."""
@@ -215,22 +208,21 @@ class PostgresTransaction:
             # none of it was sent; earlier statements stay
             del self._waiting[places[-1] :]
             return
-        self._waiting.clear()
+        # the savepoints of inner parts that ended well go first: they have the same name
+        self._waiting = [one for one in self._waiting if one[0][0].startswith("RELEASE")]
         self.is_ended = True  # a rollback must not be ended
         self.send((f"ROLLBACK TO SAVEPOINT {savepoint}", None), (f"RELEASE SAVEPOINT {savepoint}", None))
         self.is_ended = False
 
     def send(self, *last: Statement) -> str | None:
         """Send the waiting statements, then `last`, and wait; return the server's last status, such as ``COMMIT``."""
+        self.check_connection()
         waiting = [*self._waiting, *((one, AwaitedRows(self)) for one in last)]
         self._waiting = []
         if not waiting:
             return None
         try:
-            results = self.connection.run_all(
-                *(statement for statement, _ in waiting),
-                on_wait=None if self.is_out_of_time is None else self._end_in_time,
-            )
+            results = self.connection.run_all(*(statement for statement, _ in waiting), on_wait=self._end_in_time)
         except psycopg.errors.QueryCanceled:
             self._check()
             raise
@@ -243,11 +235,16 @@ class PostgresTransaction:
             self.is_ended = True
             self.cancel()
 
-    def _check(self) -> None:
-        if self.forks != forks.generation:
+    def check_connection(self) -> None:
+        """Refuse to go on on a connection of another process, or with a cancellation on its way to the server."""
+        if self.connection.forks != forks.generation:
             raise forks.refusal()
+        if self.connection.is_doubtful:
+            raise interruption()
+
+    def _check(self) -> None:
         if self.interrupted:
-            raise Interrupted("the call was interrupted", "Nothing of it was written")
+            raise interruption()
         check_time(self)
 
 
@@ -257,7 +254,7 @@ Statement = tuple[str, Parameters | None]
 # each prepared statement takes about 10 KB on the server
 _MOST_KNOWN = 1_000
 # how often to stop waiting for the server: to notice signals, and to call `on_wait`
-_PAUSE_SECONDS, _LOOK_SECONDS = 0.1, 0.02
+_LOOK_SECONDS = 0.02
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _FAILED = frozenset({ExecStatus.FATAL_ERROR, ExecStatus.BAD_RESPONSE})
 
@@ -305,16 +302,25 @@ class Result(NamedTuple):
 
 
 class StoreConnection(Connection[Row]):
-    """A connection to the database of a store."""
+    """A connection to the database of a store.
 
-    home: LifoQueue[StoreConnection | None] | None = None
+    Attributes:
+        home: where it was borrowed.
+        forks: number of forks that had led to the process that opened it.
+        is_doubtful: whether a cancellation may still reach the server, where it must end no statement of another
+            transaction; then the connection must be closed.
+    """
+
+    home: list[StoreConnection] | None = None
 
     def __init__(self, pgconn: PGconn) -> None:
         super().__init__(pgconn)
+        self.forks = forks.generation
+        self.is_doubtful = False
         self._names: dict[_Key, bytes] = {}  # of prepared statements
         self._numbers = count()
 
-    def run_all(self, *statements: Statement, on_wait: Callable[[], None] | None = None) -> list[Result]:
+    def run_all(self, *statements: Statement, on_wait: Callable[[], None] = lambda: None) -> list[Result]:
         """Run statements in order, in one round trip, and return their results.
 
         None of them may depend on another's result. `on_wait` is called now and then until the results arrive.
@@ -336,7 +342,7 @@ class StoreConnection(Connection[Row]):
                     prepared.append(key)
                 pgconn.send_query_prepared(self._names[key], values, formats)
             pgconn.pipeline_sync()
-            answers = self.wait(_answers(pgconn, on_wait), _PAUSE_SECONDS if on_wait is None else _LOOK_SECONDS)
+            answers = self.wait(_answers(pgconn, on_wait), _LOOK_SECONDS)
         finally:
             try:
                 if pgconn.status == ConnStatus.OK:
@@ -367,25 +373,20 @@ def _result(adapting: Transformer, answer: PGresult) -> Result:
     return Result(adapting.load_rows(0, answer.ntuples, tuple), answer.command_tuples or 0, status)
 
 
-def _answers(pgconn: PGconn, on_wait: Callable[[], None] | None) -> Generator[Wait, Ready | int, list[PGresult]]:
+def _answers(pgconn: PGconn, on_wait: Callable[[], None]) -> PQGen[list[PGresult]]:
+    yield from send(pgconn)
     answers: list[PGresult] = []
-    is_sent = pgconn.flush() == 0
-    while True:
-        while pgconn.status == ConnStatus.OK and not pgconn.is_busy():
-            answer = pgconn.get_result()
-            if answer is None:
-                continue  # the end of one statement's answers
-            if answer.status == ExecStatus.PIPELINE_SYNC:
-                return answers
-            answers.append(answer)
-        if pgconn.status != ConnStatus.OK:
-            return answers
-        ready = yield Wait.R if is_sent else Wait.RW
-        if not ready and on_wait is not None:
-            on_wait()
-        if ready & Ready.R:
-            pgconn.consume_input()
-        is_sent = is_sent or pgconn.flush() == 0
+    while pgconn.status == ConnStatus.OK:
+        while pgconn.is_busy():
+            if (yield Wait.R):
+                pgconn.consume_input()
+            else:
+                on_wait()
+        answer = pgconn.get_result()
+        if answer is not None and answer.status == ExecStatus.PIPELINE_SYNC:
+            break
+        answers += () if answer is None else (answer,)  # None is the end of one statement's answers
+    return answers
 
 
 class _Whole(NumericLoader):
