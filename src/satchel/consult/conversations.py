@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from satchel.base.errors import NotFound, SatchelError
+from satchel.base.errors import NotFound, SatchelError, StoreDamaged
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
 from satchel.base.text import check_name
 from satchel.consult import conversation_tables
@@ -344,7 +344,10 @@ def _begin(transaction: Transaction, work: Workplace, project: Project, key: Con
 
 def _listed(transaction: Transaction, row: Row, now: int) -> ListedConversation:
     number, uid, seq, assistant, session, turns, held, sent, resent, answered, created, updated, *lease = row
-    inline, overflow = list_placements(conversation_tables.load_files(transaction, number))
+    try:
+        inline, overflow = list_placements(conversation_tables.load_files(transaction, number))
+    except StoreDamaged:
+        inline = overflow = ()  # the list has to name it, or nobody could reset it
     return ListedConversation(
         number,
         uid.hex(),
