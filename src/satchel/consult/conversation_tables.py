@@ -47,6 +47,15 @@ _THREAD_PARTS = """
 """
 _THREAD_CONTENTS = f"SELECT DISTINCT b.id, b.digest, b.bytes FROM {PARTS} WHERE c.id = :conversation"
 
+_OWN_CONTENTS = f"""
+    SELECT b.digest, b.size, 0 AS is_of_thread
+    FROM conversations c JOIN conversation_file_states f ON f.conversation_id = c.id
+    JOIN blobs b ON b.project_id = c.project_id AND b.digest = f.digest
+    WHERE c.id = :conversation
+    UNION
+    SELECT b.digest, b.size, 1 FROM {PARTS} WHERE c.id = :conversation
+"""
+
 
 def load_state(transaction: Transaction, conversation_id: int) -> ConversationState:
     """Return what a conversation holds after its last successful turn."""
@@ -321,8 +330,11 @@ MAX_CONTENT_BYTES = 64 * 1024 * 1024
 
 _ZLIB_LEVEL = 6
 _TOUCH_MS = 3_600_000
-FILLED = 0.9
+_FILLED = 0.9
 """Share of the limit that contents may take after some were removed."""
+
+SHARE = 0.5
+"""Share of the limit that the contents of one conversation may take, so that others keep theirs."""
 
 
 def pack_contents(contents: Mapping[bytes, str | bytes]) -> dict[bytes, bytes]:
@@ -373,6 +385,31 @@ def unpack_words(compressed: bytes) -> str | None:
         return None
 
 
+def choose_contents(
+    transaction: Transaction,
+    conversation_id: int,
+    contents: Mapping[bytes, bytes],
+    files: Mapping[str, KnownFile],
+    most: int,
+    *,
+    starts_over: bool,
+) -> dict[bytes, bytes]:
+    """Return the contents, the smallest first, with which those of a conversation take so many bytes at most."""
+    needed = {file.digest for file in files.values()}
+    own = {
+        digest: size
+        for digest, size, is_of_thread in transaction.all(_OWN_CONTENTS, {"conversation": conversation_id})
+        if digest in needed or (is_of_thread and not starts_over)
+    }
+    left = most - sum(own.values())
+    chosen: dict[bytes, bytes] = {}
+    for digest, compressed in sorted(contents.items(), key=lambda one: len(one[1])):
+        left -= 0 if digest in own else len(compressed)
+        if digest in own or left >= 0:
+            chosen[digest] = compressed
+    return chosen
+
+
 def store_contents(
     transaction: Transaction, project_id: int, contents: Mapping[bytes, bytes], now: int
 ) -> dict[bytes, int]:
@@ -397,12 +434,7 @@ def touch_contents(transaction: Transaction, project_id: int, conversation_id: i
         f"""
         UPDATE blobs SET last_used = :now
         WHERE project_id = :project AND last_used < :before
-            AND (
-                digest IN (
-                    SELECT digest FROM conversation_file_states WHERE conversation_id = :conversation
-                )
-                OR id IN (SELECT b.id FROM {PARTS} WHERE c.id = :conversation)
-            )
+            AND digest IN (SELECT digest FROM ({_OWN_CONTENTS}) AS own)
         """,
         {"project": project_id, "conversation": conversation_id, "now": now, "before": now - _TOUCH_MS},
     )
@@ -433,5 +465,5 @@ def trim_contents(transaction: Transaction, project_id: int, max_bytes: int) -> 
             WHERE kept > :most
         )
         """,
-        {"project": project_id, "most": int(max_bytes * FILLED)},
+        {"project": project_id, "most": int(max_bytes * _FILLED)},
     )
