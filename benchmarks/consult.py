@@ -192,7 +192,7 @@ def _state_figure(root: Path, layout: str, counter: TokenCounter) -> Figure:
 
 def _pages(satchel: Satchel) -> int:
     """Return what the tables of states and their indexes take of the file."""
-    tables = "('conversations', 'conversation_folders', 'conversation_files')"
+    tables = "('conversations', 'conversation_paths', 'conversation_file_states')"
     with satchel.workplace.engine.read() as transaction:
         row = transaction.one(
             f"SELECT sum(pgsize) FROM dbstat WHERE name IN (SELECT name FROM sqlite_schema WHERE tbl_name IN {tables})"

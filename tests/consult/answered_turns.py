@@ -29,8 +29,8 @@ TABLES = (
     "conversations",
     "conversation_turns",
     "conversation_parts",
-    "conversation_folders",
-    "conversation_files",
+    "conversation_paths",
+    "conversation_file_states",
     "blobs",
     "vector_stores",
 )

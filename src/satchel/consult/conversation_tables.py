@@ -5,6 +5,7 @@ A content is what diffs and threads are made from. One that is missing costs tok
 
 from __future__ import annotations
 
+import json
 import os
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,9 +32,8 @@ from satchel.redaction import finds_secret
 from satchel.store.transaction import Transaction, grouped, put_rows
 
 _FILES = """
-    SELECT d.path || f.name, f.size, f.mtime_ns, f.digest, f.tokens, f.first_turn, f.overflow
-    FROM conversation_folders d JOIN conversation_files f ON f.folder_id = d.id
-    WHERE d.conversation_id = :conversation
+    SELECT size, mtime_ns, digest, tokens, first_turn, overflow
+    FROM conversation_file_states WHERE conversation_id = :conversation ORDER BY n
 """
 _THREAD = """
     SELECT t.id, t.n, t.prompt, t.answer
@@ -46,6 +46,15 @@ _THREAD_PARTS = """
     WHERE t.conversation_id = :conversation ORDER BY p.turn_id, p.n
 """
 _THREAD_CONTENTS = f"SELECT DISTINCT b.id, b.digest, b.bytes FROM {PARTS} WHERE c.id = :conversation"
+
+_OWN_CONTENTS = f"""
+    SELECT b.digest, b.size, 0 AS is_of_thread
+    FROM conversations c JOIN conversation_file_states f ON f.conversation_id = c.id
+    JOIN blobs b ON b.project_id = c.project_id AND b.digest = f.digest
+    WHERE c.id = :conversation
+    UNION
+    SELECT b.digest, b.size, 1 FROM {PARTS} WHERE c.id = :conversation
+"""
 
 
 def load_state(transaction: Transaction, conversation_id: int) -> ConversationState:
@@ -62,10 +71,31 @@ def load_state(transaction: Transaction, conversation_id: int) -> ConversationSt
 
 def load_files(transaction: Transaction, conversation_id: int) -> dict[str, KnownFile]:
     """Return every file of a conversation, in any order, by path."""
-    files: dict[str, KnownFile] = {}
-    for file in map(KnownFile._make, transaction.all(_FILES, {"conversation": conversation_id})):
-        files[file.path] = file if file.why is None else file._replace(why=Overflow(file.why))
-    return files
+    paths = _load_paths(transaction, conversation_id)
+    rows = transaction.all(_FILES, {"conversation": conversation_id})
+    if len(paths) != len(rows):
+        raise _unreadable("the list of files")
+    files = (KnownFile(path, *row) for path, row in zip(paths, rows, strict=True))
+    return {file.path: file if file.why is None else file._replace(why=Overflow(file.why)) for file in files}
+
+
+def _load_paths(transaction: Transaction, conversation_id: int) -> list[str]:
+    lists = transaction.all(
+        "SELECT paths FROM conversation_paths WHERE conversation_id = :conversation ORDER BY first",
+        {"conversation": conversation_id},
+    )
+    try:
+        # a list that the migration wrote is not compressed
+        texts = [packed if packed.startswith(b"[") else zlib.decompress(packed) for (packed,) in lists]
+        return [path for text in texts for path in json.loads(text)]
+    except (zlib.error, ValueError):
+        raise _unreadable("the list of files") from None
+
+
+def _unreadable(what: str) -> StoreDamaged:
+    return StoreDamaged(
+        f"{what} of a conversation cannot be read", "Reset the conversation; `satchel doctor` examines the rest"
+    )
 
 
 def changed_files(before: Mapping[str, KnownFile], after: Mapping[str, KnownFile]) -> list[KnownFile]:
@@ -83,35 +113,22 @@ def changed_files(before: Mapping[str, KnownFile], after: Mapping[str, KnownFile
 
 def write_files(transaction: Transaction, conversation_id: int, changed: Sequence[KnownFile]) -> None:
     """Write what :func:`changed_files` returned."""
-    folders = _ensure_folders(transaction, conversation_id, (_split(file.path)[0] for file in changed))
+    numbers = {path: n for n, path in enumerate(_load_paths(transaction, conversation_id))}
+    new = [file.path for file in changed if file.path not in numbers]
+    if new:
+        paths = {"conversation_id": conversation_id, "first": len(numbers), "paths": compress(json.dumps(new))}
+        transaction.insert_many("conversation_paths", [paths])
+        numbers |= {path: n for n, path in enumerate(new, len(numbers))}
     rows = [
         {
-            "folder_id": folders[folder],
-            "name": name,
+            "conversation_id": conversation_id,
+            "n": numbers[file.path],
             **{column: value for column, value in file._asdict().items() if column not in {"path", "why"}},
             "overflow": file.why and file.why.value,
         }
         for file in changed
-        for folder, name in [_split(file.path)]
     ]
-    put_rows(transaction, "conversation_files", ("folder_id", "name"), rows)
-
-
-def _split(path: str) -> tuple[str, str]:
-    cut = path.rfind("/") + 1
-    return path[:cut], path[cut:]
-
-
-def _ensure_folders(transaction: Transaction, conversation_id: int, wanted: Iterable[str]) -> dict[str, int]:
-    numbers: dict[str, int] = dict(
-        transaction.all(
-            "SELECT path, id FROM conversation_folders WHERE conversation_id = :conversation",
-            {"conversation": conversation_id},
-        )
-    )
-    for folder in sorted(set(wanted) - numbers.keys()):
-        numbers[folder] = transaction.add("conversation_folders", {"conversation_id": conversation_id, "path": folder})
-    return numbers
+    put_rows(transaction, "conversation_file_states", ("conversation_id", "n"), rows)
 
 
 def write_turn(
@@ -172,10 +189,7 @@ def load_thread(transaction: Transaction, conversation_id: int) -> tuple[Exchang
     for turn_id, n, compressed, answer in transaction.all(_THREAD, of_thread):
         words = unpack_words(compressed)
         if words is None:
-            raise StoreDamaged(
-                f"turn {n} of a conversation cannot be read",
-                "Reset the conversation; `satchel doctor` examines the rest",
-            )
+            raise _unreadable(f"turn {n}")
         parts = [contents.get(number) for run in runs.get(turn_id, ()) for number in run]
         whole, cut = [part for part in parts if part is not None], words.count("\0")
         if len(whole) < max(len(parts), cut):
@@ -316,8 +330,11 @@ MAX_CONTENT_BYTES = 64 * 1024 * 1024
 
 _ZLIB_LEVEL = 6
 _TOUCH_MS = 3_600_000
-FILLED = 0.9
+_FILLED = 0.9
 """Share of the limit that contents may take after some were removed."""
+
+SHARE = 0.5
+"""Share of the limit that the contents of one conversation may take, so that others keep theirs."""
 
 
 def pack_contents(contents: Mapping[bytes, str | bytes]) -> dict[bytes, bytes]:
@@ -368,6 +385,31 @@ def unpack_words(compressed: bytes) -> str | None:
         return None
 
 
+def choose_contents(
+    transaction: Transaction,
+    conversation_id: int,
+    contents: Mapping[bytes, bytes],
+    files: Mapping[str, KnownFile],
+    most: int,
+    *,
+    starts_over: bool,
+) -> dict[bytes, bytes]:
+    """Return the contents, the smallest first, with which those of a conversation take so many bytes at most."""
+    needed = {file.digest for file in files.values()}
+    own = {
+        digest: size
+        for digest, size, is_of_thread in transaction.all(_OWN_CONTENTS, {"conversation": conversation_id})
+        if digest in needed or (is_of_thread and not starts_over)
+    }
+    left = most - sum(own.values())
+    chosen: dict[bytes, bytes] = {}
+    for digest, compressed in sorted(contents.items(), key=lambda one: len(one[1])):
+        left -= 0 if digest in own else len(compressed)
+        if digest in own or left >= 0:
+            chosen[digest] = compressed
+    return chosen
+
+
 def store_contents(
     transaction: Transaction, project_id: int, contents: Mapping[bytes, bytes], now: int
 ) -> dict[bytes, int]:
@@ -392,13 +434,7 @@ def touch_contents(transaction: Transaction, project_id: int, conversation_id: i
         f"""
         UPDATE blobs SET last_used = :now
         WHERE project_id = :project AND last_used < :before
-            AND (
-                digest IN (
-                    SELECT f.digest FROM conversation_folders d JOIN conversation_files f ON f.folder_id = d.id
-                    WHERE d.conversation_id = :conversation
-                )
-                OR id IN (SELECT b.id FROM {PARTS} WHERE c.id = :conversation)
-            )
+            AND digest IN (SELECT digest FROM ({_OWN_CONTENTS}) AS own)
         """,
         {"project": project_id, "conversation": conversation_id, "now": now, "before": now - _TOUCH_MS},
     )
@@ -429,5 +465,5 @@ def trim_contents(transaction: Transaction, project_id: int, max_bytes: int) -> 
             WHERE kept > :most
         )
         """,
-        {"project": project_id, "most": int(max_bytes * FILLED)},
+        {"project": project_id, "most": int(max_bytes * _FILLED)},
     )

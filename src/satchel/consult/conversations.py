@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from satchel.base.errors import NotFound, SatchelError
+from satchel.base.errors import NotFound, SatchelError, StoreDamaged
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
 from satchel.base.text import check_name
 from satchel.consult import conversation_tables
@@ -134,15 +134,6 @@ class Conversations:
         question = redact(plan.question).text
         answer = storable(result.answer)
         parts = [(digest_of_text(text), text) for text in plan.parts if is_ours and len(text) >= _PART_CHARS]
-        contents = conversation_tables.pack_contents({**dict(parts), **new}) if self._max_blob_bytes else {}
-        if sum(map(len, contents.values())) > self._max_blob_bytes * conversation_tables.FILLED:
-            parts = []  # they would not stay
-        parts = [(digest, text) for digest, text in parts if digest in contents]
-        prompt = redact(conversation_tables.cut_out(plan.prompt, [text for _, text in parts]) if is_ours else "")
-        if prompt.text.count("\0") != len(parts):
-            prompt, parts = redact(plan.prompt), []
-        words = conversation_tables.compress(prompt.text)
-        digests = [*(digest for digest, _ in parts), *(digest_of(one.data) for one in plan.media if is_ours)]
         before = conversation.state
         held_before = 0 if result.starts_over else before.held_tokens
         after = ConversationState(
@@ -153,6 +144,20 @@ class Conversations:
             result.provider_ref,
         )
         changed = conversation_tables.changed_files(before.files, plan.files)
+        packed = conversation_tables.pack_contents({**dict(parts), **new}) if self._max_blob_bytes else {}
+        most = int(self._max_blob_bytes * conversation_tables.SHARE)
+        with work.engine.read() as transaction:
+            contents = conversation_tables.choose_contents(
+                transaction, conversation.id, packed, after.files, most, starts_over=result.starts_over
+            )
+        # a thread needs all of its contents: without one of them the turn keeps its prompt itself
+        parts = [part for part in parts if part[0] in packed] if contents.keys() >= dict(parts).keys() & packed else []
+        prompt = redact(conversation_tables.cut_out(plan.prompt, [text for _, text in parts]) if is_ours else "")
+        if prompt.text.count("\0") != len(parts):
+            prompt, parts = redact(plan.prompt), []
+        words = conversation_tables.compress(prompt.text)
+        digests = [*(digest for digest, _ in parts), *(digest_of(one.data) for one in plan.media if is_ours)]
+        contents = {digest: content for digest, content in contents.items() if digest in new or digest in digests}
         with work.engine.write() as transaction:
             now = work.clock()
             if not transaction.execute(
@@ -189,8 +194,14 @@ class Conversations:
             conversation_tables.write_turn(transaction, conversation.id, turn, words, numbers, result, now)
             conversation_tables.touch_contents(transaction, conversation.project_id, conversation.id, now)
             conversation_tables.trim_contents(transaction, conversation.project_id, self._max_blob_bytes)
-        hidden = (f"a secret was redacted in what is stored of the prompt ({kind})" for kind in prompt.kinds)
-        return after, (*dict.fromkeys(hidden), *(f"stored answer: {note}" for note in answer.notes))
+        notes = [f"a secret was redacted in what is stored of the prompt ({kind})" for kind in prompt.kinds]
+        notes += [f"stored answer: {note}" for note in answer.notes]
+        if left_out := len(packed.keys() & new.keys() - contents.keys()):
+            notes.append(
+                f"contents of this turn that are not stored: {left_out:,}, since one conversation keeps at most half of "
+                f"consult.blob_mib ({self._max_blob_bytes / 2**20:g} MiB): such a file goes whole once it changes"
+            )
+        return after, tuple(dict.fromkeys(notes))
 
     def state(self, key: ConversationKey) -> ConversationState:
         """Return what a conversation holds after its last successful turn, without holding it; empty where none is."""
@@ -344,7 +355,10 @@ def _begin(transaction: Transaction, work: Workplace, project: Project, key: Con
 
 def _listed(transaction: Transaction, row: Row, now: int) -> ListedConversation:
     number, uid, seq, assistant, session, turns, held, sent, resent, answered, created, updated, *lease = row
-    inline, overflow = list_placements(conversation_tables.load_files(transaction, number))
+    try:
+        inline, overflow = list_placements(conversation_tables.load_files(transaction, number))
+    except StoreDamaged:
+        inline = overflow = ()  # the list has to name it, or nobody could reset it
     return ListedConversation(
         number,
         uid.hex(),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 
-from satchel.base.errors import Interrupted, SatchelError
+from satchel.base.errors import Interrupted, SatchelError, StoreDamaged
 from satchel.base.records import dataclass, replace
 from satchel.consult import conversation_tables
 from satchel.consult.records import IsCancelled, never
@@ -176,13 +176,18 @@ _PER_STEP = 50
 
 
 def check_turns(engine: Engine) -> Check:
-    """Read every turn of every conversation, and compare the turns with the count of their conversation."""
+    """Read every turn and list of files, and compare the turns with the count of their conversation."""
     with engine.read() as transaction:
         total, unread = 0, []
         for _, compressed, n, session, assistant in _in_steps(transaction, _TURNS):
             total += 1
             if conversation_tables.unpack_words(compressed) is None:
                 unread.append(f"turn {n} of {session!r} with {assistant} cannot be read")
+        for number, session, assistant in transaction.all("SELECT id, session_id, assistant FROM conversations"):
+            try:
+                conversation_tables.load_files(transaction, number)
+            except StoreDamaged:
+                unread.append(f"the list of files of {session!r} with {assistant} cannot be read")
         missing = [
             f"{session!r} with {assistant} has {there} of its {turns} turns"
             for session, assistant, turns, there in transaction.all(_MISSING)
