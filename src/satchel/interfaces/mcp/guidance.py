@@ -126,23 +126,23 @@ _REST: _Lines = (
     ({"get_briefing"}, "After compaction: get_briefing again=true."),
     (
         {"claim_files", "release_files"},
-        "Edit: claim_files (shared= where others edit too), reread the files, edit, release_files with a description. "
-        "Refused: wait_seconds, or ask the holder.",
+        "Edit: claim_files (shared= where others edit too), reread the files, edit, release_files with a description.",
     ),
     (
         {"write_context"},
-        "After progress or a failed attempt: write_context type=scratchpad; after three failures add done=false and "
-        "blockers, and tell your user.",
+        "After progress or failure: write_context type=scratchpad; after three failures add done=false and blockers, "
+        "tell your user.",
     ),
     ({"report_error", "report_outcome"}, "Error: report_error; once fixed, report_outcome."),
     (
         {"send_message", "get_messages"},
-        "Ask: satchel's send_message; get_messages wait_seconds=45 waits. Read your messages before you stop.",
+        "Ask: satchel's send_message; get_messages wait_seconds=45 waits. Read yours before you stop.",
     ),
+    ({"set_decision"}, "Agree: search drafts; set_decision status=draft; another sets it active."),
     (
         {"write_context", "release_files", "get_items"},
-        "Review: get_items file:PATH; write_context review_issue and review_verdict tell the author, whose 'fixes e5' "
-        "on release closes e5.",
+        "Review: get_items file:PATH; write_context review_issue and review_verdict tell the author. 'fixes e5' on "
+        "release closes e5.",
     ),
 )
 """The lines that follow, by the tools that they name: first what each piece of work needs; what is not served is not

@@ -29,7 +29,8 @@ _NOTE = (
         about="Text, or JSON by type (* required):\n"
         "scratchpad {done: true or false, attempted: [texts], next_step, blockers: [texts], test_status, iteration}\n"
         "bug {description*, severity: low, medium, high or critical}\n"
-        "review_issue {description*, severity, suggestion, issue_type}\n"
+        "review_issue {description*, severity, suggestion, issue_type: over-engineering, missing-error-handling, "
+        "pattern-violation, dead-code, spec-intent-mismatch or architecture-concern}\n"
         'review_verdict {passed*: true or false, summary, intent_satisfied, change: ids, as "f12 to f17"}',
         required=True,
         option="CONTENT",

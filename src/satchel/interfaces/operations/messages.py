@@ -141,7 +141,8 @@ OPERATIONS = (
         tool="get_messages",
         toolset="messages",
         title="Read messages",
-        about="Messages to you or to all, newest first or by search. detail=full, the default, marks them read.",
+        about="Messages to you or to all, newest first or by search. Shown in full, here or in a notice, they count as "
+        "read.",
         found_by="messages inbox unread replies thread what did the others say",
         parameters=_INBOX,
         run=_read,
