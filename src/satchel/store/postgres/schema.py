@@ -337,11 +337,8 @@ class PostgresUpkeep(Upkeep):
             return Check("store", "warning", f"{self._location} holds no store yet; the first write makes it")
         version, role, is_remote, is_encrypted = self._rows(_LINE)[0]
         if is_remote and not is_encrypted:
-            return Check(
-                "place",
-                "warning",
-                f"{self._location}: the connection is not encrypted: add sslmode=verify-full",
-            )
+            detail = f"{self._location}: the connection is not encrypted: add sslmode=verify-full"
+            return Check("place", "warning", detail)
         way = "encrypted" if is_encrypted else "on this machine"
         return Check("place", "ok", f"{self._location}, PostgreSQL {version} as {role}, {way}")
 
