@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from copy import copy
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psycopg
 
@@ -32,9 +32,6 @@ from satchel.store.running import Tracked, interruption
 from satchel.store.schema import SCHEMA_VERSION
 from satchel.store.sqlite_transaction import SqliteTransaction
 from satchel.store.transaction import Row, Transaction
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MOST_TOGETHER = 32
 """Most writes in one commit."""
@@ -73,7 +70,7 @@ class PostgresEngine:
 
     faults: type[Exception] = psycopg.Error
     has_automatic_backups = False
-    folder: Path | None = None
+    folder = None
 
     def __init__(
         self,
@@ -85,7 +82,7 @@ class PostgresEngine:
         wait_ms: int = 10_000,
         durability: str = "full",
     ) -> None:
-        self.database = Database(address, durability, clock)
+        self.database = Database(address, durability)
         self.location = address.label
         self.read_only = read_only
         self.migrates = not read_only if migrates is None else migrates
@@ -193,7 +190,7 @@ class PostgresEngine:
         database = self.database
         with database.lock:
             if not database.is_ready:
-                database.is_ready = schema.make_ready(database, writes=writes, migrates=self.migrates)
+                database.is_ready = schema.make_ready(self, database, writes=writes)
             return database.is_ready
 
 
@@ -265,11 +262,8 @@ class Writers:
             batch.members += 1
             self._open = batch
         batch.ended.wait()
-        if isinstance(batch.failed, SatchelError):
-            # each thread raises a separate error: a traceback belongs to one
-            raise type(batch.failed)(batch.failed.problem, batch.failed.remedy) from batch.failed
         if batch.failed is not None:
-            raise batch.failed
+            raise copy(batch.failed) from batch.failed  # each thread raises its own: a traceback belongs to one
         database.commits += 1
         if caller is not None:
             caller.after_commit()
@@ -375,8 +369,7 @@ class Writers:
                 failed = self._find_outcome(batch, error)
             else:
                 # a bug in a statement surfaces as it is, but to the thread that sent it alone
-                explained = explain(error, self._database.location) if batch.members < 2 else None
-                failed = explained or (error if is_own else self._not_kept(error))
+                failed = explain(error, self._database.location) or (error if is_own else self._not_kept(error))
         except BaseException:
             batch.connection.close()
             raise

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import count
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import psycopg
 from psycopg import Connection, OperationalError, adapt
-from psycopg import adapters as defaults
 from psycopg.adapt import AdaptersMap, Buffer, Loader, PyFormat
-from psycopg.errors import error_from_result
 from psycopg.generators import send
 from psycopg.pq import ConnStatus, ExecStatus, Format
 from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper, NumericLoader
@@ -26,9 +24,6 @@ from satchel.store.transaction import LIST_MARK, Parameters, Row, RuleBroken, ch
 if TYPE_CHECKING:
     from psycopg.abc import PQGen, Transformer
     from psycopg.pq.abc import PGconn, PGresult
-
-# the answers to more would fill the socket while statements are still being sent
-_MOST_WAITING = 500
 
 _CANCEL_SECONDS = 5.0
 
@@ -116,8 +111,6 @@ class PostgresTransaction:
         """Send a statement together with the next one, even if the transaction was interrupted."""
         awaited = AwaitedRows(self)
         self._waiting.append(((sql, parameters), awaited))
-        if len(self._waiting) >= _MOST_WAITING:
-            self.send()
         return awaited
 
     def execute(self, sql: str, parameters: Parameters | None = None) -> int:
@@ -147,17 +140,14 @@ class PostgresTransaction:
         values = {"id": project_id, "documents": documents}
         counted = "documents = documents + :documents WHERE id = :id"
         if self.project_id != project_id:
-            row = self.one(f"UPDATE projects SET seq = seq + :n, {counted} RETURNING seq", {**values, "n": changes})
-            assert row is not None
-            return int(row[0]) - changes + 1
+            ((last,),) = self.all(
+                f"UPDATE projects SET seq = seq + :n, {counted} RETURNING seq", {**values, "n": changes}
+            )
+            return int(last) - changes + 1
         self.seq += changes
         # the number itself: changes rolled back to a savepoint were counted here all the same
         self.run(f"UPDATE projects SET seq = :seq, {counted}", {**values, "seq": self.seq})
         return self.seq - changes + 1
-
-    def insert_many(self, table: str, rows: Sequence[Parameters]) -> None:
-        if rows:
-            self.many(insertion(table, tuple(rows[0])), rows)
 
     def reserve(self, table: str, count: int) -> Sequence[int]:
         return [row[0] for row in self._ask_numbers(table, count).all()]
@@ -252,8 +242,6 @@ class PostgresTransaction:
 Statement = tuple[str, Parameters | None]
 """SQL with ``:name`` parameters, and their values."""
 
-# each prepared statement takes about 10 KB on the server
-_MOST_KNOWN = 1_000
 # how often to stop waiting for the server: to notice signals, and to call `on_wait`
 _LOOK_SECONDS = 0.02
 _FAILED = frozenset({ExecStatus.FATAL_ERROR, ExecStatus.BAD_RESPONSE})
@@ -289,8 +277,7 @@ def numbered(sql: str) -> tuple[bytes, tuple[str, ...]]:
         name: str | None = match[2]
         return match[1] if name is None else f"${names.setdefault(name, len(names) + 1)}"
 
-    text = _TOKEN.sub(as_number, sql).encode()
-    return text, tuple(names)
+    return _TOKEN.sub(as_number, sql).encode(), tuple(names)
 
 
 class Result(NamedTuple):
@@ -307,6 +294,7 @@ class StoreConnection(Connection[Row]):
     Attributes:
         home: where it was borrowed.
         forks: number of forks that had led to the process that opened it.
+        names: the names of the statements that the server has prepared for it.
         is_doubtful: whether a cancellation may still reach the server, where it must end no statement of another
             transaction; then the connection must be closed.
     """
@@ -317,7 +305,7 @@ class StoreConnection(Connection[Row]):
         super().__init__(pgconn)
         self.forks = forks.generation
         self.is_doubtful = False
-        self._names: dict[_Key, bytes] = {}  # of prepared statements
+        self.names: dict[_Key, bytes] = {}
         self._numbers = count()
 
     def run_all(self, *statements: Statement, on_wait: Callable[[], None] = lambda: None) -> list[Result]:
@@ -329,16 +317,13 @@ class StoreConnection(Connection[Row]):
         # all of them before any is sent: one may have a value that cannot be sent
         messages = [_dump(adapting, *with_lists(*statement)) for statement in statements]
         pgconn = self.pgconn
-        prepared: dict[_Key, bytes] = {}
+        names: dict[_Key, bytes] = {}
         pgconn.enter_pipeline_mode()
         try:
             for key, text, values, formats in messages:
-                name = self._names.get(key) or prepared.get(key)
-                if name is None and len(self._names) >= _MOST_KNOWN:
-                    pgconn.send_query_params(text, values, key[1], formats)
-                    continue
+                name = self.names.get(key) or names.get(key)
                 if name is None:
-                    name = prepared[key] = b"s%d" % next(self._numbers)
+                    name = names[key] = b"s%d" % next(self._numbers)
                     pgconn.send_prepare(name, text, key[1])
                 pgconn.send_query_prepared(name, values, formats)
             pgconn.pipeline_sync()
@@ -350,9 +335,9 @@ class StoreConnection(Connection[Row]):
             except OperationalError:
                 self.close()  # late answers must not be taken for those of other statements
         failed = next((answer for answer in answers if answer.status in _FAILED), None)
-        if failed is not None or len(answers) < len(messages) + len(prepared):
-            raise error_from_result(failed) if failed else OperationalError("the connection was lost")
-        self._names |= prepared
+        if failed is not None or len(answers) < len(messages) + len(names):
+            raise psycopg.errors.error_from_result(failed) if failed else OperationalError("the connection was lost")
+        self.names |= names
         # the answer to preparing has no status
         return [_result(adapting, answer) for answer in answers if answer.command_status]
 
@@ -399,16 +384,13 @@ class _Truth(Loader):
         return int(bytes(data) == b"t")
 
 
-@cache
-def adapters() -> AdaptersMap:
-    """Return the conversions of values: numbers as SQLite returns them, whole ones as integers, booleans as 0 or 1.
+ADAPTERS: Final = AdaptersMap(psycopg.adapters)
+"""The conversions of values: numbers as SQLite returns them, whole ones as integers, booleans as 0 or 1.
 
-    An int is always a bigint: with the type by its size, as psycopg's own default has it, one statement would be
-    prepared once for each combination.
-    """
-    own = AdaptersMap(defaults)
-    own.register_loader("numeric", _Whole)
-    own.register_loader("bool", _Truth)
-    own.register_dumper(bool, Int8BinaryDumper)
-    own.register_dumper(int, Int8Dumper)
-    return own
+An int is always a bigint: with the type by its size, as psycopg's own default has it, one statement would be prepared
+once for each combination.
+"""
+ADAPTERS.register_loader("numeric", _Whole)
+ADAPTERS.register_loader("bool", _Truth)
+ADAPTERS.register_dumper(bool, Int8BinaryDumper)
+ADAPTERS.register_dumper(int, Int8Dumper)
