@@ -29,7 +29,7 @@ from satchel.consult.records import (
 )
 from satchel.keep.expiry import PARTS, remove_contents
 from satchel.redaction import finds_secret
-from satchel.store.transaction import Transaction, grouped, put_rows
+from satchel.store.transaction import Transaction, grouped, insert_rows, put_rows
 
 _FILES = """
     SELECT size, mtime_ns, digest, tokens, first_turn, overflow
@@ -162,7 +162,8 @@ def write_turn(
             runs[-1] = runs[-1][0], part
         else:
             runs.append((part, part))
-    transaction.insert_many(
+    insert_rows(
+        transaction,
         "conversation_parts",
         [{"turn_id": turn_id, "n": n, "first_blob": first, "last_blob": last} for n, (first, last) in enumerate(runs)],
     )

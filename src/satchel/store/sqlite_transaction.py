@@ -80,10 +80,6 @@ class SqliteTransaction:
         self.connection.execute(sql, row)
         return self.connection.last_insert_rowid()
 
-    def insert_many(self, table: str, rows: Sequence[Parameters]) -> None:
-        if rows:
-            self.many(insertion(table, tuple(rows[0])), rows)
-
     def many(self, sql: str, rows: Iterable[Parameters]) -> None:
         self._check()
         if damage.DamagedText.is_read:

@@ -15,7 +15,6 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.generators import fetch_many
 from psycopg.pq import TransactionStatus as Status
 
-from satchel.base.clock import Clock
 from satchel.base.errors import (
     Busy,
     InvalidInput,
@@ -33,7 +32,7 @@ from satchel.base.errors import (
 from satchel.store import forks
 from satchel.store.failures import busy, one_line
 from satchel.store.postgres import Address
-from satchel.store.postgres.transaction import StoreConnection, adapters
+from satchel.store.postgres.transaction import ADAPTERS, StoreConnection
 from satchel.store.running import DEADLINE_SECONDS, Interruptible, Running, timed_out
 
 if TYPE_CHECKING:
@@ -45,10 +44,12 @@ MOST_CONNECTIONS = 20
 # a transaction may compute between two statements; a longer pause would block the whole project
 _IDLE_SECONDS = 300
 _CONNECT_SECONDS = 10
+# each prepared statement takes about 10 KB on the server; a connection with more is closed
+_MOST_PREPARED = 1_000
 _OLDEST_VERSION = 14
 _CHECK = """
-    SELECT current_setting('server_version_num')::int, current_setting('fsync'), current_setting('synchronous_commit'),
-        current_setting('server_encoding')
+    SELECT current_setting('server_version_num')::int / 10000, current_setting('fsync'),
+        current_setting('synchronous_commit'), current_setting('server_encoding')
 """
 
 # errors are raised; without a handler the library's warnings would go to the terminal
@@ -61,10 +62,9 @@ class Database:
     With durability ``full`` every commit waits for the disk; ``relaxed`` may lose the last ones when the server fails.
     """
 
-    def __init__(self, address: Address, durability: str, clock: Clock) -> None:
+    def __init__(self, address: Address, durability: str) -> None:
         self.address = address
         self.location = address.label
-        self.clock = clock
         self.durability = durability
         self.running: Running[Interruptible] = Running(self.location)
         self.is_ready = False
@@ -117,7 +117,7 @@ class Database:
             options |= conninfo_to_dict(self.address.url)
             if self.address.password is not None:
                 options["password"] = self.address.password
-            options |= {"autocommit": True, "prepare_threshold": None, "context": adapters()}
+            options |= {"autocommit": True, "prepare_threshold": None, "context": ADAPTERS}
             connection = StoreConnection.connect(**options)
             self._configure(connection)
         except BaseException as error:
@@ -164,8 +164,7 @@ class Database:
         """
         if connection.forks != forks.generation:
             return
-        is_broken = connection.is_doubtful or connection.closed
-        if not is_broken:
+        if not (connection.is_doubtful or connection.closed):
             with suppress(psycopg.Error):
                 if connection.info.transaction_status == Status.INTRANS:
                     connection.pgconn.send_query(b"ROLLBACK")
@@ -173,9 +172,9 @@ class Database:
                 else:
                     # not execute(): psycopg would still count statements behind a failed one as prepared
                     connection.rollback()
-        is_sound = not is_broken and connection.info.transaction_status in {Status.IDLE, Status.ACTIVE}
+        is_sound = connection.info.transaction_status in {Status.IDLE, Status.ACTIVE} and not connection.is_doubtful
         # one lent before a close() may belong to another store by now
-        if is_sound and connection.home is self._idle:
+        if is_sound and len(connection.names) < _MOST_PREPARED and connection.home is self._idle:
             self._idle.append(connection)
         else:
             connection.close()
@@ -200,10 +199,7 @@ class Database:
             raise explained from error
 
     def _configure(self, connection: StoreConnection) -> None:
-        row = connection.execute(_CHECK).fetchone()
-        assert row is not None
-        number, fsync, commits, encoding = row
-        version = number // 10_000
+        ((version, fsync, commits, encoding),) = connection.run_all((_CHECK, None))[0].rows
         may_lose = self.durability == "full" and commits not in {"on", "remote_apply"}
         for is_unfit, problem, remedy in (
             (fsync != "on", f"fsync = {fsync}: a crash may destroy confirmed writes", "Set fsync = on there"),
@@ -243,8 +239,7 @@ def explain(error: psycopg.Error, location: str) -> SatchelError | None:
         case errors.UndefinedTable() if _OF_EVERY_STORE.search(error.diag.message_primary or ""):
             return StoreMissing(
                 f"the store {location} is gone, though there was one; nothing was written",
-                "This is for a person to decide: restore the schema from a backup; restarting the program creates "
-                "an empty store",
+                "A person has to decide: restore the schema from a backup, or restart the program to begin anew",
             )
         case errors.QueryCanceled():
             return timed_out(location)
