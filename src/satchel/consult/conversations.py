@@ -198,8 +198,8 @@ class Conversations:
         notes += [f"stored answer: {note}" for note in answer.notes]
         if left_out := len(packed.keys() & new.keys() - contents.keys()):
             notes.append(
-                f"contents of this turn that are not stored: {left_out:,}, since one conversation keeps at most half of "
-                f"consult.blob_mib ({self._max_blob_bytes / 2**20:g} MiB): such a file goes whole once it changes"
+                f"contents of this turn that are not stored: {left_out:,}, since one conversation keeps at most half "
+                f"of consult.blob_mib ({self._max_blob_bytes / 2**20:g} MiB): such a file goes whole once it changes"
             )
         return after, tuple(dict.fromkeys(notes))
 

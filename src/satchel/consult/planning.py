@@ -16,7 +16,6 @@ from satchel.consult.prompts import (
     render,
     telling_time,
     tokens_of_past,
-    unified_diff,
 )
 from satchel.consult.records import (
     Content,
@@ -381,6 +380,8 @@ class _Draft:
         old = None if known.digest is None else self._read_old(known.digest)
         if old is None or digest_of_text(old) != known.digest:
             return None
+        from satchel.base.line_diff import unified_diff  # most turns need none
+
         diff = unified_diff(old, content.text)
         return diff if self._count(known.path, diff) <= CLEARLY_SHORTER * tokens else None
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from satchel.base.config_keys import Config
 from satchel.base.errors import Interrupted, InvalidInput, MissingExtra, Refused, SatchelError, Unavailable
+from satchel.base.json_schema import find_mismatch, unfenced
 from satchel.base.records import replace
 from satchel.base.text import MAX_NAME_CHARS
 from satchel.base.tokens import TokenCounter, token_counter
@@ -38,8 +39,6 @@ from satchel.consult.question import (
     Question,
     QuestionOptions,
     check_question,
-    find_mismatch,
-    unfenced,
 )
 from satchel.consult.records import (
     Conversation,
