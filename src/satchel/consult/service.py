@@ -53,7 +53,7 @@ from satchel.consult.records import (
     never,
     raise_if_cancelled,
 )
-from satchel.consult.upkeep import VectorStores
+from satchel.consult.vector_stores import VectorStores
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
 
