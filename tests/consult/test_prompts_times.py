@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from satchel.consult.prompts import RACY_MS, is_surely_held, telling_time
+from satchel.consult.planning import is_surely_held
+from satchel.consult.prompts import RACY_MS, telling_time
 from satchel.consult.records import FoundFile, KnownFile, Overflow
 
 READ_AT = 1_795_000_000_000

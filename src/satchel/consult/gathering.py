@@ -116,6 +116,9 @@ class _Walk:
         try:
             status = os.lstat(real)
         except (FileNotFoundError, NotADirectoryError):
+            name = self._name(real)
+            if name in self._known or any(one.startswith(f"{name}/") for one in self._known):
+                return  # one that the conversation knows was removed, which is no error
             raise self._missing(path, real) from None
         except OSError as error:
             self._hold(self._name(real), "unreadable", f"it {why_unreadable(error)}")

@@ -1,4 +1,4 @@
-"""The text of one turn: what is the same in every turn first, then files and diffs by path, the question last."""
+"""A turn's draft and its text: what is the same in every turn first, then files and diffs, the question last."""
 
 from __future__ import annotations
 
@@ -6,12 +6,23 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from satchel.base.records import dataclass
 from satchel.base.tokens import TokenCounter
-from satchel.consult.records import FoundFile, KnownFile, Media, PastTurn
+from satchel.consult.records import (
+    Content,
+    ConversationState,
+    FoundFile,
+    HeldBack,
+    KnownFile,
+    Media,
+    Overflow,
+    PastTurn,
+    TurnRequest,
+    digest_of_text,
+)
 
 _MARK_DIGITS = 9
 """Digits of a mark to begin with. Encodings take digits in threes, so every mark of nine costs three tokens."""
@@ -215,11 +226,6 @@ RACY_MS = 2_000
 system in use, FAT's, counts in steps of two seconds."""
 
 
-def is_surely_held(known: KnownFile, found: FoundFile) -> bool:
-    """Check by size and time alone whether the prompt has a file's current content."""
-    return known.why is None and found.mtime_ns == known.mtime_ns and found.size == known.size
-
-
 def telling_time(mtime_ns: int, read_at: int) -> int | None:
     """Return the time of a file if it will tell whether the file changes, or None.
 
@@ -228,3 +234,212 @@ def telling_time(mtime_ns: int, read_at: int) -> int | None:
     for a time in the future.
     """
     return mtime_ns if mtime_ns < (read_at - RACY_MS) * 1_000_000 else None
+
+
+CLEARLY_SHORTER = 0.6
+"""Which share of a file's tokens its diff may take; above it the whole file is sent, which is easier to read."""
+
+UNSEARCHABLE = "the model's provider cannot search it"
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """A file that a conversation does not know yet."""
+
+    path: str
+    content: Content
+    tokens: int
+    added: int
+
+
+class Draft:
+    """A turn under way: what it does with each file."""
+
+    def __init__(
+        self,
+        state: ConversationState,
+        counter: TokenCounter,
+        read: Callable[[FoundFile], Content | HeldBack],
+        read_old: Callable[[bytes], str | None],
+        request: TurnRequest,
+    ) -> None:
+        self._state = state
+        self._earlier = list(request.earlier) if state.held_tokens == 0 else []
+        self._counter = counter
+        self._read = read
+        self._read_old = read_old
+        self._request = request
+        self.new: list[NewFile] = []
+        self._removed: list[str] = []
+        self._withheld: list[str] = []
+        self._announced: set[str] = set()
+        self._seeds: dict[str, bytes] = {}
+        self.changed: dict[str, KnownFile] = {}
+        self.held: dict[str, HeldBack] = {}
+        self.overflow: dict[str, Content] = {}
+        self.contents: dict[bytes, str | bytes] = {}
+        self.pieces: list[Piece] = []
+
+    def take(self, found: FoundFile, known: KnownFile | None) -> None:
+        """Take a file of the context that has to be read."""
+        content = self._content(found)
+        if isinstance(content, HeldBack):
+            self.held[found.path] = content
+            if known is not None:
+                self._withhold(known)
+        elif known is None:
+            self._meet(found.path, content)
+        elif known.why is None:
+            self._refresh(known, content)
+        else:
+            self._search(known, content)
+
+    def _content(self, file: FoundFile) -> Content | HeldBack:
+        content = self._read(file)
+        if isinstance(content, Content):
+            # of all that is read, wherever it goes: models with other windows get the same mark
+            self._seeds[file.path] = content.digest
+        return content
+
+    def attach(self, found: FoundFile) -> None:
+        """Take a file that is searched in this turn only."""
+        content = self._content(found)
+        if isinstance(content, HeldBack):
+            self.held[found.path] = content
+        elif not content.is_searchable:
+            self.held[found.path] = HeldBack(found.path, "media", f"{UNSEARCHABLE}; name it as a file of the context")
+        else:
+            self.overflow[found.path] = content
+            self._announced.add(found.path)
+
+    def miss(self, paths: Iterable[str], is_gone: Callable[[str], bool]) -> None:
+        """Report removed and withheld files once; other files that were not gathered stay."""
+        for path in paths:
+            known = self._state.files[path]
+            if known.digest is None:
+                continue
+            if path in self.held:
+                self._withhold(known)
+            elif is_gone(path):
+                self._removed.append(path)
+                self.changed[path] = let_go(known)
+
+    def parts(self, inline: Iterable[NewFile], overflow: Iterable[NewFile]) -> Parts:
+        """Return what the turn says if its new files are split like this."""
+        is_opening = self._state.held_tokens == 0
+        new_pieces = [_piece(new) for new in inline]
+        more = {new.path: new.content for new in overflow if new.content.is_searchable}
+        searched = self.overflow | more
+        announced = searched.keys() if is_opening else self._announced | more.keys()
+        return Parts(
+            is_opening=is_opening,
+            instructions=self._request.instructions,
+            briefing=self._request.briefing,
+            pieces=sorted((*self.pieces, *new_pieces), key=lambda piece: piece.path),
+            searchable=sorted(announced),
+            searched_texts=[content.text for content in searched.values()],
+            removed=sorted(self._removed),
+            withheld=sorted(self._withheld),
+            earlier=self._earlier,
+            seeds=[digest for _, digest in sorted(self._seeds.items())],
+        )
+
+    def drop_earlier(self, excess: int) -> bool:
+        """Drop the oldest repeated turns until enough tokens are free; return whether there were any."""
+        had_any = bool(self._earlier)
+        while excess > 0 and self._earlier:
+            excess -= tokens_of_past(self._earlier.pop(0), self._counter)
+        return had_any
+
+    def settle(self, inline: Iterable[NewFile], overflow: Iterable[NewFile], most: int) -> None:
+        """Make the split of the new files final."""
+        turn = self._state.turns + 1
+        for new in inline:
+            self.pieces.append(_piece(new))
+            self._store(new.content)
+            self.changed[new.path] = self._known(new.path, new.content, new.tokens, turn, None)
+        for new in overflow:
+            self.overflow[new.path] = new.content
+            if self._state.has_overflowed:
+                why = Overflow.LATE
+            else:
+                why = Overflow.TOO_LARGE if new.added > self._request.inline_share * most else Overflow.NO_ROOM
+            self.changed[new.path] = self._known(new.path, new.content, new.tokens, turn, why)
+
+    def _meet(self, path: str, content: Content) -> None:
+        tokens = self._size(path, content)
+        around = self._counter.count(frame_of(path))
+        self.new.append(NewFile(path, content, tokens, tokens + around))
+
+    def _refresh(self, known: KnownFile, content: Content) -> None:
+        path = known.path
+        if content.digest == known.digest and self._request.is_stable:
+            self.changed[path] = known._replace(mtime_ns=self._telling_time(content))
+            return
+        tokens = self._size(path, content)
+        is_diffed = self._request.is_stable and content.media is None
+        text = self._diff(known, content, tokens) if is_diffed else None
+        is_diff = text is not None
+        sent = content.text if text is None else text
+        self.pieces.append(
+            Piece(
+                path,
+                sent,
+                is_diff,
+                replaces=known.digest is not None,
+                tokens=self._count(path, sent) if is_diff else tokens,
+                media=content.media,
+            )
+        )
+        self._store(content)
+        self.changed[path] = self._known(path, content, tokens, known.first_turn, None)
+
+    def _diff(self, known: KnownFile, content: Content, tokens: int) -> str | None:
+        old = None if known.digest is None else self._read_old(known.digest)
+        if old is None or digest_of_text(old) != known.digest:
+            return None
+        from satchel.base.line_diff import unified_diff  # most turns need none
+
+        diff = unified_diff(old, content.text)
+        return diff if self._count(known.path, diff) <= CLEARLY_SHORTER * tokens else None
+
+    def _search(self, known: KnownFile, content: Content) -> None:
+        self.overflow[known.path] = content
+        if known.digest is None:
+            self._announced.add(known.path)
+        if content.digest != known.digest:
+            tokens = self._size(known.path, content)
+            self.changed[known.path] = self._known(known.path, content, tokens, known.first_turn, known.why)
+        elif self._telling_time(content) != known.mtime_ns:
+            self.changed[known.path] = known._replace(mtime_ns=self._telling_time(content))
+
+    def _withhold(self, known: KnownFile) -> None:
+        if known.digest is not None:
+            self._withheld.append(known.path)
+            self.changed[known.path] = let_go(known)
+
+    def _known(self, path: str, content: Content, tokens: int, first_turn: int, why: Overflow | None) -> KnownFile:
+        size, mtime_ns = content.stat.size, self._telling_time(content)
+        return KnownFile(path, size, mtime_ns, content.digest, tokens, first_turn, why)
+
+    def _telling_time(self, content: Content) -> int | None:
+        return telling_time(content.stat.mtime_ns, self._request.now)
+
+    def _store(self, content: Content) -> None:
+        self.contents[content.digest] = content.text if content.media is None else content.media.data
+
+    def _size(self, path: str, content: Content) -> int:
+        return self._count(path, content.text) if content.media is None else content.media.tokens
+
+    def _count(self, path: str, text: str) -> int:
+        name = path.rpartition("/")[2]
+        return self._counter.count(text, name.rpartition(".")[2] if "." in name else None)
+
+
+def let_go(known: KnownFile) -> KnownFile:
+    return known._replace(mtime_ns=None, digest=None)
+
+
+def _piece(new: NewFile) -> Piece:
+    content = new.content
+    return Piece(new.path, content.text, False, False, new.tokens, content.media)

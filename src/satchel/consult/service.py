@@ -30,8 +30,7 @@ from satchel.consult.consultation import (
 )
 from satchel.consult.conversations import Conversations
 from satchel.consult.models import Ask, Assistant, ThreadLost, Timing, WindowFull, find_price, full_name_of, noop
-from satchel.consult.planning import forgotten
-from satchel.consult.preparing import Preparing, SharedReading, earlier_answer, earlier_notes, take_over
+from satchel.consult.planning import Preparing, SharedReading, forgotten
 from satchel.consult.providers import AssistantSettings, ProviderState, open_assistant, providers
 from satchel.consult.question import (
     REMEMBERED,
@@ -39,6 +38,9 @@ from satchel.consult.question import (
     Question,
     QuestionOptions,
     check_question,
+    earlier_answer,
+    earlier_notes,
+    take_over,
 )
 from satchel.consult.records import (
     Conversation,
