@@ -30,8 +30,7 @@ from satchel.base.tokens import TokenCounter, token_counter
 from satchel.consult.conversations import Conversations
 from satchel.consult.gathering import gather
 from satchel.consult.models import TOKEN_FACTORS
-from satchel.consult.planning import plan_turn
-from satchel.consult.preparing import SharedReading
+from satchel.consult.planning import SharedReading, plan_turn
 from satchel.consult.reading import read_content
 from satchel.consult.records import (
     Content,

@@ -14,7 +14,7 @@ from satchel.base.errors import SatchelError, StoreDamaged
 from satchel.consult import conversation_tables
 from satchel.consult.conversations import Conversations
 from satchel.consult.records import ConversationKey
-from satchel.consult.upkeep import LIFE_MS, Sweeper, VectorStore, VectorStores
+from satchel.consult.vector_stores import LIFE_MS, Sweeper, VectorStore, VectorStores
 from satchel.store.sqlite import SqliteEngine
 
 if TYPE_CHECKING:
