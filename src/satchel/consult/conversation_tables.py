@@ -117,7 +117,7 @@ def write_files(transaction: Transaction, conversation_id: int, changed: Sequenc
     new = [file.path for file in changed if file.path not in numbers]
     if new:
         paths = {"conversation_id": conversation_id, "first": len(numbers), "paths": compress(json.dumps(new))}
-        transaction.insert_many("conversation_paths", [paths])
+        insert_rows(transaction, "conversation_paths", [paths])
         numbers |= {path: n for n, path in enumerate(new, len(numbers))}
     rows = [
         {
