@@ -196,11 +196,11 @@ def _state_text(
         parts += lists.metadata_text(state.metadata) or (f"metadata:{NONE}",)
     if state.rationale is None or (above is not None and state.rationale == above.rationale):
         return _StateText(" ".join(parts), ())
-    return _StateText(" ".join(parts), _why(state.rationale))
+    return _StateText(" ".join(parts), _why(state.rationale, "its reason was" if who else "because"))
 
 
-def _why(rationale: str) -> tuple[str, ...]:
-    return tuple(content_lines(f"because: {rationale}"))
+def _why(rationale: str, label: str = "because") -> tuple[str, ...]:
+    return tuple(content_lines(f"{label}: {rationale}"))
 
 
 def _cells(state: Decision | DecisionState) -> tuple[str | None, str | None, str | None, str | None]:
