@@ -224,7 +224,7 @@ class Writers:
         self._database = database
         self._project = project
         # lookups of write transactions, and their version, None if unknown: of the thread whose turn it is
-        self._memo: dict[Hashable, Any] = {}
+        self._memo: dict[tuple[Hashable, ...], Any] = {}
         self._memo_version: int | None = None
         self._lock = threading.Lock()
         # in the order of arrival; the first one's turn has come

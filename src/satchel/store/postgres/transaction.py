@@ -72,7 +72,7 @@ class PostgresTransaction:
 
     def __init__(self, connection: StoreConnection, *begin: Statement) -> None:
         self.connection = connection
-        self.memo: dict[Hashable, Any] = {}
+        self.memo: dict[tuple[Hashable, ...], Any] = {}
         self.sequences: Mapping[str, str] = {}
         self.project_id = self.seq = 0
         self.forgot = False
@@ -99,7 +99,7 @@ class PostgresTransaction:
             except psycopg.Error:
                 self.connection.is_doubtful = True
 
-    def forget(self) -> None:
+    def forget(self, kind: str | None = None) -> None:  # noqa: ARG002 -- other engines know one version of all
         """Drop the memo, here and in every other engine."""
         self.memo.clear()
         self.forgot = True
