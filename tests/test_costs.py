@@ -71,6 +71,17 @@ def test_a_note_takes_eight_statements(open_in: Callable[..., Satchel], project:
     assert len(statements) == 8, statements
 
 
+def test_a_note_of_another_task_takes_one_more(open_in: Callable[..., Satchel], project: Path) -> None:
+    server, counts = open_in(project, environ={}, caller=Caller(SERVER, {}), agent="ann"), []
+    _write(server, 0)
+    writer = _writer(server)
+    for number, task in enumerate(("T1", "T1", "T2", "T3"), 1):
+        with _counted(writer) as statements:
+            server.entries.write("discovery", f"thing number {number} of the cache", task_id=task)
+        counts.append(len(statements))
+    assert counts[2:] == [counts[1] + 1] * 2, counts
+
+
 def test_a_note_after_another_program_wrote_takes_four_more(open_in: Callable[..., Satchel], project: Path) -> None:
     store, other = open_in(project), open_in(project)
     _write(store, 0)

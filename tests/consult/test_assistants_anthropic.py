@@ -10,8 +10,8 @@ from consult.providers.anthropic_api import SIGNATURE, AnthropicApi, Said
 from consult.providers.asking import LASTING, PASSING, Details, Pauses, content, quick, silence_until
 from satchel.base.errors import AssistantFailed, Interrupted, Unavailable
 from satchel.consult.models import Ask, Model
-from satchel.consult.providers import AnthropicMessages
 from satchel.consult.records import Exchange, Window
+from satchel.consult.vendors import AnthropicMessages
 
 pytestmark = pytest.mark.usefixtures("direct")
 

@@ -15,8 +15,8 @@ from consult.providers.openai_asking import FILES, openai, sweep
 from satchel import Satchel
 from satchel.base.errors import AssistantFailed, Interrupted
 from satchel.consult.models import Ask
-from satchel.consult.openai import OpenAIResponses
 from satchel.consult.vector_stores import LIFE_MS, VectorStore, VectorStores
+from satchel.consult.vendors import OpenAIResponses
 
 if TYPE_CHECKING:
     from conftest import ManualClock

@@ -15,7 +15,7 @@ from consult.providers.server import Answer, Request, as_events
 from satchel.base.errors import AssistantFailed, Interrupted, Unavailable
 from satchel.base.tokens import estimate
 from satchel.consult.models import Ask, Model
-from satchel.consult.openai import OpenAICompatible
+from satchel.consult.providers import OpenAICompatible
 from satchel.consult.records import Exchange, Window
 
 pytestmark = pytest.mark.usefixtures("direct")

@@ -10,8 +10,8 @@ from consult.providers.asking import LASTING, PASSING, Details, Pauses, content,
 from consult.providers.gemini_api import SIGNATURE, GeminiApi, Said
 from satchel.base.errors import AssistantFailed, Interrupted, Unavailable
 from satchel.consult.models import Ask, Model
-from satchel.consult.providers import GeminiContents
 from satchel.consult.records import Exchange, Window
+from satchel.consult.vendors import GeminiContents
 
 pytestmark = [pytest.mark.usefixtures("direct"), pytest.mark.slow]
 

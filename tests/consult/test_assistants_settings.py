@@ -14,7 +14,7 @@ from consult.providers.gemini_api import GeminiApi
 from consult.providers.gemini_api import Said as GeminiSaid
 from consult.providers.openai_api import OpenAIApi
 from satchel.consult.models import Ask, Model
-from satchel.consult.openai import OpenRouter
+from satchel.consult.providers import OpenRouter
 from satchel.consult.records import Settings, Window
 
 SENT: dict[str, dict[str, Any]] = {

@@ -15,9 +15,9 @@ from consult.providers.every_kind import KINDS, line_to
 from consult.providers.server import Answer, Request, as_events
 from satchel.base.errors import AssistantFailed, Interrupted
 from satchel.consult.models import Ask, Model
-from satchel.consult.openai import OpenAICompatible
-from satchel.consult.providers import AnthropicMessages, GeminiContents
+from satchel.consult.providers import OpenAICompatible
 from satchel.consult.records import Window
+from satchel.consult.vendors import AnthropicMessages, GeminiContents
 
 pytestmark = [pytest.mark.usefixtures("direct"), pytest.mark.slow]
 

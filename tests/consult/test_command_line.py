@@ -17,9 +17,8 @@ from consult.consulted import Consulted
 from consult.providers.asking import content
 from satchel.base.errors import AssistantFailed, Interrupted, InvalidInput, Refused, Unavailable
 from satchel.consult import MARK
-from satchel.consult.command_line import CLIENTS, CommandLineAssistant, find_program
 from satchel.consult.models import Ask, Timing, find_model
-from satchel.consult.providers import open_assistant, providers
+from satchel.consult.providers import CLIENTS, CommandLineAssistant, find_program, open_assistant, providers
 from satchel.consult.records import Exchange, Settings
 
 _PROGRAM = """#!{python}

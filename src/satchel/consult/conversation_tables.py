@@ -215,9 +215,6 @@ def load_turns(transaction: Transaction, conversation_id: int, first: int, last:
     return tuple(Turn(*row) for row in rows)
 
 
-MAX_CONTENT_BYTES = 64 * 1024 * 1024
-"""How much the contents of a whole store take, compressed, unless configured."""
-
 _ZLIB_LEVEL = 6
 _TOUCH_MS = 3_600_000
 _FILLED = 0.9
@@ -380,8 +377,7 @@ _ALL_STORES = """
 """
 
 
-def check_turns(engine: Engine) -> Check:
-    """Read every turn and list of files, and compare the turns with the count of their conversation."""
+def _check_turns(engine: Engine) -> Check:
     with engine.read() as transaction:
         total, unread = 0, []
         for _, compressed, n, session, assistant in _in_steps(transaction, _TURNS):
@@ -408,8 +404,7 @@ def check_turns(engine: Engine) -> Check:
     return Check("conversations", "ok", f"every turn can be read, {total} in all")
 
 
-def check_contents(engine: Engine) -> Check:
-    """Compare every content that is kept for diffs with its digest."""
+def _check_contents(engine: Engine) -> Check:
     with engine.read() as transaction:
         whole = [
             unpack_content(digest, compressed) is not None
@@ -426,8 +421,7 @@ def check_contents(engine: Engine) -> Check:
     return Check("contents", "ok", f"every one is what was sent, {len(whole)} in all")
 
 
-def check_vector_stores(engine: Engine) -> Check:
-    """Count the vector stores at providers that are recorded, and those that no call uses any more."""
+def _check_vector_stores(engine: Engine) -> Check:
     with engine.read() as transaction:
         rows = transaction.all(_ALL_STORES, {"now": engine.clock()})
     total, left = sum(row[1] for row in rows), sum(row[2] for row in rows)
@@ -450,8 +444,8 @@ def _in_steps(transaction: Transaction, sql: str) -> Iterator[Row]:
 
 
 EXAMINATIONS: tuple[Examination, ...] = (
-    ("conversations", check_turns),
-    ("contents", check_contents),
-    ("vector stores", check_vector_stores),
+    ("conversations", _check_turns),
+    ("contents", _check_contents),
+    ("vector stores", _check_vector_stores),
 )
 """The checks of `satchel doctor`, in their order."""

@@ -67,7 +67,7 @@ HAS_TURNS = f"turns > 0 AND {expiry.GOES_ON}"
 class Conversations:
     """The conversations of a project."""
 
-    def __init__(self, workplace: Workplace, *, max_blob_bytes: int = conversation_tables.MAX_CONTENT_BYTES) -> None:
+    def __init__(self, workplace: Workplace, *, max_blob_bytes: int = 64 * 1024 * 1024) -> None:
         self.workplace = workplace
         self._max_blob_bytes = max_blob_bytes
 

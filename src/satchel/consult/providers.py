@@ -1,295 +1,330 @@
-"""Providers: Anthropic's and Google's adapters, and the table from a model's name to its assistant."""
+"""Providers: from a model's name to its assistant, which an endpoint or a client that is installed here may be.
+
+An endpoint speaks OpenAI's chat completions. A client answers with its own account, reads only, and in time: it works
+in a folder that holds the files to search one level below, where their configuration of clients, which can name
+programs to start, does not count; and without Satchel's hooks and servers.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
 from collections.abc import Generator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 from satchel.base.errors import AssistantFailed, InvalidInput, Unavailable
 from satchel.base.records import dataclass
-from satchel.consult import rounds, sdk
-from satchel.consult.command_line import CLIENTS, CommandLineAssistant, find_program
-from satchel.consult.models import Ask, Assistant, Call, Round, Timing, find_model
-from satchel.consult.openai import OpenAICompatible, OpenAIResponses, OpenRouter
-from satchel.consult.reading import is_document
-from satchel.consult.records import Media
+from satchel.consult import FOLDER_PREFIX, MARK, rounds
+from satchel.consult.models import Ask, Assistant, Model, Reply, Round, Timing, find_model
+from satchel.consult.prompts import choose_mark, fenced
+from satchel.consult.records import Exchange, Settings, raise_if_cancelled
 from satchel.consult.rounds import OwnHistoryAssistant, SdkAssistant
 from satchel.consult.sdk import (
-    SdkClient,
-    StainlessClient,
-    base64_of,
+    CallsInPieces,
+    OpenAIClient,
     count_of,
-    making,
+    empty,
+    excerpt,
     messages_of,
-    sum_of,
+    nonsense,
+    shape_of,
     without_nones,
 )
-from satchel.consult.wire import Wire
+from satchel.consult.vendors import AnthropicMessages, GeminiContents, OpenAIResponses
+from satchel.consult.wire import Limits
 
-if TYPE_CHECKING:
-    from anthropic import Anthropic
-    from google.genai import Client
-
-ANTHROPIC_URL = "https://api.anthropic.com"
-
-_ANTHROPIC_WEB: Any = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
-_ANTHROPIC_TOOL = {"name": rounds.TOOL, "description": rounds.DESCRIPTION, "input_schema": rounds.SCHEMA}
-
-
-class AnthropicClient(StainlessClient):
-    """A client for one call."""
-
-    def __init__(self, name: str, wire: Wire, *, key: str | None, base_url: str | None, variable: str) -> None:
-        with making(name, "anthropic"):
-            import anthropic
-
-            super().__init__(name, wire, variable, anthropic, anthropic.AnthropicError)
-            self.sdk: Anthropic = anthropic.Anthropic(
-                api_key=key,
-                base_url=base_url or ANTHROPIC_URL,
-                max_retries=0,
-                http_client=anthropic.DefaultHttpxClient(event_hooks=wire.event_hooks()),
-            )
-
-
-class AnthropicMessages(OwnHistoryAssistant[AnthropicClient]):
-    """An assistant at Anthropic. Overflow is searched in a store of our own."""
-
-    own_url = ANTHROPIC_URL
-    client = AnthropicClient
-    unsupported = frozenset({"temperature"})
-
-    def _messages(self, ask: Ask) -> list[Any]:
-        # what stands up to here comes again: with the next search, and as the beginning of the next turn
-        cached = {"type": "text", "text": ask.prompt, "cache_control": {"type": "ephemeral"}}
-        now = {"role": "user", "content": [*map(_anthropic_part, ask.media), cached]}
-        return [*messages_of(ask.history, _anthropic_part), now]
-
-    def _send(
-        self, client: AnthropicClient, messages: list[Any], may_search: bool | None, ask: Ask
-    ) -> Generator[str, None, Round]:
-        settings = ask.settings
-        shape = settings.schema and {"type": "json_schema", "schema": dict(settings.schema)}
-        options = without_nones(output_config=without_nones(effort=settings.effort, format=shape) or None)
-        tools = [_ANTHROPIC_WEB] if settings.web_search else []
-        if may_search is not None:
-            tools.append(_ANTHROPIC_TOOL)
-            options["tool_choice"] = {"type": "auto" if may_search else "none"}
-        if tools:
-            options["tools"] = tools
-        with (
-            client.explained(),
-            client.sdk.messages.stream(
-                model=self.model, messages=messages, max_tokens=self.window.output, **options
-            ) as stream,
-        ):
-            has_begun = False
-            parts = thoughts = arguments = 0
-            for event in stream:
-                has_begun = has_begun or event.type == "message_start"
-                if event.type == "content_block_start":
-                    parts += 1
-                elif event.type == "thinking":
-                    thoughts += len(event.thinking)
-                elif event.type == "input_json":
-                    arguments += len(event.partial_json)
-                client.wire.check_content(parts=parts, thoughts=thoughts, arguments=arguments)
-                yield event.text if event.type == "text" else ""
-            if not has_begun:
-                raise client.unfinished("no beginning of a message")
-            final = stream.get_final_message()
-            if final.stop_reason is None:
-                raise sdk.cut(self.label)
-            return _anthropic_round(final)
-
-    def _with_results(self, one: Round, results: Sequence[str]) -> list[Any]:
-        answers = [
-            {"type": "tool_result", "tool_use_id": call.id, "content": result}
-            for call, result in zip(one.calls, results, strict=True)
-        ]
-        thread: list[Any] = [{"role": "assistant", "content": list(one.raw)}]
-        return [*thread, {"role": "user", "content": answers}] if answers else thread
-
-
-def _anthropic_part(media: Media) -> dict[str, Any]:
-    source = {"type": "base64", "media_type": media.type, "data": base64_of(media)}
-    return {"type": "document" if is_document(media) else "image", "source": source}
-
-
-def _anthropic_round(final: Any) -> Round:
-    calls = [block for block in final.content if block.type == "tool_use"]
-    return Round(
-        calls=tuple(Call(call.id, call.name, rounds.as_json(call.input)) for call in calls),
-        # thinking goes back as it came, with its signature, or the provider refuses what follows from it
-        raw=tuple(
-            block.model_dump(mode="json", exclude_none=True)
-            for block in final.content
-            # a blank text is given, but not taken
-            if block.type != "text" or block.text.strip()
-        ),
-        is_cut=final.stop_reason in {"max_tokens", "model_context_window_exceeded"},
-        is_paused=final.stop_reason == "pause_turn",
-        queries=tuple(str(block.input.get("query", "")) for block in final.content if block.type == "server_tool_use"),
-        cited=tuple(
-            dict.fromkeys(
-                note.url
-                for block in final.content
-                for note in (getattr(block, "citations", None) or ())
-                if note.type == "web_search_result_location"
-            )
-        ),
-        # what comes from the cache whole leaves nothing that is counted as input
-        input_tokens=sum_of(final.usage, "input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
-        output_tokens=count_of(final.usage, "output_tokens"),
-        notes=("the provider refused to continue",) if final.stop_reason == "refusal" else (),
-    )
-
-
-GEMINI_URL = "https://generativelanguage.googleapis.com"
-_WRONG_KEY = "API_KEY_INVALID"
-_WELL = frozenset({"STOP", "MAX_TOKENS"})
-_GEMINI_TOOL = {
-    "function_declarations": [
-        {
-            "name": rounds.TOOL,
-            "description": rounds.DESCRIPTION,
-            "parameters_json_schema": rounds.SCHEMA,
-        }
-    ]
+_SEARCH_TOOL = {
+    "type": "function",
+    "function": {"name": rounds.TOOL, "description": rounds.DESCRIPTION, "parameters": rounds.SCHEMA},
 }
 
 
-class GeminiClient(SdkClient):
-    """A client for one call."""
+class OpenAICompatible(OwnHistoryAssistant[OpenAIClient]):
+    """An assistant behind a chat completions endpoint. Overflow is searched in a store of our own."""
 
-    def __init__(self, name: str, wire: Wire, *, key: str | None, base_url: str | None, variable: str) -> None:
-        with making(name, "gemini"):
-            from google import genai
-            from google.genai import errors, types
-
-            super().__init__(name, wire, variable, (errors.APIError,))
-            self.sdk: Client = genai.Client(
-                api_key=key,
-                vertexai=False,
-                http_options=types.HttpOptions(
-                    base_url=base_url or GEMINI_URL,
-                    timeout=round(wire.timing.total * 1_000),
-                    client_args={"event_hooks": wire.event_hooks()},
-                ),
-            )
-
-    def failure(self, error: Any) -> AssistantFailed:
-        """Translate one of the SDK's own errors."""
-        status = error.code if isinstance(error.code, int) else 0
-        message = str(error.message or error)
-        if _WRONG_KEY in str(error.details):
-            status = 401
-        if status < 400:
-            return sdk.from_code(self.name, str(error.status or ""), message)
-        headers = dict(getattr(error.response, "headers", None) or {})
-        headers.update(_delay(error.details))
-        return sdk.from_status(self.name, self.variable, status, str(error.status or ""), message, headers)
-
-
-class GeminiContents(OwnHistoryAssistant[GeminiClient]):
-    """An assistant at Google. Overflow is searched in a store of our own."""
-
-    own_url = GEMINI_URL
-    client = GeminiClient
+    own_url = ""
+    client = OpenAIClient
+    unsupported = frozenset({"web_search"})
 
     def _messages(self, ask: Ask) -> list[Any]:
-        contents: list[Any] = []
-        for past in ask.history:
-            contents.append({"role": "user", "parts": _gemini_parts(past.media, past.prompt)})
-            contents.append({"role": "model", "parts": [{"text": past.answer}]})
-        contents.append({"role": "user", "parts": _gemini_parts(ask.media, ask.prompt)})
-        return contents
+        return [*messages_of(ask.history), {"role": "user", "content": ask.prompt}]
 
     def _send(
-        self, client: GeminiClient, messages: list[Any], may_search: bool | None, ask: Ask
+        self, client: OpenAIClient, messages: list[Any], may_search: bool | None, ask: Ask
     ) -> Generator[str, None, Round]:
+        limit = "max_completion_tokens" if self.name.startswith("azure:") else "max_tokens"
         settings = ask.settings
-        config: Any = without_nones(
-            max_output_tokens=self.window.output,
-            automatic_function_calling={"disable": True},
+        options = without_nones(
+            **{limit: self.window.output},
+            reasoning_effort=settings.effort,
             temperature=settings.temperature,
-            thinking_config=settings.effort and {"thinking_level": settings.effort.upper()},
-            response_mime_type=settings.schema and "application/json",
-            response_json_schema=settings.schema and dict(settings.schema),
-            tools=[{"google_search": {}}] if settings.web_search else None,
+            response_format=settings.schema and {"type": "json_schema", "json_schema": shape_of(settings.schema)},
+            extra_body={"plugins": [{"id": "web"}]} if settings.web_search else None,
         )
         if may_search is not None:
-            config["tools"] = [*config.get("tools", ()), _GEMINI_TOOL]
-            config["tool_config"] = {"function_calling_config": {"mode": "AUTO" if may_search else "NONE"}}
-        parts: list[Any] = []
-        calls: list[Call] = []
-        reason: str | None = None
+            options |= {"tools": [_SEARCH_TOOL], "tool_choice": "auto" if may_search else "none"}
+        calls = CallsInPieces(f"call_{len(messages)}")
+        finish: str | None = None
         usage: Any = None
         has_begun = False
-        queries: dict[str, None] = {}
-        cited: dict[str, None] = {}
-        with client.explained():
-            for chunk in client.sdk.models.generate_content_stream(model=self.model, contents=messages, config=config):
-                usage = chunk.usage_metadata or usage
-                yield ""
-                blocked = chunk.prompt_feedback.block_reason if chunk.prompt_feedback else None
-                if blocked:
-                    raise AssistantFailed(
-                        f"{self.label} blocked the question: {sdk.excerpt(_value(blocked))}", reason="refused"
-                    )
-                for candidate in chunk.candidates or ():
+        try:
+            with (
+                client.explained(),
+                client.sdk.chat.completions.create(
+                    model=self.model,
+                    messages=messages,
+                    stream=True,
+                    stream_options={"include_usage": True},
+                    **options,
+                ) as stream,
+            ):
+                for chunk in stream:
                     has_begun = True
-                    reason = _value(candidate.finish_reason) or reason
-                    if (web := candidate.grounding_metadata) is not None:
-                        queries |= dict.fromkeys(web.web_search_queries or ())
-                        sources = [one.web.uri for one in web.grounding_chunks or () if one.web and one.web.uri]
-                        cited |= dict.fromkeys(sources)
-                    for part in (candidate.content.parts if candidate.content else None) or ():
-                        # thoughts' signatures go back as they came
-                        parts.append(part)
-                        client.wire.check_content(parts=len(parts))
-                        if part.function_call is not None:
-                            call = part.function_call
-                            calls.append(Call(call.id or "", call.name or "", rounds.as_json(call.args)))
-                        elif part.text and not part.thought:
-                            yield part.text
-            if not has_begun:
-                raise client.unfinished("no candidate in the answer")
-            if reason is None:
-                raise sdk.cut(self.label)
+                    yield ""
+                    usage = chunk.usage or usage
+                    for choice in chunk.choices:
+                        finish = choice.finish_reason or finish
+                        calls.gather(choice.delta.tool_calls or ())
+                        client.wire.check_content(parts=len(calls), arguments=calls.chars)
+                        piece = choice.delta.content or choice.delta.refusal
+                        if piece:
+                            yield piece
+        except AssistantFailed:
+            # what is missing after the reason to stop is only how many tokens it took
+            if finish is None:
+                raise
+        if finish is None:
+            raise client.unfinished("no event of a stream", has_begun=has_begun)
         return Round(
-            calls=tuple(calls),
-            raw=tuple(parts),
-            is_cut=reason == "MAX_TOKENS",
-            queries=tuple(queries),
-            cited=tuple(cited),
-            input_tokens=count_of(usage, "prompt_token_count"),
-            output_tokens=sum_of(usage, "candidates_token_count", "thoughts_token_count"),
-            notes=() if reason in _WELL else (f"the provider ended the answer: {sdk.excerpt(reason)}",),
+            calls=calls.whole(),
+            is_cut=finish == "length",
+            input_tokens=count_of(usage, "prompt_tokens"),
+            output_tokens=count_of(usage, "completion_tokens"),
+            notes=("the provider's content filter ended the answer",) if finish == "content_filter" else (),
         )
 
     def _with_results(self, one: Round, results: Sequence[str]) -> list[Any]:
-        answers = [
-            {"function_response": {"id": call.id or None, "name": call.tool, "response": {"output": result}}}
-            for call, result in zip(one.calls, results, strict=True)
+        called = [
+            {"id": call.id, "type": "function", "function": {"name": call.tool, "arguments": call.arguments}}
+            for call in one.calls
         ]
-        return [{"role": "model", "parts": list(one.raw)}, {"role": "user", "parts": answers}]
+        return [
+            {"role": "assistant", "content": one.text or None, "tool_calls": called},
+            *(
+                {"role": "tool", "tool_call_id": call.id, "content": result}
+                for call, result in zip(one.calls, results, strict=True)
+            ),
+        ]
 
 
-def _gemini_parts(media: Sequence[Media], text: str) -> list[Any]:
-    return [*({"inline_data": {"mime_type": one.type, "data": one.data}} for one in media), {"text": text}]
+class OpenRouter(OpenAICompatible):
+    """An assistant at OpenRouter, whose plugin searches the web for every model."""
+
+    unsupported = frozenset()
 
 
-def _value(name: Any) -> str | None:
-    return None if name is None else str(getattr(name, "value", name))
+_LOOK_SECONDS = 0.1
+_LIST_SECONDS = 30
+_FILES, _OUTSIDE = "files", "outside"
+_SEARCHABLE = (
+    f"Files that are listed as searchable lie below the folder {_FILES} of the current one, those with absolute paths "
+    f"below {_OUTSIDE}: read and search them there, and name them as they are listed.\n"
+)
+_THREAD = "The messages of a conversation with you follow, and your answers to them. Answer the last message.\n"
+# a client that is started by another one would refuse, or take itself for a part of it
+_OF_PARENTS = ("SATCHEL_", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION")
 
 
-def _delay(details: Any) -> dict[str, str]:
-    try:
-        rows = details["error"]["details"]
-        return {"retry-after": next(row["retryDelay"] for row in rows if "retryDelay" in row).removesuffix("s")}
-    except (LookupError, TypeError, AttributeError, StopIteration):
-        return {}
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Command of a client that answers without a person: it reads the prompt from standard input."""
+
+    arguments: Sequence[str]
+    effort: Sequence[str] = ()
+    answer: str | None = None
+
+
+CLIENTS: Mapping[str, Client] = {
+    "claude": Client(
+        (
+            *("--print", "--output-format", "json", "--safe-mode", "--restricted", "--strict-mcp-config"),
+            *("--no-session-persistence", "--tools", "Read,Grep,Glob"),
+        ),
+        ("--effort", "{effort}"),
+        "result",
+    ),
+    "codex": Client(
+        (
+            *("exec", "--sandbox", "read-only", "--ephemeral", "--skip-git-repo-check", "--color", "never"),
+            *("--disable", "hooks", "--disable", "plugins", "-o", "{answer}"),
+        ),
+        ("-c", 'model_reasoning_effort="{effort}"'),
+    ),
+    "gemini": Client(
+        (
+            *("--output-format", "json", "--approval-mode", "default", "--skip-trust"),
+            *("--extensions", "none", "--allowed-mcp-server-names", "none"),
+        ),
+        answer="response",
+    ),
+}
+
+
+class CommandLineAssistant:
+    """A client that is installed on this machine."""
+
+    keeps_history = False
+    sweeper = None
+
+    def __init__(self, model: Model, environ: Mapping[str, str], timing: Timing | None = None) -> None:
+        program = find_program(model.name, environ)
+        if program is None:
+            raise Unavailable(f"{model.name} is not installed, or not in PATH", "Install it, or ask another model")
+        self.name, self.window = model.full_name, model.window
+        self.address = program
+        self._client = CLIENTS[model.name]
+        self.unsupported = frozenset({"temperature", "web_search", *(() if self._client.effort else ("effort",))})
+        self._environ = {name: value for name, value in environ.items() if not name.startswith(_OF_PARENTS)}
+        self._timing = timing or Timing()
+
+    def ask(self, ask: Ask) -> Reply:
+        """Answer one turn; see :class:`satchel.consult.models.Assistant`."""
+        ask.on_progress(f"asking {self.name}")
+        with tempfile.TemporaryDirectory(prefix=FOLDER_PREFIX) as name:
+            folder = Path(name).resolve()
+            (folder / "work").mkdir()
+            for path, content in ask.searchable.items():
+                file = folder / "work" / (_OUTSIDE if path.startswith("/") else _FILES) / path.lstrip("/")
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content.text.encode("utf-8", "surrogatepass"))
+            (folder / "prompt").write_bytes(_prompt(ask).encode("utf-8", "replace"))
+            text, usage = self._answer(folder, self._run(folder, ask))
+        if not text.strip():
+            raise empty(self.name, is_cut=False)
+        ask.on_text(text)
+        return Reply(text, input_tokens=usage[0], output_tokens=usage[1])
+
+    def _run(self, folder: Path, ask: Ask) -> bytes:
+        limit = Limits.of(self.window.output).event
+        out, err, answer = folder / "out", folder / "err", folder / "answer"
+        command = [self.address, *_arguments(self._client, ask.settings, str(answer)), *self._without_servers(folder)]
+        deadline = self._timing.clock() + self._timing.total
+        with (folder / "prompt").open("rb") as prompt, out.open("wb") as stdout, err.open("wb") as stderr:
+            try:
+                process = subprocess.Popen(
+                    command,
+                    cwd=folder / "work",
+                    env=self._environ | {MARK: str(folder)},
+                    stdin=prompt,
+                    stdout=stdout,
+                    stderr=stderr,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise Unavailable(f"{self.address} cannot be started: {error.strerror}", "Check the program") from None
+            try:
+                while True:
+                    with suppress(subprocess.TimeoutExpired):
+                        process.wait(_LOOK_SECONDS)
+                        break
+                    ask.on_sign()
+                    raise_if_cancelled(ask.is_cancelled)
+                    if self._timing.clock() > deadline:
+                        raise AssistantFailed(
+                            f"{self.name} was not done within {self._timing.total:g} seconds",
+                            "It may have waited for an answer; ask for less, or configure a higher "
+                            "consult.total_seconds",
+                            reason="timed_out",
+                        )
+                    if any(one.exists() and one.stat().st_size > limit for one in (out, err, answer)):
+                        raise AssistantFailed(f"{self.name} printed more than {limit:,} bytes", reason="too_much")
+            finally:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        if process.returncode:
+            output = excerpt(_last(err, limit) or _last(out, limit))
+            raise AssistantFailed(
+                f"{self.name} ended with status {process.returncode}: {output}",
+                f"Run `{Path(self.address).name}` yourself: it may have to be signed in or updated",
+                reason="failing",
+            )
+        return out.read_bytes()[: limit + 1]
+
+    def _without_servers(self, folder: Path) -> list[str]:
+        if self._client.answer is not None:
+            return []
+        command = [self.address, "mcp", "list", "--json"]
+        try:
+            listing = subprocess.run(
+                command,
+                cwd=folder / "work",
+                env=self._environ | {MARK: str(folder)},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_LIST_SECONDS,
+                check=True,
+            )
+            names = [server["name"] for server in json.loads(listing.stdout)]
+        except (OSError, subprocess.SubprocessError, ValueError, TypeError, LookupError) as error:
+            problem = f"{self.name} does not list its MCP servers, so none can be kept out: {excerpt(error)}"
+            raise Unavailable(problem, f"Run `{' '.join(['codex', *command[1:]])}` yourself") from None
+        if odd := [name for name in names if not re.fullmatch(r"[\w-]+", name)]:
+            raise Unavailable(f"{self.name} has an MCP server {odd[0]!r}, which cannot be kept out", "Rename it")
+        return [part for name in names for part in ("-c", f"mcp_servers.{name}.enabled=false")]
+
+    def _answer(self, folder: Path, printed: bytes) -> tuple[str, tuple[int | None, int | None]]:
+        if self._client.answer is None:
+            file = folder / "answer"
+            return file.read_text("utf-8", "replace") if file.exists() else "", (None, None)
+        try:
+            answer = json.loads(printed[printed.index(b"{") :])
+            text = answer[self._client.answer]
+            if not isinstance(text, str) or answer.get("is_error"):
+                raise ValueError(text)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise nonsense(self.name, error) from error
+        usage = answer.get("usage")
+        counts = usage if isinstance(usage, dict) else {}
+        taken = sum(_count(counts, f"{way}input_tokens") for way in ("", "cache_read_", "cache_creation_"))
+        return text, (taken or None, _count(counts, "output_tokens") or None)
+
+
+def find_program(name: str, environ: Mapping[str, str]) -> str | None:
+    """Return the absolute path of a client's program; one in a relative folder of PATH does not count."""
+    path = os.pathsep.join(one for one in environ.get("PATH", "").split(os.pathsep) if Path(one).is_absolute())
+    return shutil.which(name, path=path) if path else None
+
+
+def _arguments(client: Client, settings: Settings, answer: str) -> list[str]:
+    more = [one.format(effort=settings.effort) for one in client.effort] if settings.effort else []
+    return [answer if one == "{answer}" else one for one in client.arguments] + more
+
+
+def _prompt(ask: Ask) -> str:
+    after = _SEARCHABLE if ask.searchable else ""
+    if not ask.history:
+        return ask.prompt + after
+    turns = [*ask.history, Exchange(ask.prompt, "")]
+    mark = choose_mark((), [text for turn in turns for text in (turn.prompt, turn.answer)])
+    parts = [fenced("message", mark, turn.prompt) + fenced("answer", mark, turn.answer) for turn in ask.history]
+    return "".join([_THREAD, *parts, fenced("message", mark, ask.prompt), after])
+
+
+def _last(file: Path, most: int) -> str:
+    return file.read_bytes()[-min(most, 2_000) :].decode("utf-8", "replace").strip()
+
+
+def _count(counts: Mapping[str, Any], name: str) -> int:
+    count = counts.get(name)
+    return count if isinstance(count, int) and count > 0 else 0
 
 
 @dataclass(frozen=True, slots=True)

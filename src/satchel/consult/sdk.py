@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from satchel.base.errors import AssistantFailed, Unavailable
-from satchel.consult.models import MAX_WINDOW, ThreadLost
+from satchel.consult.models import MAX_WINDOW, Call, ThreadLost
 from satchel.consult.records import Exchange, Media
 from satchel.consult.wire import Connecting, Wire, retry_after, too_much
 from satchel.redaction import redact
@@ -188,6 +188,52 @@ def messages_of(history: Sequence[Exchange], part: Callable[[Media], Any] | None
         content = [*map(part, past.media), text] if part and past.media else past.prompt
         messages += [{"role": "user", "content": content}, {"role": "assistant", "content": past.answer}]
     return messages
+
+
+def shape_of(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema of an answer as OpenAI's protocols name it."""
+    return {"name": "answer", "schema": dict(schema)}
+
+
+class CallsInPieces:
+    """Tool calls that arrive in pieces. Endpoints differ: some leave out the place or the id, some send calls whole."""
+
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._calls: list[Call] = []
+        self._at: dict[int, int] = {}
+        self.chars = 0
+
+    def gather(self, deltas: Sequence[Any]) -> None:
+        """Append pieces to their calls."""
+        for delta in deltas:
+            name = (delta.function.name if delta.function else None) or ""
+            place = self._place(delta.index, delta.id, name)
+            one = self._calls[place]
+            more = (delta.function.arguments if delta.function else None) or ""
+            self.chars += len(more)
+            self._calls[place] = Call(one.id or delta.id or "", one.tool or name, one.arguments + more)
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def whole(self) -> tuple[Call, ...]:
+        """Return the calls, each with an id."""
+        return tuple(
+            Call(call.id or f"{self._prefix}_{place}", call.tool, call.arguments)
+            for place, call in enumerate(self._calls)
+        )
+
+    def _place(self, index: int | None, number: str | None, name: str) -> int:
+        known = self._at.get(index, -1) if index is not None else len(self._calls) - 1
+        if known >= 0:
+            is_same = self._calls[known].id == number if number else index is not None
+            if is_same or not name:
+                return known
+        self._calls.append(Call("", "", ""))
+        if index is not None:
+            self._at[index] = len(self._calls) - 1
+        return len(self._calls) - 1
 
 
 def base64_of(media: Media) -> str:

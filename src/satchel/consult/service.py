@@ -14,7 +14,7 @@ from satchel.base.json_schema import find_mismatch, unfenced
 from satchel.base.records import replace
 from satchel.base.text import MAX_NAME_CHARS
 from satchel.base.tokens import TokenCounter, token_counter
-from satchel.consult.command_line import check_not_consulted
+from satchel.consult import is_consulted
 from satchel.consult.consultation import (
     BackgroundConsultation,
     Consultation,
@@ -189,7 +189,8 @@ class Consulting:
                 "the server does not see your files",
                 "Put what matters into instructions, or ask with the local program (satchel consult, satchel mcp)",
             )
-        check_not_consulted(self._environ)
+        if is_consulted(self._environ):
+            raise Refused("a client that is consulted asks no other model", "Answer with what you have")
         model = open_assistant(assistant, self._environ, self._settings, timing=self.timing)
         if self._workplace.is_confined and model.name.startswith("cli:"):
             raise Refused("the clients of this machine are not asked for others", "Ask one of yours: satchel consult")

@@ -77,7 +77,7 @@ class SqliteEngine:
         self._identity: tuple[int, int] | None = None
         self._side_files = SideFiles(self.file)
         self._generation = 1
-        self._memo: dict[Hashable, Any] = {}
+        self._memo: dict[tuple[Hashable, ...], Any] = {}
         self._memo_version: int | None = None
         self._still_open: list[tuple[SqliteEngine, apsw.Connection]] = []
         self._turnstile = Turnstile(self.file)

@@ -36,7 +36,11 @@ class SqliteTransaction:
     database: ClassVar[str] = "sqlite"
 
     def __init__(
-        self, connection: apsw.Connection, memo: dict[Hashable, Any] | None = None, *, only_reads: bool = False
+        self,
+        connection: apsw.Connection,
+        memo: dict[tuple[Hashable, ...], Any] | None = None,
+        *,
+        only_reads: bool = False,
     ) -> None:
         self.connection = connection
         self.forks = forks.generation
@@ -58,8 +62,9 @@ class SqliteTransaction:
             self._reads = earlier[1]
         return self._reads
 
-    def forget(self) -> None:
-        self.memo.clear()
+    def forget(self, kind: str | None = None) -> None:
+        for key in [key for key in self.memo if kind in {None, key[0]}]:
+            del self.memo[key]
 
     def cancel(self) -> None:
         self.connection.interrupt()

@@ -79,15 +79,15 @@ class Transaction(Protocol):
     """
 
     database: ClassVar[str]
-    memo: dict[Hashable, Any]
+    memo: dict[tuple[Hashable, ...], Any]
     is_out_of_time: Callable[[], bool] | None
 
     @property
     def reads(self) -> dict[Hashable, Any]:
         """Lookups of earlier reads on this connection, which hold until anything is committed; a write has none."""
 
-    def forget(self) -> None:
-        """Drop the memo, after a change to anything in it."""
+    def forget(self, kind: str | None = None) -> None:
+        """Drop the memo, after a change to anything in it, or what it holds under keys that begin with ``kind``."""
 
     def run(self, sql: str, parameters: Parameters | None = None) -> None:
         """Run one statement without a result; an engine may send it together with the next ones."""

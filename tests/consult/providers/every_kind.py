@@ -12,10 +12,10 @@ from consult.providers.asking import Pauses, quick
 from consult.providers.openai_api import OpenAIApi
 from consult.providers.server import FakeProvider
 from satchel.consult.models import Ask, Model
-from satchel.consult.openai import OpenAICompatible, OpenAIResponses
-from satchel.consult.providers import AnthropicMessages, GeminiContents
+from satchel.consult.providers import OpenAICompatible
 from satchel.consult.records import Window
 from satchel.consult.rounds import SdkAssistant
+from satchel.consult.vendors import AnthropicMessages, GeminiContents, OpenAIResponses
 
 
 @dataclass

@@ -5,9 +5,9 @@ from __future__ import annotations
 from consult.providers.asking import Log, Pauses, content, quick
 from consult.providers.openai_api import OpenAIApi
 from satchel.consult.models import Model
-from satchel.consult.openai import OpenAIResponses
 from satchel.consult.records import Window
 from satchel.consult.vector_stores import VectorStore
+from satchel.consult.vendors import OpenAIResponses
 
 WINDOW = Window(tokens=200_000, output=50_000)
 MODEL = Model("openai", "gpt-test", WINDOW)

@@ -13,8 +13,8 @@ from end_to_end.clients.client_programs import SECONDS, Workplace, texts
 from end_to_end.clients.clients_set_up import CLAUDE, CODEX, GEMINI, Client, set_up
 from end_to_end.clients.dialects import Call
 from end_to_end.clients.scripted_model import LAST_WORDS, ScriptedModel
-from satchel.consult.command_line import CommandLineAssistant
 from satchel.consult.models import Ask, Timing, find_model
+from satchel.consult.providers import CommandLineAssistant
 
 pytestmark = pytest.mark.referee
 

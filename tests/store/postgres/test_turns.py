@@ -82,6 +82,7 @@ def test_a_shared_transaction_takes_so_many_and_so_long(
     assert _transactions(place, engine) == transactions
 
 
+_TURN = "turn"  # the kind of what these writes remember
 KINDS = ("writes", "fails", "fails after writing", "fails in the database", "fails in a part", "remembers", "reads")
 _NAMES = itertools.count()
 
@@ -98,14 +99,14 @@ def test_each_member_keeps_or_loses_its_own_and_sees_no_memory_of_what_was_lost(
     def in_a_part(transaction: Transaction, text: str, number: int) -> None:
         with transaction.savepoint():
             note(transaction, project, text)
-            transaction.memo[number] = text
+            transaction.memo[_TURN, number] = text
             _fails(transaction)
 
     def body(number: int, kind: str) -> Body:
         text = f"{number} {kind}"
 
         def run(transaction: Transaction) -> None:
-            remembered = [key for key in transaction.memo if isinstance(key, int)]
+            remembered = [key for key in transaction.memo if key[0] == _TURN]
             seen = {
                 name
                 for (name,) in transaction.all(
@@ -119,11 +120,11 @@ def test_each_member_keeps_or_loses_its_own_and_sees_no_memory_of_what_was_lost(
                     _fails(transaction)
                 case "fails after writing":
                     note(transaction, project, text)
-                    transaction.memo[number] = text
+                    transaction.memo[_TURN, number] = text
                     _fails(transaction)
                 case "fails in the database":
                     note(transaction, project, text)
-                    transaction.memo[number] = text
+                    transaction.memo[_TURN, number] = text
                     _fails_in_the_database(transaction)
                 case "fails in a part":
                     note(transaction, project, text)
@@ -134,7 +135,7 @@ def test_each_member_keeps_or_loses_its_own_and_sees_no_memory_of_what_was_lost(
                 case _:
                     note(transaction, project, text)
                     if kind == "remembers":
-                        transaction.memo[number] = text
+                        transaction.memo[_TURN, number] = text
 
         return run
 

@@ -154,7 +154,10 @@ def _owed_line(session: str, agent: str, folder: str, rest: str) -> bytes:
 
 def project_of(folder: str) -> str | None:
     """Return the nearest folder upwards with a store or a repository, by the files alone; None outside of any."""
-    inner = os.path.realpath(folder)
+    try:
+        inner = os.path.realpath(folder)
+    except ValueError:  # a NUL, which is in no path
+        return None
     while not any(os.path.lexists(f"{inner}/{name}") for name in (".git", ".satchel/satchel.db")):
         above = os.path.dirname(inner)  # noqa: PTH120 -- on the path of every edit
         if above == inner:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Unpack
 
 from satchel.base.errors import InvalidInput
@@ -75,14 +74,15 @@ class Entries:
         if not 1 <= len(entries) <= MAX_BATCH:
             raise InvalidInput(f"{len(entries)} entries were given", f"Write 1 to {MAX_BATCH} at once")
 
-        @cache
-        def citing() -> Citing:
-            from satchel.keep.citations import Citing  # imported here: many notes name no file
-
-            return Citing(work.files_root)
+        citing: Citing | None = None
 
         def cite(path: str, line: int | None, last: int | None) -> Cited | None:
-            return citing().cite(path, line, last)
+            nonlocal citing
+            if citing is None:
+                from satchel.keep.citations import Citing  # imported here: many notes name no file
+
+                citing = Citing(work.files_root)
+            return citing.cite(path, line, last)
 
         prepared = []
         for place, new in enumerate(entries):

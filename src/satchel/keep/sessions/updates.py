@@ -155,7 +155,7 @@ def forget_heard(transaction: Transaction, now: int) -> None:
 def change(transaction: Transaction, session: int, columns: dict[str, object]) -> None:
     update_row(transaction, "sessions", session, **columns)
     if columns.keys() & _CACHED:
-        transaction.forget()
+        transaction.forget("session")
 
 
 def add_host_id(transaction: Transaction, session: int, client: str, identity: str) -> None:

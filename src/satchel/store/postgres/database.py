@@ -148,7 +148,7 @@ class Database:
         return connection
 
     @contextmanager
-    def lent(self, seconds: float) -> Iterator[StoreConnection]:
+    def connection(self, seconds: float) -> Iterator[StoreConnection]:
         """Lend a connection, and explain what the database raises."""
         connection = self.borrow(seconds)
         try:
@@ -239,7 +239,7 @@ def explain(error: psycopg.Error, location: str) -> SatchelError | None:
         case errors.UndefinedTable() if _OF_EVERY_STORE.search(error.diag.message_primary or ""):
             return StoreMissing(
                 f"the store {location} is gone, though there was one; nothing was written",
-                "A person has to decide: restore the schema from a backup, or restart the program to begin anew",
+                "A person has to decide: restore the schema from a backup, or restart the program with an empty store",
             )
         case errors.QueryCanceled():
             return timed_out(location)

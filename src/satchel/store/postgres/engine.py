@@ -115,7 +115,7 @@ class PostgresEngine:
     def probe(self, wait_ms: int) -> None:
         """Write and read without waiting for any project's writer."""
         self._make_ready(writes=True)
-        with self.database.lent(wait_ms / 1_000) as connection:
+        with self.database.connection(wait_ms / 1_000) as connection:
             connection.run_all(("BEGIN", None), self.database.settings(wait_ms), (_PROBE, None), ("COMMIT", None))
 
     @contextmanager
@@ -126,7 +126,7 @@ class PostgresEngine:
             with closing(empty_store()) as nothing:
                 yield SqliteTransaction(nothing)
             return
-        with database.lent(self.wait_ms / 1_000) as connection:
+        with database.connection(self.wait_ms / 1_000) as connection:
             transaction = PostgresTransaction(connection, _READ, database.settings())
             with Tracked(database.running, transaction):
                 yield transaction
@@ -224,7 +224,7 @@ class Writers:
         self._database = database
         self._project = project
         # lookups of write transactions, and their version, None if unknown: of the thread whose turn it is
-        self._memo: dict[Hashable, Any] = {}
+        self._memo: dict[tuple[Hashable, ...], Any] = {}
         self._memo_version: int | None = None
         self._lock = threading.Lock()
         # in the order of arrival; the first one's turn has come
@@ -285,7 +285,7 @@ class Writers:
 
     def _leave(self, turn: threading.Event) -> None:
         with self._lock:
-            has_turn = self._queue[0] is turn
+            has_turn = bool(self._queue) and self._queue[0] is turn
             if not has_turn or self._open is None or self._may_grow(self._open):
                 with suppress(ValueError):
                     self._queue.remove(turn)

@@ -72,7 +72,7 @@ class PostgresTransaction:
 
     def __init__(self, connection: StoreConnection, *begin: Statement) -> None:
         self.connection = connection
-        self.memo: dict[Hashable, Any] = {}
+        self.memo: dict[tuple[Hashable, ...], Any] = {}
         self.sequences: Mapping[str, str] = {}
         self.project_id = self.seq = 0
         self.forgot = False
@@ -99,7 +99,7 @@ class PostgresTransaction:
             except psycopg.Error:
                 self.connection.is_doubtful = True
 
-    def forget(self) -> None:
+    def forget(self, kind: str | None = None) -> None:  # noqa: ARG002 -- other engines know one version of all
         """Drop the memo, here and in every other engine."""
         self.memo.clear()
         self.forgot = True
@@ -140,9 +140,8 @@ class PostgresTransaction:
         values = {"id": project_id, "documents": documents}
         counted = "documents = documents + :documents WHERE id = :id"
         if self.project_id != project_id:
-            ((last,),) = self.all(
-                f"UPDATE projects SET seq = seq + :n, {counted} RETURNING seq", {**values, "n": changes}
-            )
+            sql = f"UPDATE projects SET seq = seq + :n, {counted} RETURNING seq"
+            ((last,),) = self.all(sql, {**values, "n": changes})
             return int(last) - changes + 1
         self.seq += changes
         # the number itself: changes rolled back to a savepoint were counted here all the same
@@ -227,7 +226,7 @@ class PostgresTransaction:
             self.cancel()
 
     def check_connection(self) -> None:
-        """Refuse to go on on a connection of another process, or with a cancellation on its way to the server."""
+        """Refuse a connection of another process, and one on which a cancellation may still arrive."""
         if self.connection.forks != forks.generation:
             raise forks.refusal()
         if self.connection.is_doubtful:
@@ -346,8 +345,8 @@ def _dump(
     adapting: Transformer, sql: str, parameters: Parameters | None
 ) -> tuple[_Key, bytes, Sequence[Buffer | None], Sequence[Format]]:
     text, names = numbered(sql)
-    given = parameters or {}
-    values = adapting.dump_sequence([given[name] for name in names], [PyFormat.AUTO] * len(names))
+    by_name = parameters or {}
+    values = adapting.dump_sequence([by_name[name] for name in names], [PyFormat.AUTO] * len(names))
     return (sql, tuple(adapting.types or ())), text, values, adapting.formats or ()
 
 
