@@ -45,7 +45,7 @@ def test_a_proposal_is_settled_only_as_it_was_shown(
     late = ann.post(path, {"revision": "1"})
     assert (late.status, f"{key}_draft has changed since: 25" in late.body.decode()) == (409, True)
     assert satchel.decisions.get(f"{key}_draft").decision.status == "draft"
-    again, fields = form_of(late, "Approve it" if action == "approve" else "Reject it")
+    again, fields = form_of(late, "Accept it" if action == "approve" else "Reject it")
     assert (again, fields["revision"]) == (path, "2")
     done = ann.post(again, fields)
     assert (done.status, done.headers["location"].partition("?")[0]) == (303, f"{HERE}/")
@@ -81,7 +81,7 @@ def test_an_accepted_draft_is_not_rejected(ann: Browser, satchel: Satchel) -> No
 
 def test_a_draft_is_approved_on_its_page_as_it_was_shown(ann: Browser, satchel: Satchel) -> None:
     draft = satchel.decisions.set("drive", "flash", status="draft", agent="builder")
-    path, fields = form_of(ann.get(f"{HERE}/items/{draft.ref}"), "Approve")
+    path, fields = form_of(ann.get(f"{HERE}/items/{draft.ref}"), "Accept")
     satchel.decisions.set("drive", "tape", agent="builder")
     assert ann.post(path, fields).status == 409
     assert satchel.decisions.get("drive").decision.status == "draft"
@@ -93,7 +93,7 @@ def test_a_proposal_of_other_fields_names_them_on_the_pages(ann: Browser, satche
     path = f"{HERE}/items/{ref}/approve"
     page = ann.get(f"{HERE}/").body.decode()
     assert "logs (other paths proposed): ann decided no secrets" in page
-    assert f'formaction="{path}" name="revision" value="1">Approve</button>' in page
+    assert f'formaction="{path}" name="revision" value="1">Accept</button>' in page
     satchel.decisions.set("logs_draft", tags=["x"], agent="builder")
     late = ann.post(path, {"revision": "1"})
     assert (late.status, "logs (other tags, paths proposed): ann decided no secrets" in late.body.decode()) == (

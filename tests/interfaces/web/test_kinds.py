@@ -195,6 +195,8 @@ def test_the_facets_of_the_memory_count_what_the_list_shows(ann: Browser, satche
     satchel.corrections.retract(satchel.entries.write("discovery", "Counted no more", agent="counter").ref, "wrong")
     facets = ann.get(f"{HERE}memory.json").json()["facets"]
     body = ann.get(f"{HERE}memory").body.decode()
+    current = {one["name"]: one["count"] for one in facets["states"]}
+    assert f"<bdi>Current</bdi></span><span>{current['live'] + current.get('draft', 0):,}</span>" in body
     for one in facets["kinds"]:
         name = NAMES[one["name"]][1]
         assert f"<bdi>{name}</bdi></span><span>{one['count']:,}</span>" in body, name

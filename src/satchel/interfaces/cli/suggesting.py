@@ -24,7 +24,7 @@ _WORDS = {
     ("rule add --path", "rule list FILE", "decide --path"): "--file",
     ("error list",): "errors fixes",
     ("error report",): "learn report",
-    ("error outcome --solution",): "fix",
+    ("error outcome --solution",): "fix solve solved",
     ("strategy list",): "strategies lessons",
     ("status", "share --list", "import docs"): "proposal proposals",
     ("share --list",): "shared",

@@ -57,6 +57,8 @@ class Times(NamedTuple):
 
 BRIEFING_TIMES = Times(3_000, 400)
 WORKING_TIMES = Times(1_500, 150)
+STOPPING_TIMES = Times(3_000, 150)
+"""Before an edit, which is let through once they are over."""
 
 
 class Limit:
@@ -224,7 +226,8 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
     late = state.owed(*event.who, folder) if event.carries_late_text else []
     debt = working.debt_of(event, folder)
     is_brief = event.happening == events.PROMPT or event.happening in events.BRIEFED
-    limit.allow(BRIEFING_TIMES if is_brief or late else WORKING_TIMES)
+    is_edit = event.happening == events.BEFORE_EDIT
+    limit.allow(BRIEFING_TIMES if is_brief or late else STOPPING_TIMES if is_edit else WORKING_TIMES)
     if debt:  # whatever ends this hook, the next one knows
         state.owe(*event.who, folder, debt)
     satchel: Satchel | None

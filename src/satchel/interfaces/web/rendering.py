@@ -104,6 +104,13 @@ def on_page(text: str) -> str:
     return _COMMANDS.sub("", text)
 
 
+def coded(text: str) -> Markup:
+    """Return a text of one line with its quoted commands as code."""
+    code = Markup("<code>{}</code>")
+    parts = (visible(part) for part in text.split("`"))
+    return Markup("").join(code.format(part) if place % 2 else escape(part) for place, part in enumerate(parts))
+
+
 def prepare() -> None:
     """Compile all templates, so that the first page does not wait for it."""
     environment = _environment()
@@ -252,6 +259,7 @@ def _environment() -> Environment:
         marked,
         shown_name,
         on_page,
+        coded,
     )
     environment.filters |= {one.__name__: one for one in filters}
     environment.filters |= {"name": pass_context(lambda context, name: name_for(context["person"], name))}

@@ -139,7 +139,8 @@ def setup_command(
             carry_out(plan, journal)
             delete(data.paths, place.home)
         deleted = [f"{'would delete' if dry_run else 'deleted'} {path}" for path in data.paths]
-        remains = [f"left {one}" for one in (*data.left, *(left_by_clients(place) if all_data else store_left(store)))]
+        others = () if all_data else store_left(store)
+        remains = [f"left {one}" for one in (*data.left, *left_by_clients(place), *others)]
         if all_data and place.project is not None:
             remains += _guard_left(place.project)
         _show(plan, place, [*deleted, *remains], is_done=not dry_run, as_json=as_json)

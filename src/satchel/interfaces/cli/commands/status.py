@@ -18,6 +18,8 @@ from satchel.interfaces.operations.room import OPERATIONS
 
 _OPERATIONS = {one.name: one for one in OPERATIONS}
 
+_PIPED_COLUMNS, _PIPED_LINES = 200, 60  # where there is no terminal
+
 _PAUSE_SECONDS = 2.0
 
 _REDRAW_SECONDS = 30.0
@@ -70,7 +72,7 @@ def _read(satchel: Satchel, *, as_json: bool) -> str:
     from satchel.interfaces.hooks.state import is_paused
     from satchel.interfaces.text.status import is_empty, status_text
 
-    width, height = shutil.get_terminal_size((80, 24))
+    width, height = shutil.get_terminal_size((_PIPED_COLUMNS, _PIPED_LINES))
     paused = is_paused("")
     note = common.waiting_texts(satchel.workplace.files_root) if is_empty(status) else None
     screen = status_text(status, width, height - paused, lambda text, name: click.style(text, **_STYLES.get(name, {})))

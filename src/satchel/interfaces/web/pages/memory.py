@@ -127,6 +127,7 @@ def memory(request: PageRequest) -> Page:
     only = values["kind"] if values.get("kind") in KEPT else None
     facets, own = request.reader.room.facets(only), {name: values.get(name, "") for name in _FILTERS}
     states = {one.name: one.count for one in facets.states}
+    states["live"] = states.get("live", 0) + states.get("draft", 0)  # the list of what is current has both
     kinds_of = {one.name: one.count for one in facets.kinds}
 
     def links(name: str, options: Iterable[tuple[str, str, int | None]]) -> list[Link]:
@@ -239,7 +240,7 @@ def row_of(request: PageRequest, item: Item, flags: Flags | None = None, found: 
             facts[0] = record.proposed_by or ""
             chip = ("plain", f"Rejected by {name_for(request.login.author, record.agent or 'someone')}")
         if record.status == "draft":
-            action = ("Approve", f"/items/{item.ref}/approve", {"revision": record.revision})
+            action = ("Accept", f"/items/{item.ref}/approve", {"revision": record.revision})
     elif isinstance(record, ErrorPattern):
         times = "once" if record.occurrences == 1 else f"{record.occurrences} times"
         facts = [f"met {times}"]

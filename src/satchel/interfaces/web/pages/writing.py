@@ -110,7 +110,7 @@ def decide(request: PageRequest) -> Done:
 @action("/items/{ref}/approve", "Decided", "/items/{ref}/take-back", other=_SAME)
 def approve(request: PageRequest) -> Done:
     """Make a draft of a decision active; one that proposes a change of a person's decision changes that."""
-    return _set_status(request, "active", "Approve it")
+    return _set_status(request, "active", "Accept it")
 
 
 @action("/items/{ref}/decline", "Rejected", "/items/{ref}/take-back", other=_SAME)
