@@ -43,6 +43,7 @@ _VISIBLE = frozenset({"start", "clear", "resume"})
 
 # Shown in a project without a rule, decision or note, as proof that hooks work.
 _EMPTY = "Satchel: no rules, decisions or notes yet. More: satchel status"
+_NOTHING_MORE = "Satchel: works, with nothing to add at this start. More: satchel status"
 
 
 class Moment(NamedTuple):
@@ -203,11 +204,11 @@ class Moments:
         )
         put_in = replace(put_in, is_complete=prepared.collected.is_complete)
         if not prepared.items and not prepared.collected.handover:
-            is_empty = prepared.collected.is_bare and put_in.is_complete
+            line = _EMPTY if prepared.collected.is_bare else _NOTHING_MORE
             return replace(
                 put_in,
                 why="; ".join(prepared.briefing.notes) or "there is nothing to inject",
-                line=_EMPTY if is_empty and moment in {START, CLEAR} else "",
+                line=line if put_in.is_complete and moment in {START, CLEAR} else "",
             )
         if closing and prepared.shows_all_binding:
             closing = _MORE_NOTES

@@ -231,9 +231,9 @@ def _waiting(
 def _mark_read(
     transaction: Transaction, project_id: int, actor: Actor, items: Sequence[tuple[int, int, int]], now: int
 ) -> None:
-    # a message that a notice shows is shown whole
+    # a message that a notice shows to an agent is shown whole; a person's waits until they open or answer it
     shown = [number for kind, number, _ in items if kind == Kind.MESSAGE.number]
-    if not shown or actor.number is None:
+    if not shown or actor.number is None or is_persons(actor.name):
         return
     from satchel.keep.messages import updates
     from satchel.keep.messages.visibility import Reader, find_unread

@@ -155,6 +155,7 @@ def _run(
         if operation.streams:
             run = partial(operation.streams, satchel, quiet=as_json)
         act = partial(_act, operation, run, arguments)
+        is_new = not reads and satchel.remote is None and not satchel.place.exists
         answer = _run_after_confirm(operation, act, as_json=as_json, yes=yes, dry_run=dry_run)
         answer = answer if detail is None else with_whole_texts(operation, detail, answer)
         done(satchel)
@@ -167,6 +168,8 @@ def _run(
             _show(operation, detail, answer)
             if agent is None and operation.shows_messages:
                 common.mark_shown(answer, db, project)
+            if is_new and sys.stderr.isatty() and satchel.place.exists:
+                common.warn_notes([f"made the project's store {satchel.place.file}"])
             if cost is not None:
                 common.warn_notes([f"{cost.tokens} tokens ({cost.counter}{'' if cost.exact else ', not exact'})"])
         common.tell(satchel, operation.files(answer), db, project, lists_messages=operation.lists_messages)

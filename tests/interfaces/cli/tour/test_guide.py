@@ -100,7 +100,7 @@ def answers_to(acts: list[dict[str, str]], what: str) -> list[str]:
 def test_the_json_tells_of_the_team(kept: tuple[Path, dict[str, Any]]) -> None:
     team = kept[1]["team"]
     assert len(answers_to(team, "decides that test_timeout_seconds is ")) == 3
-    assert "request critical" in answers_to(team, "reads what is unread")[0]
+    assert "request critical" in answers_to(team, "lists its messages")[0]
 
 
 def test_the_json_tells_of_the_sessions(kept: tuple[Path, dict[str, Any]]) -> None:

@@ -119,7 +119,7 @@ def test_the_other_reads_the_rule_and_is_told_of_the_message(played: Played) -> 
 
 
 def test_the_critical_message_reaches_the_reviewer(played: Played) -> None:
-    message = played.answer("reads what is unread")
+    message = played.answer("lists its messages")
     assert "request critical" in message
     assert "from builder to me" in message
     assert f"I am about to rewrite {FILE}: please review it then" in message
@@ -127,7 +127,7 @@ def test_the_critical_message_reaches_the_reviewer(played: Played) -> None:
 
 def test_the_reviewer_learns_that_its_decision_was_changed(played: Played) -> None:
     changed = f"Decision {KEY}, which reviewer had set, was changed (value, rationale)"
-    assert changed in played.answer("reads what is unread")
+    assert changed in played.answer("lists its messages")
 
 
 def test_nothing_stays_unread(played: Played) -> None:

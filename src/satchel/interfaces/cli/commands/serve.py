@@ -137,6 +137,7 @@ def serve_command(
     is_done = http.run(Serving(tokens, stores, settings, logins, _own_stores()), listener, say_ready)
     with suppress(SatchelError):
         servers.leave()
+    click.echo("stopped", err=True)
     if not is_done:
         sys.stdout.flush()
         sys.stderr.flush()

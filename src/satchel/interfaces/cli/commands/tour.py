@@ -236,7 +236,7 @@ def work_as_team(builder: ToolClient, reviewer: ToolClient, file: str) -> Iterat
     yield _act(builder, f"sends a critical message to the {reviewer.name}", "send_message", message)
     action = "asks for the rules, and sees that it has an unread message"
     yield _act(reviewer, action, "get_constraints", {"tags": ["testing"]})
-    yield _act(reviewer, "reads what is unread", "get_messages", {"unread": True})
+    yield _act(reviewer, "lists its messages", "get_messages", {})
 
 
 def keep_apart(first: HookSession, second: HookSession, file: str) -> Iterator[Act]:
