@@ -41,8 +41,8 @@ def engine(open_engine: OpenEngine) -> SqliteEngine:
         insert(transaction, "conversations", **CONVERSATION)
         insert(transaction, "conversation_turns", **TURN)
         insert(transaction, "conversation_parts", **PART)
-        transaction.insert_many("conversation_paths", [PATHS])
-        transaction.insert_many("conversation_file_states", [FILE])
+        insert(transaction, "conversation_paths", **PATHS)
+        insert(transaction, "conversation_file_states", **FILE)
         insert(transaction, "blobs", **BLOB)
         insert(transaction, "vector_stores", **STORE)
     return engine

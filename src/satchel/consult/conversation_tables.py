@@ -24,7 +24,7 @@ from satchel.consult.records import (
 )
 from satchel.keep.expiry import PARTS, remove_contents
 from satchel.redaction import finds_secret
-from satchel.store.transaction import Row, Transaction, grouped, put_rows
+from satchel.store.transaction import Row, Transaction, grouped, insert_rows, put_rows
 from satchel.store.upkeep import Check
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def write_files(transaction: Transaction, conversation_id: int, changed: Sequenc
     new = [file.path for file in changed if file.path not in numbers]
     if new:
         paths = {"conversation_id": conversation_id, "first": len(numbers), "paths": compress(json.dumps(new))}
-        transaction.insert_many("conversation_paths", [paths])
+        insert_rows(transaction, "conversation_paths", [paths])
         numbers |= {path: n for n, path in enumerate(new, len(numbers))}
     rows = [
         {
@@ -162,7 +162,8 @@ def write_turn(
             runs[-1] = runs[-1][0], part
         else:
             runs.append((part, part))
-    transaction.insert_many(
+    insert_rows(
+        transaction,
         "conversation_parts",
         [{"turn_id": turn_id, "n": n, "first_blob": first, "last_blob": last} for n, (first, last) in enumerate(runs)],
     )
