@@ -36,14 +36,14 @@ class Accepting:
     def join(self) -> None:
         """Wait until the connections have ended."""
         for thread in self._threads[1:]:
-            thread.join(30)
+            thread.join(60)
             assert not thread.is_alive()
 
     def close(self) -> None:
         """End."""
         self.leave()
         self.join()
-        self._threads[0].join(30)
+        self._threads[0].join(60)
 
     def _accept(self) -> None:
         while not self._is_over:

@@ -82,8 +82,15 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
 
 
+_SECONDS_OF_PROCESSES = 900
+"""Only what hangs takes so long, also where each process takes ten times as long as alone; others have 120 s."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what does not work over a server, or in PostgreSQL, each with its reason."""
+    """Leave out what does not work over a server, or in PostgreSQL, each with its reason; limit hanging ones."""
+    for item in items:
+        if any(map(item.get_closest_marker, ("referee", "slow"))):
+            item.add_marker(pytest.mark.timeout(_SECONDS_OF_PROCESSES))
     if config.getoption("--over-server"):
         import over_server
 

@@ -83,7 +83,7 @@ class Served:
 
     def connect(self) -> socket.socket:
         """Return a connection to it."""
-        return socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
 
     def ask(
         self,
@@ -136,10 +136,10 @@ def served(
     port = listener.getsockname()[1]
     thread.start()
     try:
-        assert is_ready.wait(30)
+        assert is_ready.wait(60)
         yield Served(serving, server, port)
     finally:
         server.should_exit = True
-        thread.join(30)
+        thread.join(60)
         serving.stores.close()
         assert not thread.is_alive()

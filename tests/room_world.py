@@ -30,7 +30,7 @@ from satchel.interfaces.web.pages import PAGES
 from satchel.store.postgres import Address
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-SOON_MS = 10_000
+SOON_MS = 60_000
 expect.set_options(timeout=SOON_MS)
 
 of_chromium = [
@@ -180,7 +180,7 @@ class World:
             capture_output=True,
             text=True,
             check=True,
-            timeout=60,
+            timeout=300,
         )
         return done.stdout.strip()
 
@@ -214,7 +214,7 @@ def a_world(folder: Path, name: str = "project", address: Address | None = None)
     def run(*arguments: str) -> str:
         command = [*satchel, *arguments]
         done = subprocess.run(
-            command, cwd=project, env=environment, check=True, capture_output=True, text=True, timeout=60
+            command, cwd=project, env=environment, check=True, capture_output=True, text=True, timeout=300
         )
         return done.stdout.strip()
 

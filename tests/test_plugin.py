@@ -119,7 +119,7 @@ def run_hook(command: str, folder: Path, satchel: str | None = None) -> tuple[in
         input='{"session_id": "s"}',
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=60,
     )
     return done.returncode, done.stdout, done.stderr
 

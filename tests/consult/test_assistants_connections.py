@@ -94,7 +94,7 @@ def test_a_call_cancelled_while_hands_are_shaken_ends_at_once(line: Line) -> Non
     def say_nothing() -> None:
         connection, _ = silent.accept()
         with connection:
-            connection.settimeout(20.0)
+            connection.settimeout(60.0)
             connection.recv(65_536)
             cancelled.set()
             ending.append(connection.recv(1))

@@ -25,7 +25,7 @@ def gate(consulted: Consulted) -> Any:
     opened, answer = threading.Event(), consulted.provider.answer
 
     def late(request: Any) -> Any:
-        opened.wait(20)
+        opened.wait(60)
         return answer(request)
 
     consulted.provider.answer = late  # type: ignore[method-assign]
@@ -94,7 +94,7 @@ def test_too_many_at_once_are_refused(consulted: Consulted) -> None:
 
     def ask(tell: Callable[[str], None], is_cancelled: Callable[[], bool]) -> Consultation:
         tell("asking nobody")
-        over.wait(20)
+        over.wait(60)
         raise_if_cancelled(lambda: True)
         raise AssertionError
 

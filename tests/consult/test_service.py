@@ -303,12 +303,12 @@ class TestOneAtATime:
 
         def arrived(_: str) -> None:
             is_in.set()
-            assert may_end.wait(20)
+            assert may_end.wait(60)
 
         with ThreadPoolExecutor(1) as pool:
             first = pool.submit(consulted.ask, on_text=arrived)
             try:
-                assert is_in.wait(20)
+                assert is_in.wait(60)
                 with pytest.raises(Conflict, match=r"held by ann \(process \d+\) since \d\d-"):
                     consulted.ask()
             finally:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from satchel import Satchel, open_satchel
+from satchel.keep import projects
 
 pytestmark = pytest.mark.slow
 
@@ -122,12 +123,14 @@ _WAIT = """
 import sys
 from pathlib import Path
 from satchel import Conflict, open_satchel
+from satchel.keep import projects
 
+projects.MAX_WAIT_SECONDS = 600
 store = Path(sys.argv[1])
 with open_satchel(store, "p", sys.argv[2], cwd=store.parent, environ={}) as satchel:
     print("ready", flush=True)
     sys.stdin.readline()
-    satchel.files.claim(["a"], wait_seconds=45)
+    satchel.files.claim(["a"], wait_seconds=600)
     print("got it", flush=True)
     sys.stdin.readline()
     satchel.files.release(["a"])
@@ -251,13 +254,16 @@ def test_a_waiter_that_is_killed_while_it_is_next_frees_the_way_though_nothing_i
         assert holders(satchel) == ["next"]
 
 
-def test_fifty_agents_that_wait_for_one_file_get_it_one_after_another(store: Path) -> None:
+def test_fifty_agents_that_wait_for_one_file_get_it_one_after_another(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each as a thread with a connection of its own."""
+    monkeypatch.setattr(projects, "MAX_WAIT_SECONDS", 600)
     took: list[str] = []
 
     def take(number: int) -> None:
         with open_satchel(store, "p", f"agent-{number}", cwd=store.parent, environ={}) as satchel:
-            satchel.files.claim(["a"], wait_seconds=45)
+            satchel.files.claim(["a"], wait_seconds=600)
             took.append(f"agent-{number}")
             assert holders(satchel) == [f"agent-{number}"]
             satchel.files.release(["a"])

@@ -80,7 +80,7 @@ def run(*arguments: str) -> str:
         check=False,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         cwd=CONFORMANCE.parent,
     )
     assert done.returncode == 0, done.stdout + done.stderr

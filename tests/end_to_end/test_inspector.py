@@ -37,7 +37,7 @@ def inspect(folder: Path, environment: dict[str, str]) -> Inspect:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,
         )
         assert done.returncode == 0, done.stderr + done.stdout
         result = json.loads(done.stdout)

@@ -21,7 +21,7 @@ from satchel import Satchel, open_satchel
 ROOT = Path(__file__).parents[2]
 NAMES = ["zoo", "Zebra", "apple", "Äpfel", "_mark", "a-b", "ab", "aB", "éclair", "中文", "Öl"]
 
-pytestmark = [pytest.mark.referee, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.referee
 
 
 class Cluster:
@@ -45,7 +45,7 @@ class Cluster:
         (self._folder / "locales").mkdir()
         language, _, charmap = locale.partition(".")
         compiled = ["localedef", "-i", language, "-f", charmap, str(self._folder / "locales" / locale)]
-        subprocess.run(compiled, check=True, capture_output=True, timeout=60)
+        subprocess.run(compiled, check=True, capture_output=True, timeout=300)
         self._run("initdb", "--encoding=UTF8", f"--locale={locale}", "--auth=trust", "--username=postgres", "--no-sync")
         options = f"-c listen_addresses='' -c unix_socket_directories={self._folder}"
         self._run("pg_ctl", "start", "--wait", "--silent", f"--log={self._folder / 'log'}", f"--options={options}")
@@ -60,7 +60,7 @@ class Cluster:
         command = [str(self._programs / program), f"--pgdata={self._folder / 'data'}", *arguments]
         # no pipe: the server would hold it open
         done = subprocess.run(
-            command, check=False, cwd="/", env=self._environ, stdout=subprocess.DEVNULL, timeout=60, **self._user
+            command, check=False, cwd="/", env=self._environ, stdout=subprocess.DEVNULL, timeout=300, **self._user
         )
         assert done.returncode == 0, program
 
@@ -105,7 +105,7 @@ def keep_the_contract(**environ: str) -> None:
     """Run the tests of an engine in a process of their own, on another PostgreSQL."""
     command = [sys.executable, "-m", "pytest", "tests/store/test_engine_contract.py", "-n", "0", "-k", "postgresql"]
     done = subprocess.run(
-        command, cwd=ROOT, env=os.environ | environ, capture_output=True, text=True, check=False, timeout=120
+        command, cwd=ROOT, env=os.environ | environ, capture_output=True, text=True, check=False, timeout=600
     )
     passed = re.search(r"(\d+) passed", done.stdout)
     assert done.returncode == 0, done.stdout[-4_000:]

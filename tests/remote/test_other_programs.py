@@ -57,7 +57,7 @@ def answering(*answers: bytes | Callable[[socket.socket], None]) -> Iterator[str
     finally:
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
-        thread.join(30)
+        thread.join(60)
 
 
 def head_from(client: socket.socket) -> bytes:

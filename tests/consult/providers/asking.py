@@ -9,7 +9,7 @@ from typing import Any
 
 from satchel.consult.models import Timing
 from satchel.consult.records import Content, Stat
-from satchel.consult.upkeep import VectorStore, VectorStores
+from satchel.consult.vector_stores import VectorStore, VectorStores
 
 
 def content(text: str) -> Content:
@@ -29,7 +29,7 @@ class Pauses:
 
 def quick(pauses: Pauses, **times: float) -> Timing:
     """Return times in which a test ends, and pauses that are left to no chance: all of what may be waited."""
-    settings: dict[str, Any] = {"connect": 5.0, "silence": 5.0, "total": 30.0, **times}
+    settings: dict[str, Any] = {"connect": 30.0, "silence": 60.0, "total": 120.0, **times}
     return Timing(**settings, sleep=pauses, chance=lambda: 1.0)
 
 
@@ -38,7 +38,7 @@ def silence_until(kind: str) -> float:
 
     Any other call to a provider may take longer than that on a busy machine.
     """
-    return 0.3 if kind == "hang" else 5.0
+    return 0.5 if kind == "hang" else 60.0
 
 
 class Log(VectorStores):

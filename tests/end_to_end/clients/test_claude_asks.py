@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from end_to_end.clients.client_programs import Workplace
+from end_to_end.clients.client_programs import SECONDS, Workplace
 from end_to_end.clients.clients_set_up import CLAUDE, set_up
 from end_to_end.clients.dialects import Call
 from end_to_end.clients.scripted_model import LAST_WORDS, PROMPT, ScriptedModel
@@ -31,7 +31,6 @@ REJECTED = "Rejected update to held.py"
 CLAIMED = 'for "release freeze"'
 YES, NO = "1", "2"
 
-_SECONDS = 30
 _MOVES = re.compile(r"\x1b\[\d*(?:;\d*)?[CGH]")
 _CONTROLS = re.compile(r"\x1b(?:\[[0-9;?<>=]*[a-zA-Z]|\][^\x07\x1b]*(?:\x07|\x1b\\)|.)")
 
@@ -53,9 +52,9 @@ class Terminal:
         """Return the first of some texts to be shown.
 
         Raises:
-            AssertionError: none is within half a minute.
+            AssertionError: none is within :data:`SECONDS`.
         """
-        deadline = time.monotonic() + _SECONDS
+        deadline = time.monotonic() + SECONDS
         while not (found := [text for text in texts if text in self.words]):
             left = deadline - time.monotonic()
             assert left > 0, f"none of {texts} in: {self.words[-2_000:]}"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from consult.providers.asking import content
-from end_to_end.clients.client_programs import Workplace, texts
+from end_to_end.clients.client_programs import SECONDS, Workplace, texts
 from end_to_end.clients.clients_set_up import CLAUDE, CODEX, GEMINI, Client, set_up
 from end_to_end.clients.dialects import Call
 from end_to_end.clients.scripted_model import LAST_WORDS, ScriptedModel
@@ -78,7 +78,7 @@ def test_configuration_among_the_files_starts_nothing_and_instructs_nobody(clien
     with ScriptedModel(client.dialect, {QUESTION: []}) as model:
         environment = workplace.environment | set_up(client, workplace, model)
         environment["PATH"] = installed(client, programs) + workplace.environment["PATH"]
-        assistant = CommandLineAssistant(find_model(f"cli:{client.name}"), environment, Timing(total=60))
+        assistant = CommandLineAssistant(find_model(f"cli:{client.name}"), environment, Timing(total=SECONDS))
         files = {name: content(text) for name, text in planted.items()}
         assert LAST_WORDS in assistant.ask(Ask(f"{QUESTION}\n", searchable=files)).text
     assert "Obey the planted" not in json.dumps(model.requests)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from end_to_end.clients import clients_set_up
-from end_to_end.clients.client_programs import INSTALLED, Workplace
+from end_to_end.clients.client_programs import INSTALLED, SECONDS, Workplace
 from end_to_end.clients.client_screens import ClientScreen
 from end_to_end.clients.clients_set_up import PATIENT, Client
 from end_to_end.clients.dialects import Call
@@ -20,7 +21,7 @@ from end_to_end.clients.scripted_model import GO_ON, LAST_WORDS, PROMPT, Scripte
 from end_to_end.clients.test_codex_at_work import patch
 from end_to_end.clients.test_setup import keep_rule
 
-pytestmark = [pytest.mark.referee, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.referee
 
 DOWN, ENTER = "\x1b[B", "\r"
 FAILING = "python3 -c 'import absent'"
@@ -168,13 +169,23 @@ class Seen:
             screen.answer_until(one.ready, one.dialogs)
             screen.enter(prompt)
             screen.answer_until(LAST_WORDS, one.dialogs, is_entered=True)
-            screen.settle(1.0)
-            state = str(workplace.satchel("who")["sessions"][0]["state"]["name"])
+            state = state_at_prompt(workplace, screen)
             screen.enter(one.leave)
             assert screen.end() == 0
         finally:
             screen.close()
         return screen.transcript, state
+
+
+def state_at_prompt(workplace: Workplace, screen: ClientScreen) -> str:
+    """Return the state of the agent once the hook at the end of its turn, which may run still, has told of it."""
+    deadline = time.monotonic() + SECONDS
+    while True:
+        screen.settle(1.0)  # a screen that nobody reads holds the client up
+        state = str(workplace.satchel("who")["sessions"][0]["state"]["name"])
+        if state != "working":
+            return state
+        assert time.monotonic() < deadline, "its turn does not end"
 
 
 @pytest.fixture(scope="module", params=CLIENTS)

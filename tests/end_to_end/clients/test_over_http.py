@@ -17,6 +17,7 @@ from end_to_end.clients.client_programs import (
     MESSAGE,
     NOTE,
     SEARCH,
+    SECONDS,
     SHOW,
     WORK,
     Seen,
@@ -74,7 +75,7 @@ def serving(workplace: Workplace) -> Iterator[tuple[str, Mapping[str, str]]]:
         yield json.loads(started)["url"], {"SATCHEL_TOKEN": token}
     finally:
         server.send_signal(signal.SIGTERM)
-        server.wait(30)
+        server.wait(SECONDS)
         server.stdout.close()
 
 

@@ -18,7 +18,7 @@ from end_to_end.clients.clients_set_up import CLIENTS, NOTE, Client
 from end_to_end.clients.dialects import Json
 from end_to_end.clients.scripted_model import ERRAND, FAREWELL, GO_ON, PROMPT, ScriptedModel
 
-pytestmark = [pytest.mark.referee, pytest.mark.timeout(600)]  # a day is up to seven processes of a second or two
+pytestmark = pytest.mark.referee
 
 LAUNCHER = Path(sys.executable).with_name("satchel")
 RULE = "Passwords are never logged"

@@ -15,7 +15,7 @@ from end_to_end.clients.dialects import Json
 from end_to_end.clients.scripted_model import FAREWELL, ScriptedModel
 from end_to_end.clients.test_setup import RULE, keep_rule
 
-pytestmark = [pytest.mark.referee, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.referee
 
 UNTRUSTED_STATUS = 3
 

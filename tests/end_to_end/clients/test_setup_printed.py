@@ -18,7 +18,7 @@ from satchel.interfaces.setup.clients import Place, Wish
 from satchel.interfaces.setup.editing import Change, Drop, Put, edited, parse
 from satchel.interfaces.setup.parts import at
 
-pytestmark = [pytest.mark.referee, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.referee
 
 
 _CONFIGURATIONS = {".json", ".jsonc", ".toml"}

@@ -349,9 +349,9 @@ def test_a_signal_that_ends_the_process_leaves_the_conversation_free(
 ) -> None:
     provider.fail("chat", "cancel")
     with subprocess.Popen([*PROGRAM, *CONSULT], stderr=subprocess.PIPE, text=True) as process:
-        provider.cancelled.wait(30)
+        provider.cancelled.wait(60)
         process.send_signal(number)
-        told = process.communicate(timeout=30)[1]
+        told = process.communicate(timeout=60)[1]
     provider.released.set()
     assert (process.returncode, told) == (130, "\nerror [interrupted]: stopped\n")
     assert asked(cli, CONSULT)["turn"] == 1

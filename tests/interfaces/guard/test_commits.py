@@ -16,16 +16,32 @@ from satchel.keep.sessions.caller import SERVER
 
 pytestmark = pytest.mark.slow
 
-LAUNCHER = str(Path(sys.executable).parent / "satchel")
+PATIENT = """\
+#!{python}
+from satchel.interfaces import entry, guard
+
+guard.SECONDS = 120.0
+entry.main()
+"""
+"""A program of Satchel whose guard has time: a machine at its limit is not what is judged."""
+
+
+@pytest.fixture(scope="module")
+def launcher(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program that the hook calls."""
+    program = tmp_path_factory.mktemp("programs") / "satchel"
+    program.write_text(PATIENT.format(python=sys.executable))
+    program.chmod(0o755)
+    return program
 
 
 @pytest.fixture
-def repository(tmp_path: Path) -> Path:
+def repository(tmp_path: Path, launcher: Path) -> Path:
     """A repository with a store and the guard."""
     folder = make_repository(tmp_path / "repository")
     with opened(folder) as satchel:
         satchel.entries.write("discovery", "rain", agent="ann")
-    write_hook(folder, script(LAUNCHER))
+    write_hook(folder, script(str(launcher)))
     return folder
 
 
@@ -125,10 +141,10 @@ def test_a_claim_counts_in_its_worktree_alone(repository: Path, tmp_path: Path) 
     assert commit(tmp_path / "linked") == (0, [])
 
 
-def test_a_pasted_line_lets_the_rest_of_the_hook_run(repository: Path) -> None:
+def test_a_pasted_line_lets_the_rest_of_the_hook_run(repository: Path, launcher: Path) -> None:
     write_hook(repository, f"#!/bin/sh\n{LINE}\necho ran >> ran\n")
     stage(repository, "a.py")
-    environ = {"PATH": f"{Path(LAUNCHER).parent}:/usr/bin:/bin"}
+    environ = {"PATH": f"{launcher.parent}:/usr/bin:/bin"}
     assert commit(repository, **environ) == (0, [])
     stage(repository, ".satchel/config.toml")
     assert commit(repository, **environ)[0] == 1

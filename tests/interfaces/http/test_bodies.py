@@ -37,18 +37,18 @@ def test_others_are_answered_while_a_large_body_is_parsed(server: Served, monkey
     def check_slowly(body: bytes) -> None:
         if len(body) > 100_000:
             begun.set()
-            assert is_answered.wait(30)
+            assert is_answered.wait(60)
 
     monkeypatch.setattr(bodies, "check_shape", check_slowly)
     answers = []
     body = json.dumps({"query": "x" * 200_000}).encode()
     large = threading.Thread(target=lambda: answers.append(server.ask("/api/search", method="POST", body=body)))
     large.start()
-    assert begun.wait(30)
+    assert begun.wait(60)
     assert server.ask("/api/read_context", token="agent-token").status == 200
     assert answers == []
     is_answered.set()
-    large.join(30)
+    large.join(60)
     assert [answer.status for answer in answers] == [413]
 
 

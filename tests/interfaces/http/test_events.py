@@ -362,7 +362,7 @@ def test_a_listener_that_reads_nothing_does_not_hold_up_the_end(serve: Serve, wr
 
 
 def test_a_look_at_the_headers_alone_begins_no_stream(server: EventServer) -> None:
-    connection = HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=60)
     connection.request("HEAD", "/api/events", headers={"Authorization": "Bearer one"})
     answer = connection.getresponse()
     assert (answer.status, answer.headers["content-type"]) == (200, "text/event-stream; charset=utf-8")

@@ -102,5 +102,5 @@ def test_threads_without_work_end_when_they_are_closed() -> None:
         return threads
 
     for thread in asyncio.run(talk()):
-        thread.join(20)
+        thread.join(60)
         assert not thread.is_alive()

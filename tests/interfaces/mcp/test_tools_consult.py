@@ -278,7 +278,7 @@ def test_a_cancelled_call_ends_and_leaves_nothing(desk: Callable[..., Asker], pr
     call = Call(ask.satchel)
 
     def cancel() -> None:
-        provider.cancelled.wait(20)
+        provider.cancelled.wait(60)
         call.cancel()
 
     canceller = threading.Thread(target=cancel)

@@ -77,7 +77,7 @@ def test_axe_finds_nothing_on_pages_that_are_full(chromium: Browser, full: Serve
         for width in (360, 1024, 1920):
             page.set_viewport_size({"width": width, "height": 900})
             found += [] if fits(page) else [f"{path or 'overview'} is wider than {width}"]
-    expect(page.get_by_text("more agents")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("more agents")).to_be_visible()
     page.evaluate(axe)
     found += page.evaluate(RUN, ALL)
     page.close()
