@@ -30,7 +30,7 @@ from satchel.keep.sessions import standing
 from satchel.keep.sessions.caller import Caller
 from satchel.keep.sessions.clients import CLIENTS, VARIABLE
 from satchel.store import known_stores, migrations, opening
-from satchel.store.known_stores import _connect
+from satchel.store.known_stores import KnownStore, KnownStores, _connect
 from satchel.store.migrations import bring_up_to_date
 from satchel.store.opening import Access, open_writable
 from satchel.store.sqlite import SqliteEngine
@@ -341,6 +341,33 @@ def copy_stores(patch: pytest.MonkeyPatch, template: CopyStore, template_in_memo
     patch.setattr(known_stores, "_sweep", sweep_nothing)
 
 
+def remember_lookups(patch: pytest.MonkeyPatch) -> None:
+    """Have this process read the list of stores once after each change of it, not seven times for each store."""
+    select, changing = KnownStores._select, KnownStores._changing
+    found: dict[tuple[object, ...], list[KnownStore]] = {}
+
+    def select_once(self: KnownStores, condition: str, *values: str | bytes) -> list[KnownStore]:
+        try:
+            state = self._file.stat()
+        except OSError:
+            return select(self, condition, *values)
+        key = (self._file, state.st_ino, state.st_mtime_ns, state.st_size, condition, *values)
+        if key not in found:
+            found[key] = select(self, condition, *values)
+        return found[key]
+
+    @contextmanager
+    def changing_anew(self: KnownStores, now: int | None) -> Iterator[apsw.Connection]:
+        try:
+            with changing(self, now) as connection:
+                yield connection
+        finally:
+            found.clear()
+
+    patch.setattr(KnownStores, "_select", select_once)
+    patch.setattr(KnownStores, "_changing", changing_anew)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def copied_stores(template: CopyStore, template_in_memory: CopyStore, request: pytest.FixtureRequest) -> Iterator[None]:
     """Nothing is synced, and stores are copies of a template but in the tests of the engine; not so from end to end."""
@@ -350,6 +377,7 @@ def copied_stores(template: CopyStore, template_in_memory: CopyStore, request: p
             sync_nothing(patch)
         if part not in {"store", "end_to_end"}:
             copy_stores(patch, template, template_in_memory)
+            remember_lookups(patch)
         yield
 
 

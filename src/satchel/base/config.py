@@ -65,13 +65,14 @@ def load_config(
     from_arguments = {
         key.name: (read_text(key, given_arguments[key.name]), "argument") for key in KEYS if key.name in given_arguments
     }
+    variables = {variable: key for key in KEYS if (variable := key.variable) is not None}
     from_environ = {
-        key.name: (read_text(key, environ[key.variable]), f"environment {key.variable}")
-        for key in KEYS
-        if key.variable is not None and environ.get(key.variable)
+        key.name: (read_text(key, environ[variable]), f"environment {variable}")
+        for variable, key in variables.items()
+        if environ.get(variable)
     }
-    variables = [key.variable for key in KEYS if key.variable is not None] + list(RESERVED_VARIABLES)
-    warnings += _unknown("environment", (one for one in sorted(environ) if one.startswith(VARIABLE_PREFIX)), variables)
+    given = (one for one in sorted(environ) if one.startswith(VARIABLE_PREFIX))
+    warnings += _unknown("environment", given, [*variables, *RESERVED_VARIABLES])
     from_user, from_project, problems = _from_files(folder, user_file, root)
     warnings += problems
     for source, values in ((YOUR_FILE, from_user), (FILE_NAME, from_project)):

@@ -117,6 +117,7 @@ def consultation_of(
     price: Price | None = None,
 ) -> Consultation:
     """Return the record of a turn: answered, or only planned."""
+    result = reply or Reply("")
     inputs, outputs = (reply.input_tokens, reply.output_tokens) if reply else (state.held_tokens + plan.tokens, 0)
     inline, overflow = list_placements({path: known for path, known in plan.files.items() if known.digest is not None})
     return Consultation(
@@ -129,23 +130,17 @@ def consultation_of(
         overflow=overflow,
         searchable=len(plan.overflow) - len(plan.attachments),
         attachments=plan.attachments,
-        held_back=(*plan.held_back, *(reply.dropped if reply else ())),
+        held_back=(*plan.held_back, *result.dropped),
         sent_tokens=plan.tokens,
         saved_tokens=max(0, plan.resent_tokens - plan.tokens),
         held_tokens=state.held_tokens + (plan.tokens if reply is None else 0),
         window_tokens=model.window.tokens,
-        input_tokens=reply.input_tokens if reply else None,
-        output_tokens=reply.output_tokens if reply else None,
-        queries=reply.queries if reply else (),
-        cited=reply.cited if reply else (),
+        input_tokens=result.input_tokens,
+        output_tokens=result.output_tokens,
+        queries=result.queries,
+        cited=result.cited,
         kept=kept,
-        notes=(
-            *question.notes,
-            *plan.notes,
-            *(reply.notes if reply else ()),
-            *notes,
-            *(kept.notes if kept else ()),
-        ),
+        notes=(*question.notes, *plan.notes, *result.notes, *notes, *(kept.notes if kept else ())),
         cost=None
         if price is None or inputs is None or outputs is None
         else (price[0] * inputs + price[1] * outputs) / 1_000_000,

@@ -162,11 +162,8 @@ def write_turn(
             runs[-1] = runs[-1][0], part
         else:
             runs.append((part, part))
-    insert_rows(
-        transaction,
-        "conversation_parts",
-        [{"turn_id": turn_id, "n": n, "first_blob": first, "last_blob": last} for n, (first, last) in enumerate(runs)],
-    )
+    rows = [{"turn_id": turn_id, "n": n, "first_blob": run[0], "last_blob": run[1]} for n, run in enumerate(runs)]
+    insert_rows(transaction, "conversation_parts", rows)
 
 
 def load_past(transaction: Transaction, conversation_id: int) -> tuple[PastTurn, ...]:

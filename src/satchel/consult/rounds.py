@@ -210,11 +210,6 @@ def searches(ask: Ask, window: Window, check: Callable[[], None]) -> Iterator[Se
         yield Searches(store, window.tokens - window.output - ask.tokens, check)
 
 
-def as_json(arguments: object) -> str:
-    """Return the arguments of a call as JSON, for SDKs that read them already."""
-    return json.dumps(arguments, ensure_ascii=False, default=str)
-
-
 def _error(problem: str) -> str:
     return json.dumps({"error": problem})
 

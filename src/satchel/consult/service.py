@@ -44,10 +44,8 @@ from satchel.consult.question import (
 )
 from satchel.consult.records import (
     Conversation,
-    ConversationKey,
     ConversationState,
     EarlierAnswer,
-    Exchange,
     IsCancelled,
     Tell,
     TurnPlan,
@@ -248,7 +246,8 @@ class Consulting:
             )
             lost: tuple[str, ...] = ()
             try:
-                reply = model.ask(replace(ask, history=self._history(thread.state, question.key, model)))
+                is_held = model.keeps_history or not thread.state.turns
+                reply = model.ask(replace(ask, history=() if is_held else self.conversations.thread(question.key)))
             except MissingExtra as error:
                 if not self._workplace.is_confined:
                     raise
@@ -396,11 +395,6 @@ class Consulting:
         if keeping is None:
             return None
         return self._keeper().keep(keeping, model.name, question, answer, self._workplace.max_content_bytes)
-
-    def _history(self, state: ConversationState, key: ConversationKey, model: Assistant) -> tuple[Exchange, ...]:
-        if model.keeps_history or not state.turns:
-            return ()
-        return self.conversations.thread(key)
 
     def _renewing(self, conversation: Conversation, lease_ms: int) -> Callable[[], None]:
         clock = self._workplace.clock

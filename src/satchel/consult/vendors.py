@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -169,6 +170,10 @@ def _part(media: Media) -> dict[str, str]:
     return {"type": "input_image", "image_url": url, "detail": "high"}
 
 
+def _as_json(arguments: object) -> str:
+    return json.dumps(arguments, ensure_ascii=False, default=str)
+
+
 ANTHROPIC_URL = "https://api.anthropic.com"
 
 _ANTHROPIC_WEB: Any = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
@@ -258,7 +263,7 @@ def _anthropic_part(media: Media) -> dict[str, Any]:
 def _anthropic_round(final: Any) -> Round:
     calls = [block for block in final.content if block.type == "tool_use"]
     return Round(
-        calls=tuple(Call(call.id, call.name, rounds.as_json(call.input)) for call in calls),
+        calls=tuple(Call(call.id, call.name, _as_json(call.input)) for call in calls),
         # thinking goes back as it came, with its signature, or the provider refuses what follows from it
         raw=tuple(
             block.model_dump(mode="json", exclude_none=True)
@@ -389,7 +394,13 @@ class GeminiContents(OwnHistoryAssistant[GeminiClient]):
                         client.wire.check_content(parts=len(parts))
                         if part.function_call is not None:
                             call = part.function_call
-                            calls.append(Call(call.id or "", call.name or "", rounds.as_json(call.args)))
+                            calls.append(
+                                Call(
+                                    call.id or "",
+                                    call.name or "",
+                                    _as_json(call.args),
+                                )
+                            )
                         elif part.text and not part.thought:
                             yield part.text
             if not has_begun:

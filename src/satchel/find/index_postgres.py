@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from hashlib import blake2b, sha256
-from itertools import accumulate, takewhile
+from itertools import accumulate, repeat, takewhile
 from typing import TYPE_CHECKING
 
 from satchel.base.records import dataclass
@@ -154,8 +154,10 @@ class _IndexTerm:
 
     def counts(self, texts: Sequence[str]) -> list[int]:
         """Return how often it is in each text, up to 255, also where one occurrence begins in another."""
-        phrase = re.compile(f"(?={re.escape(self.text)})")
-        counts = [text.count(self.text) if len(self.words) < 2 else len(phrase.findall(text)) for text in texts]
+        if len(self.words) < 2:
+            counts = list(map(str.count, texts, repeat(self.text)))
+        else:
+            counts = list(map(len, map(re.compile(f"(?={re.escape(self.text)})").findall, texts)))
         return counts if max(counts) < 256 else [min(count, 255) for count in counts]
 
 

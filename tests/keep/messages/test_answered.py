@@ -48,6 +48,12 @@ def test_a_message_names_the_last_that_answers_it(satchel: Satchel) -> None:
     assert [(one.id, one.answered_by) for one in satchel.messages.inbox(agent="Bob")] == [(1, 3)]
 
 
+def test_a_reply_of_its_own_sender_answers_no_message(satchel: Satchel) -> None:
+    satchel.messages.send("May I?", to="Bob", agent="Ann")
+    satchel.messages.send("I go on", reply_to="m1", agent="Ann")
+    assert {one.ref: one.answered_by for one in sent(satchel, "Ann")} == {"m1": None, "m2": None}
+
+
 def test_an_answer_that_has_expired_answers_no_more(open_in: Callable[..., Satchel], project: Path) -> None:
     satchel = open_in(project, caller=SERVER)
     satchel.messages.send("May I?", to="Bob", agent="Ann")

@@ -148,7 +148,7 @@ class Post(RuleBasedStateMachine):
         assert message.reply_to == (kept.reply_to if answered and answered.is_alive(self.now) else None)
         assert (message.thread, message.created_at, message.expires_at) == (kept.thread, kept.created, kept.expires)
         assert message.read_at == kept.reads.get(reader)
-        answers = [other.id for other in self.alive() if other.reply_to == kept.id]
+        answers = [other.id for other in self.alive() if other.reply_to == kept.id and other.sender != kept.sender]
         assert message.answered_by == max(answers, default=None)
         assert message.read_by == (tuple(sorted(kept.reads)) if reader == kept.sender else ())
 

@@ -22,6 +22,8 @@ FIXTURE = (
     [
         ("pip", "pip can't find torch 2.1 for python 3.13", TORCH),
         ("pytest", "no fixture client", FIXTURE.format(name="client")),
+        # a program names itself before an error that says its type
+        ("hatch", "ValueError: no version in the VCS", "hatchling: ValueError: no version in the VCS\nbuild failed\n"),
         (
             "ProgrammingError",
             "users.nickname is missing",
@@ -58,6 +60,7 @@ class TestSame:
         # one word may be of any error
         ("torch", TORCH),
         ("the requirement failed", TORCH),
+        ("ValueError: no version in the VCS", "hatchling: ValueError: no version in the VCS upstream\nbuild failed\n"),
     ],
 )
 def test_a_report_with_other_words_is_another_error(satchel: Satchel, report: str, output: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from satchel.consult import conversation_tables
 from satchel.find.index import scoped_index
 from satchel.find.scopes import Scope, Term
 from satchel.store.postgres import schema
@@ -56,3 +57,29 @@ def test_the_index_of_0_2_0_becomes_a_gin_index_over_the_same_words(
         transaction_scope = scoped_index(transaction, Scope(1))
         monkeypatch.setattr(transaction_scope, "_ends", (1, 7))
         assert transaction_scope.documents(Term(("cache",)), 9) == [7]
+
+
+def test_the_files_of_a_conversation_keep_their_paths_and_state(
+    own_place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as program:
+        program.setattr(schema, "SCHEMA_VERSION", BASE_VERSION)
+        own_place.new_project()
+    paths = ["a.py", "src-old/b.py", "src/b.py", 'src/é "b".py']
+    own_place.do(
+        "INSERT INTO conversations (id, uid, seq, project_id, owner, assistant, session_id, turns, created_at, "
+        "updated_at) VALUES (7, '\\x07', 1, 1, 'local', 'gpt', 'review', 3, 1, 1)"
+    )
+    for n, path in enumerate(paths):
+        folder, _, name = path.rpartition("/")
+        own_place.do(
+            f"INSERT INTO conversation_folders (id, conversation_id, path) VALUES ({n}, 7, '{folder and folder + '/'}')"
+        )
+        own_place.do(
+            "INSERT INTO conversation_files (folder_id, name, size, tokens, first_turn) "
+            f"VALUES ({n}, '{name}', {n}, 7, 1)"
+        )
+    own_place.new_project()
+    with own_place.engine().read() as transaction:
+        files = conversation_tables.load_files(transaction, 7)
+    assert {path: one.size for path, one in files.items()} == {path: n for n, path in enumerate(paths)}

@@ -136,9 +136,9 @@ _REST: _Lines = (
     ({"report_error", "report_outcome"}, "Error: report_error; once fixed, report_outcome."),
     (
         {"send_message", "get_messages"},
-        "Ask: satchel's send_message; get_messages wait_seconds=45 waits. Read yours before you stop.",
+        "Ask: satchel's send_message; get_messages wait_seconds=45 waits. unread=true before you stop.",
     ),
-    ({"set_decision"}, "Agree: search drafts; set_decision status=draft; another sets it active."),
+    ({"set_decision"}, "Agree: set_decision status=draft; another agent sets it active."),
     (
         {"write_context", "release_files", "get_items"},
         "Review: get_items file:PATH; write_context review_issue and review_verdict tell the author. 'fixes e5' on "

@@ -99,7 +99,9 @@ def message_line(message: Message, reader: str | None, now: int | None = None) -
 
 def _answer_due(message: Message, now: int | None) -> str:
     assert message.answer_by is not None
-    remaining = message.answer_by - (message.created_at if now is None else now)
+    if now is None:
+        return f"answer needed within {span_in_words(message.answer_by - message.created_at)} of being sent"
+    remaining = message.answer_by - now
     return (
         f"answer needed within {span_in_words(remaining)}"
         if remaining > 0

@@ -261,7 +261,7 @@ def _with_fates(
         SELECT known.id, a.name, NULL FROM known JOIN agents a ON a.id = known.agent_id
         UNION ALL
         SELECT m.id, NULL, max(r.id) FROM agent_messages m JOIN agent_messages r ON r.reply_to = m.id
-        WHERE m.id IN {numbers} AND +r.expires_at > :now
+        WHERE m.id IN {numbers} AND +r.expires_at > :now AND r.from_agent_id IS DISTINCT FROM m.from_agent_id
             AND (r.from_agent_id IN {PERSONS} OR COALESCE(m.to_agent_id, 0) NOT IN {PERSONS})
         GROUP BY m.id
         """,

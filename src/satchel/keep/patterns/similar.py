@@ -64,6 +64,8 @@ class Wording:
 def matching_words(one: Wording, other: Wording) -> tuple[str, ...]:
     """Return the words by which one of two reports is the other error, or nothing."""
     for report, output in ((one, other), (other, one)):
+        if report.is_short and _ends_line(report, output):
+            return _telling(report.text)[0]
         if not report.is_short or not (matched := _words_in_output(report, output)):
             continue
         # where both name the error as programs do, their signatures decide
@@ -72,6 +74,12 @@ def matching_words(one: Wording, other: Wording) -> tuple[str, ...]:
         if not is_whole and (not output.is_short or read(output.text).is_headed):
             return matched
     return ()
+
+
+def _ends_line(report: Wording, output: Wording) -> bool:
+    # a program may print its name before an error that says its type
+    ending = f": {report.text.strip()}"
+    return any(line.endswith(ending) for line in output.text.splitlines()) and bool(read(report.text).error_type)
 
 
 def _words_in_output(report: Wording, output: Wording) -> tuple[str, ...]:

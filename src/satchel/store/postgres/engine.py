@@ -362,8 +362,8 @@ class Writers:
             batch.later(_FORGET, {"name": self._project})
         failed: BaseException | None = unknown_outcome(self._database.location)
         try:
-            is_kept = batch.send(("COMMIT", None)) == "COMMIT"
-            failed = None if is_kept else self._not_kept("a statement of it has failed before")
+            is_saved = batch.send(("COMMIT", None)) == "COMMIT"
+            failed = None if is_saved else self._not_kept("a statement of it has failed before")
         except psycopg.Error as error:
             if batch.connection.closed:
                 failed = self._find_outcome(batch, error)

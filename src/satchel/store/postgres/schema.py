@@ -200,8 +200,6 @@ def _bring_up_to_date(connection: StoreConnection, engine: PostgresEngine, versi
         raise Refused(f"{place}, and the role may not do that ({one_line(error)})", remedy) from None
 
 
-_PAUSE: Final = 0.02
-
 _OUT_OF_REACH: Final = (
     "PostgreSQL keeps deleted content in its write-ahead log for a time, and standbys, archives and dumps keep theirs: "
     "ask the operator"
@@ -221,9 +219,7 @@ _LINE = """
         coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false)
 """
 _OWNED = f"SELECT relname, pg_has_role(relowner, 'USAGE') FROM pg_class WHERE {_IN_SCHEMA} AND relkind = 'r'"
-_INVALID = f"""
-    SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE {_IN_SCHEMA} AND NOT i.indisvalid
-"""
+_INVALID = f"SELECT relname FROM pg_index JOIN pg_class ON oid = indexrelid WHERE {_IN_SCHEMA} AND NOT indisvalid"
 _OBJECTS = f"""
     SELECT CASE c.relkind WHEN 'v' THEN 'view ' WHEN 'i' THEN 'index ' ELSE 'table ' END || c.relname
     FROM pg_class c WHERE {_IN_SCHEMA} AND c.relkind IN ('r', 'p', 'f', 'v', 'm', 'i')
@@ -380,9 +376,8 @@ def _expected() -> Counter[str]:
     for statement in (*(one for migration in MIGRATIONS for one in migration.statements), *INDEX_TABLES):
         match = _OBJECT.match(statement)
         if match is not None:
-            label = f"{match[2].lower()} {match[3]}"
+            label, keys = f"{match[2].lower()} {match[3]}", f"a foreign key of {match[3]}"
             expected[label] = not match[1]
-            keys = f"a foreign key of {match[3]}"
             expected[keys] = expected[keys] + statement.count(" REFERENCES ") if not match[1] else 0
     return expected
 
@@ -391,6 +386,6 @@ def _older_are_done(connection: StoreConnection, wait_ms: int) -> bool:
     deadline = time.monotonic() + wait_ms / 1_000
     remaining = set(connection.execute(_OPEN).fetchall())
     while remaining and time.monotonic() < deadline:
-        time.sleep(_PAUSE)
+        time.sleep(0.02)
         remaining &= set(connection.execute(_OPEN).fetchall())
     return not remaining
