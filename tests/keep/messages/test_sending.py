@@ -12,6 +12,7 @@ from clients_at_work import Clients
 from kept_bytes import kept_bytes
 from satchel import InvalidInput, Message, NotFound, Satchel, TooLarge
 from satchel.base.processes import machine
+from satchel.keep.sessions.caller import Caller
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -395,3 +396,12 @@ def test_a_session_whose_process_is_gone_is_not_called_active(
         transaction.run(gone, {"machine": machine()})
     note = agent.messages.send("are you there?", to=name, agent="Eva").notes[-1]
     assert note.startswith(f"{name} left less than 1 min ago")
+
+
+def test_who_has_a_session_is_here_though_it_has_written_nothing_yet(
+    open_in: Callable[..., Satchel], project: Path
+) -> None:
+    reader = open_in(project, agent="ben", caller=Caller.of_hook({}, "claude", "s1", begins=True))
+    reader.sessions.enter()
+    (note,) = open_in(project).messages.send("May I?", to="ben", agent="ann").notes
+    assert note.startswith("ben is active")

@@ -85,6 +85,7 @@ def accept_ref(ref: str, revision: int | None) -> str:
 
 
 _SAME_HOUR_MS = 3_600_000
+_WHOLE_CHARS = 1_000
 
 
 def refuse_second(transaction: Transaction, by: Setter, key: str, alike: Sequence[records.Similar]) -> None:
@@ -100,7 +101,7 @@ def refuse_second(transaction: Transaction, by: Setter, key: str, alike: Sequenc
             continue
         if theirs == words or by.now - other.updated_at <= _SAME_HOUR_MS:
             raise Conflict(
-                f"{other.agent or 'somebody unnamed'} drafted {one.ref} {one.key!r}: {shortened(str(other.value))!r}, "
+                f"{other.agent or 'somebody unnamed'} drafted {one.ref} {one.key!r}: {shortened(str(other.value), _WHOLE_CHARS)!r}, "
                 f"whose key says the same as {key!r}",
                 f"Set {one.ref}'s key active if you agree, or set it with your value as status=draft; for another "
                 "subject choose a key with other words",

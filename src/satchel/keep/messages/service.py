@@ -404,7 +404,8 @@ def _addressee(
             number, agent = at_work[0]
             return number, (f"{name} is {agent} here, who gets it",)
     number, _ = names.ensure_agent(transaction, project_id, name, now, acts=False)
-    if fold(name) == HUMAN:
+    # who has a session is here, though it has written nothing yet
+    if fold(name) == HUMAN or _addressee_state(transaction, project_id, number, now):
         return number, ()
     connected = silent_sessions(transaction, project_id, name, now)
     if connected:
