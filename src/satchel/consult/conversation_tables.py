@@ -286,12 +286,13 @@ def choose_contents(
         if digest in needed or (is_of_thread and not starts_over)
     }
     left = most - sum(own.values())
-    chosen: dict[bytes, bytes] = {}
+    chosen: set[bytes] = set()
     for digest, compressed in sorted(contents.items(), key=lambda one: len(one[1])):
         left -= 0 if digest in own else len(compressed)
         if digest in own or left >= 0:
-            chosen[digest] = compressed
-    return chosen
+            chosen.add(digest)
+    # in their order, since prompts name runs of consecutive ids
+    return {digest: compressed for digest, compressed in contents.items() if digest in chosen}
 
 
 def store_contents(
