@@ -30,8 +30,7 @@ from satchel.base.tokens import TokenCounter, token_counter
 from satchel.consult.conversations import Conversations
 from satchel.consult.gathering import gather
 from satchel.consult.models import TOKEN_FACTORS
-from satchel.consult.planning import plan_turn
-from satchel.consult.preparing import SharedReading
+from satchel.consult.planning import SharedReading, plan_turn
 from satchel.consult.reading import read_content
 from satchel.consult.records import (
     Content,
@@ -192,7 +191,7 @@ def _state_figure(root: Path, layout: str, counter: TokenCounter) -> Figure:
 
 def _pages(satchel: Satchel) -> int:
     """Return what the tables of states and their indexes take of the file."""
-    tables = "('conversations', 'conversation_folders', 'conversation_files')"
+    tables = "('conversations', 'conversation_paths', 'conversation_file_states')"
     with satchel.workplace.engine.read() as transaction:
         row = transaction.one(
             f"SELECT sum(pgsize) FROM dbstat WHERE name IN (SELECT name FROM sqlite_schema WHERE tbl_name IN {tables})"

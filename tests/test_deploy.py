@@ -226,7 +226,7 @@ def test_the_configuration_in_the_container_names_what_is_there() -> None:
         address = parse(team["url"], team["schema"])
         assert urlsplit(address.url).hostname in services
         assert urlsplit(address.url).path == f"/{at(services, 'postgresql', 'environment', 'POSTGRES_DB')}"
-        assert address.user == f"{team['schema']}_server"  # as roles.sql names it
+        assert urlsplit(address.url).username == f"{team['schema']}_server"  # as roles.sql names it
         folder, _, secret = team["password_file"].rpartition("/")
         assert folder == "/run/secrets"
         assert secret in at(services, "satchel", "secrets")

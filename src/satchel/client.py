@@ -179,7 +179,7 @@ class Satchel:
 
     @cached_property
     def housekeeping(self) -> Housekeeping:
-        from satchel.consult.upkeep import EXAMINATIONS
+        from satchel.consult.conversation_tables import EXAMINATIONS
         from satchel.keep.housekeeping import Housekeeping
 
         return Housekeeping(self.workplace, EXAMINATIONS)

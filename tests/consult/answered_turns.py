@@ -9,7 +9,7 @@ from typing import Any
 
 from every_table import columns_of
 from satchel import Satchel
-from satchel.consult import upkeep
+from satchel.consult import vector_stores
 from satchel.consult.conversations import Conversations
 from satchel.consult.records import (
     ConversationKey,
@@ -20,7 +20,7 @@ from satchel.consult.records import (
     TurnResult,
     digest_of_text,
 )
-from satchel.consult.upkeep import VectorStore, VectorStores
+from satchel.consult.vector_stores import VectorStore, VectorStores
 from satchel.keep import projects
 
 KEY = ConversationKey("gpt", "review")
@@ -29,8 +29,8 @@ TABLES = (
     "conversations",
     "conversation_turns",
     "conversation_parts",
-    "conversation_folders",
-    "conversation_files",
+    "conversation_paths",
+    "conversation_file_states",
     "blobs",
     "vector_stores",
 )
@@ -106,7 +106,7 @@ def stores_left(stores: VectorStores, provider: str | None = None) -> tuple[Vect
     with stores._workplace.engine.read() as transaction:
         project = projects.find(transaction, stores._workplace)
         rows = transaction.all(
-            f"SELECT {upkeep._COLUMNS} FROM vector_stores WHERE project_id = :id ORDER BY created_at, id",
+            f"SELECT {vector_stores._COLUMNS} FROM vector_stores WHERE project_id = :id ORDER BY created_at, id",
             {"id": project.id},
         )
-    return tuple(one for one in map(upkeep._store, rows) if provider in {None, one.provider})
+    return tuple(one for one in map(vector_stores._store, rows) if provider in {None, one.provider})

@@ -16,7 +16,7 @@ from satchel import Satchel
 from satchel.base.errors import AssistantFailed, Interrupted
 from satchel.consult.models import Ask
 from satchel.consult.openai import OpenAIResponses
-from satchel.consult.upkeep import LIFE_MS, VectorStore, VectorStores
+from satchel.consult.vector_stores import LIFE_MS, VectorStore, VectorStores
 
 if TYPE_CHECKING:
     from conftest import ManualClock

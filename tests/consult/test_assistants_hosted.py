@@ -14,7 +14,7 @@ from satchel import Satchel
 from satchel.base.errors import AssistantFailed, Interrupted, InvalidInput
 from satchel.consult.models import Ask
 from satchel.consult.openai import OpenAIResponses
-from satchel.consult.upkeep import LIFE_MS, VectorStore, VectorStores
+from satchel.consult.vector_stores import LIFE_MS, VectorStore, VectorStores
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -95,7 +95,7 @@ def test_progress_is_told(provider: OpenAIApi, pauses: Pauses, log: Log) -> None
 def test_many_files_go_in_batches(
     provider: OpenAIApi, pauses: Pauses, log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("satchel.consult.hosted_store.BATCH_FILES", 2)
+    monkeypatch.setattr("satchel.consult.vector_stores.BATCH_FILES", 2)
     files = {f"f{number}.py": content(f"x = {number}\n") for number in range(5)}
     openai(provider, pauses).ask(Ask("Why?", searchable=files, stores=log))
     assert [len(request.json["file_ids"]) for request in provider.seen("add_batch")] == [2, 2, 1]
@@ -106,7 +106,7 @@ def test_many_files_go_in_batches(
 def test_no_more_files_are_uploaded_within_a_minute_than_the_provider_takes(
     provider: OpenAIApi, pauses: Pauses, log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("satchel.consult.hosted_store.UPLOADS_A_MINUTE", 2)
+    monkeypatch.setattr("satchel.consult.vector_stores.UPLOADS_A_MINUTE", 2)
     told: list[str] = []
     files = {f"f{number}.py": content(f"x = {number}\n") for number in range(5)}
     ask = Ask("Why?", searchable=files, stores=log, on_progress=told.append)
@@ -157,7 +157,7 @@ def test_of_all_reasons_why_nothing_was_taken_the_most_telling_is_given(
 def test_an_error_of_the_caller_while_files_are_uploaded_leaves_nothing(
     provider: OpenAIApi, pauses: Pauses, log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("satchel.consult.hosted_store._TOLD_EVERY", 1)
+    monkeypatch.setattr("satchel.consult.vector_stores._TOLD_EVERY", 1)
 
     def broken(told: str) -> None:
         if told.startswith("uploaded"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from consult.answered_turns import KEY, digest, known, stored, take_turn
+from consult.answered_turns import KEY, digest, known, result, stored, take_turn
 from satchel import Satchel
 from satchel.consult import conversation_tables
 from satchel.consult.conversations import Conversations
@@ -140,6 +140,39 @@ class TestLimit:
         take_turn(conversations, file("a.py", "text"))
         assert stored(satchel)["blobs"] != before
 
+    @pytest.mark.parametrize("ref", ["thread-1", None])
+    def test_one_question_leaves_the_contents_of_other_conversations(
+        self, conversations: Conversations, satchel: Satchel, clock: ManualClock, ref: str | None
+    ) -> None:
+        take_turn(conversations, file("a.py", noise(0)), contents=(noise(0),), key=OTHER)
+        clock.advance(1)
+        texts = [noise(number) for number in range(1, 9)]
+        plan = result(
+            *(file(f"{number}.py", text) for number, text in enumerate(texts)),
+            contents=(*texts,),
+            prompt="".join(texts),
+            parts=(*texts,),
+            ref=ref,
+        )
+        _, notes = conversations.commit(conversations.acquire(KEY), plan)
+        assert kept(satchel, noise(0)) == [True]
+        assert sum(kept(satchel, *texts)) == 2
+        assert notes == (
+            "contents of this turn that are not stored: 6, since one conversation keeps at most half of "
+            f"consult.blob_mib ({ROOM / 2**20:g} MiB): such a file goes whole once it changes",
+        )
+        assert [one.prompt for one in conversations.thread(KEY)] == (["".join(texts)] if ref is None else [""])
+
+    def test_a_conversation_keeps_its_half_however_often_its_files_change(
+        self, conversations: Conversations, satchel: Satchel
+    ) -> None:
+        for number in range(0, 8, 2):
+            texts = noise(number), noise(number + 1)
+            take_turn(conversations, *map(file, "ab", texts), contents=texts)
+            assert kept(satchel, *texts) == [True, True]
+        one = result(file("c", noise(9)), contents=(noise(9),))
+        assert conversations.commit(conversations.acquire(KEY), one)[1][0].startswith("contents of this turn that are")
+
     def test_a_content_that_is_larger_than_the_whole_is_not_kept(
         self, conversations: Conversations, satchel: Satchel
     ) -> None:
@@ -150,7 +183,7 @@ class TestLimit:
 
 
 def test_the_limit_is_each_projects(satchel: Satchel, open_in: Callable[..., Satchel], project: Path) -> None:
-    most = 3 * len(conversation_tables.compress(noise(0)))
+    most = 4 * len(conversation_tables.compress(noise(0))) + 200
     one, other = (
         Conversations(open_in(project, project=name).workplace, max_blob_bytes=most) for name in ("one", "other")
     )

@@ -18,8 +18,7 @@ from consult.answered_turns import KEY, known, result, stored, take_turn
 from satchel import Satchel
 from satchel.base.clock import moment_text
 from satchel.base.errors import Conflict, InvalidInput
-from satchel.consult.conversation_tables import LEASE_MS, LONGEST_LEASE_MS
-from satchel.consult.conversations import Conversations
+from satchel.consult.conversations import LEASE_MS, LONGEST_LEASE_MS, Conversations
 from satchel.consult.records import ConversationKey, ConversationState
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.transaction import Transaction

@@ -17,7 +17,7 @@ from satchel import Satchel
 from satchel.base.errors import Conflict, InvalidInput, NotFound, SatchelError, StoreDamaged
 from satchel.consult.conversations import Conversations
 from satchel.consult.records import ConversationKey, ConversationState, Exchange, KnownFile, Overflow
-from satchel.consult.upkeep import VectorStores
+from satchel.consult.vector_stores import VectorStores
 
 if TYPE_CHECKING:
     from conftest import ManualClock

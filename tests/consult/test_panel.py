@@ -11,7 +11,7 @@ from consult.consulted import Consulted
 from consult.providers.chat_completions import ChatCompletions, Said
 from satchel.base.errors import InvalidInput, SatchelError, Unavailable
 from satchel.base.text import MAX_NAME_CHARS
-from satchel.consult import consultation, planning, preparing, reading
+from satchel.consult import consultation, planning, reading
 from satchel.consult.records import TurnPlan
 
 pytestmark = pytest.mark.parametrize("consulted", ["compatible"], indirect=True)
@@ -39,7 +39,7 @@ def test_files_are_gathered_read_and_counted_once(consulted: Consulted, monkeypa
         counts.extend([kind] if kind == "py" else [])
         return count(text, kind)
 
-    monkeypatch.setattr(preparing, "read_content", read_once)
+    monkeypatch.setattr(planning, "read_content", read_once)
     object.__setattr__(consulted.satchel.consulting.counter, "_count", count_once)
     consulted.satchel.consulting.consult_many(MODELS, "Why?", context=["a.py"])
     object.__setattr__(consulted.satchel.consulting.counter, "_count", count)
@@ -129,7 +129,7 @@ def test_threads_are_few(
         threads.add(threading.get_ident())
         return plan(*arguments, **named)
 
-    monkeypatch.setattr(preparing, "plan_turn", planned)
+    monkeypatch.setattr(planning, "plan_turn", planned)
     names = [f"compatible:m{number}" for number in range(12)]
     assert len(consulted.satchel.consulting.consult_many(names, "Why?", **options).answers) == 12
     assert len(threads) <= most

@@ -15,7 +15,7 @@ from consult.providers.openai_api import OpenAIApi
 from consult.providers.server import FakeProvider
 from satchel import Satchel
 from satchel.base.errors import AssistantFailed, Interrupted
-from satchel.consult.upkeep import VectorStores
+from satchel.consult.vector_stores import VectorStores
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from satchel.consult.planning import NewFile, check_partition, give_back, place_new
+from satchel.consult.planning import check_partition, give_back, place_new
+from satchel.consult.prompts import NewFile
 from satchel.consult.records import Content, KnownFile, Overflow, Stat
 
 

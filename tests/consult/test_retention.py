@@ -15,7 +15,7 @@ from satchel import NotFound, Satchel
 from satchel.base.retention import Retention
 from satchel.consult.conversations import Conversations
 from satchel.consult.records import ConversationKey, ConversationState
-from satchel.consult.upkeep import VectorStores
+from satchel.consult.vector_stores import VectorStores
 from satchel.keep import expiry, projects
 from satchel.store.sqlite_transaction import SqliteTransaction
 from satchel.store.transaction import Parameters, Row
@@ -54,8 +54,8 @@ NOTHING = dict.fromkeys(
         "conversations",
         "conversation_turns",
         "conversation_parts",
-        "conversation_folders",
-        "conversation_files",
+        "conversation_paths",
+        "conversation_file_states",
         "blobs",
         "vector_stores",
     ),

@@ -15,7 +15,7 @@ from consult.providers.chat_completions import ChatCompletions, Said
 from consult.providers.openai_api import OpenAIApi
 from consulting import Reader, blocks_of
 from satchel.base.errors import AssistantFailed, Interrupted
-from satchel.consult.upkeep import LIFE_MS, VectorStores
+from satchel.consult.vector_stores import LIFE_MS, VectorStores
 
 if TYPE_CHECKING:
     from conftest import ManualClock

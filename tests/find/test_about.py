@@ -86,6 +86,19 @@ def test_a_number_counts_as_a_word_but_not_one_of_a_list_or_a_version(satchel: S
     assert asked(satchel, "users see a 12 from DHL") == []
 
 
+def test_a_name_tells_something_even_if_its_words_do_not(satchel: Satchel) -> None:
+    fill(satchel, 50)
+    ref = satchel.entries.write("discovery", "on_start must set what get_state returns", agent="ann").ref
+    satchel.entries.write("discovery", "get the state of the portal before it can start", agent="ann")
+    with satchel.workplace.engine.read() as transaction:
+        project = projects.find(transaction, satchel.workplace)
+        scope = Scope(project.id, now=satchel.workplace.clock())
+        (item,) = related(transaction, "why is get_state called?", scope).items
+        assert (item.ref, item.words[0], item.has_rare) == (ref, "get state", True)
+        assert related(transaction, "why do we get the state?", scope).items == ()
+        assert related(transaction, "why is 2.10 on-off?", scope).items == ()
+
+
 def test_what_was_replaced_is_not_found(satchel: Satchel) -> None:
     ref = fill(satchel, 20)
     satchel.entries.write("discovery", "Times of carriers are all in UTC now", supersedes=ref, agent="ann")

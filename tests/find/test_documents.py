@@ -7,7 +7,7 @@ import pytest
 from satchel import InvalidInput, Satchel
 from satchel.find import documents
 from satchel.find.documents import Document
-from satchel.find.index import index_of, scoped_index
+from satchel.find.index import index_of, mismatch_problems, scoped_index
 from satchel.find.kind import SUPERSEDED, Kind
 from satchel.find.query import parse
 from satchel.find.scopes import Either, Scope
@@ -52,7 +52,7 @@ def found(engine: Engine, word: str, project: int = 1, run: int | None = 1) -> l
 
 def disagreements(engine: Engine) -> list[str]:
     with engine.read() as transaction:
-        return index_of(transaction).problems()
+        return mismatch_problems(transaction)
 
 
 def test_an_item_is_found_once_it_was_added_and_no_more_once_it_was_removed(engine: Engine) -> None:

@@ -294,6 +294,21 @@ def test_a_statement_ends_when_the_time_is_over_and_its_transaction_goes_on(engi
         assert names_in(transaction) == ["before"]
 
 
+def test_a_part_that_fails_loses_what_was_written_before_a_part_within_it(engine: Engine) -> None:
+    def fail(transaction: Transaction) -> None:
+        with transaction.savepoint():
+            transaction.many(INSERT, [row("lost")])
+            with transaction.savepoint():
+                assert transaction.one("SELECT 1") == (1,)
+            raise ZeroDivisionError
+
+    with engine.write() as transaction:
+        transaction.many(INSERT, [row("kept")])
+        with pytest.raises(ZeroDivisionError):
+            fail(transaction)
+    assert names(engine) == ["kept"]
+
+
 def test_a_statement_that_runs_when_the_time_of_its_transaction_is_over_is_ended(engine: Engine) -> None:
     add(engine, "before")
     asked = count()

@@ -15,6 +15,8 @@ import pytest
 
 from satchel.base.errors import StoreNewer, StoreOlder
 from satchel.client import open_satchel
+from satchel.consult.conversations import Conversations
+from satchel.consult.records import ConversationKey, Overflow
 from satchel.keep.decisions.records import NewDecision
 from satchel.store import contents, migrations
 from satchel.store.schema import BASE_VERSION
@@ -93,6 +95,31 @@ def test_folders_among_scopes_become_paths(store_of_0_2_0: Path, tmp_path: Path)
         assert satchel.decisions.get("cache_2_ttl").decision.paths == ()
         failed = [check.name for check in satchel.housekeeping.doctor() if check.status == "failed"]
         assert "counts" not in failed
+
+
+def test_files_of_conversations_keep_their_state(store_of_0_2_0: Path, tmp_path: Path) -> None:
+    paths = ["a.py", 'src/deep/é "b".py', "src/b.py", "src-old/b.py"]
+    _change(
+        store_of_0_2_0,
+        "INSERT INTO conversations (id, uid, seq, project_id, owner, assistant, session_id, turns, created_at, "
+        "updated_at, expires_at) SELECT 7, x'07', 1, id, 'local', 'gpt', 'review', 3, 1, 1, 1 << 60 FROM projects",
+        *(
+            "INSERT INTO conversation_folders (id, conversation_id, path) "
+            f"VALUES ({n}, 7, '{path[: path.rfind('/') + 1]}')"
+            for n, path in enumerate(paths)
+        ),
+        *(
+            "INSERT INTO conversation_files VALUES "
+            f"({n}, '{path.rpartition('/')[2]}', {n}, {n or 'NULL'}, randomblob(16), 7, {n}, {n or 'NULL'})"
+            for n, path in enumerate(paths)
+        ),
+    )
+    with open_satchel(store_of_0_2_0, "shop", cwd=tmp_path, environ={}) as satchel:
+        files = Conversations(satchel.workplace).state(ConversationKey("gpt", "review")).files
+    assert {path: (one.path, one.size, one.mtime_ns, one.first_turn) for path, one in files.items()} == {
+        path: (path, n, n or None, n) for n, path in enumerate(paths)
+    }
+    assert [files[path].why for path in paths] == [None, Overflow.NO_ROOM, Overflow.TOO_LARGE, Overflow.LATE]
 
 
 def test_near_duplicates_of_what_0_2_0_wrote_are_named(store_of_0_2_0: Path, tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ OpenStore = Callable[..., Satchel]
 
 TABLES = (
     "blobs",
-    "conversation_files",
-    "conversation_folders",
+    "conversation_file_states",
     "conversation_parts",
+    "conversation_paths",
     "conversation_turns",
     "conversations",
     "vector_stores",
@@ -41,8 +41,8 @@ def engine(open_engine: OpenEngine) -> SqliteEngine:
         insert(transaction, "conversations", **CONVERSATION)
         insert(transaction, "conversation_turns", **TURN)
         insert(transaction, "conversation_parts", **PART)
-        insert(transaction, "conversation_folders", conversation_id=1, path="src/")
-        insert(transaction, "conversation_files", **FILE)
+        insert(transaction, "conversation_paths", **PATHS)
+        insert(transaction, "conversation_file_states", **FILE)
         insert(transaction, "blobs", **BLOB)
         insert(transaction, "vector_stores", **STORE)
     return engine
@@ -57,9 +57,8 @@ TURN = {
     "resent_tokens": 0, "answer_tokens": 0, "created_at": 0,
 }  # fmt: skip
 PART = {"turn_id": 1, "n": 0, "first_blob": 1, "last_blob": 1}
-FILE = {
-    "folder_id": 1, "name": "a.py", "size": 0, "tokens": 0, "first_turn": 1, "overflow": 1,
-}  # fmt: skip
+PATHS = {"conversation_id": 1, "first": 0, "paths": b"[]"}
+FILE = {"conversation_id": 1, "n": 0, "size": 0, "tokens": 0, "first_turn": 1, "overflow": 1}
 BLOB = {"project_id": 1, "digest": b"d", "last_used": 0, "size": 0, "bytes": b""}
 STORE = {
     "uid": b"v", "project_id": 1, "conversation_id": 1, "provider": "openai", "state": 1, "expires_at": 0,
@@ -79,10 +78,11 @@ STORE = {
         ("conversation_turns", {**TURN, "conversation_id": 2}),
         ("conversation_parts", PART),
         ("conversation_parts", {**PART, "turn_id": 2}),
-        ("conversation_folders", {"conversation_id": 2, "path": ""}),
-        ("conversation_files", FILE),
-        ("conversation_files", {**FILE, "name": "b.py", "folder_id": 2}),
-        ("conversation_files", {**FILE, "name": "b.py", "overflow": 4}),
+        ("conversation_paths", PATHS),
+        ("conversation_paths", {**PATHS, "conversation_id": 2}),
+        ("conversation_file_states", FILE),
+        ("conversation_file_states", {**FILE, "n": 1, "conversation_id": 2}),
+        ("conversation_file_states", {**FILE, "n": 1, "overflow": 4}),
         ("blobs", BLOB),
         ("vector_stores", STORE),
         ("vector_stores", {**STORE, "uid": b"new", "state": 4}),

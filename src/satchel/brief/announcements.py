@@ -228,7 +228,7 @@ def proposed_draft(notice: str) -> int | None:
 
 def _text(overtaken: ChangedDecision) -> str:
     # imported here: most starts tell of no change
-    from satchel.keep.decisions.proposals import accept_ref, proposed_fields
+    from satchel.keep.decisions.proposals import proposed_fields
 
     # the fields only: after a decision is forgotten, no word of it may remain in messages; why a proposal was rejected
     # is written for its author
@@ -242,11 +242,8 @@ def _text(overtaken: ChangedDecision) -> str:
         verb = "accepted" if is_accepted else "rejected"
         return f"Your proposal {now.ref} ({now.key}) was {verb} by {shown_name(str(now.agent))}{about}"
     if human_key is not None:
-        proposed, accepted = ", ".join(proposed_fields(before, now)), accept_ref(now.ref, now.revision)
-        return (
-            f"{_BEGIN}{human_key}, which {name_text(before.agent)}{_proposes(now.ref)}({proposed}) and accept it with "
-            f"`satchel accept {accepted}`, or reject it with `satchel reject {now.ref}`"
-        )
+        proposed = ", ".join(proposed_fields(before, now))
+        return f"{_BEGIN}{human_key}, which {shown_name(str(before.agent))}{_proposes(now.ref)}({proposed})"
     by = f"by {shown_name(str(now.agent))} " if is_persons(now.agent) else ""
     changed = ", ".join(changed_fields(before, now))
     return (

@@ -146,6 +146,7 @@ class Notices(Service):
         window = deliveries.Window(project_id, actor.session, number, actor.number, 0)
         with suppress(SatchelError), self._workplace.engine.write(_WAIT_MS) as transaction:
             deliveries.record(transaction, window, items, now)
+            _mark_read(transaction, project_id, actor, items, now)
             return True
         return False
 
@@ -221,6 +222,20 @@ def _waiting(
     many = f"over {_MAX_MESSAGES - 1}" if waiting >= _MAX_MESSAGES else str(waiting)
     text = f"{many} unread message{'s' * (waiting != 1)} for {shown_name(str(actor.name))} from {senders_text}"
     return [], [text + (f", {critical} critical" if critical else "") + (f": {shown_by}" if shown_by else "")]
+
+
+def _mark_read(
+    transaction: Transaction, project_id: int, actor: Actor, items: Sequence[tuple[int, int, int]], now: int
+) -> None:
+    # a message that a notice shows is shown whole
+    shown = [number for kind, number, _ in items if kind == Kind.MESSAGE.number]
+    if not shown or actor.number is None:
+        return
+    from satchel.keep.messages import updates
+    from satchel.keep.messages.visibility import Reader, find_unread
+
+    unread = find_unread(transaction, Reader(project_id, actor.number, now), shown).values()
+    updates.mark(transaction, actor.number, [one for one in unread if one is not None], now)
 
 
 def _sender(name: str | None) -> str:

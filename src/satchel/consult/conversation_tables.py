@@ -1,24 +1,20 @@
-"""Tables of conversations: turns, files, stored contents, and leases that let one call at a time continue.
+"""Tables of conversations: turns, files and stored contents, and the checks of these by `satchel doctor`.
 
 A content is what diffs and threads are made from. One that is missing costs tokens only: files are sent whole.
 """
 
 from __future__ import annotations
 
-import os
+import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from satchel.base.clock import moment_text, year_of
-from satchel.base.errors import Conflict, SatchelError, StoreDamaged
+from satchel.base.errors import SatchelError, StoreDamaged
 from satchel.consult.records import (
-    Conversation,
-    ConversationKey,
     ConversationState,
     Exchange,
     KnownFile,
-    Lease,
     Media,
     Overflow,
     PastTurn,
@@ -28,12 +24,16 @@ from satchel.consult.records import (
 )
 from satchel.keep.expiry import PARTS, remove_contents
 from satchel.redaction import finds_secret
-from satchel.store.transaction import Transaction, grouped, put_rows
+from satchel.store.transaction import Row, Transaction, grouped, insert_rows, put_rows
+from satchel.store.upkeep import Check
+
+if TYPE_CHECKING:
+    from satchel.keep.housekeeping.checks import Examination
+    from satchel.store.engine import Engine
 
 _FILES = """
-    SELECT d.path || f.name, f.size, f.mtime_ns, f.digest, f.tokens, f.first_turn, f.overflow
-    FROM conversation_folders d JOIN conversation_files f ON f.folder_id = d.id
-    WHERE d.conversation_id = :conversation
+    SELECT size, mtime_ns, digest, tokens, first_turn, overflow
+    FROM conversation_file_states WHERE conversation_id = :conversation ORDER BY n
 """
 _THREAD = """
     SELECT t.id, t.n, t.prompt, t.answer
@@ -46,6 +46,15 @@ _THREAD_PARTS = """
     WHERE t.conversation_id = :conversation ORDER BY p.turn_id, p.n
 """
 _THREAD_CONTENTS = f"SELECT DISTINCT b.id, b.digest, b.bytes FROM {PARTS} WHERE c.id = :conversation"
+
+_OWN_CONTENTS = f"""
+    SELECT b.digest, b.size, 0 AS is_of_thread
+    FROM conversations c JOIN conversation_file_states f ON f.conversation_id = c.id
+    JOIN blobs b ON b.project_id = c.project_id AND b.digest = f.digest
+    WHERE c.id = :conversation
+    UNION
+    SELECT b.digest, b.size, 1 FROM {PARTS} WHERE c.id = :conversation
+"""
 
 
 def load_state(transaction: Transaction, conversation_id: int) -> ConversationState:
@@ -62,10 +71,31 @@ def load_state(transaction: Transaction, conversation_id: int) -> ConversationSt
 
 def load_files(transaction: Transaction, conversation_id: int) -> dict[str, KnownFile]:
     """Return every file of a conversation, in any order, by path."""
-    files: dict[str, KnownFile] = {}
-    for file in map(KnownFile._make, transaction.all(_FILES, {"conversation": conversation_id})):
-        files[file.path] = file if file.why is None else file._replace(why=Overflow(file.why))
-    return files
+    paths = _load_paths(transaction, conversation_id)
+    rows = transaction.all(_FILES, {"conversation": conversation_id})
+    if len(paths) != len(rows):
+        raise _unreadable("the list of files")
+    files = (KnownFile(path, *row) for path, row in zip(paths, rows, strict=True))
+    return {file.path: file if file.why is None else file._replace(why=Overflow(file.why)) for file in files}
+
+
+def _load_paths(transaction: Transaction, conversation_id: int) -> list[str]:
+    lists = transaction.all(
+        "SELECT paths FROM conversation_paths WHERE conversation_id = :conversation ORDER BY first",
+        {"conversation": conversation_id},
+    )
+    try:
+        # a list that the migration wrote is not compressed
+        texts = [packed if packed.startswith(b"[") else zlib.decompress(packed) for (packed,) in lists]
+        return [path for text in texts for path in json.loads(text)]
+    except (zlib.error, ValueError):
+        raise _unreadable("the list of files") from None
+
+
+def _unreadable(what: str) -> StoreDamaged:
+    return StoreDamaged(
+        f"{what} of a conversation cannot be read", "Reset the conversation; `satchel doctor` examines the rest"
+    )
 
 
 def changed_files(before: Mapping[str, KnownFile], after: Mapping[str, KnownFile]) -> list[KnownFile]:
@@ -83,35 +113,22 @@ def changed_files(before: Mapping[str, KnownFile], after: Mapping[str, KnownFile
 
 def write_files(transaction: Transaction, conversation_id: int, changed: Sequence[KnownFile]) -> None:
     """Write what :func:`changed_files` returned."""
-    folders = _ensure_folders(transaction, conversation_id, (_split(file.path)[0] for file in changed))
+    numbers = {path: n for n, path in enumerate(_load_paths(transaction, conversation_id))}
+    new = [file.path for file in changed if file.path not in numbers]
+    if new:
+        paths = {"conversation_id": conversation_id, "first": len(numbers), "paths": compress(json.dumps(new))}
+        insert_rows(transaction, "conversation_paths", [paths])
+        numbers |= {path: n for n, path in enumerate(new, len(numbers))}
     rows = [
         {
-            "folder_id": folders[folder],
-            "name": name,
+            "conversation_id": conversation_id,
+            "n": numbers[file.path],
             **{column: value for column, value in file._asdict().items() if column not in {"path", "why"}},
             "overflow": file.why and file.why.value,
         }
         for file in changed
-        for folder, name in [_split(file.path)]
     ]
-    put_rows(transaction, "conversation_files", ("folder_id", "name"), rows)
-
-
-def _split(path: str) -> tuple[str, str]:
-    cut = path.rfind("/") + 1
-    return path[:cut], path[cut:]
-
-
-def _ensure_folders(transaction: Transaction, conversation_id: int, wanted: Iterable[str]) -> dict[str, int]:
-    numbers: dict[str, int] = dict(
-        transaction.all(
-            "SELECT path, id FROM conversation_folders WHERE conversation_id = :conversation",
-            {"conversation": conversation_id},
-        )
-    )
-    for folder in sorted(set(wanted) - numbers.keys()):
-        numbers[folder] = transaction.add("conversation_folders", {"conversation_id": conversation_id, "path": folder})
-    return numbers
+    put_rows(transaction, "conversation_file_states", ("conversation_id", "n"), rows)
 
 
 def write_turn(
@@ -145,7 +162,8 @@ def write_turn(
             runs[-1] = runs[-1][0], part
         else:
             runs.append((part, part))
-    transaction.insert_many(
+    insert_rows(
+        transaction,
         "conversation_parts",
         [{"turn_id": turn_id, "n": n, "first_blob": first, "last_blob": last} for n, (first, last) in enumerate(runs)],
     )
@@ -172,10 +190,7 @@ def load_thread(transaction: Transaction, conversation_id: int) -> tuple[Exchang
     for turn_id, n, compressed, answer in transaction.all(_THREAD, of_thread):
         words = unpack_words(compressed)
         if words is None:
-            raise StoreDamaged(
-                f"turn {n} of a conversation cannot be read",
-                "Reset the conversation; `satchel doctor` examines the rest",
-            )
+            raise _unreadable(f"turn {n}")
         parts = [contents.get(number) for run in runs.get(turn_id, ()) for number in run]
         whole, cut = [part for part in parts if part is not None], words.count("\0")
         if len(whole) < max(len(parts), cut):
@@ -200,124 +215,16 @@ def load_turns(transaction: Transaction, conversation_id: int, first: int, last:
     return tuple(Turn(*row) for row in rows)
 
 
-LEASE_MS = 120_000
-"""How long a lease lasts that asks for no other time and is not renewed."""
-
-LONGEST_LEASE_MS = 3_600_000
-
-LEASE_COLUMNS = "lease_token, lease_holder, lease_since, lease_until, lease_process"
-"""What :func:`live_lease` reads."""
-
-END_OF_LEASE = "lease_token = NULL, lease_holder = NULL, lease_since = NULL, lease_until = NULL, lease_process = NULL"
-"""Ends a lease, in an UPDATE of a conversation."""
-
-
-def live_lease(columns: Sequence[Any], now: int) -> Lease | None:
-    """Return the lease of a row if it still counts.
-
-    One that would last longer than any can was made by a clock that was put back since; one whose process is gone was
-    left by a crash.
-    """
-    token, holder, since, until, process = columns
-    if token is None or not now < until < now + 2 * LONGEST_LEASE_MS or _is_gone(process):
-        return None
-    return Lease(token, holder, since, until)
-
-
-def _is_gone(process: str | None) -> bool:
-    machine, _, number = (process or "").rpartition(" ")
-    if not number.isdigit() or machine != os.uname().nodename:
-        return False
-    try:
-        os.kill(int(number), 0)
-    except OSError as error:
-        return isinstance(error, ProcessLookupError)  # another user's may not be signalled
-    return False
-
-
-def grant_lease(transaction: Transaction, conversation_id: int, holder: str, now: int, lease_ms: int) -> Lease:
-    """Give a conversation to a call, even if another had it."""
-    lease = Lease(os.urandom(16), holder, now, now + lease_ms)
-    transaction.run(
-        """
-        UPDATE conversations
-        SET lease_token = :token, lease_holder = :holder, lease_since = :since, lease_until = :until,
-            lease_process = :process
-        WHERE id = :id
-        """,
-        {
-            "token": lease.token,
-            "holder": lease.holder,
-            "since": lease.since,
-            "until": lease.until,
-            "process": f"{os.uname().nodename} {os.getpid()}",
-            "id": conversation_id,
-        },
-    )
-    return lease
-
-
-def extend_lease(transaction: Transaction, conversation: Conversation, now: int, lease_ms: int) -> None:
-    """Extend a lease, even an expired one that nobody took over."""
-    if not transaction.execute(
-        "UPDATE conversations SET lease_until = :until WHERE id = :id AND lease_token = :token",
-        {"until": now + lease_ms, "id": conversation.id, "token": conversation.lease.token},
-    ):
-        raise lost_lease(conversation.key)
-
-
-def release_lease(transaction: Transaction, conversation: Conversation) -> bool:
-    """End a lease, and forget a conversation that has not begun; False where another call has it."""
-    held = {"id": conversation.id, "token": conversation.lease.token}
-    return bool(
-        transaction.execute("DELETE FROM conversations WHERE id = :id AND lease_token = :token AND turns = 0", held)
-        or transaction.execute(f"UPDATE conversations SET {END_OF_LEASE} WHERE id = :id AND lease_token = :token", held)
-    )
-
-
-def holds_lease(transaction: Transaction, conversation_id: int, lease: Lease) -> bool:
-    """Whether a conversation is still that of the call that was given the lease."""
-    row = transaction.one(
-        "SELECT 1 FROM conversations WHERE id = :id AND lease_token = :token",
-        {"id": conversation_id, "token": lease.token},
-    )
-    return row is not None
-
-
-def remove_unbegun(transaction: Transaction, project_id: int, now: int) -> None:
-    """Remove what crashed first calls left, once no call can be so slow."""
-    transaction.run(
-        "DELETE FROM conversations WHERE project_id = :project AND turns = 0 AND lease_until < :before",
-        {"project": project_id, "before": now - LONGEST_LEASE_MS},
-    )
-
-
-def refused_lease(key: ConversationKey, lease: Lease) -> Conflict:
-    """Return the error for a conversation that another call holds."""
-    year = year_of(lease.until)
-    return Conflict(
-        f"the conversation {key.conversation!r} with {key.assistant} is held by {lease.holder} "
-        f"since {moment_text(lease.since, year)}, until {moment_text(lease.until, year)} UTC at the latest",
-        "Wait until its call has ended, or use another conversation",
-    )
-
-
-def lost_lease(key: ConversationKey) -> Conflict:
-    """Return the error for a call whose conversation was taken over."""
-    return Conflict(
-        f"the conversation {key.conversation!r} with {key.assistant} is held by this call no longer: "
-        "it was taken over once the lease had ended, or was reset",
-        "Nothing of this turn was recorded; ask again to continue from its current state",
-    )
-
-
 MAX_CONTENT_BYTES = 64 * 1024 * 1024
 """How much the contents of a whole store take, compressed, unless configured."""
 
 _ZLIB_LEVEL = 6
 _TOUCH_MS = 3_600_000
-FILLED = 0.9
+_FILLED = 0.9
 """Share of the limit that contents may take after some were removed."""
+
+SHARE = 0.5
+"""Share of the limit that the contents of one conversation may take, so that others keep theirs."""
 
 
 def pack_contents(contents: Mapping[bytes, str | bytes]) -> dict[bytes, bytes]:
@@ -368,6 +275,31 @@ def unpack_words(compressed: bytes) -> str | None:
         return None
 
 
+def choose_contents(
+    transaction: Transaction,
+    conversation_id: int,
+    contents: Mapping[bytes, bytes],
+    files: Mapping[str, KnownFile],
+    most: int,
+    *,
+    starts_over: bool,
+) -> dict[bytes, bytes]:
+    """Return the contents, the smallest first, with which those of a conversation take so many bytes at most."""
+    needed = {file.digest for file in files.values()}
+    own = {
+        digest: size
+        for digest, size, is_of_thread in transaction.all(_OWN_CONTENTS, {"conversation": conversation_id})
+        if digest in needed or (is_of_thread and not starts_over)
+    }
+    left = most - sum(own.values())
+    chosen: dict[bytes, bytes] = {}
+    for digest, compressed in sorted(contents.items(), key=lambda one: len(one[1])):
+        left -= 0 if digest in own else len(compressed)
+        if digest in own or left >= 0:
+            chosen[digest] = compressed
+    return chosen
+
+
 def store_contents(
     transaction: Transaction, project_id: int, contents: Mapping[bytes, bytes], now: int
 ) -> dict[bytes, int]:
@@ -392,13 +324,7 @@ def touch_contents(transaction: Transaction, project_id: int, conversation_id: i
         f"""
         UPDATE blobs SET last_used = :now
         WHERE project_id = :project AND last_used < :before
-            AND (
-                digest IN (
-                    SELECT f.digest FROM conversation_folders d JOIN conversation_files f ON f.folder_id = d.id
-                    WHERE d.conversation_id = :conversation
-                )
-                OR id IN (SELECT b.id FROM {PARTS} WHERE c.id = :conversation)
-            )
+            AND digest IN (SELECT digest FROM ({_OWN_CONTENTS}) AS own)
         """,
         {"project": project_id, "conversation": conversation_id, "now": now, "before": now - _TOUCH_MS},
     )
@@ -429,5 +355,103 @@ def trim_contents(transaction: Transaction, project_id: int, max_bytes: int) -> 
             WHERE kept > :most
         )
         """,
-        {"project": project_id, "most": int(max_bytes * FILLED)},
+        {"project": project_id, "most": int(max_bytes * _FILLED)},
     )
+
+
+_PER_STEP = 50
+"""How many texts are read at a time: one may take megabytes."""
+
+_TURNS = """
+    SELECT t.id, t.prompt, t.n, c.session_id, c.assistant
+    FROM conversation_turns t JOIN conversations c ON c.id = t.conversation_id
+    WHERE t.id > :after ORDER BY t.id LIMIT :most
+"""
+_ALL_CONTENTS = "SELECT id, bytes, digest FROM blobs WHERE id > :after ORDER BY id LIMIT :most"
+_MISSING = """
+    SELECT c.session_id, c.assistant, c.turns, count(t.id)
+    FROM conversations c LEFT JOIN conversation_turns t ON t.conversation_id = c.id AND t.n <= c.turns
+    GROUP BY c.id, c.session_id, c.assistant, c.turns HAVING count(t.id) <> c.turns ORDER BY c.id
+"""
+# one that was tried to delete has time until the next try, and is left over all the same
+_ALL_STORES = """
+    SELECT provider, count(*), count(*) FILTER (WHERE expires_at <= :now OR attempts > 0)
+    FROM vector_stores GROUP BY provider ORDER BY provider
+"""
+
+
+def check_turns(engine: Engine) -> Check:
+    """Read every turn and list of files, and compare the turns with the count of their conversation."""
+    with engine.read() as transaction:
+        total, unread = 0, []
+        for _, compressed, n, session, assistant in _in_steps(transaction, _TURNS):
+            total += 1
+            if unpack_words(compressed) is None:
+                unread.append(f"turn {n} of {session!r} with {assistant} cannot be read")
+        for number, session, assistant in transaction.all("SELECT id, session_id, assistant FROM conversations"):
+            try:
+                load_files(transaction, number)
+            except StoreDamaged:
+                unread.append(f"the list of files of {session!r} with {assistant} cannot be read")
+        missing = [
+            f"{session!r} with {assistant} has {there} of its {turns} turns"
+            for session, assistant, turns, there in transaction.all(_MISSING)
+        ]
+    problems = [*unread, *missing]
+    if problems:
+        return Check(
+            "conversations",
+            "failed",
+            f"{problems[0]} ({len(problems)} in all); `satchel consult --reset` forgets such a conversation, "
+            "`satchel restore` goes back to a backup",
+        )
+    return Check("conversations", "ok", f"every turn can be read, {total} in all")
+
+
+def check_contents(engine: Engine) -> Check:
+    """Compare every content that is kept for diffs with its digest."""
+    with engine.read() as transaction:
+        whole = [
+            unpack_content(digest, compressed) is not None
+            for _, compressed, digest in _in_steps(transaction, _ALL_CONTENTS)
+        ]
+    damaged = whole.count(False)
+    if damaged:
+        return Check(
+            "contents",
+            "warning",
+            f"{damaged} of {len(whole)} are damaged: they count as missing, so their files go whole where a diff would "
+            "have done, which replaces them",
+        )
+    return Check("contents", "ok", f"every one is what was sent, {len(whole)} in all")
+
+
+def check_vector_stores(engine: Engine) -> Check:
+    """Count the vector stores at providers that are recorded, and those that no call uses any more."""
+    with engine.read() as transaction:
+        rows = transaction.all(_ALL_STORES, {"now": engine.clock()})
+    total, left = sum(row[1] for row in rows), sum(row[2] for row in rows)
+    if left:
+        accounts = ", ".join(account for account, _, several in rows if several)
+        return Check(
+            "vector stores",
+            "warning",
+            f"{left} of {total} were left by calls that broke off; the next question with the same key deletes them "
+            f"({accounts})",
+        )
+    return Check("vector stores", "ok", f"{total} recorded, perhaps still in use" if total else "none are recorded")
+
+
+def _in_steps(transaction: Transaction, sql: str) -> Iterator[Row]:
+    after = 0
+    while rows := transaction.all(sql, {"after": after, "most": _PER_STEP}):
+        yield from rows
+        after = rows[-1][0]
+
+
+EXAMINATIONS: tuple[Examination, ...] = (
+    ("conversations", check_turns),
+    ("contents", check_contents),
+    ("vector stores", check_vector_stores),
+)
+"""The checks of `satchel doctor`, in their order."""

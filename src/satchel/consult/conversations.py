@@ -1,27 +1,29 @@
 """Conversations: who continues one, what it holds after its last successful turn, and forgetting it.
 
 A call acquires a conversation, and either commits its turn or releases it: in between, nothing of the turn is stored.
-
+Its lease lets no other call continue the conversation.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from satchel.base.errors import NotFound, SatchelError
+from satchel.base.clock import moment_text, year_of
+from satchel.base.errors import Conflict, NotFound, SatchelError, StoreDamaged
 from satchel.base.paging import DEFAULT_LIMIT, Page, check_page
+from satchel.base.records import replace
 from satchel.base.text import check_name
 from satchel.consult import conversation_tables
-from satchel.consult.conversation_tables import LEASE_MS
 from satchel.consult.records import (
     Conversation,
     ConversationHistory,
     ConversationKey,
     ConversationState,
     Exchange,
+    Lease,
     ListedConversation,
     PastTurn,
     TurnResult,
@@ -33,7 +35,7 @@ from satchel.keep import expiry, names, projects
 from satchel.keep.projects import Project, Workplace
 from satchel.keep.texts import storable
 from satchel.redaction import redact
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row, Transaction, update_row
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -45,9 +47,17 @@ T = TypeVar("T")
 _PART_CHARS = 100
 """Shorter texts stay among the words of a prompt: a stored content of its own would take more."""
 
+LEASE_MS = 120_000
+"""How long a lease lasts that asks for no other time and is not renewed."""
+
+LONGEST_LEASE_MS = 3_600_000
+
+_LEASE_COLUMNS = "lease_token, lease_holder, lease_since, lease_until, lease_process"
+_END_OF_LEASE = ", ".join(f"{column} = NULL" for column in _LEASE_COLUMNS.split(", "))
+_OF_LEASE = "id = :id AND lease_token = :token"
 _COLUMNS = f"""
     id, uid, seq, assistant, session_id, turns, held_tokens, sent_tokens, resent_tokens, answer_tokens,
-    created_at, updated_at, {conversation_tables.LEASE_COLUMNS}
+    created_at, updated_at, {_LEASE_COLUMNS}
 """
 _OF_KEY = "project_id = :project AND owner = :owner AND assistant = :assistant AND session_id = :session"
 HAS_TURNS = f"turns > 0 AND {expiry.GOES_ON}"
@@ -70,25 +80,32 @@ class Conversations:
             now = work.clock()
             project = projects.ensure(transaction, work, now)
             row = transaction.one(
-                f"SELECT id, expires_at, {conversation_tables.LEASE_COLUMNS} FROM conversations WHERE {_OF_KEY}",
+                f"SELECT id, expires_at, {_LEASE_COLUMNS} FROM conversations WHERE {_OF_KEY}",
                 key_values(work, project, key),
             )
-            held = conversation_tables.live_lease(row[2:], now) if row else None
+            held = _live_lease(row[2:], now) if row else None
             if held is not None:
-                raise conversation_tables.refused_lease(key, held)
+                raise _refused(key, held)
             if row and row[1] is not None and row[1] <= now:
                 expiry.remove_conversations(transaction, [row[0]], project.id)
                 row = None
             number = int(row[0]) if row else _begin(transaction, work, project, key, now)
-            lease = conversation_tables.grant_lease(transaction, number, holder, now, lease_ms)
-            conversation_tables.remove_unbegun(transaction, project.id, now)
+            lease = Lease(os.urandom(16), holder, now, now + lease_ms)
+            process = f"{os.uname().nodename} {os.getpid()}"
+            columns = zip(_LEASE_COLUMNS.split(", "), (lease.token, holder, now, lease.until, process), strict=True)
+            update_row(transaction, "conversations", number, **dict(columns))
+            # what crashed first calls left goes once no call can be so slow
+            transaction.run(
+                "DELETE FROM conversations WHERE project_id = :project AND turns = 0 AND lease_until < :before",
+                {"project": project.id, "before": now - LONGEST_LEASE_MS},
+            )
             expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
+        conversation = Conversation(number, project.id, key, lease, ConversationState())
         # apart from the lease that protects it: nobody else waits while the files are read
         with work.engine.read() as transaction:
-            if not conversation_tables.holds_lease(transaction, number, lease):
-                raise conversation_tables.lost_lease(key)
-            state = conversation_tables.load_state(transaction, number)
-        return Conversation(number, project.id, key, lease, state)
+            if not _is_held(transaction, conversation):
+                raise _lost(key)
+            return replace(conversation, state=conversation_tables.load_state(transaction, number))
 
     @contextmanager
     def acquire_lease(
@@ -109,16 +126,23 @@ class Conversations:
     def renew(self, conversation: Conversation, lease_ms: int = LEASE_MS) -> None:
         """Hold a conversation for longer, counted from now."""
         with self.workplace.engine.write() as transaction:
-            conversation_tables.extend_lease(transaction, conversation, self.workplace.clock(), lease_ms)
+            until = {"until": self.workplace.clock() + lease_ms, **_lease_of(conversation)}
+            # also one that has ended, unless another call took over
+            if not transaction.execute(f"UPDATE conversations SET lease_until = :until WHERE {_OF_LEASE}", until):
+                raise _lost(conversation.key)
 
     def release(self, conversation: Conversation) -> bool:
         """Release a conversation, as after a call that failed. Nothing else of it changes."""
         engine = self.workplace.engine
         with engine.read() as transaction:
-            if not conversation_tables.holds_lease(transaction, conversation.id, conversation.lease):
+            if not _is_held(transaction, conversation):
                 return False
         with engine.write() as transaction:
-            return conversation_tables.release_lease(transaction, conversation)
+            lease = _lease_of(conversation)
+            return bool(
+                transaction.execute(f"DELETE FROM conversations WHERE {_OF_LEASE} AND turns = 0", lease)
+                or transaction.execute(f"UPDATE conversations SET {_END_OF_LEASE} WHERE {_OF_LEASE}", lease)
+            )
 
     def commit(self, conversation: Conversation, result: TurnResult) -> tuple[ConversationState, tuple[str, ...]]:
         """Record a turn that was answered, and release the conversation: both or neither.
@@ -134,15 +158,6 @@ class Conversations:
         question = redact(plan.question).text
         answer = storable(result.answer)
         parts = [(digest_of_text(text), text) for text in plan.parts if is_ours and len(text) >= _PART_CHARS]
-        contents = conversation_tables.pack_contents({**dict(parts), **new}) if self._max_blob_bytes else {}
-        if sum(map(len, contents.values())) > self._max_blob_bytes * conversation_tables.FILLED:
-            parts = []  # they would not stay
-        parts = [(digest, text) for digest, text in parts if digest in contents]
-        prompt = redact(conversation_tables.cut_out(plan.prompt, [text for _, text in parts]) if is_ours else "")
-        if prompt.text.count("\0") != len(parts):
-            prompt, parts = redact(plan.prompt), []
-        words = conversation_tables.compress(prompt.text)
-        digests = [*(digest for digest, _ in parts), *(digest_of(one.data) for one in plan.media if is_ours)]
         before = conversation.state
         held_before = 0 if result.starts_over else before.held_tokens
         after = ConversationState(
@@ -153,6 +168,20 @@ class Conversations:
             result.provider_ref,
         )
         changed = conversation_tables.changed_files(before.files, plan.files)
+        packed = conversation_tables.pack_contents({**dict(parts), **new}) if self._max_blob_bytes else {}
+        most = int(self._max_blob_bytes * conversation_tables.SHARE)
+        with work.engine.read() as transaction:
+            contents = conversation_tables.choose_contents(
+                transaction, conversation.id, packed, after.files, most, starts_over=result.starts_over
+            )
+        # a thread needs all of its contents: without one of them the turn keeps its prompt itself
+        parts = [part for part in parts if part[0] in packed] if contents.keys() >= dict(parts).keys() & packed else []
+        prompt = redact(conversation_tables.cut_out(plan.prompt, [text for _, text in parts]) if is_ours else "")
+        if prompt.text.count("\0") != len(parts):
+            prompt, parts = redact(plan.prompt), []
+        words = conversation_tables.compress(prompt.text)
+        digests = [*(digest for digest, _ in parts), *(digest_of(one.data) for one in plan.media if is_ours)]
+        contents = {digest: content for digest, content in contents.items() if digest in new or digest in digests}
         with work.engine.write() as transaction:
             now = work.clock()
             if not transaction.execute(
@@ -162,8 +191,8 @@ class Conversations:
                     thread_start = CASE WHEN :starts_over = 1 THEN :turn ELSE thread_start END,
                     sent_tokens = sent_tokens + :sent, resent_tokens = resent_tokens + :resent,
                     answer_tokens = answer_tokens + :answered, updated_at = :now, expires_at = :expires, seq = :seq,
-                    {conversation_tables.END_OF_LEASE}
-                WHERE id = :id AND lease_token = :token
+                    {_END_OF_LEASE}
+                WHERE {_OF_LEASE}
                 """,
                 {
                     "turn": after.turns,
@@ -177,11 +206,10 @@ class Conversations:
                     "now": now,
                     "expires": work.retention.expires_at(now, work.retention.conversations_hours),
                     "seq": transaction.next_seq(conversation.project_id),
-                    "id": conversation.id,
-                    "token": conversation.lease.token,
+                    **_lease_of(conversation),
                 },
             ):
-                raise conversation_tables.lost_lease(conversation.key)
+                raise _lost(conversation.key)
             turn = PastTurn(after.turns, question, answer.text)
             conversation_tables.write_files(transaction, conversation.id, changed)
             stored = conversation_tables.store_contents(transaction, conversation.project_id, contents, now)
@@ -189,8 +217,14 @@ class Conversations:
             conversation_tables.write_turn(transaction, conversation.id, turn, words, numbers, result, now)
             conversation_tables.touch_contents(transaction, conversation.project_id, conversation.id, now)
             conversation_tables.trim_contents(transaction, conversation.project_id, self._max_blob_bytes)
-        hidden = (f"a secret was redacted in what is stored of the prompt ({kind})" for kind in prompt.kinds)
-        return after, (*dict.fromkeys(hidden), *(f"stored answer: {note}" for note in answer.notes))
+        notes = [f"a secret was redacted in what is stored of the prompt ({kind})" for kind in prompt.kinds]
+        notes += [f"stored answer: {note}" for note in answer.notes]
+        if left_out := len(packed.keys() & new.keys() - contents.keys()):
+            notes.append(
+                f"contents of this turn that are not stored: {left_out:,}, since one conversation keeps at most half "
+                f"of consult.blob_mib ({self._max_blob_bytes / 2**20:g} MiB): such a file goes whole once it changes"
+            )
+        return after, tuple(dict.fromkeys(notes))
 
     def state(self, key: ConversationKey) -> ConversationState:
         """Return what a conversation holds after its last successful turn, without holding it; empty where none is."""
@@ -292,15 +326,15 @@ class Conversations:
         key, work = check_key(key), self.workplace
         with work.engine.write() as transaction:
             project = projects.find(transaction, work)
-            statement = f"SELECT id, {conversation_tables.LEASE_COLUMNS} FROM conversations WHERE {_OF_KEY}"
+            statement = f"SELECT id, {_LEASE_COLUMNS} FROM conversations WHERE {_OF_KEY}"
             row = transaction.one(statement, key_values(work, project, key))
             if row is None:
                 problem = f"there is no conversation {key.conversation!r} with {key.assistant}"
                 raise NotFound(problem, "list_conversations shows those there are")
             number, *lease = row
-            held = conversation_tables.live_lease(lease, work.clock())
+            held = _live_lease(lease, work.clock())
             if held is not None:
-                raise conversation_tables.refused_lease(key, held)
+                raise _refused(key, held)
             transaction.run("DELETE FROM conversations WHERE id = :id", {"id": number})
             expiry.remove_contents(transaction, project.id)
 
@@ -326,6 +360,50 @@ def key_values(work: Workplace, project: Project, key: ConversationKey) -> dict[
     return {"project": project.id, "owner": work.owner, "assistant": key.assistant, "session": key.conversation}
 
 
+def _lease_of(conversation: Conversation) -> dict[str, object]:
+    return {"id": conversation.id, "token": conversation.lease.token}
+
+
+def _is_held(transaction: Transaction, conversation: Conversation) -> bool:
+    return transaction.one(f"SELECT 1 FROM conversations WHERE {_OF_LEASE}", _lease_of(conversation)) is not None
+
+
+def _live_lease(columns: Sequence[Any], now: int) -> Lease | None:
+    token, holder, since, until, process = columns
+    # one that would last longer than any can was made by a clock that was put back since
+    if token is None or not now < until < now + 2 * LONGEST_LEASE_MS or _is_gone(process):
+        return None
+    return Lease(token, holder, since, until)
+
+
+def _is_gone(process: str | None) -> bool:
+    machine, _, number = (process or "").rpartition(" ")
+    if not number.isdigit() or machine != os.uname().nodename:
+        return False
+    try:
+        os.kill(int(number), 0)
+    except OSError as error:
+        return isinstance(error, ProcessLookupError)  # another user's may not be signalled
+    return False
+
+
+def _refused(key: ConversationKey, lease: Lease) -> Conflict:
+    year = year_of(lease.until)
+    return Conflict(
+        f"the conversation {key.conversation!r} with {key.assistant} is held by {lease.holder} "
+        f"since {moment_text(lease.since, year)}, until {moment_text(lease.until, year)} UTC at the latest",
+        "Wait until its call has ended, or use another conversation",
+    )
+
+
+def _lost(key: ConversationKey) -> Conflict:
+    return Conflict(
+        f"the conversation {key.conversation!r} with {key.assistant} is held by this call no longer: "
+        "it was taken over once the lease had ended, or was reset",
+        "Nothing of this turn was recorded; ask again to continue from its current state",
+    )
+
+
 def _begin(transaction: Transaction, work: Workplace, project: Project, key: ConversationKey, now: int) -> int:
     return transaction.add(
         "conversations",
@@ -344,7 +422,10 @@ def _begin(transaction: Transaction, work: Workplace, project: Project, key: Con
 
 def _listed(transaction: Transaction, row: Row, now: int) -> ListedConversation:
     number, uid, seq, assistant, session, turns, held, sent, resent, answered, created, updated, *lease = row
-    inline, overflow = list_placements(conversation_tables.load_files(transaction, number))
+    try:
+        inline, overflow = list_placements(conversation_tables.load_files(transaction, number))
+    except StoreDamaged:
+        inline = overflow = ()  # the list has to name it, or nobody could reset it
     return ListedConversation(
         number,
         uid.hex(),
@@ -357,7 +438,7 @@ def _listed(transaction: Transaction, row: Row, now: int) -> ListedConversation:
         sent,
         resent,
         answered,
-        conversation_tables.live_lease(lease, now),
+        _live_lease(lease, now),
         created,
         updated,
     )

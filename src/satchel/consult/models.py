@@ -23,7 +23,7 @@ from satchel.base.tokens import TokenCounter
 from satchel.consult.records import Content, Exchange, HeldBack, IsCancelled, Media, Settings, Window, never
 
 if TYPE_CHECKING:
-    from satchel.consult.upkeep import Sweeper, VectorStores
+    from satchel.consult.vector_stores import Sweeper, VectorStores
 
 
 class ThreadLost(AssistantFailed):

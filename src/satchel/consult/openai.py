@@ -9,13 +9,12 @@ from typing import Any
 from satchel.base.errors import AssistantFailed, InvalidInput
 from satchel.base.records import replace
 from satchel.consult import rounds, sdk
-from satchel.consult.hosted_store import Filled, HostedStore, remove_store
 from satchel.consult.models import Ask, Call, Reply, Round
 from satchel.consult.reading import is_document
 from satchel.consult.records import Media
 from satchel.consult.rounds import OwnHistoryAssistant, SdkAssistant, converse
 from satchel.consult.sdk import OPENAI_URL, OpenAIClient, base64_of, count_of, id_of, messages_of, without_nones
-from satchel.consult.upkeep import Sweeper
+from satchel.consult.vector_stores import HostedStore, Sweeper, remove_store
 
 _SEARCH_TOOL = {
     "type": "function",
@@ -200,15 +199,15 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
             self._calling(ask) as client,
             HostedStore(client, self._open, ask.stores, account, ask.on_progress) as store,
         ):
-            filled = store.fill(ask.searchable)
-            reply = self._ask(client, ask, filled)
-        return replace(reply, dropped=filled.dropped, notes=(*reply.notes, *store.notes))
+            store.fill(ask.searchable)
+            reply = self._ask(client, ask, store)
+        return replace(reply, dropped=tuple(store.dropped), notes=(*reply.notes, *store.notes))
 
-    def _ask(self, client: OpenAIClient, ask: Ask, filled: Filled | None) -> Reply:
+    def _ask(self, client: OpenAIClient, ask: Ask, store: HostedStore | None) -> Reply:
         ask.on_progress(f"asking {self.name}")
-        return converse(self.label, ask, client.wire, lambda _: self._send(client, ask, filled))
+        return converse(self.label, ask, client.wire, lambda _: self._send(client, ask, store))
 
-    def _send(self, client: OpenAIClient, ask: Ask, filled: Filled | None) -> Generator[str, None, Round]:
+    def _send(self, client: OpenAIClient, ask: Ask, store: HostedStore | None) -> Generator[str, None, Round]:
         settings = ask.settings
         options = without_nones(
             previous_response_id=ask.provider_ref,
@@ -217,10 +216,10 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
             text=settings.schema and {"format": {"type": "json_schema", **_shape(settings.schema)}},
         )
         tools: list[Any] = [{"type": "web_search"}] if settings.web_search else []
-        if filled is not None and filled.external_id is not None:
+        if store is not None and store.external_id is not None:
             room = self.window.tokens - self.window.output - ask.tokens
             results = max(1, min(_MAX_RESULTS, room // _RESULT_TOKENS))
-            stores = [filled.external_id]
+            stores = [store.external_id]
             tools.append({"type": "file_search", "vector_store_ids": stores, "max_num_results": results})
         if tools:
             options["tools"] = tools
@@ -258,7 +257,7 @@ class OpenAIResponses(SdkAssistant[OpenAIClient]):
                 raise client.unfinished("no event of a stream", has_begun=has_begun)
             if not has_text and final.output_text:
                 yield final.output_text
-            return self._round(final, filled.paths if filled else {})
+            return self._round(final, store.paths if store else {})
 
     def _round(self, final: Any, paths: Mapping[str, str]) -> Round:
         queries: list[str] = []

@@ -1,39 +1,186 @@
-"""Plan of one turn of a conversation: the stable split, changes since, and whether it fits."""
+"""Planning a turn: its files are gathered and read once for all models, split stably, and compared with the window.
+
+Nothing is sent or recorded.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+import errno
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from threading import RLock
 
-from satchel.base.records import dataclass, replace
+from satchel.base.errors import Refused
+from satchel.base.records import replace
 from satchel.base.tokens import TokenCounter
-from satchel.consult.models import check_fits, room
-from satchel.consult.prompts import (
-    ANY_MARK,
-    Parts,
-    Piece,
-    frame_of,
-    is_surely_held,
-    render,
-    telling_time,
-    tokens_of_past,
-    unified_diff,
-)
+from satchel.consult.conversations import Conversations
+from satchel.consult.gathering import gather
+from satchel.consult.models import Assistant, check_fits, room
+from satchel.consult.prompts import ANY_MARK, UNSEARCHABLE, Draft, NewFile, let_go, render, tokens_of_past
+from satchel.consult.question import DEFAULT_CONVERSATION, Question
+from satchel.consult.reading import has_media_name, media_tokens, read_content, searches_media, takes_media
 from satchel.consult.records import (
+    ALONE_SHARE,
+    INLINE_SHARE,
     Content,
     ConversationState,
     FoundFile,
     Gathering,
     HeldBack,
+    IsCancelled,
     KnownFile,
-    Overflow,
+    Media,
+    PastTurn,
     TurnPlan,
     TurnRequest,
     Window,
-    digest_of_text,
+    raise_if_cancelled,
 )
+from satchel.consult.rounds import search_reserve
+from satchel.keep.projects import Workplace
 
-CLEARLY_SHORTER = 0.6
-"""Which share of a file's tokens its diff may take; above it the whole file is sent, which is easier to read."""
+_TOLD_EVERY_FILES = 500
+_FILE_BEGINS = re.compile("\n<file-")
+
+
+class SharedReading:
+    """The files of a question, gathered, read and counted once for all models that are asked it. Thread-safe."""
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self.lock = RLock()
+        self.gatherings: dict[tuple[tuple[str, ...], frozenset[str]], Gathering] = {}
+        self.contents: dict[FoundFile, Content | HeldBack] = {}
+        self._counts: dict[tuple[str, str | None], int] = {}
+        self._counter = counter
+        self.counter = replace(counter, _count=self._count)
+
+    def _count(self, text: str, kind: str | None) -> int:
+        key = text, kind
+        if key not in self._counts:
+            # encodings begin anew at a "<" after an end of line, and most files of a prompt are in others' as well
+            starts = _FILE_BEGINS.finditer(text) if kind is None and self._counter.exact else ()
+            cuts = [0, *(start.start() + 1 for start in starts), len(text)]
+            parts = [text[begin:end] for begin, end in pairwise(cuts)]
+            count = self._counter.count(text, kind) if len(parts) == 1 else sum(self._count(one, None) for one in parts)
+            self._counts[key] = count
+        return self._counts[key]
+
+
+class Preparing:
+    """Plans the turns of a project's conversations."""
+
+    def __init__(self, workplace: Workplace, conversations: Conversations, *, is_stable: bool) -> None:
+        self._clock = workplace.clock
+        self._conversations = conversations
+        self._is_stable = is_stable
+        self._root = workplace.files_root
+
+    def is_gone(self, path: str) -> bool:
+        """Return whether a file was deleted; one that cannot be examined does not count as deleted."""
+        if self._root is None:
+            return False
+        try:
+            Path(self._root, path).lstat()
+        except OSError as error:
+            return error.errno in {errno.ENOENT, errno.ENOTDIR}
+        except ValueError:
+            # a name that no file can have, such as one with a zero byte; gathering refuses it
+            return False
+        return False
+
+    def plan(
+        self,
+        state: ConversationState,
+        question: Question,
+        briefing: str | None,
+        model: Assistant,
+        on_progress: Callable[[str], None],
+        is_cancelled: IsCancelled,
+        shared: SharedReading,
+        earlier: Sequence[PastTurn] = (),
+    ) -> TurnPlan:
+        """Decide what a turn sends."""
+        with shared.lock:
+            window = model.window
+            # before the files are looked at: one that changes from now on is taken for changed
+            now = self._clock()
+
+            def look(paths: Sequence[str]) -> Gathering:
+                key = tuple(paths), frozenset(filter(has_media_name, state.files)) if state.files else frozenset()
+                if key not in shared.gatherings:
+                    files = self._gather(paths, state.files, question, is_cancelled)
+                    if any(map(self.is_gone, paths)):  # only a conversation that knows a path passes over it
+                        return files
+                    shared.gatherings[key] = files
+                return shared.gatherings[key]
+
+            if question.context or question.priority or question.attachments:
+                on_progress("looking at the files")
+            priority = look(question.priority)
+            context = look((*question.context, *question.priority))
+            request = TurnRequest(
+                conversation=question.key.conversation,
+                instructions=question.instructions,
+                now=now,
+                priority=frozenset(found.path for found in priority.files),
+                attachments=look(question.attachments),
+                briefing=briefing,
+                is_stable=self._is_stable,
+                taken=self._conversations.sessions(question.key),
+                earlier=earlier,
+                search_reserve=search_reserve(window),
+                inline_share=ALONE_SHARE if question.key.conversation == DEFAULT_CONVERSATION else INLINE_SHARE,
+            )
+            done = 0
+
+            def read(found: FoundFile) -> Content | HeldBack:
+                nonlocal done
+                raise_if_cancelled(is_cancelled)
+                done += 1
+                if done % _TOLD_EVERY_FILES == 0:
+                    on_progress(f"read {done:,} files")
+                if found not in shared.contents:
+                    shared.contents[found] = read_content(found, force=question.force)
+                content = shared.contents[found]
+                if isinstance(content, HeldBack) or content.media is None:
+                    return content
+                return self._for_model(content, content.media, model.name, question)
+
+            return plan_turn(
+                state,
+                context,
+                read,
+                shared.counter.times(window.token_factor),
+                window,
+                request,
+                read_old=self._conversations.read_content,
+                is_gone=self.is_gone,
+            )
+
+    def _gather(
+        self, paths: Sequence[str], known: Collection[str], question: Question, is_cancelled: IsCancelled
+    ) -> Gathering:
+        if not paths:
+            return Gathering((), ())
+        if self._root is None:
+            raise Refused("there is no project here to take files from", "Call it in a project, or give no paths")
+        roots = [self._root, *question.allow_roots]
+        return gather(paths, roots, base=self._root, known=known, force=question.force, is_cancelled=is_cancelled)
+
+    @staticmethod
+    def _for_model(content: Content, one: Media, model: str, question: Question) -> Content | HeldBack:
+        if takes_media(model):
+            tokens, is_searchable = media_tokens(model, one), searches_media(model, one)
+            return replace(content, media=replace(one, tokens=tokens, is_searchable=is_searchable))
+        if question.takes_over:
+            return HeldBack(one.path, "media", f"{model} is sent no images and PDF")
+        raise Refused(
+            f"{model} is sent no images and PDF, such as {one.path}",
+            "Leave them out, or ask a model of OpenAI, Anthropic or Google",
+        )
+
 
 _LIST_SHARE = 0.04
 """Which share of the room each list of the file map may take."""
@@ -41,18 +188,7 @@ _LIST_SHARE = 0.04
 _EARLIER_SHARE = 0.2
 """Share of the room for the discussion that the provider has forgotten and gets again."""
 
-_UNSEARCHABLE = "the model's provider cannot search it"
 _MAX_NAMED = 5
-
-
-@dataclass(frozen=True, slots=True)
-class NewFile:
-    """A file that a conversation does not know yet."""
-
-    path: str
-    content: Content
-    tokens: int
-    added: int
 
 
 def place_new(files: Iterable[NewFile], priority: Collection[str], room: int) -> tuple[list[NewFile], list[NewFile]]:
@@ -123,7 +259,7 @@ def plan_turn(
     Of files in the prompt only changes are sent; an attachment that the conversation knows counts as context.
     """
     most = room(window, counter)
-    draft = _Draft(state, counter, read, read_old, request)
+    draft = Draft(state, counter, read, read_old, request)
     past_tokens = sum(tokens_of_past(turn, counter) for turn in request.earlier)
     draft.drop_earlier(past_tokens - int(_EARLIER_SHARE * most))
     draft.held.update((one.path, one) for one in gathering.held_back)
@@ -146,11 +282,11 @@ def plan_turn(
     draft.miss(state.files.keys() - asked, is_gone)
 
     for_files, reserve = most, request.search_reserve if state.turns == 0 else 0
-    inline, overflow = draft.place(for_files)
+    inline, overflow = _place(draft, state, request, counter, for_files)
     while True:
         if reserve and (overflow or draft.overflow):
             for_files, reserve = room(replace(window, tokens=window.tokens - reserve), counter), 0
-            inline, overflow = draft.place(for_files)
+            inline, overflow = _place(draft, state, request, counter, for_files)
         parts = draft.parts(inline, overflow)
         prompt = render(parts, counter, int(_LIST_SHARE * for_files))
         media = [piece.media for piece in parts.pieces if piece.media is not None]
@@ -164,7 +300,7 @@ def plan_turn(
     least = tokens if state.turns == 0 else counter.count(request.instructions) + counter.count(request.briefing or "")
     warnings = check_fits(state.held_tokens, tokens, least, most, request.conversation, request.taken)
 
-    overflow = draft.hold_unsearchable(overflow)
+    overflow = _hold_unsearchable(draft, overflow)
     draft.settle(inline, overflow, for_files)
     files = {**state.files, **draft.changed} if draft.changed else state.files
     in_prompt = check_partition(state.files, files, asked, draft.overflow, draft.held)
@@ -179,7 +315,7 @@ def plan_turn(
         new_contents=draft.contents,
         held_back=tuple(one for _, one in sorted(draft.held.items())),
         resent_tokens=tokens + whole - sum(piece.tokens for piece in draft.pieces),
-        notes=(*draft.notes(overflow), *warnings),
+        notes=(*_notes(draft, state, overflow, request.priority), *warnings),
         has_overflowed=state.has_overflowed or bool(overflow),
         media=tuple(media),
         parts=tuple(piece.text for piece in parts.pieces),
@@ -191,239 +327,59 @@ def forgotten(state: ConversationState) -> ConversationState:
 
     A turn planned from it opens the conversation again and sends every file of its context whole, each in its place.
     """
-    files = {path: _let_go(known) for path, known in state.files.items()}
+    files = {path: let_go(known) for path, known in state.files.items()}
     return replace(state, files=files, held_tokens=0, provider_ref=None)
 
 
-class _Draft:
-    """A turn under way: what it does with each file."""
+def is_surely_held(known: KnownFile, found: FoundFile) -> bool:
+    """Check by size and time alone whether the prompt has a file's current content."""
+    return known.why is None and found.mtime_ns == known.mtime_ns and found.size == known.size
 
-    def __init__(
-        self,
-        state: ConversationState,
-        counter: TokenCounter,
-        read: Callable[[FoundFile], Content | HeldBack],
-        read_old: Callable[[bytes], str | None],
-        request: TurnRequest,
-    ) -> None:
-        self._state = state
-        self._earlier = list(request.earlier) if state.held_tokens == 0 else []
-        self._counter = counter
-        self._read = read
-        self._read_old = read_old
-        self._request = request
-        self._new: list[NewFile] = []
-        self._removed: list[str] = []
-        self._withheld: list[str] = []
-        self._announced: set[str] = set()
-        self._seeds: dict[str, bytes] = {}
-        self.changed: dict[str, KnownFile] = {}
-        self.held: dict[str, HeldBack] = {}
-        self.overflow: dict[str, Content] = {}
-        self.contents: dict[bytes, str | bytes] = {}
-        self.pieces: list[Piece] = []
 
-    def take(self, found: FoundFile, known: KnownFile | None) -> None:
-        """Take a file of the context that has to be read."""
-        content = self._content(found)
-        if isinstance(content, HeldBack):
-            self.held[found.path] = content
-            if known is not None:
-                self._withhold(known)
-        elif known is None:
-            self._meet(found.path, content)
-        elif known.why is None:
-            self._refresh(known, content)
+def _place(
+    draft: Draft, state: ConversationState, request: TurnRequest, counter: TokenCounter, most: int
+) -> tuple[list[NewFile], list[NewFile]]:
+    """Split the new files, by their own tokens, into those in the prompt and those that overflow."""
+    # what cannot be searched has no other place
+    media = [new for new in draft.new if not new.content.is_searchable]
+    new = media if state.has_overflowed else draft.new
+    if not new:
+        return [], list(draft.new)
+    without = render(draft.parts([], draft.new), counter, int(_LIST_SHARE * most), ANY_MARK)
+    left = int(request.inline_share * most) - state.held_tokens - counter.count(without)
+    inline, overflow = place_new(new, {*request.priority, *(one.path for one in media)}, left)
+    if state.has_overflowed:
+        overflow += [one for one in draft.new if one.content.is_searchable]
+    return inline, overflow
+
+
+def _hold_unsearchable(draft: Draft, overflow: Iterable[NewFile]) -> list[NewFile]:
+    """Hold back files that neither fit into the prompt nor can be searched, and return the rest."""
+    rest: list[NewFile] = []
+    for new in overflow:
+        if new.content.is_searchable:
+            rest.append(new)
         else:
-            self._search(known, content)
-
-    def _content(self, file: FoundFile) -> Content | HeldBack:
-        content = self._read(file)
-        if isinstance(content, Content):
-            # of all that is read, wherever it goes: models with other windows get the same mark
-            self._seeds[file.path] = content.digest
-        return content
-
-    def attach(self, found: FoundFile) -> None:
-        """Take a file that is searched in this turn only."""
-        content = self._content(found)
-        if isinstance(content, HeldBack):
-            self.held[found.path] = content
-        elif not content.is_searchable:
-            self.held[found.path] = HeldBack(found.path, "media", f"{_UNSEARCHABLE}; name it as a file of the context")
-        else:
-            self.overflow[found.path] = content
-            self._announced.add(found.path)
-
-    def miss(self, paths: Iterable[str], is_gone: Callable[[str], bool]) -> None:
-        """Report removed and withheld files once; other files that were not gathered stay."""
-        for path in paths:
-            known = self._state.files[path]
-            if known.digest is None:
-                continue
-            if path in self.held:
-                self._withhold(known)
-            elif is_gone(path):
-                self._removed.append(path)
-                self.changed[path] = _let_go(known)
-
-    def place(self, most: int) -> tuple[list[NewFile], list[NewFile]]:
-        """Split the new files, by their own tokens, into those in the prompt and those that overflow."""
-        # what cannot be searched has no other place
-        media = [new for new in self._new if not new.content.is_searchable]
-        new = media if self._state.has_overflowed else self._new
-        if not new:
-            return [], list(self._new)
-        without = render(self.parts([], self._new), self._counter, int(_LIST_SHARE * most), ANY_MARK)
-        left = int(self._request.inline_share * most) - self._state.held_tokens - self._counter.count(without)
-        inline, overflow = place_new(new, {*self._request.priority, *(one.path for one in media)}, left)
-        if self._state.has_overflowed:
-            overflow += [one for one in self._new if one.content.is_searchable]
-        return inline, overflow
-
-    def parts(self, inline: Iterable[NewFile], overflow: Iterable[NewFile]) -> Parts:
-        """Return what the turn says if its new files are split like this."""
-        is_opening = self._state.held_tokens == 0
-        new_pieces = [_piece(new) for new in inline]
-        more = {new.path: new.content for new in overflow if new.content.is_searchable}
-        searched = self.overflow | more
-        announced = searched.keys() if is_opening else self._announced | more.keys()
-        return Parts(
-            is_opening=is_opening,
-            instructions=self._request.instructions,
-            briefing=self._request.briefing,
-            pieces=sorted((*self.pieces, *new_pieces), key=lambda piece: piece.path),
-            searchable=sorted(announced),
-            searched_texts=[content.text for content in searched.values()],
-            removed=sorted(self._removed),
-            withheld=sorted(self._withheld),
-            earlier=self._earlier,
-            seeds=[digest for _, digest in sorted(self._seeds.items())],
-        )
-
-    def drop_earlier(self, excess: int) -> bool:
-        """Drop the oldest repeated turns until enough tokens are free; return whether there were any."""
-        had_any = bool(self._earlier)
-        while excess > 0 and self._earlier:
-            excess -= tokens_of_past(self._earlier.pop(0), self._counter)
-        return had_any
-
-    def hold_unsearchable(self, overflow: Iterable[NewFile]) -> list[NewFile]:
-        """Hold back files that neither fit into the prompt nor can be searched, and return the rest."""
-        rest: list[NewFile] = []
-        for new in overflow:
-            if new.content.is_searchable:
-                rest.append(new)
-            else:
-                detail = f"its {new.tokens:,} tokens do not fit with the other files, and {_UNSEARCHABLE}"
-                self.held[new.path] = HeldBack(new.path, "no_room", detail)
-        return rest
-
-    def settle(self, inline: Iterable[NewFile], overflow: Iterable[NewFile], most: int) -> None:
-        """Make the split of the new files final."""
-        turn = self._state.turns + 1
-        for new in inline:
-            self.pieces.append(_piece(new))
-            self._store(new.content)
-            self.changed[new.path] = self._known(new.path, new.content, new.tokens, turn, None)
-        for new in overflow:
-            self.overflow[new.path] = new.content
-            if self._state.has_overflowed:
-                why = Overflow.LATE
-            else:
-                why = Overflow.TOO_LARGE if new.added > self._request.inline_share * most else Overflow.NO_ROOM
-            self.changed[new.path] = self._known(new.path, new.content, new.tokens, turn, why)
-
-    def notes(self, overflow: Collection[NewFile]) -> list[str]:
-        """Return notes on files that are not in the prompt."""
-        notes: list[str] = []
-        if overflow:
-            why = "the part of the window that files may take is full"
-            if self._state.has_overflowed:
-                why = "files overflowed before, so that no room is left to promise"
-            notes.append(f"{_shortened_list([new.path for new in overflow])} can be searched, not read whole: {why}")
-        placed = self.changed.keys() | self._state.files.keys()
-        outside = sorted(placed & self.overflow.keys() & set(self._request.priority))
-        if outside:
-            names = _shortened_list(outside)
-            notes.append(f"{names} has priority but is not in the prompt: it did not fit when it was placed")
-        return notes
-
-    def _meet(self, path: str, content: Content) -> None:
-        tokens = self._size(path, content)
-        around = self._counter.count(frame_of(path))
-        self._new.append(NewFile(path, content, tokens, tokens + around))
-
-    def _refresh(self, known: KnownFile, content: Content) -> None:
-        path = known.path
-        if content.digest == known.digest and self._request.is_stable:
-            self.changed[path] = known._replace(mtime_ns=self._telling_time(content))
-            return
-        tokens = self._size(path, content)
-        is_diffed = self._request.is_stable and content.media is None
-        text = self._diff(known, content, tokens) if is_diffed else None
-        is_diff = text is not None
-        sent = content.text if text is None else text
-        self.pieces.append(
-            Piece(
-                path,
-                sent,
-                is_diff,
-                replaces=known.digest is not None,
-                tokens=self._count(path, sent) if is_diff else tokens,
-                media=content.media,
-            )
-        )
-        self._store(content)
-        self.changed[path] = self._known(path, content, tokens, known.first_turn, None)
-
-    def _diff(self, known: KnownFile, content: Content, tokens: int) -> str | None:
-        old = None if known.digest is None else self._read_old(known.digest)
-        if old is None or digest_of_text(old) != known.digest:
-            return None
-        diff = unified_diff(old, content.text)
-        return diff if self._count(known.path, diff) <= CLEARLY_SHORTER * tokens else None
-
-    def _search(self, known: KnownFile, content: Content) -> None:
-        self.overflow[known.path] = content
-        if known.digest is None:
-            self._announced.add(known.path)
-        if content.digest != known.digest:
-            tokens = self._size(known.path, content)
-            self.changed[known.path] = self._known(known.path, content, tokens, known.first_turn, known.why)
-        elif self._telling_time(content) != known.mtime_ns:
-            self.changed[known.path] = known._replace(mtime_ns=self._telling_time(content))
-
-    def _withhold(self, known: KnownFile) -> None:
-        if known.digest is not None:
-            self._withheld.append(known.path)
-            self.changed[known.path] = _let_go(known)
-
-    def _known(self, path: str, content: Content, tokens: int, first_turn: int, why: Overflow | None) -> KnownFile:
-        size, mtime_ns = content.stat.size, self._telling_time(content)
-        return KnownFile(path, size, mtime_ns, content.digest, tokens, first_turn, why)
-
-    def _telling_time(self, content: Content) -> int | None:
-        return telling_time(content.stat.mtime_ns, self._request.now)
-
-    def _store(self, content: Content) -> None:
-        self.contents[content.digest] = content.text if content.media is None else content.media.data
-
-    def _size(self, path: str, content: Content) -> int:
-        return self._count(path, content.text) if content.media is None else content.media.tokens
-
-    def _count(self, path: str, text: str) -> int:
-        name = path.rpartition("/")[2]
-        return self._counter.count(text, name.rpartition(".")[2] if "." in name else None)
+            detail = f"its {new.tokens:,} tokens do not fit with the other files, and {UNSEARCHABLE}"
+            draft.held[new.path] = HeldBack(new.path, "no_room", detail)
+    return rest
 
 
-def _let_go(known: KnownFile) -> KnownFile:
-    return known._replace(mtime_ns=None, digest=None)
-
-
-def _piece(new: NewFile) -> Piece:
-    content = new.content
-    return Piece(new.path, content.text, False, False, new.tokens, content.media)
+def _notes(
+    draft: Draft, state: ConversationState, overflow: Collection[NewFile], priority: Collection[str]
+) -> list[str]:
+    notes: list[str] = []
+    if overflow:
+        why = "the part of the window that files may take is full"
+        if state.has_overflowed:
+            why = "files overflowed before, so that no room is left to promise"
+        notes.append(f"{_shortened_list([new.path for new in overflow])} can be searched, not read whole: {why}")
+    placed = draft.changed.keys() | state.files.keys()
+    outside = sorted(placed & draft.overflow.keys() & set(priority))
+    if outside:
+        names = _shortened_list(outside)
+        notes.append(f"{names} has priority but is not in the prompt: it did not fit when it was placed")
+    return notes
 
 
 def _shortened_list(paths: list[str]) -> str:

@@ -1,20 +1,28 @@
-"""The text of one turn: what is the same in every turn first, then files and diffs by path, the question last."""
+"""A turn's draft and its text: what is the same in every turn first, then files and diffs, the question last."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from array import array
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from satchel.base.records import dataclass
 from satchel.base.tokens import TokenCounter
-from satchel.consult.records import FoundFile, KnownFile, Media, PastTurn
+from satchel.consult.records import (
+    Content,
+    ConversationState,
+    FoundFile,
+    HeldBack,
+    KnownFile,
+    Media,
+    Overflow,
+    PastTurn,
+    TurnRequest,
+    digest_of_text,
+)
 
 _MARK_DIGITS = 9
 """Digits of a mark to begin with. Encodings take digits in threes, so every mark of nine costs three tokens."""
@@ -213,149 +221,9 @@ def _by_count(title: str, paths: Sequence[str], deep: int) -> str:
     return f"{title}, by folder:\n{''.join(lines)}"
 
 
-_MAX_WORK = 3_000_000
-"""Steps spent on one pair of texts, less than a second; what is left unmatched then counts as replaced."""
-
-
-def matching_lines(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Pair equal lines of two texts, both in rising order.
-
-    Lines that occur once in each text are anchors (Bram Cohen's patience diff); where there are none, the shortest
-    edit is searched (Myers, "An O(ND) Difference Algorithm and Its Variations", 1986). difflib is no choice for any
-    file that comes: 16,000 lines that change places in pairs took it 18 s, here 0.1, and four times as much for
-    twice the lines; of 20,000 lines that all repeat it called every one changed when three were. Here the work is
-    counted: the worst of a million lines took 2 s, of 20,000 0.3.
-    """
-    numbers: dict[str, int] = {}
-    before = [numbers.setdefault(line, len(numbers)) for line in old]
-    after = [numbers.setdefault(line, len(numbers)) for line in new]
-    pairs: list[tuple[int, int]] = []
-    work = _MAX_WORK
-    waiting = [(0, len(before), 0, len(after))]
-    while waiting:
-        low, high, new_low, new_high = waiting.pop()
-        while low < high and new_low < new_high and before[low] == after[new_low]:
-            pairs.append((low, new_low))
-            low, new_low = low + 1, new_low + 1
-        while low < high and new_low < new_high and before[high - 1] == after[new_high - 1]:
-            high, new_high = high - 1, new_high - 1
-            pairs.append((high, new_high))
-        work -= high - low + new_high - new_low
-        if low == high or new_low == new_high or work <= 0:
-            continue
-        anchors = _anchors(before, low, high, after, new_low, new_high)
-        if anchors:
-            pairs += anchors
-            for at, new_at in [*anchors, (high, new_high)]:
-                waiting.append((low, at, new_low, new_at))
-                low, new_low = at + 1, new_at + 1
-        else:
-            matches, spent = _shortest_edit(before[low:high], after[new_low:new_high], work)
-            pairs += [(low + at, new_low + new_at) for at, new_at in matches]
-            work -= spent
-    pairs.sort()
-    return pairs
-
-
-def _anchors(
-    before: list[int], low: int, high: int, after: list[int], new_low: int, new_high: int
-) -> list[tuple[int, int]]:
-    places: dict[int, int] = {}
-    for at in range(new_low, new_high):
-        places[after[at]] = -1 if after[at] in places else at
-    places_before: dict[int, int] = {}
-    for at in range(low, high):
-        places_before[before[at]] = -1 if before[at] in places_before else at
-    unique = [(at, places[line]) for line, at in places_before.items() if at >= 0 and places.get(line, -1) >= 0]
-    # the longest rising subsequence, by patience sorting: piles of the smallest ends, with links back
-    ends: list[int] = []
-    tops: list[int] = []
-    links: list[int] = []
-    for number, (_, new_at) in enumerate(unique):
-        pile = bisect_left(ends, new_at)
-        links.append(tops[pile - 1] if pile else -1)
-        if pile == len(ends):
-            ends.append(new_at)
-            tops.append(number)
-        else:
-            ends[pile] = new_at
-            tops[pile] = number
-    run: list[tuple[int, int]] = []
-    number = tops[-1] if tops else -1
-    while number >= 0:
-        run.append(unique[number])
-        number = links[number]
-    run.reverse()
-    return run
-
-
-def _shortest_edit(before: list[int], after: list[int], most: int) -> tuple[list[tuple[int, int]], int]:
-    size, new_size = len(before), len(after)
-    front = _Front(1, array("i", [0]))
-    history: list[_Front] = []
-    spent = 0
-    for steps in range(size + new_size + 1):
-        history.append(front)
-        # diagonals beyond the edges of the texts hold nothing
-        low, high = 2 * max(0, steps - new_size) - steps, steps - 2 * max(0, steps - size)
-        reached = array("i")
-        for diagonal in range(low, high + 1, 2):
-            start, _ = _step(front, diagonal)
-            at, new_at = start, start - diagonal
-            while at < size and new_at < new_size and before[at] == after[new_at]:
-                at, new_at = at + 1, new_at + 1
-            reached.append(at)
-            spent += 4 + at - start
-            if at >= size and new_at >= new_size:
-                return _walk_back(history, size, new_size), spent
-        if spent > most:
-            return [], spent
-        front = _Front(low, reached)
-    raise AssertionError("removing every line and adding every other is always an edit")
-
-
-class _Front(NamedTuple):
-    """Lines of the old text that the best edits of so many steps reach, on every other diagonal from the lowest on.
-
-    In an array, since all fronts are kept: as dictionaries they took 80 MB where no edit was found in time.
-    """
-
-    low: int
-    reached: array[int]
-
-
-def _step(front: _Front, diagonal: int) -> tuple[int, bool]:
-    low, reached = front
-    place = (diagonal - 1 - low) // 2
-    if place < 0:
-        return reached[0], True
-    if place + 1 < len(reached) and reached[place] < reached[place + 1]:
-        return reached[place + 1], True
-    return reached[place] + 1, False
-
-
-def _walk_back(history: list[_Front], at: int, new_at: int) -> list[tuple[int, int]]:
-    pairs: list[tuple[int, int]] = []
-    for front in reversed(history):
-        start, adds = _step(front, at - new_at)
-        while at > start:
-            at, new_at = at - 1, new_at - 1
-            pairs.append((at, new_at))
-        at, new_at = (at, new_at - 1) if adds else (at - 1, new_at)
-    return pairs
-
-
 RACY_MS = 2_000
 """How old a file must be when it is read for its time to show later changes: the coarsest clock of a file
 system in use, FAT's, counts in steps of two seconds."""
-
-_CONTEXT_LINES = 3
-_NO_NEWLINE = "\\ No newline at end of file\n"
-
-
-def is_surely_held(known: KnownFile, found: FoundFile) -> bool:
-    """Check by size and time alone whether the prompt has a file's current content."""
-    return known.why is None and found.mtime_ns == known.mtime_ns and found.size == known.size
 
 
 def telling_time(mtime_ns: int, read_at: int) -> int | None:
@@ -368,59 +236,210 @@ def telling_time(mtime_ns: int, read_at: int) -> int | None:
     return mtime_ns if mtime_ns < (read_at - RACY_MS) * 1_000_000 else None
 
 
-def unified_diff(old: str, new: str) -> str:
-    """Write how a text became another, exactly: lines end at newlines alone and keep all other characters.
+CLEARLY_SHORTER = 0.6
+"""Which share of a file's tokens its diff may take; above it the whole file is sent, which is easier to read."""
 
-    The format is that of `diff -u` without the two lines that name the files
-    (https://www.gnu.org/software/diffutils/manual/html_node/Detailed-Unified.html).
-    """
-    before, after = _lines(old), _lines(new)
-    written: list[str] = []
-    for hunk in _hunks(before, after):
-        low, new_low, _ = hunk[0]
-        high, new_high = low, new_low
-        body: list[str] = []
-        for at, new_at, sign in hunk:
-            line = after[new_at] if sign == "+" else before[at]
-            body.append(f"{sign}{line}" if line.endswith("\n") else f"{sign}{line}\n{_NO_NEWLINE}")
-            high += sign != "+"
-            new_high += sign != "-"
-        written.append(f"@@ -{_range(low, high)} +{_range(new_low, new_high)} @@\n")
-        written += body
-    return "".join(written)
+UNSEARCHABLE = "the model's provider cannot search it"
 
 
-def _lines(text: str) -> list[str]:
-    *whole, rest = text.split("\n")
-    lines = [f"{line}\n" for line in whole]
-    if rest:
-        lines.append(rest)
-    return lines
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """A file that a conversation does not know yet."""
+
+    path: str
+    content: Content
+    tokens: int
+    added: int
 
 
-def _range(low: int, high: int) -> str:
-    return f"{low + 1 if high > low else low},{high - low}"
+class Draft:
+    """A turn under way: what it does with each file."""
+
+    def __init__(
+        self,
+        state: ConversationState,
+        counter: TokenCounter,
+        read: Callable[[FoundFile], Content | HeldBack],
+        read_old: Callable[[bytes], str | None],
+        request: TurnRequest,
+    ) -> None:
+        self._state = state
+        self._earlier = list(request.earlier) if state.held_tokens == 0 else []
+        self._counter = counter
+        self._read = read
+        self._read_old = read_old
+        self._request = request
+        self.new: list[NewFile] = []
+        self._removed: list[str] = []
+        self._withheld: list[str] = []
+        self._announced: set[str] = set()
+        self._seeds: dict[str, bytes] = {}
+        self.changed: dict[str, KnownFile] = {}
+        self.held: dict[str, HeldBack] = {}
+        self.overflow: dict[str, Content] = {}
+        self.contents: dict[bytes, str | bytes] = {}
+        self.pieces: list[Piece] = []
+
+    def take(self, found: FoundFile, known: KnownFile | None) -> None:
+        """Take a file of the context that has to be read."""
+        content = self._content(found)
+        if isinstance(content, HeldBack):
+            self.held[found.path] = content
+            if known is not None:
+                self._withhold(known)
+        elif known is None:
+            self._meet(found.path, content)
+        elif known.why is None:
+            self._refresh(known, content)
+        else:
+            self._search(known, content)
+
+    def _content(self, file: FoundFile) -> Content | HeldBack:
+        content = self._read(file)
+        if isinstance(content, Content):
+            # of all that is read, wherever it goes: models with other windows get the same mark
+            self._seeds[file.path] = content.digest
+        return content
+
+    def attach(self, found: FoundFile) -> None:
+        """Take a file that is searched in this turn only."""
+        content = self._content(found)
+        if isinstance(content, HeldBack):
+            self.held[found.path] = content
+        elif not content.is_searchable:
+            self.held[found.path] = HeldBack(found.path, "media", f"{UNSEARCHABLE}; name it as a file of the context")
+        else:
+            self.overflow[found.path] = content
+            self._announced.add(found.path)
+
+    def miss(self, paths: Iterable[str], is_gone: Callable[[str], bool]) -> None:
+        """Report removed and withheld files once; other files that were not gathered stay."""
+        for path in paths:
+            known = self._state.files[path]
+            if known.digest is None:
+                continue
+            if path in self.held:
+                self._withhold(known)
+            elif is_gone(path):
+                self._removed.append(path)
+                self.changed[path] = let_go(known)
+
+    def parts(self, inline: Iterable[NewFile], overflow: Iterable[NewFile]) -> Parts:
+        """Return what the turn says if its new files are split like this."""
+        is_opening = self._state.held_tokens == 0
+        new_pieces = [_piece(new) for new in inline]
+        more = {new.path: new.content for new in overflow if new.content.is_searchable}
+        searched = self.overflow | more
+        announced = searched.keys() if is_opening else self._announced | more.keys()
+        return Parts(
+            is_opening=is_opening,
+            instructions=self._request.instructions,
+            briefing=self._request.briefing,
+            pieces=sorted((*self.pieces, *new_pieces), key=lambda piece: piece.path),
+            searchable=sorted(announced),
+            searched_texts=[content.text for content in searched.values()],
+            removed=sorted(self._removed),
+            withheld=sorted(self._withheld),
+            earlier=self._earlier,
+            seeds=[digest for _, digest in sorted(self._seeds.items())],
+        )
+
+    def drop_earlier(self, excess: int) -> bool:
+        """Drop the oldest repeated turns until enough tokens are free; return whether there were any."""
+        had_any = bool(self._earlier)
+        while excess > 0 and self._earlier:
+            excess -= tokens_of_past(self._earlier.pop(0), self._counter)
+        return had_any
+
+    def settle(self, inline: Iterable[NewFile], overflow: Iterable[NewFile], most: int) -> None:
+        """Make the split of the new files final."""
+        turn = self._state.turns + 1
+        for new in inline:
+            self.pieces.append(_piece(new))
+            self._store(new.content)
+            self.changed[new.path] = self._known(new.path, new.content, new.tokens, turn, None)
+        for new in overflow:
+            self.overflow[new.path] = new.content
+            if self._state.has_overflowed:
+                why = Overflow.LATE
+            else:
+                why = Overflow.TOO_LARGE if new.added > self._request.inline_share * most else Overflow.NO_ROOM
+            self.changed[new.path] = self._known(new.path, new.content, new.tokens, turn, why)
+
+    def _meet(self, path: str, content: Content) -> None:
+        tokens = self._size(path, content)
+        around = self._counter.count(frame_of(path))
+        self.new.append(NewFile(path, content, tokens, tokens + around))
+
+    def _refresh(self, known: KnownFile, content: Content) -> None:
+        path = known.path
+        if content.digest == known.digest and self._request.is_stable:
+            self.changed[path] = known._replace(mtime_ns=self._telling_time(content))
+            return
+        tokens = self._size(path, content)
+        is_diffed = self._request.is_stable and content.media is None
+        text = self._diff(known, content, tokens) if is_diffed else None
+        is_diff = text is not None
+        sent = content.text if text is None else text
+        self.pieces.append(
+            Piece(
+                path,
+                sent,
+                is_diff,
+                replaces=known.digest is not None,
+                tokens=self._count(path, sent) if is_diff else tokens,
+                media=content.media,
+            )
+        )
+        self._store(content)
+        self.changed[path] = self._known(path, content, tokens, known.first_turn, None)
+
+    def _diff(self, known: KnownFile, content: Content, tokens: int) -> str | None:
+        old = None if known.digest is None else self._read_old(known.digest)
+        if old is None or digest_of_text(old) != known.digest:
+            return None
+        from satchel.base.line_diff import unified_diff  # most turns need none
+
+        diff = unified_diff(old, content.text)
+        return diff if self._count(known.path, diff) <= CLEARLY_SHORTER * tokens else None
+
+    def _search(self, known: KnownFile, content: Content) -> None:
+        self.overflow[known.path] = content
+        if known.digest is None:
+            self._announced.add(known.path)
+        if content.digest != known.digest:
+            tokens = self._size(known.path, content)
+            self.changed[known.path] = self._known(known.path, content, tokens, known.first_turn, known.why)
+        elif self._telling_time(content) != known.mtime_ns:
+            self.changed[known.path] = known._replace(mtime_ns=self._telling_time(content))
+
+    def _withhold(self, known: KnownFile) -> None:
+        if known.digest is not None:
+            self._withheld.append(known.path)
+            self.changed[known.path] = let_go(known)
+
+    def _known(self, path: str, content: Content, tokens: int, first_turn: int, why: Overflow | None) -> KnownFile:
+        size, mtime_ns = content.stat.size, self._telling_time(content)
+        return KnownFile(path, size, mtime_ns, content.digest, tokens, first_turn, why)
+
+    def _telling_time(self, content: Content) -> int | None:
+        return telling_time(content.stat.mtime_ns, self._request.now)
+
+    def _store(self, content: Content) -> None:
+        self.contents[content.digest] = content.text if content.media is None else content.media.data
+
+    def _size(self, path: str, content: Content) -> int:
+        return self._count(path, content.text) if content.media is None else content.media.tokens
+
+    def _count(self, path: str, text: str) -> int:
+        name = path.rpartition("/")[2]
+        return self._counter.count(text, name.rpartition(".")[2] if "." in name else None)
 
 
-def _hunks(before: list[str], after: list[str]) -> Iterator[list[tuple[int, int, str]]]:
-    hunk: list[tuple[int, int, str]] = []
-    at = new_at = 0
-    for match, new_match in [*matching_lines(before, after), (len(before), len(after))]:
-        if at < match or new_at < new_match:
-            if not hunk:
-                around = min(_CONTEXT_LINES, at, new_at)
-                hunk += [(at - back, new_at - back, " ") for back in range(around, 0, -1)]
-            hunk += [(gone, new_at, "-") for gone in range(at, match)]
-            hunk += [(match, come, "+") for come in range(new_at, new_match)]
-            at, new_at = match, new_match
-        if hunk and match < len(before):
-            hunk.append((match, new_match, " "))
-            if all(sign == " " for _, _, sign in hunk[-2 * _CONTEXT_LINES - 1 :]):
-                yield hunk[: -_CONTEXT_LINES - 1]
-                hunk = []
-        at, new_at = match + 1, new_match + 1
-    if hunk:
-        trailing = 0
-        while hunk[-1 - trailing][2] == " ":
-            trailing += 1
-        yield hunk[: len(hunk) - max(0, trailing - _CONTEXT_LINES)]
+def let_go(known: KnownFile) -> KnownFile:
+    return known._replace(mtime_ns=None, digest=None)
+
+
+def _piece(new: NewFile) -> Piece:
+    content = new.content
+    return Piece(new.path, content.text, False, False, new.tokens, content.media)

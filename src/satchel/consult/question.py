@@ -1,30 +1,40 @@
-"""A question, checked before anything is sent, and the JSON Schema that its answer is checked against.
-
-Specification: https://json-schema.org/draft/2020-12/json-schema-validation
-"""
+"""A question and its checks: what its answer is kept as, and what earlier conversations have for it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
-from satchel.base.errors import InvalidInput, SatchelError, unknown_name
-from satchel.base.records import dataclass
+from satchel.base.errors import Conflict, InvalidInput, NotFound, SatchelError, nearest, unknown_name
+from satchel.base.json_schema import check_schema
+from satchel.base.paging import MAX_LIMIT
+from satchel.base.records import dataclass, replace
 from satchel.base.text import check_name, shortened
+from satchel.consult import conversation_tables
 from satchel.consult.consultation import Kept
-from satchel.consult.records import ConversationKey, Settings
+from satchel.consult.conversations import HAS_TURNS, Conversations, check_key, key_values
+from satchel.consult.models import NUMBERED
+from satchel.consult.records import (
+    ConversationKey,
+    ConversationState,
+    EarlierAnswer,
+    KnownFile,
+    ListedConversation,
+    PastTurn,
+    Settings,
+)
+from satchel.keep import projects
 from satchel.keep.names import check_identifier
+from satchel.keep.projects import Workplace
 from satchel.keep.texts import check_content
+from satchel.redaction import redact
 
 if TYPE_CHECKING:
     from satchel.keep.decisions.service import Decisions
     from satchel.keep.entries.service import Entries
     from satchel.keep.runs import Runs
-
-
-import json
-from collections.abc import Iterator
 
 KEPT_TYPES = ("discovery", "error", "decision")
 """The types of notes that an answer can be kept as: those whose content is a text."""
@@ -217,158 +227,117 @@ def check_question(
     )
 
 
-MAX_SCHEMA_BYTES = 32_768
+_COMPARED = 200
+"""How many conversations are searched for an earlier answer."""
 
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "object": (dict,),
-    "array": (list,),
-    "string": (str,),
-    "number": (int, float),
-    "integer": (int,),
-    "boolean": (bool,),
-    "null": (type(None),),
-}
-_PART = {"$ref": "#/$defs/part"}
-_KEYWORDS: Mapping[str, Mapping[str, Any]] = {
-    "type": {"anyOf": [{"enum": [*_TYPES]}, {"type": "array", "items": {"enum": [*_TYPES]}, "minItems": 1}]},
-    "enum": {"type": "array", "minItems": 1},
-    "const": {},
-    "anyOf": {"type": "array", "items": _PART, "minItems": 1},
-    "properties": {"type": "object", "additionalProperties": _PART},
-    "required": {"type": "array", "items": {"type": "string"}},
-    "additionalProperties": {"anyOf": [{"type": "boolean"}, _PART]},
-    "items": _PART,
-    **{f"{bound}{of}": {"type": "number"} for bound in ("min", "max") for of in ("Items", "imum", "Length")},
-}
-"""The keywords that an answer is checked by, each with the schema of its value."""
-
-_NOTES: Mapping[str, Any] = {note: {} for note in ("title", "description", "examples", "default", "$schema")}
-_DEFINITIONS = "#/$defs/"
-_MAX_DEPTH = 192
-_MAX_STEPS = 1_000_000
-"""Parts that are compared: definitions that name each other twice would double them with each level."""
-
-_SHOWN_CHARS = 80
+_NEARLY = 0.9
+"""The share of its words that a question must have in common with an earlier one."""
 
 
-def check_schema(schema: object) -> str:
-    """Return a schema as JSON text."""
-    try:
-        written = json.dumps(schema, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise _refused(f"it is not JSON ({error})") from None
-    if len(written.encode("utf-8", "replace")) > MAX_SCHEMA_BYTES:
-        raise _refused(f"it has more than {MAX_SCHEMA_BYTES:,} bytes")
-    if not isinstance(schema, dict) or schema.get("type") != "object":
-        raise _refused('it has to be an object with "type": "object"')
-    definitions = schema.get("$defs")
-    names = definitions if isinstance(definitions, dict) else ()
-    known = {**_KEYWORDS, **_NOTES, "$ref": {"enum": [f"{_DEFINITIONS}{name}" for name in names]}}
-    part = {"type": "object", "properties": known, "additionalProperties": False}
-    whole = {**part, "properties": {**known, "$defs": {"type": "object", "additionalProperties": _PART}}}
-    if (problem := _first_mismatch(schema, {**whole, "$defs": {"part": part}}, "it")) is not None:
-        raise _refused(problem)
-    return written
+def find_conversation(
+    conversations: Conversations, conversation: str, assistant: str | None = None
+) -> ListedConversation:
+    """Find the one conversation that a name means."""
+    named = conversations.list(conversation=conversation, limit=MAX_LIMIT).items
+    matches = [one for one in named if assistant in {None, one.key.assistant, one.key.assistant.partition(":")[2]}]
+    if not matches:
+        known = [one.key.conversation for one in conversations.list().items]
+        others = ", ".join(one.key.assistant for one in named)
+        close = nearest(conversation, known)
+        raise NotFound(
+            f"there is no conversation {conversation!r}{'' if assistant is None else f' with {assistant}'}",
+            f"There is one with {others}" if others else f"Did you mean {close!r}?" if close else "See which there are",
+        )
+    if len(matches) > 1:
+        raise Conflict(
+            f"conversation {conversation!r} is with {', '.join(one.key.assistant for one in matches)}",
+            "Name the assistant too",
+        )
+    return matches[0]
 
 
-def unfenced(answer: str) -> str:
-    """Return an answer without a code fence around all of it."""
-    lines = answer.strip().split("\n")
-    return "\n".join(lines[1:-1]) if len(lines) > 2 and lines[0][:3] == lines[-1].strip() == "```" else answer.strip()
+def take_over(
+    conversations: Conversations, state: ConversationState, question: Question, is_gone: Callable[[str], bool]
+) -> tuple[Question, tuple[PastTurn, ...]]:
+    """Return a question with the files, and the turns, of the conversation that a new one continues."""
+    key = question.key
+    before = None
+    if not state.turns:
+        before = predecessor(conversations.workplace, key, takes_over=question.takes_over)
+    if before is None:
+        if question.takes_over:
+            raise Conflict(
+                f"there is nothing of {key.conversation!r} for {key.assistant} to take over",
+                f"Leave out takes_over: {key.assistant} has this conversation"
+                if state.turns
+                else "Name a conversation that you had with another model",
+            )
+        return question, ()
+    files = conversations.state(before).files if question.takes_over else {}
+    paths = [path for path, one in files.items() if one.digest is not None and not is_gone(path)]
+    question = replace(question, context=tuple(dict.fromkeys((*question.context, *paths))))
+    return question, conversations.past(before)
 
 
-def find_mismatch(answer: str, schema: Mapping[str, Any] | None) -> str | None:
-    """Return where an answer differs from a schema, or None; without a schema any answer matches."""
-    if schema is None:
+def predecessor(work: Workplace, key: ConversationKey, *, takes_over: bool) -> ConversationKey | None:
+    """Return the conversation whose discussion a new one begins with, or None."""
+    key = check_key(key)
+    numbered = NUMBERED.fullmatch(key.conversation)
+    if takes_over:
+        where, session = "assistant <> :assistant AND session_id = :session", key.conversation
+    elif numbered:
+        stem, before = numbered[1], int(numbered[2]) - 1
+        where, session = "assistant = :assistant AND session_id = :session", f"{stem}-{before}" if before > 1 else stem
+    else:
         return None
-    try:
-        value = json.loads(answer, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
-        return f"it is not JSON: {error}"
-    return _first_mismatch(value, schema, "the answer")
+    with work.engine.read() as transaction:
+        values = key_values(work, projects.find(transaction, work), key)
+        row = transaction.one(
+            f"""
+            SELECT assistant FROM conversations
+            WHERE project_id = :project AND owner = :owner AND {where} AND {HAS_TURNS}
+            ORDER BY updated_at DESC, id DESC LIMIT 1
+            """,
+            {**values, "session": session, "now": work.clock()},
+        )
+    return None if row is None else ConversationKey(row[0], session)
 
 
-def _first_mismatch(value: object, schema: Mapping[str, Any], name: str) -> str | None:
-    try:
-        return next(_Check(schema.get("$defs", {})).mismatches(value, schema, name, 0), None)
-    except (_TooLong, RecursionError):
-        return "it takes too long to compare with the schema"
+def earlier_answer(
+    work: Workplace, key: ConversationKey, question: str, files: Mapping[str, KnownFile]
+) -> EarlierAnswer | None:
+    """Find the last answer of any of the owner's conversations with the assistant to nearly the same question."""
+    key = check_key(key)
+    with work.engine.read() as transaction:
+        project = projects.find(transaction, work)
+        rows = transaction.all(
+            f"""
+            SELECT c.id, c.session_id, t.n, t.created_at, t.question, t.answer
+            FROM conversations c JOIN conversation_turns t ON t.conversation_id = c.id AND t.n = c.turns
+            WHERE project_id = :project AND owner = :owner AND assistant = :assistant AND {HAS_TURNS}
+            ORDER BY updated_at DESC LIMIT {_COMPARED}
+            """,
+            {**key_values(work, project, key), "now": work.clock()},
+        )
+        words, contents = _words(redact(question).text if rows else ""), _contents(files)
+        for number, session, n, created_at, asked, answer in rows:
+            others = _words(asked)
+            if len(words & others) >= _NEARLY * len(words | others) and contents == _contents(
+                conversation_tables.load_files(transaction, number)
+            ):
+                return EarlierAnswer(session, n, created_at, answer)
+    return None
 
 
-class _TooLong(Exception):
-    pass
+def earlier_notes(earlier: EarlierAnswer | None) -> tuple[str, ...]:
+    if earlier is None:
+        return ()
+    return (f"nearly the same question about the same files has an answer, {earlier.description}: reuse returns it",)
 
 
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no number")
+def _words(question: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", question.casefold()))
 
 
-def _refused(problem: str) -> InvalidInput:
-    return InvalidInput(
-        f"the schema cannot be used: {problem}"[:400],
-        f"Give a JSON Schema of an object with {', '.join(sorted(_KEYWORDS))}, $ref and $defs; "
-        f"types are {', '.join(_TYPES)}",
-    )
-
-
-class _Check:
-    def __init__(self, definitions: Mapping[str, Any]) -> None:
-        self._definitions = definitions
-        self._steps = 0
-
-    def mismatches(self, value: Any, schema: Mapping[str, Any], at: str, depth: int) -> Iterator[str]:
-        self._steps += 1 + len(schema.get("enum", ()))
-        if self._steps > _MAX_STEPS:
-            raise _TooLong
-        if depth > _MAX_DEPTH:
-            yield f"{at[:_SHOWN_CHARS]} is nested too deeply"
-            return
-        if "$ref" in schema:
-            target = self._definitions[schema["$ref"].removeprefix(_DEFINITIONS)]
-            yield from self.mismatches(value, target, at, depth + 1)
-        names = schema.get("type", ())
-        if names and not any(_is_type(value, name) for name in ([names] if isinstance(names, str) else names)):
-            yield f"{at} is not of type {names if isinstance(names, str) else ' or '.join(names)}"
-            return
-        if "enum" in schema and not any(_equals(value, one) for one in schema["enum"]):
-            yield f"{at} is not one of {json.dumps(schema['enum'], ensure_ascii=False)[:_SHOWN_CHARS]}"
-        if "const" in schema and not _equals(value, schema["const"]):
-            yield f"{at} is not {json.dumps(schema['const'], ensure_ascii=False)[:_SHOWN_CHARS]}"
-        if "anyOf" in schema and not any(
-            next(self.mismatches(value, one, at, depth + 1), None) is None for one in schema["anyOf"]
-        ):
-            yield f"{at} matches no part of anyOf"
-        if isinstance(value, dict):
-            yield from (f"{at} has no {name!r}" for name in schema.get("required", ()) if name not in value)
-            known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
-            for name, one in value.items():
-                part = known.get(name, others)
-                if part is False:
-                    yield f"{at} has an unknown {name[:_SHOWN_CHARS]!r}"
-                elif isinstance(part, dict):
-                    yield from self.mismatches(one, part, f"{at}.{name[:_SHOWN_CHARS]}", depth + 1)
-        elif isinstance(value, list):
-            yield from _beyond(len(value), schema, "Items", f"the length of {at}")
-            for number, one in enumerate(value if "items" in schema else ()):
-                yield from self.mismatches(one, schema["items"], f"{at}[{number}]", depth + 1)
-        elif isinstance(value, str):
-            yield from _beyond(len(value), schema, "Length", f"the length of {at}")
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            yield from _beyond(value, schema, "imum", at)
-
-
-def _beyond(size: float, schema: Mapping[str, Any], ending: str, what: str) -> Iterator[str]:
-    if size < schema.get(f"min{ending}", size):
-        yield f"{what} is less than {schema[f'min{ending}']}"
-    if size > schema.get(f"max{ending}", size):
-        yield f"{what} is more than {schema[f'max{ending}']}"
-
-
-def _is_type(value: object, name: str) -> bool:
-    if isinstance(value, bool):
-        return name == "boolean"
-    return isinstance(value, _TYPES[name]) or (name == "integer" and isinstance(value, float) and value.is_integer())
-
-
-def _equals(one: object, other: object) -> bool:
-    return one == other and isinstance(one, bool) == isinstance(other, bool)
+def _contents(files: Mapping[str, KnownFile]) -> set[tuple[str, bytes]]:
+    return {(path, one.digest) for path, one in files.items() if one.digest is not None}

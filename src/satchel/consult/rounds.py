@@ -8,7 +8,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from typing import Any, ClassVar, Generic, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
 from satchel.base.errors import AssistantFailed, TooLarge
 from satchel.base.records import dataclass, replace
@@ -16,7 +16,6 @@ from satchel.base.tokens import estimate
 from satchel.consult.models import Ask, Model, Reply, Round, Timing, noop
 from satchel.consult.records import Content, Window, never
 from satchel.consult.sdk import ClientT, empty, excerpt
-from satchel.consult.upkeep import Sweeper
 from satchel.consult.wire import Limits, Wire, persist, public_address, too_much
 from satchel.find import documents, query, search
 from satchel.find.documents import Document
@@ -24,6 +23,9 @@ from satchel.find.kind import Kind
 from satchel.find.scopes import Scope
 from satchel.store import migrations
 from satchel.store.sqlite_transaction import SqliteTransaction
+
+if TYPE_CHECKING:
+    from satchel.consult.vector_stores import Sweeper
 
 CHUNK_CHARS = 1_600
 """The most characters of a passage: about 400 tokens."""

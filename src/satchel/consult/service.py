@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from satchel.base.config_keys import Config
 from satchel.base.errors import Interrupted, InvalidInput, MissingExtra, Refused, SatchelError, Unavailable
+from satchel.base.json_schema import find_mismatch, unfenced
 from satchel.base.records import replace
 from satchel.base.text import MAX_NAME_CHARS
 from satchel.base.tokens import TokenCounter, token_counter
@@ -29,8 +30,7 @@ from satchel.consult.consultation import (
 )
 from satchel.consult.conversations import Conversations
 from satchel.consult.models import Ask, Assistant, ThreadLost, Timing, WindowFull, find_price, full_name_of, noop
-from satchel.consult.planning import forgotten
-from satchel.consult.preparing import Preparing, SharedReading, earlier_answer, earlier_notes, take_over
+from satchel.consult.planning import Preparing, SharedReading, forgotten
 from satchel.consult.providers import AssistantSettings, ProviderState, open_assistant, providers
 from satchel.consult.question import (
     REMEMBERED,
@@ -38,8 +38,9 @@ from satchel.consult.question import (
     Question,
     QuestionOptions,
     check_question,
-    find_mismatch,
-    unfenced,
+    earlier_answer,
+    earlier_notes,
+    take_over,
 )
 from satchel.consult.records import (
     Conversation,
@@ -54,7 +55,7 @@ from satchel.consult.records import (
     never,
     raise_if_cancelled,
 )
-from satchel.consult.upkeep import VectorStores
+from satchel.consult.vector_stores import VectorStores
 from satchel.keep.names import check_agent
 from satchel.keep.projects import Workplace
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from satchel.base.records import dataclass
 from satchel.find import search
@@ -20,7 +21,7 @@ from satchel.store.transaction import Transaction, set_of
 MOST_WORDS = 48
 """How many words of a text are used: two thirds from its start, one third from its end."""
 
-_MOST_PAIRS = 16
+_MOST_PAIRS, _MOST_NAMES = 16, 8
 
 _RARE_AMONG, _RARE = 64, 3
 """A word in at most one of 64 documents, or in three, is rare: an item with it may be meant."""
@@ -28,7 +29,10 @@ _RARE_AMONG, _RARE = 64, 3
 _MOST_ITEMS = 200
 
 _PAIR_WEIGHT = 0.3
-"""Extra weight of two words that are adjacent in both texts."""
+"""Extra weight of two words that are adjacent in both texts, and of a name of several words."""
+
+_NAME = re.compile(r"(?<![^\W_])[^\W_]{2,}(?:(?:[._-]|::)[^\W\d_][^\W_]+)+")
+"""A name of several words, such as ``res.status`` or ``Retry-After``: it tells something even if none of them does."""
 
 _EVERYDAY_WEIGHT = 0.25
 """Weight of an everyday word: even where it is rare in a store, it tells little."""
@@ -161,15 +165,20 @@ def related(transaction: Transaction, text: str, scope: Scope) -> Related:
     words = _words(transaction, text, scope, population)
     known_stems = [stem for stem, word in words.items() if word.is_searched]
     telling_words = sum(not word.is_everyday for word in words.values())
-    if all(words[stem].is_everyday for stem in known_stems):
+    names = _names(text, words.values())
+    if not names and all(words[stem].is_everyday for stem in known_stems):
         return Related((), telling_words)
-    pairs = _pairs(text, words.values())
-    terms = (*(Term((words[stem].text,)) for stem in known_stems), *pairs)
+    pairs = dict.fromkeys((*names, *_pairs(text, words.values())))
+    terms = (*(Term((words[stem].text,)) for stem in known_stems), *map(Term, pairs))
     ranking = search.rank(transaction, Query(terms), scope, small=2 * _CANDIDATES, candidates=_CANDIDATES)
     noise = math.log(population * len(words))
     words_by_text = {words[stem].text: words[stem] for stem in known_stems}
     # the ranking also looks for other forms of the words
     words_by_text = {form: word for text, word in words_by_text.items() for form in forms_of(text)} | words_by_text
+    for place, term in enumerate(ranking.terms):
+        if term.words in names:
+            count = sum(map(bool, (scores[place] for scores in ranking.own.values())))
+            names[term.words] = _Word(" ".join(term.words), count, ranking.idf[place], False, True)
     rare = max(_RARE, population // _RARE_AMONG)
     results: list[_Result] = []
     for document, scores in ranking.own.items():
@@ -181,6 +190,7 @@ def related(transaction: Transaction, text: str, scope: Scope) -> Related:
             amount = score / (idf * term.weight * (K1 + 1) / 2)  # 1 for one occurrence in a text of average length
             if len(term.words) > 1:
                 strength += _PAIR_WEIGHT * idf * amount
+                contained += filter(None, [names.get(term.words)])
             else:
                 word = words_by_text[term.words[0]]
                 strength += word.weight * term.weight * amount
@@ -246,13 +256,21 @@ def _words(transaction: Transaction, text: str, scope: Scope, population: int) -
     return words_by_stem
 
 
-def _pairs(text: str, words: Iterable[_Word]) -> list[Term]:
+def _pairs(text: str, words: Iterable[_Word]) -> list[tuple[str, ...]]:
     by_text = {word.text: word for word in words if word.is_searched}
-    pairs: dict[tuple[str, str], None] = {}
+    pairs: dict[tuple[str, ...], None] = {}
     for pair in pairwise(match[0].lower() for match in WORD.finditer(text)):
         both = [by_text[word] for word in pair if word in by_text]
         if len(both) == 2 and both[0] is not both[1] and not all(word.is_everyday for word in both):
             pairs[pair] = None
             if len(pairs) == _MOST_PAIRS:
                 break
-    return [Term(pair) for pair in pairs]
+    return [*pairs]
+
+
+def _names(text: str, words: Iterable[_Word]) -> dict[tuple[str, ...], _Word | None]:
+    """Return the words of each name in a text that may occur in the project, without the count of the name."""
+    counts = {word.text: word.count for word in words}
+    names = (tuple(WORD.findall(match[0].lower())) for match in _NAME.finditer(text))
+    known = (name for name in names if not counts.keys().isdisjoint(name) and all(counts.get(one, 1) for one in name))
+    return dict.fromkeys(islice(known, _MOST_NAMES))

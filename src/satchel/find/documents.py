@@ -73,7 +73,7 @@ def add(transaction: Transaction, document: Document, *, counts: bool = False) -
 
     ``counts`` also updates the project's count, for callers that did not pass the item to ``Transaction.next_seq``.
     """
-    _index_of(transaction).insert(_insert(transaction, _values(document), counts=counts), document, is_new=True)
+    _index_of(transaction).insert(_insert(transaction, _values(document), counts=counts), document)
 
 
 def renew(transaction: Transaction, document: Document) -> None:

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from satchel.find.documents import Document
     from satchel.find.scopes import Condition, Scope, Term
     from satchel.find.scoring import Matched
-    from satchel.store.transaction import Transaction
+    from satchel.store.transaction import Row, Transaction
 
 
 class Index(Protocol):
     """The full-text index within one transaction."""
 
-    def insert(self, number: int, document: Document, *, is_new: bool = False) -> None:
-        """Index the text of a document, replacing any indexed under its number unless it is new."""
+    def insert(self, number: int, document: Document) -> None:
+        """Index the text of a document, replacing any indexed under its number."""
 
     def delete(self, number: int, project_id: int) -> None: ...
 
@@ -33,8 +33,8 @@ class Index(Protocol):
     def fingerprint(self, document: Document) -> int:
         """Return the hash that a correctly indexed document has in :meth:`fingerprints`."""
 
-    def problems(self) -> list[str]:
-        """Return messages about mismatches between the index and the documents."""
+    def mismatches(self) -> tuple[list[Row], list[Row]]:
+        """Return the documents that are not indexed, and the indexed ones that are not stored, each by its number."""
 
     def is_sound(self) -> bool:
         """Return whether the index passes its structural check."""
@@ -42,8 +42,8 @@ class Index(Protocol):
     def empty(self) -> None:
         """Delete the whole index before a rebuild."""
 
-    def remove_unknown(self) -> int:
-        """Delete entries without a document and return how many there were."""
+    def remove_unknown(self) -> None:
+        """Delete entries without a document."""
 
     def optimize(self) -> None:
         """Purge deleted text from the index."""
@@ -79,6 +79,12 @@ def index_of(transaction: Transaction) -> Index:
     from satchel.find.index_postgres import PostgresIndex
 
     return PostgresIndex(transaction)
+
+
+def mismatch_problems(transaction: Transaction) -> list[str]:
+    """Return messages about mismatches between the index and the documents."""
+    mismatches = zip(("not indexed", "indexed without an item"), index_of(transaction).mismatches(), strict=True)
+    return [f"{len(rows)} documents are {text}, the first is {min(rows)[0]}" for text, rows in mismatches if rows]
 
 
 def scoped_index(transaction: Transaction, scope: Scope, population: int | None = None) -> ScopedIndex:

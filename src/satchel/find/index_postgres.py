@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from hashlib import blake2b, sha256
+from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING
 
 from satchel.base.records import dataclass
@@ -28,6 +29,11 @@ Longer prefixes are only cut.
 
 MOST_TYPES = 256
 """An upper bound of the types of a kind."""
+
+_INDEXED, _STORED = "SELECT document, project_id FROM documents_words", "SELECT id, project_id FROM documents"
+_UNKNOWN = f"{_INDEXED} EXCEPT {_STORED}"
+
+_OF_ONE = "FROM documents_words WHERE project_id = :project AND document = :document"
 
 _LONG = 20_000
 _PREFIX_BYTES = 20
@@ -56,20 +62,17 @@ def _shortened(word: str) -> str:
 def _entry(text: str) -> tuple[int, str, str]:
     words, parts = stems(text), stems(parts_text(text))
     if len(text) > _LONG:
-        indexed: set[str] = set()
-        words, parts = _cut(words, indexed), _cut(parts, indexed)
+        different = list(dict.fromkeys([*words, *parts]))
+        sizes = accumulate(len(word.encode()) + _PREFIX_BYTES for word in different)
+        fitting = {word for word, size in zip(different, sizes, strict=True) if size <= _MOST_BYTES}
+        words, parts = ([*takewhile(fitting.__contains__, all_words)] for all_words in (words, parts))
     return min(len(words), 65_535), joined(words), joined(parts)
 
 
-def _cut(words: list[str], indexed: set[str]) -> list[str]:
-    size = sum(len(word.encode()) + _PREFIX_BYTES for word in indexed)
-    for number, word in enumerate(words):
-        if word not in indexed:
-            indexed.add(word)
-            size += len(word.encode()) + _PREFIX_BYTES
-            if size > _MOST_BYTES:
-                return words[:number]
-    return words
+def _row(document: Document) -> dict[str, object]:
+    length, words, parts = _entry(document.text)
+    place = place_number(document.run_id, document.kind, document.type)
+    return {"project_id": document.project_id, "place": place, "length": length, "words": words, "parts": parts}
 
 
 class PostgresIndex:
@@ -80,28 +83,16 @@ class PostgresIndex:
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
 
-    def insert(self, number: int, document: Document, *, is_new: bool = False) -> None:
-        length, words, parts = _entry(document.text)
-        place = place_number(document.run_id, document.kind, document.type)
-        columns = ("project_id", "document", "place", "length", "words", "parts")
-        row = dict(zip(columns, (document.project_id, number, place, length, words, parts), strict=True))
-        if is_new:
-            self._transaction.insert_many("documents_words", [row])
-        else:
-            put_rows(self._transaction, "documents_words", ("project_id", "document"), [row])
+    def insert(self, number: int, document: Document) -> None:
+        row = {**_row(document), "document": number}
+        put_rows(self._transaction, "documents_words", ("project_id", "document"), [row])
 
     def delete(self, number: int, project_id: int) -> None:
-        self._transaction.run(
-            "DELETE FROM documents_words WHERE project_id = :project AND document = :document",
-            {"project": project_id, "document": number},
-        )
+        self._transaction.run(f"DELETE {_OF_ONE}", {"project": project_id, "document": number})
 
     def holds(self, number: int, project_id: int, text: str) -> bool:
-        row = self._transaction.one(
-            "SELECT length, words, parts FROM documents_words WHERE project_id = :project AND document = :document",
-            {"project": project_id, "document": number},
-        )
-        return row == _entry(text)
+        values = {"project": project_id, "document": number}
+        return self._transaction.one(f"SELECT length, words, parts {_OF_ONE}", values) == _entry(text)
 
     def fingerprints(self) -> dict[int, int]:
         entry = "concat_ws(' ', project_id, place, length, words, parts)"
@@ -109,17 +100,10 @@ class PostgresIndex:
         return {document: hash(digest) for document, digest in rows}
 
     def fingerprint(self, document: Document) -> int:
-        place = place_number(document.run_id, document.kind, document.type)
-        entry = " ".join(map(str, (document.project_id, place, *_entry(document.text))))
-        return hash(sha256(entry.encode()).digest())
+        return hash(sha256(" ".join(map(str, _row(document).values())).encode()).digest())
 
-    def problems(self) -> list[str]:
-        ours, theirs = "SELECT document, project_id FROM documents_words", "SELECT id, project_id FROM documents"
-        return [
-            f"{len(rows)} documents are {text}, the first is {min(rows)[0]}"
-            for text, one, other in (("not indexed", theirs, ours), ("indexed without an item", ours, theirs))
-            if (rows := self._transaction.all(f"{one} EXCEPT {other}"))
-        ]
+    def mismatches(self) -> tuple[list[Row], list[Row]]:
+        return self._transaction.all(f"{_STORED} EXCEPT {_INDEXED}"), self._transaction.all(_UNKNOWN)
 
     def is_sound(self) -> bool:
         """Return True: PostgreSQL keeps its own index in step with the table."""
@@ -128,13 +112,8 @@ class PostgresIndex:
     def empty(self) -> None:
         self._transaction.run("DELETE FROM documents_words")
 
-    def remove_unknown(self) -> int:
-        return self._transaction.execute(
-            """
-            DELETE FROM documents_words w
-            WHERE NOT EXISTS (SELECT 1 FROM documents d WHERE d.id = w.document AND d.project_id = w.project_id)
-            """
-        )
+    def remove_unknown(self) -> None:
+        self._transaction.run(f"DELETE FROM documents_words WHERE (document, project_id) IN ({_UNKNOWN})")
 
     def optimize(self) -> None:
         """Do nothing: VACUUM removes deleted text, but cannot run in a transaction."""
@@ -188,22 +167,16 @@ class ScopedPostgresIndex:
         self._scope = scope
         of_run = "" if scope.run_id is None else "WHERE run_id = :run"
         # the documents of a run are close together
-        ends = transaction.ask(
-            f"SELECT (SELECT min(id) FROM documents {of_run}), (SELECT max(id) FROM documents {of_run})",
-            {"run": scope.run_id},
-        )
+        first_and_last = f"SELECT (SELECT min(id) FROM documents {of_run}), (SELECT max(id) FROM documents {of_run})"
+        ends = transaction.ask(first_and_last, {"run": scope.run_id})
         self.population = scopes.population_of(transaction, scope) if population is None else population
         first, last = ends.one() or (None, None)
         self._ends = first or 1, last or 0
 
     @cached_property
     def _conditions(self) -> tuple[str, dict[str, object]]:
-        scope = self._scope
-        values: dict[str, object] = {
-            "of_first": self._ends[0],
-            "of_last": self._ends[1],
-            "of_project": scope.project_id,
-        }
+        scope, (first, last) = self._scope, self._ends
+        values: dict[str, object] = {"of_first": first, "of_last": last, "of_project": scope.project_id}
         run = scope.run_id
         place = "w.place & 65535" if run is None else "w.place"
         ranges = [(place_number(run, kind, number),) * 2 for kind, number in scope.types] or [
@@ -213,8 +186,8 @@ class ScopedPostgresIndex:
             ranges = [(run << 16, (run + 1 << 16) - 1)]
         # two comparisons of each row are faster than taking the run and the kind out of its number
         within = " OR ".join(f"{place} BETWEEN :of_from{at} AND :of_to{at}" for at in range(len(ranges)))
-        for at, (first, last) in enumerate(ranges):
-            values |= {f"of_from{at}": first, f"of_to{at}": last}
+        for at, (lowest, highest) in enumerate(ranges):
+            values |= {f"of_from{at}": lowest, f"of_to{at}": highest}
         return f" AND ({within})" if ranges else "", values
 
     def counts(self, terms: Sequence[Term], most: int) -> list[int]:

@@ -18,7 +18,7 @@ from satchel.store.damage import MARK
 if TYPE_CHECKING:
     from satchel.find.documents import Document
     from satchel.store.sqlite_transaction import SqliteTransaction
-    from satchel.store.transaction import Transaction
+    from satchel.store.transaction import Row, Transaction
 
 _INSERT = "INSERT OR REPLACE INTO documents_fts (rowid, text, parts, scope) VALUES (:id, :text, :parts, :scope)"
 
@@ -52,7 +52,7 @@ class SqliteIndex:
     def __init__(self, transaction: Transaction) -> None:
         self._transaction = transaction
 
-    def insert(self, number: int, document: Document, *, is_new: bool = False) -> None:  # noqa: ARG002
+    def insert(self, number: int, document: Document) -> None:
         """Index a text; REPLACE as a safeguard: INSERT on an existing id would silently merge two texts."""
         text = _text_of(document)
         self._transaction.run(
@@ -107,11 +107,9 @@ class SqliteIndex:
         """Merge the index into one segment, which drops deleted text."""
         self._transaction.run("INSERT INTO documents_fts (documents_fts) VALUES ('optimize')")
 
-    def remove_unknown(self) -> int:
-        unknown = self._unknown()
-        for document in unknown:
+    def remove_unknown(self) -> None:
+        for (document,) in self._unknown():
             self._transaction.run("DELETE FROM documents_fts WHERE rowid = :id", {"id": document})
-        return len(unknown)
 
     def is_sound(self) -> bool:
         try:
@@ -120,19 +118,13 @@ class SqliteIndex:
             return False
         return True
 
-    def problems(self) -> list[str]:
-        """Return mismatches between index and documents; SQLite's integrity check covers the structure."""
-        rows = self._transaction.all("SELECT id FROM documents EXCEPT SELECT id FROM documents_fts_docsize")
-        missing = [row[0] for row in rows]
-        return [
-            f"{len(ids)} documents are {text}, the first is {ids[0]}"
-            for ids, text in ((missing, "not indexed"), (self._unknown(), "indexed without an item"))
-            if ids
-        ]
+    def mismatches(self) -> tuple[list[Row], list[Row]]:
+        """Return the mismatches; SQLite's integrity check covers the structure."""
+        missing = self._transaction.all("SELECT id FROM documents EXCEPT SELECT id FROM documents_fts_docsize")
+        return missing, self._unknown()
 
-    def _unknown(self) -> list[int]:
-        rows = self._transaction.all("SELECT id FROM documents_fts_docsize EXCEPT SELECT id FROM documents")
-        return [row[0] for row in rows]
+    def _unknown(self) -> list[Row]:
+        return self._transaction.all("SELECT id FROM documents_fts_docsize EXCEPT SELECT id FROM documents")
 
     @property
     def _connection(self) -> apsw.Connection:

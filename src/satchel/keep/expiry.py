@@ -69,8 +69,7 @@ def remove_contents(transaction: Transaction, project_id: int | None = None) -> 
         DELETE FROM blobs WHERE id IN (
             SELECT id FROM blobs WHERE CAST(:project AS BIGINT) IS NULL OR project_id = :project
             EXCEPT
-            SELECT b.id FROM conversation_files f
-            JOIN conversation_folders d ON d.id = f.folder_id JOIN conversations c ON c.id = d.conversation_id
+            SELECT b.id FROM conversation_file_states f JOIN conversations c ON c.id = f.conversation_id
             JOIN blobs b ON b.project_id = c.project_id AND b.digest = f.digest
             EXCEPT
             SELECT b.id FROM {PARTS}

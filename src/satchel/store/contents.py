@@ -27,7 +27,7 @@ _OWN_TABLES: Final = frozenset(
     | {f"documents_fts_{part}" for part in ("config", "content", "data", "docsize", "idx")}
 )
 
-_TABLE_NAME: Final = r"CREATE TABLE (\w+)"
+_TABLE: Final = r"(CREATE|DROP) TABLE (\w+)"
 _RENAMED: Final = r" RENAME COLUMN (\w+) TO (\w+)"
 _DROPPED: Final = r"ALTER TABLE (\w+) DROP COLUMN (\w+)"
 
@@ -91,7 +91,8 @@ def _changed_columns() -> tuple[str, ...]:
 
 
 def _tables() -> set[str]:
-    return {match[1] for match in (re.match(_TABLE_NAME, statement) for statement in _statements()) if match}
+    changes = [match.groups() for match in map(re.compile(_TABLE).match, _statements()) if match]
+    return {name for way, name in changes if way == "CREATE"} - {name for way, name in changes if way == "DROP"}
 
 
 def _without_layout(text: str) -> str:

@@ -134,6 +134,17 @@ class Engine(Protocol):
         """Close every connection. The engine may be used again: it opens new ones."""
 
 
+def changes(look: Callable[[], object]) -> Callable[[], bool]:
+    """Return a function that returns True if a look shows what it did not show before (True on the first call)."""
+    last: list[object] = []
+
+    def is_changed() -> bool:
+        before, last[:] = last[:], [look()]
+        return before != last
+
+    return is_changed
+
+
 _FIRST_PAUSE_SECONDS = 60.0
 _PAUSE_SECONDS = 600.0
 

@@ -13,7 +13,6 @@ import apsw
 from satchel import __version__
 from satchel.base.errors import (
     Busy,
-    Interrupted,
     IoError,
     ReadOnly,
     SatchelError,
@@ -25,6 +24,7 @@ from satchel.base.errors import (
     StoreOlder,
     system_error,
 )
+from satchel.store.running import interruption
 from satchel.store.schema import BASE_VERSION, SCHEMA_VERSION
 
 _READ_FAILED = frozenset({errno.EIO, errno.ENXIO, errno.ERANGE})
@@ -160,7 +160,7 @@ def explain(error: apsw.Error, store: Path, connection: apsw.Connection | None =
         case apsw.CantOpenError():
             return ReadOnly(f"{store} cannot be opened ({error})", "Check that the folder exists and its permissions")
         case apsw.InterruptError():
-            return Interrupted("the call was interrupted", "Nothing of it was written")
+            return interruption()
         case apsw.IOError() if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHORT_READ:
             return StoreDamaged(f"{store} is shorter than it should be", RESTORE)
         case apsw.IOError():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
 
-from satchel.base.errors import TimedOut
+from satchel.base.errors import Interrupted, TimedOut
 
 DEADLINE_SECONDS = 30.0
 """How long a statement may run, but for migrations, rebuilding, checks, backups, compacting and imports."""
@@ -99,6 +99,11 @@ class Tracked(Generic[Some]):
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self.running.leave(self.thread, self.transaction, self.outer)
+
+
+def interruption() -> Interrupted:
+    """Return the error for a transaction that another thread ended."""
+    return Interrupted("the call was interrupted", "Nothing of it was written")
 
 
 def timed_out(location: str) -> TimedOut:

@@ -225,6 +225,53 @@ _PARTS = (
     """,
 )
 
+_FILES = """
+    SELECT d.conversation_id, d.path || f.name AS path, f.size, f.mtime_ns, f.digest, f.tokens, f.first_turn, f.overflow
+    FROM conversation_folders d JOIN conversation_files f ON f.folder_id = d.id
+"""
+
+_FILE_STATES = (
+    # The files of a conversation are numbered from 0 in the order of these lists, each a JSON array that is compressed,
+    # unless this step wrote it: names take most of what files take, and hardly differ.
+    """
+    CREATE TABLE conversation_paths (
+        conversation_id BIGINT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
+        first INTEGER NOT NULL,
+        paths BLOB NOT NULL,
+        PRIMARY KEY (conversation_id, first)
+    ) WITHOUT ROWID
+    """,
+    # The columns are those of conversation_files, see schema.sql.
+    """
+    CREATE TABLE conversation_file_states (
+        conversation_id BIGINT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
+        n INTEGER NOT NULL,
+        size BIGINT NOT NULL,
+        mtime_ns BIGINT,
+        digest BLOB,
+        tokens BIGINT NOT NULL,
+        first_turn INTEGER NOT NULL,
+        overflow SMALLINT CHECK (overflow BETWEEN 1 AND 3),
+        PRIMARY KEY (conversation_id, n)
+    ) WITHOUT ROWID
+    """,
+    f"""
+    INSERT INTO conversation_paths (conversation_id, first, paths)
+    SELECT conversation_id, 0, CAST(json_group_array(path) AS BLOB)
+    FROM ({_FILES} ORDER BY 1, 2) AS ordered GROUP BY conversation_id
+    """,
+    f"""
+    INSERT INTO conversation_file_states
+        (conversation_id, n, size, mtime_ns, digest, tokens, first_turn, overflow)
+    SELECT conversation_id, row_number() OVER (PARTITION BY conversation_id ORDER BY path) - 1,
+        size, mtime_ns, digest, tokens, first_turn, overflow
+    FROM ({_FILES}) AS files
+    """,
+    "DROP INDEX conversation_folders_of",
+    "DROP TABLE conversation_files",
+    "DROP TABLE conversation_folders",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     Migration("the tables of 0.2.0", _read_statements()),
     # 0.2.0 would record bands of 64 bits, which nobody looks for
@@ -241,6 +288,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     Migration("sessions of messages and decisions, and claims on a timeline", _SESSIONS, min_writer=28),
     Migration("ends of turns, and attempts by their author", _TURNS, min_writer=28),
     Migration("prompts made of stored contents", _PARTS, min_writer=28),
+    Migration("compressed paths of the files of conversations", _FILE_STATES, min_writer=28),
 )
 """The first makes a new store, at :data:`BASE_VERSION`; each of the others brings a store to the next version."""
 

@@ -16,7 +16,7 @@ from satchel.base.errors import IoError, ReadOnly
 from satchel.base.machine import caller_elsewhere
 from satchel.base.paths import refuse_network_filesystem
 from satchel.store import forks, migrations, opening
-from satchel.store.engine import State
+from satchel.store.engine import State, changes
 from satchel.store.failures import busy, explain, missing, unknown_outcome
 from satchel.store.opening import Access
 from satchel.store.side_files import SideFiles, SideFilesGoneError, identity_of, modified_at, status_of
@@ -258,16 +258,9 @@ class SqliteEngine:
     def watch(self) -> Iterator[Callable[[], bool]]:
         # no transaction is held between the calls, and the thread can be interrupted there as in one
         connection, generation = self._borrow_reader()
-        last_version: list[int] = []
-
-        def is_changed() -> bool:
-            row = transaction.one("PRAGMA data_version")
-            before, last_version[:] = last_version[:], [0 if row is None else row[0]]
-            return before != last_version
-
         try:
             with SqliteTracked(self._running, SqliteTransaction(connection)) as transaction:
-                yield is_changed
+                yield changes(lambda: transaction.one("PRAGMA data_version"))
         except apsw.Error as error:
             self._raise_explained(error, connection)
         finally:

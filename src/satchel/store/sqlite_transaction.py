@@ -11,9 +11,8 @@ from weakref import WeakKeyDictionary
 
 import apsw
 
-from satchel.base.errors import Interrupted
 from satchel.store import damage, forks
-from satchel.store.running import DEADLINE_SECONDS, Running, Tracked, timed_out
+from satchel.store.running import DEADLINE_SECONDS, Running, Tracked, interruption, timed_out
 from satchel.store.transaction import Parameters, Row, RuleBroken, check_time, insertion
 
 # rare enough to slow down neither searches nor writes
@@ -81,10 +80,6 @@ class SqliteTransaction:
         self.connection.execute(sql, row)
         return self.connection.last_insert_rowid()
 
-    def insert_many(self, table: str, rows: Sequence[Parameters]) -> None:
-        if rows:
-            self.many(insertion(table, tuple(rows[0])), rows)
-
     def many(self, sql: str, rows: Iterable[Parameters]) -> None:
         self._check()
         if damage.DamagedText.is_read:
@@ -148,7 +143,7 @@ class SqliteTransaction:
         self.started = 0.0
         damage.check_write(sql, parameters)
         if self.interrupted:
-            raise Interrupted("the call was interrupted", "Nothing of it was written")
+            raise interruption()
         check_time(self)
         if self.forks != forks.generation:
             raise forks.refusal()

@@ -98,9 +98,6 @@ class Transaction(Protocol):
     def add(self, table: str, row: Parameters) -> int:
         """Insert one row and return its number."""
 
-    def insert_many(self, table: str, rows: Sequence[Parameters]) -> None:
-        """Insert rows that have the same columns."""
-
     def many(self, sql: str, rows: Iterable[Parameters]) -> None:
         """Run one statement once for every row of parameters."""
 
@@ -137,6 +134,12 @@ def first_number(transaction: Transaction, sql: str, parameters: Parameters | No
     """Return the number that a statement selects, 0 without a row or for null."""
     row = transaction.one(sql, parameters)
     return int(row[0] or 0) if row else 0
+
+
+def insert_rows(transaction: Transaction, table: str, rows: Sequence[Parameters]) -> None:
+    """Insert rows that have the same columns."""
+    if rows:
+        transaction.many(insertion(table, tuple(rows[0])), rows)
 
 
 def put_rows(transaction: Transaction, table: str, key: Sequence[str], rows: Sequence[Parameters]) -> None:

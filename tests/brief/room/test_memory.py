@@ -31,6 +31,13 @@ def test_facets_count_what_holds_by_kind_type_state_tag_file_and_author(satchel:
     assert counts(facets.states) == {"live": 3, "draft": 1, "ended": 1, "stale": 1, "unconfirmed": 1, "pinned": 1}
     assert (counts(facets.tags), counts(facets.files)) == ({"web": 2}, {"cart.py": 1})
     assert counts(facets.authors) == {"dev": 2, "ben": 2}
+    rules, decisions = satchel.room.facets("constraint"), satchel.room.facets("decision")
+    assert rules.kinds == decisions.kinds == facets.kinds
+    assert (counts(rules.states), counts(rules.authors)) == ({"live": 1, "unconfirmed": 1}, {"ben": 1})
+    assert (counts(decisions.states), counts(decisions.authors)) == ({"live": 1, "draft": 1}, {"dev": 1, "ben": 1})
+    assert (counts(rules.tags), rules.files, decisions.total) == ({"web": 1}, (), 4)
+    with pytest.raises(InvalidInput):
+        satchel.room.facets("message")
     for state in ("stale", "draft", "unconfirmed", "pinned"):
         assert len(satchel.room.selected(state)) == counts(facets.states)[state], state
     assert satchel.room.selected("stale") == satchel.room.selected("pinned") == (note.ref,)

@@ -51,7 +51,7 @@ def test_what_a_persons_claim_refused_stays_a_need_after_the_session_has_ended(
     assert person.room.needs().items == ()
 
 
-def test_a_refusal_needs_nobody_once_its_session_has_edited_other_files(
+def test_a_refusal_needs_nobody_once_its_session_has_edited_other_files_but_stays_a_conflict_with_a_person(
     agents: Agents, person: Satchel, clock: ManualClock
 ) -> None:
     person.files.claim(["src/a.py"], agent="human:ann")
@@ -61,7 +61,8 @@ def test_a_refusal_needs_nobody_once_its_session_has_edited_other_files(
     clock.now += 1_000
     agents[0].text("record_file_change", file="src/b.py", change="modified")
     assert person.room.needs().items == ()
-    assert "src/a.py" not in [one.path for one in person.room.conflicts().files]
+    assert "src/a.py" in [one.path for one in person.room.conflicts().files]
+    assert person.room.status().conflicts.count == person.room.conflicts().count
     agents[0].refused("claim_files", paths=["src/a.py"])
     assert [one.kind for one in person.room.needs().items] == ["refusal"]
 

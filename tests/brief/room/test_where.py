@@ -86,7 +86,7 @@ def test_a_timeline_has_what_a_session_did_and_its_claims(clients: Clients, cloc
 
 
 def test_the_last_step_of_a_session_is_what_it_edited_or_did_last(clients: Clients, clock: ManualClock) -> None:
-    ann = clients.turn_to(clients.start())
+    ann = clients.turn_to(clients.start(environ={"CLAUDE_CODE_SESSION_ID": "s1"}))
 
     def last() -> str | None:
         return {one.agent: one.last_step for one in ann.room.where().timeline}["ann"]
@@ -102,6 +102,11 @@ def test_the_last_step_of_a_session_is_what_it_edited_or_did_last(clients: Clien
     ann.decisions.set("port", 80, agent="ann")
     clock.advance(60_000)
     assert last() == "set port: 80"
+    ann.sessions.end_turn()
+    assert last() == "set port: 80"
+    clock.advance(60_000)
+    ann.files.claim(["src/c.py"], agent="ann")
+    assert last() == "got another prompt"
 
 
 def test_a_decision_that_was_changed_stands_at_the_session_that_set_it_first(

@@ -304,3 +304,21 @@ def test_a_missing_file_that_the_command_does_not_name_is_an_error_to_remember(w
     assert satchel.patterns.find().total == 1
     fail(work, "python report.py data/rates.csv", missing)
     assert satchel.patterns.get("x1").occurrences == 2
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "count"),
+    [
+        ("satchel accept c1", "error [refused]: only a person can accept c1", 0),
+        ("cd src && satchel rule add", "Usage: ...\nerror [invalid_input]: Missing argument", 0),
+        ("/opt/bin/satchel status", "/bin/sh: 1: /opt/bin/satchel: not found", 0),
+        ("satchel status", "bash: satchel: command not found", 0),
+        ("satchel doctor", "error [store_damaged]: the store is damaged", 1),
+        ("make deploy", "error [refused]: the token has expired", 1),
+    ],
+)
+def test_what_satchel_refuses_is_no_error_of_the_project(
+    work: Working, satchel: Satchel, command: str, output: str, count: int
+) -> None:
+    fail(work, command, output)
+    assert satchel.patterns.find().total == count

@@ -9,7 +9,7 @@ from typing import Any
 
 from satchel.consult.models import Timing
 from satchel.consult.records import Content, Stat
-from satchel.consult.upkeep import VectorStore, VectorStores
+from satchel.consult.vector_stores import VectorStore, VectorStores
 
 
 def content(text: str) -> Content:

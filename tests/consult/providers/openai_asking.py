@@ -7,7 +7,7 @@ from consult.providers.openai_api import OpenAIApi
 from satchel.consult.models import Model
 from satchel.consult.openai import OpenAIResponses
 from satchel.consult.records import Window
-from satchel.consult.upkeep import VectorStore
+from satchel.consult.vector_stores import VectorStore
 
 WINDOW = Window(tokens=200_000, output=50_000)
 MODEL = Model("openai", "gpt-test", WINDOW)

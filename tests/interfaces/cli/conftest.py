@@ -91,18 +91,25 @@ def home(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def answers(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+def answers(monkeypatch: pytest.MonkeyPatch) -> list[bool | str]:
     """A terminal at which somebody answers questions in turn; what is left was not asked."""
     import click
 
     from satchel.interfaces.cli.commands import setup
 
-    given: list[bool] = []
+    given: list[bool | str] = []
     monkeypatch.setattr(setup, "is_terminal", lambda: True)
 
     def confirm(text: str, *, default: bool) -> bool:
         click.echo(f"{text} [{'Y/n' if default else 'y/N'}]")
-        return given.pop(0)
+        answer = given.pop(0)
+        assert isinstance(answer, bool)
+        return answer
 
+    def prompt(text: str, *, default: str, value_proc: Callable[[str], object]) -> object:
+        click.echo(f"{text} [{default}]")
+        return value_proc(str(given.pop(0)))
+
+    monkeypatch.setattr(click, "prompt", prompt)
     monkeypatch.setattr(click, "confirm", confirm)
     return given

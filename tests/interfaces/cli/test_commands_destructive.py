@@ -87,6 +87,20 @@ def test_restore_says_of_when_the_state_is_and_what_is_not_in_it(cli: Cli) -> No
     assert re.match(r"restored .*, the state of 20\d\d-\d\d-\d\d \d\d:\d\d: what was written since is not in it\n", out)
 
 
+def test_restore_asks_with_what_would_be_lost_and_names_the_other_way_for_a_store_that_was_moved(
+    cli: Cli, folder: Path
+) -> None:
+    cli("backup")
+    cli("write", "discovery", "after the backup")
+    cli("decide", "port", "80")
+    asked = "What was written since is lost: 1 note, 1 decision [y/N]"
+    assert asked in cli("restore", stdin=b"n\n")[2]
+    (folder / ".satchel").rename(folder / "moved")
+    _, out, err = cli("restore", stdin=b"n\n")
+    assert "if you moved it, say no and move it back" in err
+    assert out.endswith("nothing was changed\n")
+
+
 def test_a_healthy_store_passes_the_doctor(cli: Cli) -> None:
     cli("backup")
     status, out, _ = cli("doctor")

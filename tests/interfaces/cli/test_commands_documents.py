@@ -70,7 +70,7 @@ def test_one_command_accepts_all_of_a_document_but_what_hides_something(cli: Cli
 
 
 def test_a_person_decides_one_by_one_at_a_terminal(cli: Cli, documents: Path, answers: list[str]) -> None:
-    answers += ["e", "a", "r", "k", "a"]
+    answers += ["e", "y", "r", "k", "y"]
     status, _, err = cli("import", "docs")
     assert (status, answers) == (0, [])
     assert err == ""
@@ -81,9 +81,9 @@ def test_a_person_decides_one_by_one_at_a_terminal(cli: Cli, documents: Path, an
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        (("s", "s", "s"), "3 left: `satchel import docs` proposes them again\n"),
-        (("a", "r", "s"), "1 left: `satchel import docs` proposes it again\n"),
-        (("a", "q"), "2 left: `satchel import docs` proposes them again\n"),
+        (("n", "n", "n"), "3 left: `satchel import docs` proposes them again\n"),
+        (("y", "r", "n"), "1 left: `satchel import docs` proposes it again\n"),
+        (("y", "q"), "2 left: `satchel import docs` proposes them again\n"),
     ],
 )
 def test_what_was_skipped_is_counted_with_the_way_back_to_it(
@@ -100,7 +100,7 @@ def test_an_editor_that_fails_does_not_end_the_walk(
         raise click.ClickException("nano: Editing failed")
 
     monkeypatch.setattr(click, "edit", fail)
-    answers += ["e", "a", "s", "s"]
+    answers += ["e", "y", "n", "n"]
     status, out, err = cli("import", "docs")
     assert (status, answers, "accepted c1 rule from AGENTS.md:1" in out) == (0, [], True)
     assert "the editor failed (nano: Editing failed); nothing was changed" in err
@@ -129,7 +129,7 @@ def test_accepting_the_rest_leaves_what_was_skipped(
     cli: Cli, documents: Path, answers: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(click, "confirm", lambda *_, **__: True)
-    answers += ["s", "all"]
+    answers += ["n", "all"]
     cli("import", "docs")
     assert cli("import", "docs", "--list")[1].splitlines()[2] == "AGENTS.md:1: new rule"
     assert [one["text"] for one in json.loads(cli("rule", "list", "--json")[1])["constraints"]] == ["Be kind, always."]

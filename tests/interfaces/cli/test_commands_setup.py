@@ -42,7 +42,7 @@ def test_documents_with_rules_are_offered_while_there_are_none(cli: Cli, home: P
 
 
 def test_who_declines_the_documents_is_told_how_to_come_back_to_them(
-    cli: Cli, home: Path, folder: Path, answers: list[bool]
+    cli: Cli, home: Path, folder: Path, answers: list[bool | str]
 ) -> None:
     (folder / "AGENTS.md").write_text("- Use tabs.\n")
     answers += [True, True, False]
@@ -54,7 +54,9 @@ def test_who_declines_the_documents_is_told_how_to_come_back_to_them(
 
 def test_the_first_ten_minutes_list_every_question_of_setup_with_its_default() -> None:
     source = Path(setup.__file__).read_text(encoding="utf-8")
-    source = source.replace('click.confirm("Delete all of this', "")  # of --remove --all-data
+    for of_removal in ("Delete all of this", "Change these files back?"):
+        source = source.replace(f'click.confirm("{of_removal}', "")
+    source = re.sub(r'choose_among\(("[^"]+"), ', r"click.confirm(\1, default=True, ", source)
     questions = re.findall(r'click\.confirm\(f?"([^"]+)", default=(True|False)', source)
     page = (Path(__file__).parents[3] / "docs" / "first-ten-minutes.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `([^`]+\?)` \| (yes|no)\b", page, re.MULTILINE))
@@ -132,11 +134,11 @@ def test_what_a_file_of_somebody_else_says_does_not_reach_the_terminal_as_a_comm
 
 
 def test_without_a_client_those_that_are_found_are_shown_and_asked_for(
-    cli: Cli, home: Path, answers: list[bool]
+    cli: Cli, home: Path, answers: list[bool | str]
 ) -> None:
     (home / ".qwen").mkdir()
     (home / ".cursor").mkdir()
-    answers += [True, False, False]
+    answers += ["y", False, False]
     status, out, _ = cli("setup")
     assert (status, answers) == (0, [])
     lines = out.splitlines()
@@ -144,7 +146,7 @@ def test_without_a_client_those_that_are_found_are_shown_and_asked_for(
         "qwen      would make ~/.qwen/settings.json (server, hooks)",
         "cursor    would make ~/.cursor/mcp.json (server), would make ~/.cursor/hooks.json (hooks)",
     ]
-    assert lines[2] == "Write these files? [Y/n]"
+    assert lines[2] == "Write these files? y, n, or names such as qwen [y]"
     assert lines[3] == "Qwen Code asks before each tool of Satchel. Allow them all? [Y/n]"
     assert lines[4].startswith("Make this project's store ")
     assert lines[5] == "qwen      made ~/.qwen/settings.json (server, hooks)"
@@ -152,22 +154,49 @@ def test_without_a_client_those_that_are_found_are_shown_and_asked_for(
     assert not (home / ".claude.json").exists()
 
 
-def test_answering_no_writes_nothing(cli: Cli, home: Path, answers: list[bool]) -> None:
+def test_clients_are_chosen_by_name_at_the_question(cli: Cli, home: Path, answers: list[bool | str]) -> None:
+    for name in (".gemini", ".qwen", ".cursor"):
+        (home / name).mkdir()
+    answers += ["cursor, QWEN", False, False]
+    status, _, _ = cli("setup")
+    assert (status, answers) == (0, [])
+    assert not list((home / ".gemini").iterdir())
+    assert (home / ".cursor" / "mcp.json").exists()
+    assert (home / ".qwen" / "settings.json").exists()
+    answers += ["emacs"]
+    (home / ".cursor" / "mcp.json").unlink()
+    status, _, err = cli("setup")
+    assert (status, "answer y, n, or some of: gemini qwen cursor" in err) == (2, True)
+
+
+def test_removal_asks_at_a_terminal(cli: Cli, home: Path, answers: list[bool | str]) -> None:
+    answers += [True, False]
+    cli("setup", "cursor")
+    answers += [False]
+    status, out, _ = cli("setup", "--remove")
+    assert (status, answers, out.splitlines()[-1]) == (0, [], "nothing was changed")
+    assert (home / ".cursor" / "mcp.json").exists()
+    answers += [True]
+    cli("setup", "--remove")
+    assert not (home / ".cursor" / "mcp.json").exists()
+
+
+def test_answering_no_writes_nothing(cli: Cli, home: Path, answers: list[bool | str]) -> None:
     (home / ".cursor").mkdir()
     answers.append(False)
     status, out, _ = cli("setup")
     assert (status, answers) == (0, [])
-    assert out.splitlines()[-1] == "nothing was changed; name the clients you want: `satchel setup cursor`"
+    assert out.splitlines()[-1] == "nothing was changed"
     assert list((home / ".cursor").iterdir()) == []
 
 
 def test_answers_give_permissions_each_to_its_client_and_make_the_store(
-    cli: Cli, home: Path, folder: Path, answers: list[bool]
+    cli: Cli, home: Path, folder: Path, answers: list[bool | str]
 ) -> None:
-    answers += [True, True, False, True, True]
+    answers += ["y", True, False, True, True]
     status, out, _ = cli("setup", "claude", "gemini", "qwen")
     assert (status, answers) == (0, [])
-    assert out.splitlines()[3] == "Write these files? [Y/n]"
+    assert out.splitlines()[3] == "Write these files? y, n, or names such as claude [y]"
     assert json.loads((home / ".claude" / "settings.json").read_text())["permissions"] == {"allow": ["mcp__satchel"]}
     assert "trust" not in (home / ".gemini" / "settings.json").read_text()
     assert json.loads((home / ".qwen" / "settings.json").read_text())["mcpServers"]["satchel"]["trust"] is True
@@ -175,18 +204,18 @@ def test_answers_give_permissions_each_to_its_client_and_make_the_store(
     assert (folder / ".satchel" / "satchel.db").exists()
 
 
-def test_who_stops_at_a_question_has_nothing_written(cli: Cli, home: Path, answers: list[bool]) -> None:
+def test_who_stops_at_a_question_has_nothing_written(cli: Cli, home: Path, answers: list[bool | str]) -> None:
     answers += [True, True]
     assert cli("setup", "claude")[0] != 0
     assert (answers, list(home.iterdir())) == ([], [])
 
 
 def test_a_second_time_nothing_is_asked_and_what_waits_for_the_user_is_named(
-    cli: Cli, home: Path, answers: list[bool], monkeypatch: pytest.MonkeyPatch
+    cli: Cli, home: Path, answers: list[bool | str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cli("init")
     monkeypatch.setattr(checking, "codex_hooks", lambda *_: [])
-    answers += [True, False]
+    answers += ["y", False]
     cli("setup", "claude", "codex")
     status, out, _ = cli("setup", "claude", "codex")
     assert (status, answers) == (0, [])

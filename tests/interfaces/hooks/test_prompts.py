@@ -205,9 +205,12 @@ class TestWhenNothingIsPutIn:
         store.entries.write("discovery", NOTE, agent="ann")
         assert ask(PROMPT) is None
 
-    def test_a_prompt_that_says_nothing_records_nothing(self, ask: Ask, store: Satchel) -> None:
+    def test_a_prompt_that_says_nothing_records_its_session_alone(self, ask: Ask, store: Satchel) -> None:
         assert ask("good morning, please go on with that") is None
-        assert store.sessions.team().sessions == ()
+        reached = store.room.reached()
+        assert ask("good morning, please go on with that one") is None
+        assert store.room.reached() == reached
+        assert len(store.sessions.team().sessions) == 1
 
     def test_the_prompt_is_not_in_the_store(self, ask: Ask, store: Satchel, project: Path) -> None:
         store.entries.write("discovery", NOTE, agent="ann")

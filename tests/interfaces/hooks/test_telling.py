@@ -142,3 +142,37 @@ def test_a_session_that_starts_says_that_the_store_is_gone(
     assert hook("claude", "UserPromptSubmit", session_id="s2", prompt="hello") is None
     assert explain("claude", "SessionStart") == 0
     assert b"is gone, though there was one" in capfdbinary.readouterr().out
+
+
+def test_a_session_that_runs_hears_with_its_prompt_that_the_store_was_moved(hook: Hook, store: Satchel) -> None:
+    folder = store.place.file.parent
+    hook("claude", "SessionStart", source="startup")
+    hook("claude", "UserPromptSubmit", prompt="thanks")
+    folder.rename(folder.with_name("moved"))
+    answer = hook("claude", "UserPromptSubmit", prompt="thanks again")
+    assert answer is not None
+    assert "If it was moved, move it back" in answer["systemMessage"]
+    assert hook("claude", "UserPromptSubmit", prompt="and once more") is None
+    folder.with_name("moved").rename(folder)
+    assert hook("claude", "UserPromptSubmit", prompt="it is back") is None
+    folder.rename(folder.with_name("moved"))
+    assert hook("claude", "UserPromptSubmit", prompt="gone again") is not None
+
+
+def test_an_agent_keeps_its_name_after_a_restore_and_is_there_with_its_next_prompt(
+    hook: Hook, store: Satchel, open_in: Callable[..., Satchel], project: Path
+) -> None:
+    def names() -> list[str]:
+        with open_in(project) as opened:
+            return [name for one in opened.sessions.team().sessions for name in one.agents]
+
+    backup = store.housekeeping.backup().file
+    hook("claude", "SessionStart", source="startup")
+    hook("claude", "PostToolUse", tool_name="Write", tool_use_id="t", tool_input={"file_path": str(project / "a.py")})
+    (name,) = names()
+    with open_in(project, caller=None, agent="human:ann") as person:
+        person.housekeeping._engine.upkeep.restore(backup)
+    assert names() == []
+    hook("claude", "UserPromptSubmit", prompt="thanks")
+    hook("claude", "PostToolUse", tool_name="Write", tool_use_id="u", tool_input={"file_path": str(project / "a.py")})
+    assert names() == [name]

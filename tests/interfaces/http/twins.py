@@ -28,6 +28,7 @@ from satchel.keep.following import Cursor
 from satchel.remote.calls import SERVED
 from satchel.store import kept_calls
 from satchel.store.postgres import Address
+from satchel.store.transaction import insert_rows
 
 WORDS = ("token", "cache", "retry", "parser", "index", "deadlock", "unicode")
 NAMES = ("ann", "ben", "zoe", "human", "me")
@@ -73,7 +74,7 @@ class Twin(Stores):
         with self.one.workplace.engine.write() as transaction:
             transaction.run("DELETE FROM sqlite_sequence WHERE name <> 'events'")
             others = [{"name": name, "seq": seq} for name, seq in numbers.items() if name != "events"]
-            transaction.insert_many("sqlite_sequence", others)
+            insert_rows(transaction, "sqlite_sequence", others)
             transaction.forget()
 
     def rows_of_two(self) -> dict[str, list[tuple[Any, ...]]]:

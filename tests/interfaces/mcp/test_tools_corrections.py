@@ -59,6 +59,19 @@ def test_confirming_says_who_has(world: Callable[[], Asker]) -> None:
     assert "ben, cat, dan (tests/test_sign.py passes)" in ask.text("get_items", ids=["e1"])
 
 
+def test_only_a_bug_or_a_review_issue_is_closed(world: Callable[[], Asker]) -> None:
+    ask = world()
+    ask.text("write_context", type="bug", content="it leaks", file="src/a.py", agent="ann")
+    assert ask.text("review_item", id="e2", verdict="close", evidence="f3 mends it", agent="ben").startswith(
+        "closed e2"
+    )
+    for ref in ("e1", "c1"):
+        refused = ask.refused("review_item", id=ref, verdict="close", agent="ben")
+        assert f"{ref} is neither a bug nor a review issue" in refused
+        assert "verdict=retract" in refused
+    assert "retracted" not in ask.text("get_items", ids=["e1", "c1"])
+
+
 def test_a_message_is_withdrawn_until_somebody_has_read_it(world: Callable[[], Asker]) -> None:
     ask = world()
     for text in ("which port?", "which host?"):

@@ -56,7 +56,7 @@ def test_the_pages_show_what_agents_and_hooks_did(chromium: Browser, busy: World
         expect(items(page, "agents").filter(has_text="src/parser.py").first).to_contain_text("min left")
         expect(page.locator("#timeline a.cut", has_text="parser").first).to_be_visible()
         conflict = items(page, "conflicts").filter(has_text="src/parser.py").filter(has_text="release")
-        expect(conflict).to_contain_text("still wants it")
+        expect(conflict).to_contain_text("was refused")
         page.get_by_role("link", name="Activity").click()
         for word, text in CHANGES.items():
             expect(page.locator("[data-item]").filter(has_text=word).filter(has_text=text).first).to_be_visible()

@@ -6,7 +6,7 @@ import pytest
 
 from room_browsing import Browser, form_of, ref_of, undo
 from satchel import Satchel
-from satchel.interfaces.text.decisions import decision_line
+from satchel.interfaces.text.decisions import author_cell, decision_line
 
 HERE = "/p/project"
 
@@ -56,7 +56,8 @@ def test_a_proposal_is_settled_only_as_it_was_shown(
 def test_a_rejected_draft_stays_its_authors_and_says_who_rejected_it(ann: Browser, satchel: Satchel) -> None:
     satchel.decisions.set("ttl", 300, agent="human:ann")
     ref = satchel.decisions.set("ttl", 901, agent="builder").ref
-    assert ann.post(f"{HERE}/items/{ref}/decline", {"revision": "1"}).status == 303
+    done = ann.post(f"{HERE}/items/{ref}/decline", {"revision": "1"})
+    assert ">ttl stays 300</a>" in ann.get(done.headers["location"]).body.decode()
     page = ann.get(f"{HERE}/items/{ref}").body.decode()
     assert ">Rejected by you</span>" in page
     assert "<dt>rejected by</dt>" in page
@@ -64,12 +65,14 @@ def test_a_rejected_draft_stays_its_authors_and_says_who_rejected_it(ann: Browse
     rejected = satchel.decisions.get("ttl_draft").decision
     assert decision_line(rejected).cells[1] == "rejected by human:ann"
     assert rejected.proposed_by == "builder"
+    assert author_cell(rejected) == "builder, rejected by human:ann"
 
 
 def test_an_accepted_draft_is_not_rejected(ann: Browser, satchel: Satchel) -> None:
     satchel.decisions.set("grace", 300, agent="human:ann")
     ref = satchel.decisions.set("grace", 901, agent="builder").ref
-    assert ann.post(f"{HERE}/items/{ref}/approve", {"revision": "1"}).status == 303
+    done = ann.post(f"{HERE}/items/{ref}/approve", {"revision": "1"})
+    assert ">grace: 901</a>" in ann.get(done.headers["location"]).body.decode()
     for value in (902, 903):
         assert "Rejected" not in ann.get(f"{HERE}/items/{ref}").body.decode()
         satchel.decisions.set("grace", value, agent="human:ann")

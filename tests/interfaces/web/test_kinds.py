@@ -198,6 +198,11 @@ def test_the_facets_of_the_memory_count_what_the_list_shows(ann: Browser, satche
     for one in facets["kinds"]:
         name = NAMES[one["name"]][1]
         assert f"<bdi>{name}</bdi></span><span>{one['count']:,}</span>" in body, name
+    rules = ann.get(f"{HERE}memory.json?kind=constraint").json()["facets"]
+    assert rules["kinds"] == facets["kinds"]
+    assert sum(one["count"] for one in rules["authors"]) <= next(
+        one["count"] for one in facets["kinds"] if one["name"] == "constraint"
+    )
     progress = facets["progress"]
     assert f"{progress:,} progress {'note is' if progress == 1 else 'notes are'}" in body
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from http_serving import Answer, Served
-from room_browsing import Browser, Parsed
+from room_browsing import Browser, Parsed, undo
 from satchel import Conflict, Satchel, open_satchel
 from satchel.brief.room.memory import Facets
 from satchel.brief.room.service import Room
@@ -88,9 +88,9 @@ def test_a_page_hears_of_what_changes_while_it_is_read(
 ) -> None:
     before, facets = satchel.room.reached().cursor, Room.facets
 
-    def write_meanwhile(room: Room) -> Facets:
+    def write_meanwhile(room: Room, kind: str | None) -> Facets:
         satchel.entries.write("discovery", "written while the page is read")
-        return facets(room)
+        return facets(room, kind)
 
     monkeypatch.setattr(Room, "facets", write_meanwhile)
     page = ann.get("/p/project/memory").body.decode()
@@ -253,6 +253,46 @@ def test_the_agents_table_shows_the_last_step_and_what_an_agent_waits_for_at_its
     assert 'data-name="Last step"><span dir="auto">edited own/b.py</span></td>' in cells[4]
 
 
+def test_the_overview_shows_what_a_person_holds_and_releases_it(ann: Browser, satchel: Satchel, project: Path) -> None:
+    with open_satchel(satchel.place.file, cwd=project, project="project", environ={}) as terminal:
+        terminal.files.claim(["held/a.py"], agent="human:ann", reason="renaming")
+        terminal.files.claim(["held/b.py"], agent="human:ben")
+    page = ann.get("/p/project/").body.decode()
+    assert "You hold <span" in page
+    assert "ben holds <span" in page
+    assert page.count('formaction="/p/project/claims/release-own" name="path"') == 1
+    assert ann.post("/p/project/claims/release-own", {"path": "held/a.py"}).status == 303
+    assert "You hold" not in ann.get("/p/project/").body.decode()
+
+
+def test_a_message_sent_from_the_page_is_withdrawn_there_until_it_is_read(ann: Browser, satchel: Satchel) -> None:
+    for is_read in (False, True):
+        done = ann.post("/p/project/messages", {"to": "reader-9", "text": f"Still there? {is_read}"})
+        if is_read:
+            satchel.messages.mark_read([re.findall(r"m[0-9]+$", done.headers["location"])[0]], agent="reader-9")
+        assert undo(ann, done).status == (409 if is_read else 303)
+    left = satchel.messages.inbox(agent="reader-9").messages
+    assert [one.message for one in left] == ["Still there? True"]
+
+
+def test_no_page_of_the_project_tells_what_to_type_where_it_has_a_button(ann: Browser, satchel: Satchel) -> None:
+    satchel.decisions.set("typed", 300, agent="human:ann")
+    satchel.decisions.set("typed", 901, agent="builder")
+    satchel.messages.send("Net or gross?", to="human", type="request", agent="builder")
+    for path in ("", "messages", "memory?q=typed", "agents", "activity"):
+        page = unescape(ann.get(f"/p/project/{path}").body.decode())
+        assert "`satchel" not in page, path
+        assert "human:" not in Parsed(page.encode()).text, path
+
+
+def test_an_agent_that_asked_waits_for_an_answer_without_an_id(ann: Browser, satchel: Satchel, project: Path) -> None:
+    with open_satchel(
+        satchel.place.file, cwd=project, project="project", caller=Caller.of_request("t", "s9"), environ={}
+    ) as session:
+        session.messages.send("Which colour?", to="human:ann", type="request", agent="asker")
+    assert "an answer from you</span>" in ann.get("/p/project/agents").body.decode()
+
+
 def test_a_critical_rule_stands_out_in_memory(ann: Browser, satchel: Satchel) -> None:
     satchel.constraints.add("Never log a password", priority="critical", agent="human:ann")
     assert '<b class="t-bad">critical</b>' in ann.get("/p/project/memory").body.decode()
@@ -272,7 +312,7 @@ def test_agents_show_what_each_did_in_the_last_days(ann: Browser, satchel: Satch
     page = ann.get("/p/project/agents").body.decode()
     row = page.partition(">counter</bdi></a>")[2].partition("</tr>")[0]
     assert re.findall(r'class="num">([^<]+)<', row) == ["–", "1", "2", "–", "–"]
-    assert re.search(r"<title>\d\d-\d\d: file changes 1, messages 2</title>", row)
+    assert re.search(r"<title>\d\d? [A-Z][a-z]{2}: file changes 1, messages 2</title>", row)
     days = ann.get("/p/project/agents.json").json()["days"]
     assert [(one["changes"], one["messages"]) for one in days if one["agent"] == "counter"] == [(1, 2)]
 

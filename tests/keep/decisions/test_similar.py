@@ -12,6 +12,8 @@ from satchel.keep.decisions.service import Decisions
 from satchel.keep.decisions.tables import delete
 
 if TYPE_CHECKING:
+    from conftest import ManualClock
+
     from .conftest import Dump
 
 TEXT = "Redis in cluster mode with three shards"
@@ -146,3 +148,12 @@ def test_a_second_draft_whose_key_says_the_same_is_refused_with_the_first(decisi
     assert decisions.set("field_unnamed", "dropped", status="draft", agent="ben").similar  # other words
     decisions.set("unnamed_field", status="active", agent="ben")
     assert decisions.set("unnamed_fields", "dropped", status="draft", agent="ben").similar
+
+
+def test_of_two_drafts_within_an_hour_one_key_may_not_hold_the_other(decisions: Decisions, clock: ManualClock) -> None:
+    decisions.set("timed_new_argument", "keyword-only", status="draft", agent="ann")
+    with pytest.raises(Conflict, match="ann drafted d1 'timed_new_argument'"):
+        decisions.set("new_argument", "positional", status="draft", agent="ben")
+    assert decisions.set("argument", "positional", status="draft", agent="ben").ref == "d2"  # one word says too little
+    clock.advance(3_600_001)
+    assert decisions.set("new_argument", "positional", status="draft", agent="ben").similar

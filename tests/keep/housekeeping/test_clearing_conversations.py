@@ -14,7 +14,7 @@ from satchel import InvalidInput, Satchel
 from satchel.consult import conversation_tables
 from satchel.consult.conversations import Conversations
 from satchel.consult.records import ConversationKey
-from satchel.consult.upkeep import VectorStores
+from satchel.consult.vector_stores import VectorStores
 from satchel.keep import expiry
 from satchel.keep.housekeeping import Cleared
 

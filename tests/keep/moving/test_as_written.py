@@ -17,6 +17,7 @@ from keep.moving.test_round_trip import folder
 from satchel import Satchel
 from satchel.base.errors import Conflict, InvalidInput, StoreDamaged
 from satchel.find.kind import Kind
+from satchel.store.transaction import insert_rows
 from store.postgres.places import new_place
 
 if TYPE_CHECKING:
@@ -64,13 +65,13 @@ def share(satchel: Satchel) -> None:
         ((project, uid),) = transaction.all("SELECT project_id, uid FROM decisions ORDER BY id LIMIT 1")
         item = {"project_id": project, "uid": uid}
         text = {**item, "kind": "decision", "in_step": b"a", "waiting": b"b", "why": 2, "stood": 5, "merged": 1}
-        transaction.insert_many("shared_texts", [text])
-        transaction.insert_many("shared_seen", [{**item, "digest": digest} for digest in (b"c", b"a")])
+        insert_rows(transaction, "shared_texts", [text])
+        insert_rows(transaction, "shared_seen", [{**item, "digest": digest} for digest in (b"c", b"a")])
         ((number, seq, agent),) = transaction.all("SELECT id, seq, agent_id FROM decisions ORDER BY id LIMIT 1")
         place = {"project_id": project, "path": "AGENTS.md", "line": 3, "agent_id": agent, "created_at": 5}
         item = {"digest": bytes(16), "clients": " codex ", "kind": Kind.DECISION.number, "item_id": number, "seq": seq}
         rejected = {"digest": bytes(range(16)), "clients": None, "kind": 0, "item_id": 0, "seq": 0}
-        transaction.insert_many("document_texts", [{**place, **item}, {**place, **rejected}])
+        insert_rows(transaction, "document_texts", [{**place, **item}, {**place, **rejected}])
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

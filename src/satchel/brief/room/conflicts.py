@@ -82,7 +82,7 @@ def find(look: Look, work: Workplace) -> Conflicts:
     same_tree, of_files = _find_parties(look, work.root)
     live = {path: [one for one in some if (one.expires_at or look.now + 1) > look.now] for path, some in of_files}
     by_path = {path: some for path, some in live.items() if len(some) > 1}
-    for need in find_wanted(look, MOST, of_persons=True):
+    for need in find_wanted(look, MOST, of_persons=True, gone_on=True):
         if need.place is not None and need.began_at is not None:
             same_tree |= {need.place}
             _add_wish(by_path.setdefault(need.place, []), need, look.now)
@@ -235,25 +235,29 @@ class _Wish(NamedTuple):
     places: tuple[Place, ...]
     exclusive: bool
     began_at: int
+    has_gone_on: bool = False
 
 
-def find_wanted(look: Look, most: int, *, of_persons: bool = False) -> list[Need]:
+def find_wanted(look: Look, most: int, *, of_persons: bool = False, gone_on: bool = False) -> list[Need]:
     """Return needs for claims that are waited for, or were refused to sessions still at work, while they are held.
 
     What was refused counts until its session has edited other files, or got another prompt.
-    ``of_persons`` adds those of persons that were refused to sessions since ended: the agent does not ask again.
+    ``of_persons`` adds what persons hold and was refused to sessions since ended, since the agent does not ask again;
+    ``gone_on`` adds what persons hold and was refused to sessions that have gone on.
     """
     wanted = _find_wanted(of_nobody(look.transaction, look.project_id, look.now), most)
     needs: dict[tuple[str | None, str | None], Need] = {}
-    for need, is_over in wanted:
-        if not is_over or (of_persons and is_persons(need.holder)):
+    for need, has_ended, has_gone_on in wanted:
+        is_held_by_person = is_persons(need.holder)
+        is_over = (has_ended and not of_persons) or (has_gone_on and not gone_on)
+        if not (has_ended or has_gone_on) or (is_held_by_person and not is_over):
             needs.setdefault((need.agent, need.place), need)
     return list(needs.values())
 
 
 @once
-def _find_wanted(look: Look, most: int) -> list[tuple[Need, bool]]:
-    # with whether the session that wants it is over
+def _find_wanted(look: Look, most: int) -> list[tuple[Need, bool, bool]]:
+    # with whether the session that wants it has ended, and has gone on
     wishes = _wishes(look, most)
     if not wishes:
         return []
@@ -262,7 +266,7 @@ def _find_wanted(look: Look, most: int) -> list[tuple[Need, bool]]:
     sessions = [one.actor.session for one in wishes] + [one.session for one in leases]
     orphaned, uids = orphaned_and_uids(look, {number for number in sessions if number is not None})
     live = [one for one in leases if one.session not in orphaned]
-    needs: list[tuple[Need, bool]] = []
+    needs: list[tuple[Need, bool, bool]] = []
     for wish in wishes:
         for place in wish.places:
             holder = next((one for one in live if _conflicts(one, wish, place)), None)
@@ -287,7 +291,7 @@ def _find_wanted(look: Look, most: int) -> list[tuple[Need, bool]]:
                 held_until=holder.claim.expires_at,
                 held_began_at=holder.claim.created_at,
             )
-            needs.append((need, wish.actor.session in orphaned))
+            needs.append((need, wish.actor.session in orphaned, wish.has_gone_on))
     return needs
 
 
@@ -308,10 +312,9 @@ def _wishes(look: Look, most: int) -> list[_Wish]:
     waiting = waiters.load(look.transaction, look.project_id, look.now)[:most]
     wishes = [_Wish("waiting", one.actor, one.places, one.exclusive, one.created_at) for one in waiting]
     for one, session in refusals.newest(look.transaction, look.project_id, look.now, most):
-        if look.rows(_HAS_GONE_ON, session=session, since=one.refused_at):
-            continue
+        has_gone_on = bool(look.rows(_HAS_GONE_ON, session=session, since=one.refused_at))
         actor = Actor(None, one.agent or None, session)
-        wishes.append(_Wish("refusal", actor, (one.place,), one.exclusive, one.refused_at))
+        wishes.append(_Wish("refusal", actor, (one.place,), one.exclusive, one.refused_at, has_gone_on))
     return wishes
 
 

@@ -12,7 +12,7 @@ from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import citations
 from satchel.keep.corrections.log import CONFIRMED
 from satchel.keep.entries.records import SCRATCHPAD
-from satchel.keep.housekeeping.usage import count_names
+from satchel.keep.housekeeping.usage import NameUse, count_names
 from satchel.keep.kinds import KINDS
 from satchel.keep.projects import Project, Workplace
 from satchel.store.transaction import Row, Transaction
@@ -41,10 +41,10 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """The facets of a project's memory, scratchpads left out.
+    """The facets of a project's memory, or of one kind in it, scratchpads left out.
 
     Attributes:
-        total: the number of items in force, drafts included.
+        total: the number of items in force, drafts included; it and ``kinds`` are of all kinds.
         kinds: by kind, in force.
         states: live, draft, ended (retracted, replaced or deprecated), stale, unconfirmed (rules), pinned.
         tags: of decisions and rules, the most used first, at most 20; so are ``files`` and ``authors``.
@@ -102,7 +102,7 @@ _FILES = """
 class _Counts(NamedTuple):
     items: list[Row]
     files: tuple[Facet, ...]
-    tags: tuple[Facet, ...]
+    tags: tuple[NameUse, ...]
     unconfirmed: int
     cited: dict[int, citations.Place]
 
@@ -115,14 +115,13 @@ def _count_items(transaction: Transaction, project: Project, work: Workplace, no
     place, moment = (work.engine.location, project.id), (project.seq, now // 60_000)
     if place not in _counts or _counts[place][0] != moment:
         values = {"project": project.id, "now": now}
-        tags = (Facet(one.name, one.decisions + one.rules) for one in count_names(transaction, project, "tag").names)
         ((unconfirmed,),) = transaction.all(f"SELECT count(*) {_UNCONFIRMED}", values)
         _counts[place] = (
             moment,
             _Counts(
                 transaction.all(_COUNTED, values),
                 _facets(Counter(dict(transaction.all(_FILES, values))))[:_MOST_NAMES],
-                tuple(tags)[:_MOST_NAMES],
+                count_names(transaction, project, "tag").names,
                 unconfirmed,
                 citations.load_newest(transaction, project.id, _MOST_CITED),
             ),
@@ -130,8 +129,8 @@ def _count_items(transaction: Transaction, project: Project, work: Workplace, no
     return _counts[place][1]
 
 
-def count(transaction: Transaction, project: Project, work: Workplace, now: int) -> Facets:
-    """Return the facets of a project's memory."""
+def count(transaction: Transaction, project: Project, work: Workplace, now: int, only: Kind | None) -> Facets:
+    """Return the facets of a project's memory, or of the only kind that is asked for."""
     kinds: Counter[str] = Counter(dict.fromkeys((KINDS[kind].name for kind in MEMORY), 0))
     states, authors = Counter[str](), Counter[str]()
     progress = 0
@@ -141,26 +140,34 @@ def count(transaction: Transaction, project: Project, work: Workplace, now: int)
     )
     for number, type_, status, agent, items in counted.items:
         kind, author = KIND_OF[number], names_of.get(agent)
+        is_counted = only in {None, kind}
         if kind is Kind.ENTRY and type_ == SCRATCHPAD:
             progress += items
             continue
         state = KINDS[kind].statuses[status - 1]
         is_draft = state == "draft"
         if status != 1 and not is_draft:
-            states["ended"] += items
+            states["ended"] += items * is_counted
             continue
-        states["draft" if is_draft else "live"] += items
         kinds[KINDS[kind].name] += items
-        authors.update({author: items} if author else {})
-    ((pinned,),) = transaction.all("SELECT count(*) FROM pins WHERE project_id = :project", {"project": project.id})
-    stale = sum(_compare(work, counted.cited).values())
-    states.update({"stale": stale, "unconfirmed": counted.unconfirmed, "pinned": pinned})
+        if is_counted:
+            states["draft" if is_draft else "live"] += items
+            authors.update({author: items} if author else {})
+    pins = transaction.all(
+        "SELECT kind, count(*) FROM pins WHERE project_id = :project GROUP BY 1", {"project": project.id}
+    )
+    states["pinned"] = sum(items for number, items in pins if only in {None, KIND_OF[number]})
+    of_notes, of_rules = only in {None, Kind.ENTRY}, only in {None, Kind.CONSTRAINT}
+    states["stale"] = sum(_compare(work, counted.cited).values()) if of_notes else 0
+    states["unconfirmed"] = counted.unconfirmed if of_rules else 0
+    of_decisions = only in {None, Kind.DECISION}
+    tags = Counter({one.name: one.decisions * of_decisions + one.rules * of_rules for one in counted.tags})
     return Facets(
         sum(kinds.values()),
         _facets(kinds),
         _facets(states),
-        counted.tags,
-        counted.files,
+        tuple(one for one in _facets(tags)[:_MOST_NAMES] if one.count),
+        counted.files if of_notes else (),
         _facets(authors)[:_MOST_NAMES],
         progress,
     )

@@ -15,7 +15,7 @@ from satchel.brief.room.threads import Thread, Threads
 from satchel.brief.room.worktrees import Worktrees
 from satchel.find.kind import Kind
 from satchel.keep import projects
-from satchel.keep.kinds import read_ref
+from satchel.keep.kinds import KINDS, read_ref
 from satchel.keep.names import find_agent
 from satchel.keep.patterns import updates as patterns
 from satchel.keep.patterns.records import LEAST
@@ -106,11 +106,20 @@ class Reading(Service):
         with projects.reading(work) as (transaction, project):
             return memory.count_spending(transaction, project.id, work.clock(), days)
 
-    def facets(self) -> Facets:
-        """Return the number of items of the project's memory by kind, state, tag, file and author."""
-        work = self._workplace
+    def facets(self, kind: str | None = None) -> Facets:
+        """Return the number of items of the project's memory by kind, state, tag, file and author.
+
+        Args:
+            kind: the only kind whose states, tags, files and authors are counted.
+
+        Raises:
+            InvalidInput: memory has no such kind.
+        """
+        names, work = {KINDS[one].name: one for one in memory.MEMORY}, self._workplace
+        if kind is not None and kind not in names:
+            raise unknown_name("kind", kind, names)
         with projects.reading(work) as (transaction, project):
-            return memory.count(transaction, project, work, work.clock())
+            return memory.count(transaction, project, work, work.clock(), None if kind is None else names[kind])
 
     def flags(self, refs: Sequence[str]) -> Flagged:
         """Return which items are confirmed, stale, pinned, and how many sessions got them.

@@ -55,15 +55,20 @@ def _timeline(look: Look, began: int) -> tuple[SessionDay, ...]:
     marks = grouped((session, mark) for session, mark in [*drawn, *_marks(transaction, project_id, began)])
     bars = grouped(claims)
     edited = transaction.all(_LAST_EDITS.format(sessions=set_of(numbers))) if sessions else []
-    edits = {number: edit for number, *edit in edited}
-    waits = transaction.all(_IDLE.format(sessions=set_of(numbers)), values) if sessions else []
-    idle = grouped((number, Span(json.loads(text)["began"], at)) for number, text, at in waits)
+    edits = grouped((number, (path, at)) for number, path, at in edited)
+    noted = transaction.all(_NOTED.format(sessions=set_of(numbers)), values) if sessions else []
+    details = [(number, kind, json.loads(text), at) for number, kind, text, at in noted]
+    idle = grouped((number, Span(one["began"], at)) for number, kind, one, at in details if kind == events.IDLE)
+    passed = grouped((number, (at, one)) for number, kind, one, at in details if kind == events.RECOVERY)
     days = []
     for number, uid, agent, client, created, seen_at, turn_ended, ended in sessions:
         # what ends a session is no sign that it was at work
         signs = [created, *(at for at in acts.get(number, ()) if ended is None or at < ended)]
         is_idle = turn_ended is not None and (seen_at <= turn_ended or (ended == seen_at and max(signs) <= turn_ended))
         last = turn_ended if is_idle else min(max(seen_at, *signs), now)
+        steps = [(at, f"edited {path}") for path, at in edits.get(number, ())]
+        steps += [(at, f"{one['command']} passed") for at, one in passed.get(number, ())]
+        steps += [(turn_ended + 1, "got another prompt")] if turn_ended is not None and seen_at > turn_ended else []
         spans = _spans([at for at in (*signs, last) if began <= at], max(created, began), last)
         days.append(
             SessionDay(
@@ -74,7 +79,7 @@ def _timeline(look: Look, began: int) -> tuple[SessionDay, ...]:
                 turn_ended if is_idle else None,
                 _merged(marks.get(number, ())),
                 tuple(sorted(bars.get(number, ()), key=lambda one: (one.began_at, one.path))),
-                _last_step(marks.get(number, ()), *edits.get(number, ())),
+                _last_step(marks.get(number, ()), steps),
                 tuple(idle.get(number, ())),
             )
         )
@@ -86,9 +91,10 @@ _LAST_EDITS = """
         SELECT id FROM file_changes WHERE session_id = s.id ORDER BY created_at DESC, id DESC LIMIT 1
     ) JOIN files f ON f.id = c.file_id WHERE s.id IN {sessions}
 """
-_IDLE = f"""
-    SELECT session_id, details, created_at FROM events
-    WHERE session_id IN {{sessions}} AND created_at >= :began AND kind = {events.IDLE} ORDER BY created_at
+_NOTED = f"""
+    SELECT session_id, kind, details, created_at FROM events
+    WHERE session_id IN {{sessions}} AND created_at >= :began AND kind IN ({events.IDLE}, {events.RECOVERY})
+    ORDER BY created_at
 """
 _STEPS = {
     "commit": "committed {}",
@@ -99,9 +105,8 @@ _STEPS = {
 }
 
 
-def _last_step(marks: Iterable[Mark], edited: str = "", edited_at: int = 0) -> str | None:
-    steps = [(one.at, _STEPS[one.kind].format(one.text)) for one in marks if one.kind in _STEPS]
-    steps += [(edited_at, f"edited {edited}")] if edited else []
+def _last_step(marks: Iterable[Mark], others: Iterable[tuple[int, str]]) -> str | None:
+    steps = [*((one.at, _STEPS[one.kind].format(one.text)) for one in marks if one.kind in _STEPS), *others]
     return shortened(max(steps)[1], LINE_CHARS) if steps else None
 
 

@@ -42,6 +42,11 @@ _ASKING = re.compile(
 # A path that does not exist, and options that a program does not take.
 _MISSING = re.compile(r"(?i)no such file or directory|FileNotFoundError|ENOENT|(?:file|directory|path) not found")
 _USAGE = re.compile(r"(?i)usage: |(?:.{1,60}: )?(?:error: )?(?:unrecognized arguments|no such option|unknown option)\b")
+# A refusal or wrong usage of Satchel itself, or that there is no such program here.
+_OF_SATCHEL = re.compile(
+    r"(?m)^error \[(?:invalid_input|refused|unconfirmed|not_found|conflict)\]: "
+    r"|satchel: (?:command )?not found|satchel: No such file or directory"
+)
 _TOKEN = re.compile(r"[^\s'\"`:,;()=\[\]]+")
 
 # Programs that show texts of others.
@@ -105,8 +110,13 @@ def is_simple(command: str) -> bool:
 
 
 def is_error(command: str, status: int | None, output: str) -> bool:
-    """Return whether a failure is worth storing: not a search without results, silence, or a person's interrupt."""
+    """Return whether a failure is worth storing.
+
+    Not worth it are a search without results, silence, a person's interrupt, and what Satchel's own commands refuse.
+    """
     if not output.strip() or status == _ENDED_BY_PERSON:
+        return False
+    if "satchel" in command and _OF_SATCHEL.search(output):
         return False
     return not (_ASKING.match(_program_of(command)) and (status or 1) <= 2)
 

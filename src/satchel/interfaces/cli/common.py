@@ -74,6 +74,27 @@ def confirm(question: str) -> bool:
         raise InvalidInput("nothing was changed, since nobody can be asked", remedy) from None
 
 
+def choose_among(question: str, names: Sequence[str]) -> Sequence[str]:
+    """Ask which of some names a person wants: all with Enter, none, or those that they type."""
+    if len(names) < 2:
+        return names if click.confirm(question, default=True) else ()
+
+    def choose(answer: str) -> Sequence[str]:
+        words = answer.lower().replace(",", " ").split()
+        if words in (["y"], ["yes"]):
+            return names
+        if words in (["n"], ["no"]):
+            return ()
+        if not words or not set(words) <= set(names):
+            raise click.UsageError(f"answer y, n, or some of: {' '.join(names)}")
+        return [name for name in names if name in words]
+
+    chosen: Sequence[str] = click.prompt(
+        f"{question} y, n, or names such as {names[0]}", default="y", value_proc=choose
+    )
+    return chosen
+
+
 def leave_trace(what: str) -> None:
     """Record in this folder's project, if any, an action that only persons may do or that ends a protection."""
     with suppress(SatchelError), open_satchel(caller=COMMAND) as satchel:

@@ -41,6 +41,9 @@ _IDLE_SECONDS = 0.05
 _MOST_KEPT = 20
 
 _STARTS = frozenset({events.START, events.CLEAR, events.RESUME})
+_TELLS_OF_LOSS = _STARTS | {events.PROMPT}
+"""The events at which a person hears that the store is gone, at a prompt once in a session."""
+_TOLD_OF_LOSS = "told of the loss"
 
 USAGE = "usage: satchel hook CLIENT EVENT < EVENT.json, or satchel hook --explain CLIENT EVENT"
 
@@ -138,9 +141,9 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001 -- whatever it is, the host must not notice
         from satchel.base.errors import Detached, StoreCopied, StoreMissing
 
-        if isinstance(error, (Detached, StoreCopied, StoreMissing)) and event.happening in _STARTS:
+        if isinstance(error, (Detached, StoreCopied, StoreMissing)) and event.happening in _TELLS_OF_LOSS:
             with suppress(OSError):
-                _print(events.notify_person(event, f"Satchel is off here: {error.problem}. {error.remedy}"))
+                _tell_of_loss(event, limit.folder, f"Satchel is off here: {error.problem}. {error.remedy}")
         if not isinstance(error, BrokenPipeError):
             state.record_fault(limit.hook, f"{type(error).__name__}: {error}", limit.folder)
             _tell_of_fault(event, limit)
@@ -197,7 +200,9 @@ def open_for(event: HookEvent, folder: str, environ: Mapping[str, str]) -> Satch
     if satchel.remote is not None or satchel.place.exists:
         return satchel
     with satchel:
-        if event.happening in _STARTS:  # reading a store that was there and is gone raises; other events say nothing
+        if (
+            event.happening in _TELLS_OF_LOSS
+        ):  # reading a store that was there and is gone raises; other events say nothing
             with satchel.workplace.engine.read():
                 pass
     return None
@@ -327,6 +332,17 @@ def _brief(event: HookEvent, folder: str, limit: Limit, satchel: Satchel) -> boo
     if session is not None:
         _export(event, session, os.environ)
     return put_in.is_complete
+
+
+def _tell_of_loss(event: HookEvent, folder: str, text: str) -> None:
+    if event.happening == events.PROMPT:
+        from satchel.interfaces.hooks import working
+
+        state.settle(*event.who, folder, (working.debt_of(event, folder),))
+        if _TOLD_OF_LOSS in state.owed(*event.who, folder):
+            return
+    state.owe(*event.who, folder, _TOLD_OF_LOSS)
+    _print(events.notify_person(event, text))
 
 
 def _tell_of_fault(event: HookEvent, limit: Limit) -> None:

@@ -233,7 +233,8 @@ def _command(
             status = exit_status(record, call)
     elif status is None and client == "claude" and is_failure:
         begin = re.match(r"Exit code (\d{1,3})\n", f"{output[:_STATUS_CHARS]}\n")  # compiled only when it is needed
-        status = int(begin[1]) if begin else None
+        if begin:
+            status, output = int(begin[1]), output[begin.end() :]
     has_failed: bool | None = is_failure or None
     if _is_unfinished(given, answer):
         has_failed = None

@@ -35,6 +35,7 @@ class Tool(Generic[ServiceT]):
     always_shown: bool = False
     unlisted: frozenset[str] = frozenset()
     rare: Mapping[str, Collection[str]] = MappingProxyType({})
+    required: tuple[str, ...] = ()
 
     def listing(self) -> dict[str, Any]:
         """Return the tool as in ``tools/list``.
@@ -50,6 +51,7 @@ class Tool(Generic[ServiceT]):
             for name, inner in schema["properties"].items()
             if name not in self.unlisted
         }
+        schema |= {"required": list(self.required)} if self.required else {}
         hints = {
             "readOnlyHint": self.read_only,
             "destructiveHint": self.destructive,
@@ -199,4 +201,8 @@ _AUTHOR, _ME = "author", "me"
 def _listed(schema: Schema, rare: Collection[str]) -> Schema:
     kinds = schema.get("type")
     listed = schema if kinds is None or isinstance(kinds, str) else {**schema, "type": kinds[0]}
-    return {**listed, "enum": [one for one in listed["enum"] if one not in rare]} if rare else listed
+    if not rare:
+        return listed
+    if "items" in listed:
+        return {**listed, "items": _listed(listed["items"], rare)}
+    return {**listed, "enum": [one for one in listed["enum"] if one not in rare]}

@@ -67,6 +67,8 @@ def _tool(operation: Operation, name: str) -> Tool[Satchel]:
         always_shown=operation.always_shown,
         unlisted=frozenset(one.name for one in parameters if one.unlisted),
         rare={one.name: one.rare for one in parameters if one.rare},
+        # agents who read the listing give one item; a batch, which needs none of these, is accepted
+        required=() if others else tuple(one.name for one in parameters if one.required and not one.unlisted),
     )
 
 

@@ -48,8 +48,8 @@ OPERATIONS = (
         tool="get_briefing",
         toolset="briefing",
         title="Get your briefing",
-        about="Call it first, and before each new attempt: rules, decisions, where you left off, what was tried, what "
-        "others learned and do, errors with their fix. Leaves out what you already got. Others see your query.",
+        about="Call it first, and before each new attempt: the rules and decisions that bind you, where you left off, "
+        "what was tried, what others learned and are doing, known fixes. Leaves out what you already got.",
         found_by="context from other agents start briefing what did the others do memory catch up resume",
         always_shown=True,
         command=("brief",),
@@ -59,27 +59,27 @@ OPERATIONS = (
         parameters=(
             Parameter(
                 "role",
-                about="Your role: developer, tech_lead, qa_expert, investigator or your own",
+                about="Your role, such as developer, tech_lead or qa_expert",
                 help="developer, senior_engineer, qa_expert, tech_lead, investigator or your own.",
             ),
             parameters.NEW_TASK.but(
-                about="Only if several work on one task: its name", help="The task; what belongs to it goes first."
+                about="Name of a task that several agents work on", help="The task; what belongs to it goes first."
             ),
             parameters.NEW_LOOP.but(
-                about="Only if you try one goal again and again: its name; briefs you on what failed before",
+                about="A name for a goal that takes several attempts; reuse it in write_context and later sessions",
                 help="The loop; its scratchpads are shown, and whether it is stuck.",
             ),
             Parameter(
                 "iteration",
                 int,
-                about="Number of the attempt; a new one gets everything again",
+                about="Number of the attempt; a new one resends everything",
                 help="The attempt; a new one sees everything again.",
             ),
-            Parameter("query", about="What you are about to do", option="QUERY..."),
+            Parameter("query", about="Your next step, which ranks the answer; others see it", option="QUERY..."),
             Parameter(
                 "budget",
                 int,
-                about="Tokens it may cost",
+                about="Maximum tokens of the answer",
                 help="What it may cost. Default: brief.budget.",
                 metavar="TOKENS",
             ),
@@ -91,11 +91,14 @@ OPERATIONS = (
                 metavar="SHARE",
             ),
             Parameter(
-                "again", bool, about="Repeat what you got, as after compaction", help="Repeat what was delivered."
+                "again",
+                bool,
+                about="Resend what you already got, as after compaction",
+                help="Repeat what was delivered.",
             ),
             Parameter("dry_run", bool, help="Record nothing as delivered.", option="--dry-run", unlisted=True),
             parameters.RUN.but(help="The run of the loop. Default: main. [env: SATCHEL_RUN]"),
-            parameters.AGENT,
+            parameters.AGENT.but(about="Subagents: your name; every tool takes it"),
         ),
         run=services.briefings.brief,
         cites=True,

@@ -129,7 +129,7 @@ def _list(
 def _show_turns(
     satchel: Satchel, *, conversation: str, assistant: str | None = None, limit: int = DEFAULT_LIMIT, offset: int = 0
 ) -> ConversationHistory:
-    from satchel.consult.preparing import find_conversation
+    from satchel.consult.question import find_conversation
 
     match = find_conversation(satchel.consulting.conversations, conversation, assistant)
     return satchel.consulting.conversations.read(match.id, limit=limit, offset=offset)
@@ -143,7 +143,7 @@ def _reset(
     confirm: bool = False,
     dry_run: bool | None = None,
 ) -> Reset:
-    from satchel.consult.preparing import find_conversation
+    from satchel.consult.question import find_conversation
     from satchel.interfaces.text.consultations import Reset
 
     match = find_conversation(satchel.consulting.conversations, conversation, assistant)

@@ -21,7 +21,8 @@ def _review(
 ) -> Confirmed | Retracted:
     if verdict == "confirm":
         return satchel.corrections.confirm(ref, evidence, agent=agent)
-    return satchel.corrections.retract(ref, evidence, agent=agent)
+    end = satchel.corrections.close if verdict == "close" else satchel.corrections.retract
+    return end(ref, evidence, agent=agent)
 
 
 def _ask_for_older(error: SatchelError, values: dict[str, Any]) -> dict[str, Any] | None:
@@ -41,16 +42,16 @@ OPERATIONS = (
     Operation(
         tool="review_item",
         toolset="context",
-        title="Confirm or retract an item",
-        about="Confirm a note or rule that you checked, or retract one that is wrong or outdated; that closes a bug "
-        "or review_issue. To replace one, write with supersedes; end your decision with set_decision. For another's "
-        "or a person's rule it asks them.",
+        title="Confirm, close or retract an item",
+        about="Judge a note or rule; write_context reviews code. confirm what you checked, close a settled bug or "
+        "review_issue, retract what is wrong or outdated, or your own unread message. For a user's rule, the user is "
+        "asked. To replace one, pass supersedes when writing; set_decision ends a decision.",
         found_by="confirm verified true correct agree still valid wrong outdated disagree dispute delete remove forget "
         "withdraw invalid rule no longer holds retract close bug",
         idempotent=True,
         parameters=(
             Parameter("id", about="Such as e14 or c7", required=True, passed_as="ref"),
-            Parameter("verdict", choices=("confirm", "retract"), required=True),
+            Parameter("verdict", choices=("confirm", "close", "retract"), required=True),
             Parameter("evidence", about="What shows it: a test, a line, a reason"),
             parameters.AGENT_UNLISTED,
         ),

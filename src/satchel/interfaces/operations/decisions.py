@@ -20,11 +20,11 @@ _CLEARABLE = ("tags", "scopes", "paths", "layer", "rationale", "version", "metad
 _REPLACES = "May be repeated; replaces what there is."
 
 _DECISION = (
-    Parameter("key", about="Its name", required=True, option="KEY"),
-    Parameter("value", str | float, about="What holds, in full", option="VALUE"),
-    Parameter("tags", list[str] | None, help=_REPLACES),
+    Parameter("key", required=True, option="KEY"),
+    Parameter("value", str | float, about="The decision in full", option="VALUE"),
+    Parameter("tags", list[str] | None, unlisted=True, help=_REPLACES),
     Parameter("scopes", list[str] | None, unlisted=True, help=_REPLACES),
-    parameters.NEW_PATHS.but(type=list[str] | None, about="Globs of files it binds"),
+    parameters.NEW_PATHS.but(type=list[str] | None, about="Globs of the files it binds"),
     parameters.NEW_LAYER.but(type=str | None, unlisted=True),
     parameters.NEW_METADATA.but(type=dict | None),
     parameters.UNTIL.but(type=str | None),
@@ -37,6 +37,7 @@ _DECISION = (
     ),
     Parameter(
         "status",
+        about="A new one is active; deprecated ends it",
         help="A new decision is active.",
         choices=_STATUSES,
     ),
@@ -44,7 +45,7 @@ _DECISION = (
     Parameter(
         "expected_revision",
         int,
-        about="Refuse unless it has this revision; 0: unless new",
+        about="Refuse if it has another revision; 0: only if new",
         help="Only if N is its revision; 0: only if new.",
         option="--expect",
     ),
@@ -92,9 +93,9 @@ OPERATIONS = (
         tool="set_decision",
         toolset="decisions",
         title="Set a decision",
-        about="Set what the project decided, for all agents, as key=session_ttl value=300. To agree on it, "
-        "set status=draft, and another sets it active. Fields you omit stay (the reason only if the value does); an "
-        "empty text or list clears.",
+        about="Set what the project decided, for all agents: key=session_ttl value=300. To agree first, "
+        "set status=draft; another agent sets the same key active. Omitted fields stay, empty ones clear; a new value "
+        "drops the old rationale.",
         found_by="decide choose convention agree standard architecture record a decision",
         idempotent=True,
         command=("decide",),
@@ -109,7 +110,7 @@ OPERATIONS = (
         ),
         parameters=(
             *_DECISION,
-            Parameter("decisions", list[Object], about="Several at once: [{key, value}]", option=None),
+            Parameter("decisions", list[Object], about="Several at once, each with key", option=None, unlisted=True),
             Parameter(
                 "is_text", bool, help="Take VALUE as text even if it is a number.", option="--text", for_people=True
             ),
@@ -163,6 +164,7 @@ OPERATIONS = (
             {
                 "value": text.decisions.value_cell,
                 "metadata": text.rules.metadata_cell,
+                "by": text.decisions.author_cell,
                 "made": text.decisions.made_cell,
             },
             usual=USUAL,

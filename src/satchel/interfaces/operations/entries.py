@@ -16,7 +16,8 @@ _NOTE = (
     Parameter(
         "type",
         choices=ENTRY_TYPES,
-        rare=("error", "decision"),  # report_error finds fixes, set_decision binds
+        # report_error finds fixes, set_decision binds, and the prompt `analyse` tells how to write an analysis
+        rare=("error", "decision", "codebase_analysis"),
         required=True,
         option="TYPE",
         metavar="TYPE",
@@ -25,13 +26,12 @@ _NOTE = (
     Parameter(
         "content",
         str | Object,
-        about="Text, or an object by type (* required):\n"
-        "scratchpad {done, attempted [texts], next_step, blockers [texts], test_status, iteration}\n"
-        "bug {description*, severity: low to critical}\n"
+        about="Text, or JSON by type (* required):\n"
+        "scratchpad {done: true or false, attempted: [texts], next_step, blockers: [texts], test_status, iteration}\n"
+        "bug {description*, severity: low, medium, high or critical}\n"
         "review_issue {description*, severity, suggestion, issue_type: over-engineering, missing-error-handling, "
         "pattern-violation, dead-code, spec-intent-mismatch or architecture-concern}\n"
-        'review_verdict {passed*, summary, intent_satisfied, change: the changes, as "f12 to f17"}\n'
-        "codebase_analysis {summary*, tech_stack, ...}",
+        'review_verdict {passed*: true or false, summary, intent_satisfied, change: ids, as "f12 to f17"}',
         required=True,
         option="CONTENT",
         reads="stdin",
@@ -40,7 +40,7 @@ _NOTE = (
     parameters.NEW_LOOP,
     Parameter(
         "file",
-        about="Also as a.py:12-20",
+        about="The file it is about: a.py, or a.py:12-20",
         help="The file it is about, also as FILE:LINE or FILE:LINE-LINE.",
         facts="cited",
     ),
@@ -66,8 +66,9 @@ OPERATIONS = (
         tool="write_context",
         toolset="context",
         title="Save a note",
-        about="Save a note for other agents and later sessions: a discovery that others need, a scratchpad after "
-        "progress, a bug you do not fix now, a review. Who holds or changed the file is told at once.",
+        about="Save a note for other agents and later sessions; returns its id. discovery: what others need "
+        "to know; scratchpad: your progress; bug: a defect outside your task; review_issue: a flaw in another's "
+        "change; review_verdict: your judgement of it. Whoever holds or changed the file is told.",
         found_by="remember memory notes save store learn progress scratchpad share",
         always_shown=True,
         command=("write",),
@@ -80,7 +81,9 @@ OPERATIONS = (
         ),
         parameters=(
             *_NOTE,
-            Parameter("entries", list[Object], about="Several at once: [{type*, content*, file}]", option=None),
+            Parameter(
+                "entries", list[Object], about="Several at once, each with type and content", option=None, unlisted=True
+            ),
             parameters.RUN,
             parameters.AGENT,
         ),

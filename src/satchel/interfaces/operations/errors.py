@@ -59,7 +59,8 @@ OPERATIONS = (
         tool="report_error",
         toolset="errors",
         title="Report an error",
-        about="Report an error as it happened, and learn what fixed it before. Counts it; search only looks.",
+        about="Report an error that others may meet; returns its id and what fixed it before. To only look, use "
+        "search.",
         found_by="this error again exception failure stack trace fix known error debug",
         command=("error", "report"),
         help="Report an error and show what fixed it before. Without MESSAGE, or with -, it is read from standard "
@@ -124,7 +125,7 @@ OPERATIONS = (
         tool="report_outcome",
         toolset="errors",
         title="Report what helped",
-        about="Say whether a known solution or strategy helped, or what fixed an error.",
+        about="Say whether a known fix that you tried helped, or what fixed an error.",
         found_by="solution fix worked helped did not help outcome",
         idempotent=True,
         command=("error", "outcome"),
@@ -137,7 +138,7 @@ OPERATIONS = (
         parameters=(
             Parameter(
                 "id",
-                about="Of what you tried (y7, s3), or of the error (x4)",
+                about="The fix you tried (y7), or the error you solved (x4)",
                 required=True,
                 option="ID",
                 passed_as="ref",
@@ -146,7 +147,7 @@ OPERATIONS = (
             Parameter(
                 "helped",
                 bool,
-                about="Default true",
+                about="Whether y7 did; default true",
                 help="Whether the error was gone. Default: it helped.",
                 default=True,
                 option="--helped/--failed",

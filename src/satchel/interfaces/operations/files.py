@@ -35,8 +35,9 @@ OPERATIONS = (
         tool="claim_files",
         toolset="files",
         title="Claim files",
-        about="Claim files before you edit them, all or none. The answer says until when, who shares or changed them, "
-        "and what others noted; a refusal says who holds them. Claiming again renews, with the new reason.",
+        about="Claim files before you edit them, all or none: others' edits are stopped; clients without hooks only "
+        "get a warning. Returns until when, who shares or changed them and notes on them, or who holds them. Claim "
+        "again to renew.",
         found_by="claim lock reserve files before edit avoid conflict",
         idempotent=True,
         command=("file", "claim"),
@@ -50,14 +51,14 @@ OPERATIONS = (
             Parameter(
                 "paths",
                 list[str],
-                about="To edit alone: src/a.py, folder/ for all in it, or a key such as issue:311",
+                about="You edit alone: src/a.py, folder/, or a key such as issue:311",
                 option="PATHS...",
                 facts="claimed",
             ),
             Parameter(
                 "shared",
                 list[str],
-                about="To edit beside others who share them; name your part in reason",
+                about="Others who share them edit too; name your part in reason",
                 help="A file that others may claim as shared too; may be repeated.",
                 metavar="PATH",
                 facts="claimed",
@@ -65,14 +66,14 @@ OPERATIONS = (
             Parameter(
                 "minutes",
                 int,
-                about="How long it holds; default 30",
+                about="Default 30",
                 help="How long, 1 to 10080. Default: claims.minutes.",
             ),
-            Parameter("reason", about="What for; others are told", help="What for.", option="--why"),
+            Parameter("reason", about="What for; others see it", help="What for.", option="--why"),
             Parameter(
                 "wait_seconds",
                 int,
-                about="0 to 45, if another holds it",
+                about="Wait for what another holds, 0 to 45",
                 help="Wait so long for what another holds, 0 to 45.",
                 default=0,
                 option="--wait",
@@ -89,22 +90,28 @@ OPERATIONS = (
         tool="release_files",
         toolset="files",
         title="Release files",
-        about="End your claims and record what you changed; says who waits.",
+        about="End your claims and record what you did to the files (as f ids); returns who waits.",
         found_by="release unlock files done editing",
         idempotent=True,
         command=("file", "release"),
         help="Give claims back.",
         examples=('file release src/auth.py --description "refresh tokens" --agent builder',),
         parameters=(
-            Parameter("paths", list[str], about="Default: all of yours here", option="PATHS...", facts="claimed"),
+            Parameter(
+                "paths", list[str], about="Default: all you hold in this worktree", option="PATHS...", facts="claimed"
+            ),
             Parameter("all", bool, help="All of the agent's claims in this worktree, and of keys.", for_people=True),
             Parameter(
                 "description",
-                about="What you did to these files; 'fixes e12' closes it",
+                about="What you did; 'fixes e12' closes the bug or review_issue e12",
                 help="What was done: recorded as a change of each file among them that was edited.",
             ),
             Parameter(
-                "descriptions", Object, about="Or for each: {path: what you did there}", option=None, facts="claimed"
+                "descriptions",
+                Object,
+                about="Per file instead: {path: what you did there}",
+                option=None,
+                facts="claimed",
             ),
             parameters.AGENT,
         ),
@@ -156,7 +163,7 @@ OPERATIONS = (
         tool="record_file_change",
         toolset="changes",
         title="Record an edit",
-        about="Record an edit that you made without a claim; release_files records those of claimed files.",
+        about="Record an edit made without a claim; release_files records the others.",
         found_by="record edit changed file modified created deleted",
         command=("file", "record"),
         help="Record that a file was created, modified or deleted.",

@@ -65,7 +65,7 @@ _INBOX = (
     Parameter(
         "wait_seconds",
         int,
-        about="Wait for a new one or a notice, 0 to 45",
+        about="Wait for a message, a freed file or other news, 0 to 45",
         help="Wait so long for an unread one, 0 to 45; then only unread ones are listed.",
         default=0,
         option="--wait",
@@ -74,14 +74,14 @@ _INBOX = (
     parameters.MIN_PRIORITY.but(unlisted=True),
     Parameter(
         "from",
-        about="Who sent it; me: what you sent, and who read it",
+        about="The sender; me: what you sent, and who read it",
         help="Only from this agent, or this client's agents; me: what one sent oneself, and who read that.",
         metavar="AGENT",
         passed_as="sender",
     ),
     Parameter(
         "thread",
-        about="The whole thread of this message, as m12",
+        about="The thread of this message, as m12",
         help="The whole thread that this message belongs to.",
         metavar="ID",
     ),
@@ -97,8 +97,7 @@ OPERATIONS = (
         tool="send_message",
         toolset="messages",
         title="Send a message",
-        about="Tell another agent, or all: a question, a warning, an answer (reply_to). Says whether they are active. "
-        "review_item verdict=retract takes back one that nobody read.",
+        about="Tell or ask another agent, your user (human), or all. Says whether they are active.",
         found_by="message tell ask notify reply chat another agent",
         command=("message", "send"),
         help="Send a message.",
@@ -107,11 +106,11 @@ OPERATIONS = (
             Parameter("message", required=True, option="TEXT..."),
             Parameter(
                 "to",
-                about="An agent of get_team, its client, or human; default all, for a reply its sender",
+                about="An agent of get_team, or human; default all, for a reply its sender",
                 help="Who it is for. Default: everyone, for a reply its sender.",
                 metavar="AGENT",
             ),
-            Parameter("type", about="request: a question", choices=_TYPES, default="info"),
+            Parameter("type", about="request: a question", choices=_TYPES, rare=("decision",), default="info"),
             parameters.PRIORITY,
             Parameter(
                 "payload",
@@ -121,11 +120,11 @@ OPERATIONS = (
                 metavar="JSON",
                 unlisted=True,
             ),
-            Parameter("reply_to", about="A message, such as m12", help="The message it answers.", metavar="ID"),
+            Parameter("reply_to", about="The message you answer, as m12", help="The message it answers.", metavar="ID"),
             Parameter(
                 "answer_minutes",
                 int,
-                about="Until when you need an answer",
+                about="How long you can wait for the answer; they see it",
                 help="How many minutes from now an answer is needed.",
                 option="--answer-within",
                 metavar="MINUTES",
@@ -142,7 +141,8 @@ OPERATIONS = (
         tool="get_messages",
         toolset="messages",
         title="Read messages",
-        about="Messages to you or to all, newest first or by search; those shown in full count as read.",
+        about="Messages to you or to all, newest first or by search. Shown in full, here or in a notice, they count as "
+        "read.",
         found_by="messages inbox unread replies thread what did the others say",
         parameters=_INBOX,
         run=_read,

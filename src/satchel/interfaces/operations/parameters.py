@@ -35,18 +35,18 @@ NEW_LOOP = NEW_TASK.but(name="loop_id", help="The loop it belongs to.")
 TASK = Parameter("task_id", help="Only this task.")
 LOOP = Parameter("loop_id", about="Only this loop: attempts at one goal", help="Only this loop.")
 SUPERSEDES = Parameter(
-    "supersedes", about="Id of what it replaces", help="The id of what it corrects and replaces.", metavar="ID"
+    "supersedes", about="Id of the one it replaces", help="The id of what it corrects and replaces.", metavar="ID"
 )
 AUTHOR = Parameter(
     "author",
-    about="A name, a client, or me",
+    about="An agent of get_team, or me",
     help="Only what this agent wrote, or this client's agents, or me.",
 )
 NEW_TAGS = Parameter("tags", list[str], help="May be repeated.")
 NEW_PATHS = Parameter(
     "paths",
     list[str],
-    about="Globs of files it binds: src/**, *.py",
+    about="Globs of the files it binds: src/**, *.py",
     help="Bind only files that match this glob, relative to the project, such as 'src/api/**'; may be repeated.",
     metavar="GLOB",
 )
@@ -58,14 +58,16 @@ NEW_METADATA = Parameter(
     metavar="KEY=VALUE",
     unlisted=True,
 )
-UNTIL = Parameter("until", about="Date or condition", help="The date or condition that ends it.")
+UNTIL = Parameter(
+    "until", about="When it ends: a date, or a condition in words", help="The date or condition that ends it."
+)
 METADATA = Parameter(
     "metadata", about="key, or key=value", help="Only with this key, or key=value.", metavar="KEY", unlisted=True
 )
 TAGS = Parameter("tags", list[str], help="Only with this tag; may be repeated.")
 STATUS = Parameter(
     "status",
-    about="superseded: replaced, retracted or closed",
+    about="Default live; superseded: replaced, retracted or closed",
     help="superseded: those that were replaced, retracted or closed.",
     choices=vocabulary.LIVENESS,
     default="live",

@@ -37,7 +37,7 @@ OPERATIONS = (
         Parameter("limit", int, about="1 to 100; default 20"),
         _PERSON,
     ),
-    _for_programs(services.room.facets),
+    _for_programs(services.room.facets, Parameter("kind", about="The only kind whose states and authors are counted")),
     _for_programs(
         services.room.flags,
         Parameter("refs", list[str], required=True, about="1 to 100 short ids"),

@@ -46,7 +46,8 @@ OPERATIONS = (
         toolset="search",
         title="Search everything",
         about="Search notes, decisions, rules, messages, errors with their fixes, and file changes by any text. "
-        "Without a query it lists the newest, as of kinds=[constraint] (rules) or types=[bug] (open bugs).",
+        "Without a query, the newest: kinds=[constraint] for rules, types=[bug] for open bugs. Shows snippets unless "
+        "detail=full.",
         found_by="find memory notes recall look up anything known read history list what did the others do who changed",
         always_shown=True,
         command=("search",),
@@ -73,12 +74,12 @@ OPERATIONS = (
             Parameter(
                 "kinds",
                 list[str],
-                about="package: handed over for a task; strategy: an approach that worked",
                 help="Only this kind; may be repeated.",
                 choices=_KINDS,
+                rare=("package", "strategy"),  # no tool of the default sets makes one
                 metavar="KIND",
             ),
-            parameters.TYPES.but(about="Such as discovery"),
+            parameters.TYPES.but(about="Of notes, as in write_context"),
             parameters.AUTHOR,
             parameters.TASK,
             parameters.LOOP.but(unlisted=True),
@@ -102,8 +103,8 @@ OPERATIONS = (
         tool="get_items",
         toolset="context",
         title="Open items",
-        about="Show items of any kind in full by id, a decision with its history by decision:KEY, and a file by "
-        "file:PATH: who holds it, its last changes, what binds it, and notes on it.",
+        about="Items in full by id (e14 note, d decision, c rule, m message, f file change, x error, y fix), a "
+        "decision with its history (decision:KEY), a file (file:PATH): who holds it, changes, what binds it, notes.",
         found_by="open show read full text details by id memory notes remember recall decision history why was this "
         "chosen who is editing locked free conflict may I edit rules of a file",
         command=("show",),
@@ -114,13 +115,13 @@ OPERATIONS = (
             Parameter(
                 "ids",
                 list[str],
-                about="Such as e14, m3, decision:session_ttl, file:src/a.py; up to 20",
+                about="As e14, decision:session_ttl, file:src/a.py; up to 20",
                 required=True,
                 option="ID...",
                 passed_as="refs",
                 facts="opened",
             ),
-            Parameter("offset", int, about="Characters to skip, where an answer said so", option=None),
+            Parameter("offset", int, about="Characters to skip, if an answer says so", option=None),
             parameters.AGENT_UNLISTED,
         ),
         run=services.items.read,

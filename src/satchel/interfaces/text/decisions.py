@@ -65,6 +65,11 @@ def value_cell(decision: Decision) -> str:
     return f'"{value}"' if isinstance(value, str) and _is_number(value) else str(value)
 
 
+def author_cell(decision: Decision) -> str | None:
+    """Return who set a decision for a table; of a rejected draft who proposed it, and who rejected it."""
+    return f"{decision.proposed_by}, rejected by {decision.agent}" if decision.is_rejected else decision.agent
+
+
 def made_cell(decision: Decision) -> str | None:
     """Return the local time of creation for a table, if the decision was changed since."""
     made = lists.local_time(decision.created_at)
@@ -191,11 +196,11 @@ def _state_text(
         parts += lists.metadata_text(state.metadata) or (f"metadata:{NONE}",)
     if state.rationale is None or (above is not None and state.rationale == above.rationale):
         return _StateText(" ".join(parts), ())
-    return _StateText(" ".join(parts), _why(state.rationale))
+    return _StateText(" ".join(parts), _why(state.rationale, "its reason was" if who else "because"))
 
 
-def _why(rationale: str) -> tuple[str, ...]:
-    return tuple(content_lines(f"because: {rationale}"))
+def _why(rationale: str, label: str = "because") -> tuple[str, ...]:
+    return tuple(content_lines(f"{label}: {rationale}"))
 
 
 def _cells(state: Decision | DecisionState) -> tuple[str | None, str | None, str | None, str | None]:

@@ -62,6 +62,7 @@ _NOTHING = {
 """The variables of the frame on a page outside the projects."""
 
 _REF = re.compile(r"[a-z][0-9]{1,18}")
+_UNANSWERED = re.compile(r"an answer from (.+) to m[0-9]+")
 
 
 def html(
@@ -89,6 +90,12 @@ def name_for(person: str, name: str) -> str:
     if name == HUMAN:
         return "a person"
     return "you" if person and fold(name) == fold(person) else shown_name(name)
+
+
+def reason_for(person: str, reason: str) -> str:
+    """Return why an agent waits as a person sees it, without the id of the message that it sent."""
+    sent = _UNANSWERED.fullmatch(reason)
+    return reason if sent is None else f"an answer from {name_for(person, sent[1])}"
 
 
 def prepare() -> None:
@@ -127,8 +134,8 @@ def clock(milliseconds: int) -> str:
 
 
 def date(milliseconds: int) -> str:
-    """Return the month and day of a time, UTC."""
-    return f"{_utc(milliseconds):%m-%d}"
+    """Return the day and month of a time, UTC."""
+    return _day(milliseconds)
 
 
 def moment(milliseconds: int | None) -> Markup:
@@ -229,6 +236,7 @@ def _environment() -> Environment:
     filters = (moment, ago, at_clock, clock, date, place_and_digest, is_ref, remaining, brief, marked, shown_name)
     environment.filters |= {one.__name__: one for one in filters}
     environment.filters |= {"name": pass_context(lambda context, name: name_for(context["person"], name))}
+    environment.filters |= {"reason": pass_context(lambda context, text: reason_for(context["person"], text))}
     environment.filters |= {"client": lambda name: _CLIENTS.get(name, name)}
     environment.globals |= {"asset": _asset, "total_text": total_text, "SHORT": SHORT, **_LIMITS}
     return environment

@@ -22,6 +22,7 @@ from satchel.interfaces.web import pages
 from satchel.interfaces.web.guard import LOGIN_PATH, STATIC_PATH, PageGuard, Visitor
 from satchel.interfaces.web.login import LoginPage
 from satchel.interfaces.web.logins import Logins, form_key
+from satchel.interfaces.web.pages.memory import subject_of
 from satchel.interfaces.web.pages.overview import new_count, start
 from satchel.interfaces.web.projects import Projects
 from satchel.interfaces.web.rendering import PAGE_HEADERS, html, static
@@ -256,9 +257,10 @@ def _notice(page_request: PageRequest) -> dict[str, Any] | None:
         return None
     ref = rest[0] if rest and _REF.fullmatch(rest[0]) else ""
     text, undo = (action.other, action.undo_other) if path.startswith(_OTHER) else (action.notice, action.undo)
+    subject = subject_of(page_request, ref) if ref and page_request.selected is not None else None
     return {
         "text": text,
-        "ref": ref,
+        "subject": subject,
         "undo": None if undo is None else undo.replace("{ref}", ref),
         "fields": {"ref": ref} | {match[1]: unquote(match[2]) for one in rest if (match := _UNDO.fullmatch(one))},
     }

@@ -140,15 +140,17 @@ def forget(transaction: Transaction, kind: Kind, numbers: Sequence[int]) -> None
 
 def ending_of(record: object) -> str:
     """Name the end of an item without a replacement: what is done is closed, what is wrong retracted."""
-    return "closed" if getattr(record, "type", None) in _CLOSED else "retracted"
+    return "closed" if can_close(record) else "retracted"
 
 
-_CLOSED = frozenset({"bug", "review_issue"})
+def can_close(record: object) -> bool:
+    """Return whether an item is a bug or a review issue, which end by being settled."""
+    return getattr(record, "type", None) in {"bug", "review_issue"}
 
 
 def is_closed(record: Any) -> bool:
     """Return whether a bug or review issue ended without a replacement."""
-    return ending_of(record) == "closed" and record.superseded_by == record.id
+    return can_close(record) and record.superseded_by == record.id
 
 
 def ended_by(transaction: Transaction, kind: Kind, number: int) -> str | None:

@@ -54,6 +54,15 @@ _ELSEWHERE: Mapping[Kind, str] = {
 class Corrections(Service):
     """Retractions, confirmations and undo."""
 
+    def close(self, ref: str, reason: str | None = None, *, agent: str | None = None) -> Retracted:
+        """Close a bug or review issue that is settled, as :meth:`retract` does.
+
+        Raises:
+            NotFound: the project has no such item.
+            InvalidInput, TooLarge: an argument is invalid, or the item is neither.
+        """
+        return self._retract(ref, reason, agent, closes=True)
+
     def retract(self, ref: str, reason: str | None = None, *, agent: str | None = None) -> Retracted:
         """Retract a note, rule or strategy; it is kept, but hidden from searches by default.
 
@@ -65,12 +74,20 @@ class Corrections(Service):
             NotFound: the project has no such item.
             InvalidInput, TooLarge: an argument is invalid, or the item's kind cannot be retracted.
         """
+        return self._retract(ref, reason, agent)
+
+    def _retract(self, ref: str, reason: str | None, agent: str | None, *, closes: bool = False) -> Retracted:
         work = self._workplace
         kind, number = self._decision_named(ref) or _parse_ref(ref, "retracted", Kind.DECISION, Kind.MESSAGE)
         cleaned = None if reason is None else check_content(reason, "reason", work.max_content_bytes)
         agent = check_agent(work, agent)
         with work.engine.write() as transaction:
             project_id, by = self._begin(transaction, agent)
+            if closes and (kind is not Kind.ENTRY or not log.can_close(_load(transaction, project_id, kind, number))):
+                raise InvalidInput(
+                    f"{kind.ref(number)} is neither a bug nor a review issue: nothing else is closed",
+                    "verdict=retract is for what is wrong or outdated, set_decision status=deprecated for decisions",
+                )
             if kind is Kind.MESSAGE:
                 withdrawn = messages.withdraw(transaction, project_id, by.agent, number, by.now)
                 return Retracted(kind.ref(number), kind_name(kind), None, shortened(withdrawn))

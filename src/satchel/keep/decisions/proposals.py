@@ -84,18 +84,32 @@ def accept_ref(ref: str, revision: int | None) -> str:
     return ref if revision in {None, 1} else f"{ref}@{revision}"
 
 
+_SAME_HOUR_MS = 3_600_000
+
+
 def refuse_second(transaction: Transaction, by: Setter, key: str, alike: Sequence[records.Similar]) -> None:
-    """Refuse a draft whose key says the same as that of another agent's draft: both may propose one thing at once."""
+    """Refuse a draft whose key says the same as that of another agent's draft: both may propose one thing at once.
+
+    One key may hold the other, as in new_argument and new_argument_style, if the other draft is at most an hour old.
+    """
+    words = likeness.words_of(key)
     for one in alike:
-        same = likeness.words_of(one.key) == likeness.words_of(key)
-        other = records.load(transaction, by.project_id, one.key) if same else None
-        if other is not None and other.status == "draft" and other.agent != by.actor.name:
+        theirs = likeness.words_of(one.key)
+        other = records.load(transaction, by.project_id, one.key) if _holds(theirs, words) else None
+        if other is None or other.status != "draft" or other.agent == by.actor.name:
+            continue
+        if theirs == words or by.now - other.updated_at <= _SAME_HOUR_MS:
             raise Conflict(
                 f"{other.agent or 'somebody unnamed'} drafted {one.ref} {one.key!r}: {shortened(str(other.value))!r}, "
                 f"whose key says the same as {key!r}",
                 f"Set {one.ref}'s key active if you agree, or set it with your value as status=draft; for another "
                 "subject choose a key with other words",
             )
+
+
+def _holds(one: Sequence[str], other: Sequence[str]) -> bool:
+    short, long = sorted((one, other), key=len)
+    return one == other or (len(short) > 1 and any(long[at : at + len(short)] == short for at in range(len(long))))
 
 
 def ends(metadata: records.Metadata) -> bool:

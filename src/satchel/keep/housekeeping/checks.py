@@ -8,7 +8,7 @@ from satchel.base.errors import SatchelError, StoreDamaged, StoreForeign, StoreM
 from satchel.base.records import dataclass
 from satchel.find import documents
 from satchel.find.documents import Document
-from satchel.find.index import index_of
+from satchel.find.index import index_of, mismatch_problems
 from satchel.find.kind import Kind
 from satchel.keep import kept
 from satchel.keep.corrections import log as corrections
@@ -224,7 +224,7 @@ def _check_texts(engine: Engine) -> Check:
 
 def index_problems(transaction: Transaction, *, is_sample: bool = False) -> list[str]:
     """Return the differences between index, documents and tables, by number and by text, of all or of a sample."""
-    problems = [*index_of(transaction).problems(), *documents.count_problems(transaction)]
+    problems = [*mismatch_problems(transaction), *documents.count_problems(transaction)]
     indexed = "SELECT item_id FROM documents WHERE kind = :kind"
     for kind, thing in KINDS.items():
         for text, source in (

@@ -9,6 +9,7 @@ from pathlib import Path
 from satchel.base.errors import NotFound, SatchelError
 from satchel.base.text import check_encodable
 from satchel.find.index import index_of
+from satchel.find.kind import KIND_OF
 from satchel.keep import expiry, projects
 from satchel.keep.housekeeping import checks, clearing, statistics, usage
 from satchel.keep.housekeeping.checks import BeyondRepair, Examination
@@ -101,6 +102,14 @@ class Housekeeping:
             f"there is no usable backup of {self._engine.location}{'' if is_mine else ' that is known to be yours'}",
             REMAINS,
         )
+
+    def written_since(self, since: int) -> dict[str, int]:
+        """Count the items of all projects that were written after a time, by what people call them."""
+        with self._engine.read() as transaction:
+            rows = transaction.all(
+                "SELECT kind, count(*) FROM documents WHERE created_at > :since GROUP BY 1 ORDER BY 1", {"since": since}
+            )
+        return {KIND_OF[kind].noun: number for kind, number in rows}
 
     def restore(self, source: Path, progress: Progress | None = None) -> Restored:
         """Put a backup in the place of the store, after saving that.

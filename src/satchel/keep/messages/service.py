@@ -157,7 +157,11 @@ class Messages(Service):
         page = lists.find(self._workplace, queries.LISTING, MessagePage, filters, agent=name)
         if has_come:
             return page
-        return replace(page, notes=(*page.notes, f"nothing came in {wait_seconds} s; call again to go on waiting"))
+        heard = self._last_heard(name)
+        others = f": {', '.join(heard)}" if heard else ""
+        return replace(
+            page, notes=(*page.notes, f"nothing came in {wait_seconds} s{others}; call again to go on waiting")
+        )
 
     def _wait(self, name: str, seconds: int) -> bool:
         # the seats limit the waiting calls of the connection
@@ -183,6 +187,21 @@ class Messages(Service):
             return visibility.count(transaction, reader).unread > 0 or (
                 self._has_news is not None and self._has_news(transaction, work, project.id, name)
             )
+
+    def _last_heard(self, name: str) -> list[str]:
+        # who may still answer: the other agents of sessions that are at work
+        work = self._workplace
+        with projects.reading(work) as (transaction, project):
+            now = work.clock()
+            rows = transaction.all(
+                """
+                SELECT a.name, max(s.seen_at) FROM sessions s JOIN agents a ON a.id = COALESCE(s.agent_id, s.unnamed_id)
+                WHERE s.project_id = :project AND s.ended_at IS NULL AND s.seen_at > :since AND a.folded <> :name
+                GROUP BY a.name ORDER BY max(s.seen_at) DESC LIMIT 3
+                """,
+                {"project": project.id, "since": now - _SILENT_MS, "name": fold(name)},
+            )
+        return [f"{other} was last heard of {span_in_words(now - seen_at)} ago" for other, seen_at in rows]
 
     def _name_of_session(self) -> str:
         # gives the agent of a session that has written nothing yet a name

@@ -20,7 +20,7 @@ from satchel.keep.moving.reading import Reading, author_of, claim_of, is_of_pers
 from satchel.keep.moving.records import Outcome, Verdict
 from satchel.keep.moving.states import Source, State
 from satchel.keep.names import is_persons, marked_name
-from satchel.store.transaction import RuleBroken, set_of, update_row
+from satchel.store.transaction import RuleBroken, insert_rows, set_of, update_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +230,7 @@ class Batch:
             if kind.has_seq:
                 placed["seq"] = self._reading.seq(item.arrival.line.get("seq"), seq + place)
             rows.append(placed)
-        transaction.insert_many(kind.table, rows)
+        insert_rows(transaction, kind.table, rows)
         for number, item in zip(numbers, new, strict=True):
             for part, listed in item.parts:
                 self._reading.add_rows(part, number, item.columns, listed)

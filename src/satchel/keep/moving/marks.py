@@ -15,7 +15,7 @@ from satchel.keep.fields import Codec, Field, read_uid
 from satchel.keep.kind import Line, LineKind, Part, Rows
 from satchel.keep.moving.reading import Reading
 from satchel.store.damage import is_damaged
-from satchel.store.transaction import Transaction, first_number
+from satchel.store.transaction import Transaction, first_number, insert_rows
 
 EVERYTHING = 0
 # what the table `seen` holds besides each Kind: a solution, the edits of an agent, a correction, a failure of a hook,
@@ -29,7 +29,7 @@ NOBODY = -1  # the agent of edits whose author is unknown; 0 is all of a kind
 def _add_pin(kind: Kind, reading: Reading, number: int, _row: dict[str, Any], rows: Rows) -> None:
     if reading.is_as_written:
         pin = {"project_id": reading.project, "kind": kind.number, "item_id": number}
-        reading.transaction.insert_many("pins", [{**pin, **row} for row in rows])
+        insert_rows(reading.transaction, "pins", [{**pin, **row} for row in rows])
 
 
 def pin_of(kind: Kind) -> Part:
@@ -113,7 +113,7 @@ def _take_seen(reading: Reading, line: Line) -> bool:
     row = reading.fields(SEEN_KIND.fields, line, reading.row)
     if row["kind"] == NOBODY:
         row.update(kind=FILES, item_id=NOBODY)
-    reading.transaction.insert_many("seen", [{"project_id": reading.project, **row}])
+    insert_rows(reading.transaction, "seen", [{"project_id": reading.project, **row}])
     return True
 
 
@@ -147,8 +147,8 @@ def _take_text(reading: Reading, line: Line) -> bool:
     row = reading.fields(TEXT_KIND.fields, line, reading.row)
     (part,) = TEXT_KIND.parts
     digests = reading.part_rows(part, line.get(part.name) or [])
-    reading.transaction.insert_many("shared_texts", [{**item, **row}])
-    reading.transaction.insert_many("shared_seen", [{**item, **digest} for digest in digests])
+    insert_rows(reading.transaction, "shared_texts", [{**item, **row}])
+    insert_rows(reading.transaction, "shared_seen", [{**item, **digest} for digest in digests])
     return True
 
 
@@ -194,7 +194,7 @@ _DOCUMENT_TEXTS = f"""(
 def _take_document(reading: Reading, line: Line) -> bool:
     row = reading.fields(DOCUMENT_KIND.fields, line, reading.row)
     digest = {"project_id": reading.project, "digest": read_uid(line.get("uid"))}
-    reading.transaction.insert_many("document_texts", [{**digest, **row}])
+    insert_rows(reading.transaction, "document_texts", [{**digest, **row}])
     return True
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from satchel.base.records import dataclass
 from satchel.keep.kind import Line
 from satchel.keep.texts import storable_json
-from satchel.store.transaction import Transaction, set_of
+from satchel.store.transaction import Transaction, insert_rows, set_of
 
 SHARED = "shared"  # the source name of the text in the repository
 
@@ -90,7 +90,8 @@ def remember(
         if key in existing
     ]
     transaction.many("UPDATE moving_states SET in_step = :step, round = :round WHERE id = :id", changed)
-    transaction.insert_many(
+    insert_rows(
+        transaction,
         "moving_states",
         [
             {

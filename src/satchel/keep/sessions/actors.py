@@ -250,14 +250,15 @@ def _actor(number: int | None, name: str | None, state: State | None, *, is_name
 
 
 def hook_heartbeat_due(transaction: Transaction, workplace: Workplace, project_id: int) -> bool:
-    """Return whether a hook's session, known by its client's id, was last seen over a minute ago or before its turn."""
+    """Return whether a hook's session was last seen over a minute ago or before its turn, or is not known here yet."""
     host = None if workplace.caller is None else workplace.caller.host_id
-    due = """
+    seen = """
         SELECT 1 FROM session_hosts h JOIN sessions s ON s.id = h.session_id
-        WHERE h.host_id = :host AND s.project_id = :project AND (s.seen_at <= :before OR s.seen_at <= s.turn_ended_at)
+        WHERE h.host_id = :host AND s.project_id = :project
+            AND s.seen_at > :before AND s.seen_at > COALESCE(s.turn_ended_at, 0) LIMIT 1
     """
     values = {"host": host, "project": project_id, "before": workplace.clock() - SEEN_MS}
-    return host is not None and transaction.one(due, values) is not None
+    return host is not None and transaction.one(seen, values) is None
 
 
 def touch_session(workplace: Workplace) -> bool:

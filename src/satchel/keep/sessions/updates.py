@@ -52,7 +52,7 @@ def start(transaction: Transaction, workplace: Workplace, project_id: int, calle
     agent = None if name is None else ensure_agent(transaction, project_id, name, now, acts=False)[0]
     # a remote client continues a session by its id
     before = None if is_remote else _predecessor(transaction, workplace, project_id, client_name, agent, now)
-    uid = os.urandom(16)
+    uid = _new_uid(transaction, workplace, project_id, client_name, None if is_remote else identity)
     number = transaction.add(
         "sessions",
         {
@@ -80,6 +80,20 @@ def start(transaction: Transaction, workplace: Workplace, project_id: int, calle
     events.record(transaction, project_id, events.SESSION_STARTED, now, session=number)
     _remove_old(transaction, project_id)
     return state
+
+
+def _new_uid(
+    transaction: Transaction, workplace: Workplace, project_id: int, client: str | None, identity: str | None
+) -> bytes:
+    # that of a client's conversation stays the same, so that its agent keeps its name once a backup was restored
+    if identity is not None:
+        from hashlib import blake2b
+
+        key = "\0".join((workplace.engine.location, str(project_id), client or "", identity))
+        uid = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        if transaction.one("SELECT 1 FROM sessions WHERE uid = :uid", {"uid": uid}) is None:
+            return uid
+    return os.urandom(16)
 
 
 def touch(

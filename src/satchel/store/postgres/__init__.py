@@ -38,11 +38,6 @@ class Address:
     password: str | None = field(default=None, repr=False)
 
     @property
-    def user(self) -> str:
-        """The login name; empty if the URL has none."""
-        return unquote(_parts(self.url)[0].partition(":")[0])
-
-    @property
     def label(self) -> str:
         """The address for people: without a password."""
         return self._without(_SECRET, ("schema", self.schema))

@@ -7,7 +7,6 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from queue import Empty, LifoQueue
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -16,10 +15,8 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.generators import fetch_many
 from psycopg.pq import TransactionStatus as Status
 
-from satchel.base.clock import Clock
 from satchel.base.errors import (
     Busy,
-    Interrupted,
     InvalidInput,
     IoError,
     ReadOnly,
@@ -35,12 +32,11 @@ from satchel.base.errors import (
 from satchel.store import forks
 from satchel.store.failures import busy, one_line
 from satchel.store.postgres import Address
-from satchel.store.postgres.transaction import StoreConnection, adapters
+from satchel.store.postgres.transaction import ADAPTERS, StoreConnection
 from satchel.store.running import DEADLINE_SECONDS, Interruptible, Running, timed_out
 
 if TYPE_CHECKING:
     from satchel.store.postgres.engine import Writers
-    from satchel.store.postgres.transaction import PostgresTransaction
 
 
 # a briefing, a search and an event stream at once, for each of a few callers; PostgreSQL's own default is 100 in all
@@ -48,10 +44,12 @@ MOST_CONNECTIONS = 20
 # a transaction may compute between two statements; a longer pause would block the whole project
 _IDLE_SECONDS = 300
 _CONNECT_SECONDS = 10
+# each prepared statement takes about 10 KB on the server; a connection with more is closed
+_MOST_PREPARED = 1_000
 _OLDEST_VERSION = 14
 _CHECK = """
-    SELECT current_setting('server_version_num')::int, current_setting('fsync'), current_setting('synchronous_commit'),
-        current_setting('server_encoding')
+    SELECT current_setting('server_version_num')::int / 10000, current_setting('fsync'),
+        current_setting('synchronous_commit'), current_setting('server_encoding')
 """
 
 # errors are raised; without a handler the library's warnings would go to the terminal
@@ -64,25 +62,23 @@ class Database:
     With durability ``full`` every commit waits for the disk; ``relaxed`` may lose the last ones when the server fails.
     """
 
-    def __init__(self, address: Address, durability: str, clock: Clock) -> None:
+    def __init__(self, address: Address, durability: str) -> None:
         self.address = address
         self.location = address.label
-        self.clock = clock
         self.durability = durability
         self.running: Running[Interruptible] = Running(self.location)
         self.is_ready = False
         self.commits = 0
         self.sequences: dict[str, str] = {}
-        self.lock = threading.RLock()
-        self._idle = _places()
-        self.writers: dict[str | None, Writers] = {}
+        self.reset_after_fork()
         forks.register(self)
 
     def reset_after_fork(self) -> None:
         """Drop the parent's connections in a forked child."""
         self.lock = threading.RLock()
-        self._idle = _places()  # libpq closes no connection of another process
-        self.writers = {}
+        self._idle: list[StoreConnection] = []  # libpq closes no connection of another process
+        self._free = threading.Semaphore(MOST_CONNECTIONS)
+        self.writers: dict[str | None, Writers] = {}
         self.running.reset()
 
     def settings(self, wait_ms: int | None = None) -> tuple[str, dict[str, str]]:
@@ -121,7 +117,7 @@ class Database:
             options |= conninfo_to_dict(self.address.url)
             if self.address.password is not None:
                 options["password"] = self.address.password
-            options |= {"autocommit": True, "prepare_threshold": None, "context": adapters()}
+            options |= {"autocommit": True, "prepare_threshold": None, "context": ADAPTERS}
             connection = StoreConnection.connect(**options)
             self._configure(connection)
         except BaseException as error:
@@ -134,29 +130,41 @@ class Database:
 
     def borrow(self, seconds: float) -> StoreConnection:
         """Take a connection; the caller gives it back."""
-        idle = self._idle
-        try:
-            connection = idle.get(timeout=max(0.1, seconds))
-        except Empty:
+        if not self._free.acquire(timeout=max(0.1, seconds)):
             raise Busy(
                 f"all {MOST_CONNECTIONS} connections of this process to {self.location} are in use",
                 "Nothing was written; try again",
-            ) from None
+            )
         try:
+            idle, connection = self._idle, None
+            with suppress(IndexError):
+                connection = idle.pop()
             if connection is None or not _is_alive(connection):
                 connection = self.connect()
         except BaseException:
-            idle.put(None)
+            self._free.release()
             raise
         connection.home = idle
         return connection
 
-    def give_back(self, connection: StoreConnection, *, is_broken: bool = False) -> None:
+    @contextmanager
+    def lent(self, seconds: float) -> Iterator[StoreConnection]:
+        """Lend a connection, and explain what the database raises."""
+        connection = self.borrow(seconds)
+        try:
+            with self.explaining():
+                yield connection
+        finally:
+            self.give_back(connection)
+
+    def give_back(self, connection: StoreConnection) -> None:
         """Take a connection back and roll back its open transaction; close a lost one.
 
         The next borrower, not a finished reader, waits for the answer to the rollback.
         """
-        if not (is_broken or connection.closed):
+        if connection.forks != forks.generation:
+            return
+        if not (connection.is_doubtful or connection.closed):
             with suppress(psycopg.Error):
                 if connection.info.transaction_status == Status.INTRANS:
                     connection.pgconn.send_query(b"ROLLBACK")
@@ -164,42 +172,34 @@ class Database:
                 else:
                     # not execute(): psycopg would still count statements behind a failed one as prepared
                     connection.rollback()
-        is_sound = not is_broken and connection.info.transaction_status in {Status.IDLE, Status.ACTIVE}
-        home = connection.home or self._idle
+        is_sound = connection.info.transaction_status in {Status.IDLE, Status.ACTIVE} and not connection.is_doubtful
         # one lent before a close() may belong to another store by now
-        if is_sound and home is self._idle:
-            home.put(connection)
+        if is_sound and len(connection.names) < _MOST_PREPARED and connection.home is self._idle:
+            self._idle.append(connection)
         else:
             connection.close()
-            home.put(None)
+        self._free.release()
 
     def close(self) -> None:
         """Close every idle connection; others when they come back."""
-        idle, self._idle = self._idle, _places()
-        with suppress(Empty):
-            while True:
-                connection = idle.get_nowait()
-                if connection is not None:
-                    connection.close()
+        idle, self._idle = self._idle, []
+        while idle:
+            idle.pop().close()
         self.is_ready = False
 
     @contextmanager
-    def explaining(self, transaction: PostgresTransaction | None = None) -> Iterator[None]:
+    def explaining(self) -> Iterator[None]:
         """Raise Satchel's errors instead of the database's, but for bugs in Satchel."""
         try:
             yield
         except psycopg.Error as error:
-            interrupted = transaction is not None and (transaction.interrupted or transaction.is_ended)
-            explained = explain(error, self.location, interrupted=interrupted)
+            explained = explain(error, self.location)
             if explained is None:
                 raise
             raise explained from error
 
     def _configure(self, connection: StoreConnection) -> None:
-        row = connection.execute(_CHECK).fetchone()
-        assert row is not None
-        number, fsync, commits, encoding = row
-        version = number // 10_000
+        ((version, fsync, commits, encoding),) = connection.run_all((_CHECK, None))[0].rows
         may_lose = self.durability == "full" and commits not in {"on", "remote_apply"}
         for is_unfit, problem, remedy in (
             (fsync != "on", f"fsync = {fsync}: a crash may destroy confirmed writes", "Set fsync = on there"),
@@ -213,14 +213,6 @@ class Database:
         ):
             if is_unfit:
                 raise Refused(f"the server of {self.location} has {problem}", remedy)
-
-
-def _places() -> LifoQueue[StoreConnection | None]:
-    """Return a place for each connection, none of which is open yet."""
-    places = LifoQueue[StoreConnection | None]()
-    for _ in range(MOST_CONNECTIONS):
-        places.put(None)
-    return places
 
 
 def _is_alive(connection: StoreConnection) -> bool:
@@ -239,22 +231,18 @@ _OF_EVERY_STORE = re.compile(r"\b(projects|store)\b")
 """Tables that are there as long as the store is."""
 
 
-def explain(error: psycopg.Error, location: str, *, interrupted: bool = False) -> SatchelError | None:
-    """Translate an error of the database; None for a bug in Satchel, which should surface as it is.
-
-    `interrupted` tells that another thread interrupted the transaction.
-    """
+def explain(error: psycopg.Error, location: str) -> SatchelError | None:
+    """Translate an error of the database; None for a bug in Satchel, which should surface as it is."""
     match error:
         case errors.LockNotAvailable() | errors.DeadlockDetected():
             return busy(location, "others")
         case errors.UndefinedTable() if _OF_EVERY_STORE.search(error.diag.message_primary or ""):
             return StoreMissing(
                 f"the store {location} is gone, though there was one; nothing was written",
-                "This is for a person to decide: restore the schema from a backup; restarting the program creates "
-                "an empty store",
+                "A person has to decide: restore the schema from a backup, or restart the program to begin anew",
             )
         case errors.QueryCanceled():
-            return Interrupted("the call was interrupted", _NOTHING) if interrupted else timed_out(location)
+            return timed_out(location)
         case errors.ReadOnlySqlTransaction():
             return ReadOnly(
                 f"{location} cannot be written: the server is a standby, or the session is for reading",

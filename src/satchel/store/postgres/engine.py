@@ -14,27 +14,24 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from copy import copy
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import psycopg
 
 from satchel.base.clock import Clock, system_clock
-from satchel.base.errors import Busy, Interrupted, ReadOnly, SatchelError
+from satchel.base.errors import Busy, ReadOnly, SatchelError
 from satchel.base.machine import caller_elsewhere
 from satchel.store import forks
-from satchel.store.engine import State
+from satchel.store.engine import State, changes
 from satchel.store.failures import busy, newer, one_line
 from satchel.store.migrations import empty_store
 from satchel.store.postgres import Address, schema
 from satchel.store.postgres.database import Database, explain, unknown_outcome
 from satchel.store.postgres.transaction import PostgresTransaction, Statement, StoreConnection
-from satchel.store.running import Tracked
+from satchel.store.running import Tracked, interruption
 from satchel.store.schema import SCHEMA_VERSION
 from satchel.store.sqlite_transaction import SqliteTransaction
 from satchel.store.transaction import Row, Transaction
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MOST_TOGETHER = 32
 """Most writes in one commit."""
@@ -62,7 +59,6 @@ _MARK_PROJECT = f"""
 _MARK_STORE = f"UPDATE store {_MARK} RETURNING writes, min_writer, NULL, 0, 0"
 _FORGET = "UPDATE projects SET memo_version = memo_version + 1 WHERE name = :name"
 _FORGET_ALL = "UPDATE projects SET memo_version = memo_version + 1, writes = writes + 1"
-_SAVEPOINT = "satchel_write"
 
 
 class PostgresEngine:
@@ -74,7 +70,7 @@ class PostgresEngine:
 
     faults: type[Exception] = psycopg.Error
     has_automatic_backups = False
-    folder: Path | None = None
+    folder = None
 
     def __init__(
         self,
@@ -86,7 +82,7 @@ class PostgresEngine:
         wait_ms: int = 10_000,
         durability: str = "full",
     ) -> None:
-        self.database = Database(address, durability, clock)
+        self.database = Database(address, durability)
         self.location = address.label
         self.read_only = read_only
         self.migrates = not read_only if migrates is None else migrates
@@ -119,13 +115,8 @@ class PostgresEngine:
     def probe(self, wait_ms: int) -> None:
         """Write and read without waiting for any project's writer."""
         self._make_ready(writes=True)
-        database = self.database
-        connection = database.borrow(wait_ms / 1_000)
-        try:
-            with database.explaining():
-                connection.run_all(("BEGIN", None), database.settings(wait_ms), (_PROBE, None), ("COMMIT", None))
-        finally:
-            database.give_back(connection)
+        with self.database.lent(wait_ms / 1_000) as connection:
+            connection.run_all(("BEGIN", None), self.database.settings(wait_ms), (_PROBE, None), ("COMMIT", None))
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
@@ -135,19 +126,11 @@ class PostgresEngine:
             with closing(empty_store()) as nothing:
                 yield SqliteTransaction(nothing)
             return
-        forked = forks.generation
-        connection = database.borrow(self.wait_ms / 1_000)
-        transaction = PostgresTransaction(connection, _READ, database.settings())
-        try:
-            with database.explaining(transaction):
-                with Tracked(database.running, transaction):
-                    yield transaction
-                if forked != forks.generation:
-                    raise forks.refusal()
-                transaction.send()
-        finally:
-            if forked == forks.generation:
-                database.give_back(connection, is_broken=transaction.is_doubtful)
+        with database.lent(self.wait_ms / 1_000) as connection:
+            transaction = PostgresTransaction(connection, _READ, database.settings())
+            with Tracked(database.running, transaction):
+                yield transaction
+            transaction.send()
 
     def look(self) -> AbstractContextManager[Transaction]:
         return self.read()
@@ -163,22 +146,19 @@ class PostgresEngine:
 
     @contextmanager
     def watch(self) -> Iterator[Callable[[], bool]]:
-        last_sum: list[object] = []
         watching = SimpleNamespace(interrupted=False, cancel=lambda: None)  # no statement runs
         of_project = "" if self.project is None else "WHERE name = :name"
 
-        def is_changed() -> bool:
+        def sum_of_writes() -> Row | None:
             if watching.interrupted:
-                raise Interrupted("the call was interrupted", "Nothing of it was written")
-            row = None
-            if self.exists():
-                with self.read() as transaction:
-                    row = transaction.one(f"SELECT sum(writes) FROM projects {of_project}", {"name": self.project})
-            before, last_sum[:] = last_sum[:], [row]
-            return before != last_sum
+                raise interruption()
+            if not self.exists():
+                return None
+            with self.read() as transaction:
+                return transaction.one(f"SELECT sum(writes) FROM projects {of_project}", {"name": self.project})
 
         with Tracked(self.database.running, watching):
-            yield is_changed
+            yield changes(sum_of_writes)
 
     def interrupter(self) -> Callable[[], None]:
         return self.database.running.interrupter()
@@ -210,7 +190,7 @@ class PostgresEngine:
         database = self.database
         with database.lock:
             if not database.is_ready:
-                database.is_ready = schema.make_ready(database, writes=writes, migrates=self.migrates)
+                database.is_ready = schema.make_ready(self, database, writes=writes)
             return database.is_ready
 
 
@@ -264,33 +244,26 @@ class Writers:
         with self._turn(until):
             batch = self._join(until)
             try:
-                with database.explaining(batch):
-                    with Tracked(database.running, batch):
+                with database.explaining():
+                    part = batch.part() if batch.members else nullcontext()
+                    with Tracked(database.running, batch), part:
                         yield batch
                         caller = caller_elsewhere()
                         if caller is not None:
                             caller.before_commit(batch)
-                    if forked != forks.generation:
-                        raise forks.refusal()
-                    if batch.is_doubtful:
-                        raise Interrupted("the call was interrupted", "Nothing of it was written")
+                    batch.check_connection()
                     # an error of the caller's statements must not reach the others
-                    if batch.members:
-                        batch.send((f"RELEASE SAVEPOINT {_SAVEPOINT}", None))
-                    elif self.awaited:
+                    if self.awaited and not batch.members:
                         batch.send()
-            except BaseException:
+            except BaseException as error:
                 if forked == forks.generation:
-                    self._take_back(batch)
+                    self._take_back(batch, error)
                 raise
             batch.members += 1
             self._open = batch
         batch.ended.wait()
-        if isinstance(batch.failed, SatchelError):
-            # each thread raises a separate error: a traceback belongs to one
-            raise type(batch.failed)(batch.failed.problem, batch.failed.remedy) from batch.failed
         if batch.failed is not None:
-            raise batch.failed
+            raise copy(batch.failed) from batch.failed  # each thread raises its own: a traceback belongs to one
         database.commits += 1
         if caller is not None:
             caller.after_commit()
@@ -312,13 +285,11 @@ class Writers:
 
     def _leave(self, turn: threading.Event) -> None:
         with self._lock:
-            if self._queue[0] is not turn:
+            has_turn = self._queue[0] is turn
+            if not has_turn or self._open is None or self._may_grow(self._open):
                 with suppress(ValueError):
                     self._queue.remove(turn)
-                return
-            if self._open is None or self._may_grow(self._open):
-                self._queue.popleft()
-                if self._queue:
+                if self._queue and has_turn:
                     self._queue[0].set()
                 return
         try:
@@ -328,7 +299,8 @@ class Writers:
 
     def _may_grow(self, batch: Batch) -> bool:
         is_young = batch.members < MOST_TOGETHER and time.monotonic() - batch.began < LONGEST_SECONDS
-        return batch.is_sent and is_young and self.awaited > 0 and not self._is_alone
+        is_sent = batch.is_sent or batch.members > 1
+        return is_sent and is_young and self.awaited > 0 and not self._is_alone
 
     @property
     def _is_alone(self) -> bool:
@@ -340,8 +312,6 @@ class Writers:
             self._commit_open()
         batch, self._open = self._open or self._begin(until), None
         batch.begin_part(is_shared=batch.members > 0)
-        if batch.members:
-            batch.later(f"SAVEPOINT {_SAVEPOINT}")
         return batch
 
     def _begin(self, until: float) -> Batch:
@@ -354,10 +324,9 @@ class Writers:
                 if self._project is not None:
                     of_project = (_MARK_PROJECT, {**mark, "name": self._project})
                     rows = connection.run_all(_WRITE, settings, of_project)[-1].rows
-                    if not rows:
-                        # a new project has no row to lock: only the store itself can be locked
-                        connection.rollback()
                 if not rows:
+                    # a new project has no row to lock: only the store itself can be locked
+                    connection.rollback()
                     statements = (_WRITE, settings, (schema.LOCK_STORE, None), (_MARK_STORE, mark))
                     rows = connection.run_all(*statements)[-1].rows
             batch = Batch(connection, mark["mark"], rows[0])
@@ -372,18 +341,13 @@ class Writers:
         batch.memo, batch.sequences = self._memo, database.sequences
         return batch
 
-    def _take_back(self, batch: Batch) -> None:
+    def _take_back(self, batch: Batch, error: BaseException) -> None:
         self._memo.clear()
         if not batch.members:
-            self._database.give_back(batch.connection, is_broken=batch.is_doubtful)
-            return
-        try:
-            batch.roll_back_to(_SAVEPOINT)
-        except BaseException as error:
+            self._database.give_back(batch.connection)
+        elif batch.is_ended:
             batch.connection.close()
             self._end(batch, self._not_kept(error))
-            if not isinstance(error, psycopg.Error):
-                raise
         else:
             self._open = batch
 
@@ -391,7 +355,7 @@ class Writers:
         batch, self._open = self._open, None
         assert batch is not None
         # unsent statements are of this thread, which wrote alone
-        is_own = not batch.is_sent
+        is_own = batch.members < 2 and not batch.is_sent
         if batch.memo_version is None:
             batch.later(_FORGET_ALL)
         elif batch.forgot:
@@ -405,8 +369,7 @@ class Writers:
                 failed = self._find_outcome(batch, error)
             else:
                 # a bug in a statement surfaces as it is, but to the thread that sent it alone
-                explained = explain(error, self._database.location) if batch.members < 2 else None
-                failed = explained or (error if is_own else self._not_kept(error))
+                failed = explain(error, self._database.location) or (error if is_own else self._not_kept(error))
         except BaseException:
             batch.connection.close()
             raise
@@ -420,7 +383,6 @@ class Writers:
         row = "store" if batch.memo_version is None else "projects WHERE name = :name"
         marks: Statement = (f"SELECT writes, marks FROM {row} FOR UPDATE", {"name": self._project})
         until = time.monotonic() + _LOST_SECONDS
-        pause = threading.Event()
         rows: list[Row] = []
         while (seconds := until - time.monotonic()) > 0:
             try:
@@ -428,7 +390,7 @@ class Writers:
                     rows = connection.run_all(_WRITE, self._database.settings(round(seconds * 1_000)), marks)[-1].rows
                     break
             except (psycopg.Error, SatchelError):
-                pause.wait(0.1)
+                time.sleep(0.1)
         for number, kept in rows:
             if batch.mark in kept:
                 return None

@@ -38,6 +38,7 @@ _WORDS: Final = (
     ("INTEGER PRIMARY KEY AUTOINCREMENT", _ID),
     (" id INTEGER PRIMARY KEY", f" id {_ID}"),
     ("CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)", "(extract(epoch FROM now()) * 1000)::bigint"),
+    ("CAST(json_group_array(path) AS BLOB)", "convert_to(json_agg(path)::text, 'UTF8')"),
     (" INTEGER", " BIGINT"),
     ("places SMALLINT", "places BIGINT"),
     (" TEXT", ' TEXT COLLATE "C"'),
@@ -52,18 +53,11 @@ _WORDS: Final = (
 )
 """Text in statements, and its replacement; replaced in this order."""
 
-_FULL_TEXT_INDEX: Final = "documents_fts"
-
-OWN_COLUMNS: tuple[str, ...] = (
-    # memo_version: raised with every change to what engines may have looked up; a row that is inserted again, as by a
-    # restore, begins at a version that was never there. writes: raised with every transaction. marks: of the last ones
-    "ALTER TABLE projects ADD COLUMN memo_version BIGINT NOT NULL DEFAULT extract(epoch FROM clock_timestamp()) * 1e6",
-    *(
-        f"ALTER TABLE {table} ADD COLUMN {column}"
-        for table in ("projects", "store")
-        for column in ("writes BIGINT NOT NULL DEFAULT 0", "marks BYTEA NOT NULL DEFAULT ''")
-    ),
-)
+_MARKED = "ADD COLUMN writes BIGINT NOT NULL DEFAULT 0, ADD COLUMN marks BYTEA NOT NULL DEFAULT ''"
+_VERSIONED = "ADD COLUMN memo_version BIGINT NOT NULL DEFAULT extract(epoch FROM clock_timestamp()) * 1e6"
+# memo_version: raised with every change to what engines may have looked up; a row that is inserted again, as by a
+# restore, begins at a version that was never there. writes: raised with every transaction. marks: of the last ones
+OWN_COLUMNS = (f"ALTER TABLE projects {_VERSIONED}, {_MARKED}", f"ALTER TABLE store {_MARKED}")
 """Columns for PostgreSQL only: SQLite itself reports whether others have written."""
 
 BUCKET_BITS: Final = 13
@@ -114,7 +108,7 @@ _OWN_CHANGES: Final = {BASE_VERSION: (*OWN_COLUMNS, *INDEX_TABLES), BASE_VERSION
 
 def translate(statement: str) -> str | None:
     """Return a statement of a migration for PostgreSQL, or None to skip it: SQLite's full-text index."""
-    if _FULL_TEXT_INDEX in statement:
+    if "documents_fts" in statement:
         return None
     for word, replacement in _WORDS:
         statement = statement.replace(word, replacement)
@@ -125,6 +119,7 @@ LOCK_STORE = "LOCK TABLE projects IN SHARE ROW EXCLUSIVE MODE"
 """Waits for the writers of all projects, and keeps others out."""
 
 _TABLES = "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s) AND relkind IN ('r', 'v', 'm', 'p')"
+_VERSIONS = "SELECT (SELECT min_reader FROM store), (SELECT max(version) FROM migrations)"
 _NUMBERED = """
     SELECT c.relname, a.attname, pg_get_serial_sequence(c.oid::regclass::text, a.attname)
     FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
@@ -134,7 +129,7 @@ _NUMBERED = """
 """The columns whose numbers the database gives, with the sequences that they come from."""
 
 
-def make_ready(database: Database, *, writes: bool, migrates: bool) -> bool:
+def make_ready(engine: PostgresEngine, database: Database, *, writes: bool) -> bool:
     """Check the schema; before a write, create or migrate the store. Return whether there is a store."""
     with database.connect() as connection, database.explaining():
         connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
@@ -142,7 +137,7 @@ def make_ready(database: Database, *, writes: bool, migrates: bool) -> bool:
             connection.run_all(database.settings())
             version = _version(connection, database)
             if (version is None and writes) or (version is not None and version < SCHEMA_VERSION):
-                _bring_up_to_date(connection, database, version, migrates=migrates)
+                _bring_up_to_date(connection, engine, version)
                 version = SCHEMA_VERSION
             if version is not None:
                 (result,) = connection.run_all((_NUMBERED, {"schema": database.address.schema}))
@@ -157,9 +152,7 @@ def _version(connection: StoreConnection, database: Database) -> int | None:
     if not {"store", "migrations", "projects"} <= tables:
         raise _foreign(database, min(tables))
     try:
-        row = connection.execute(
-            "SELECT (SELECT min_reader FROM store), (SELECT max(version) FROM migrations)"
-        ).fetchone()
+        ((needed, version),) = connection.run_all((_VERSIONS, None))[0].rows
     except psycopg.errors.UndefinedTable:  # a role finds nothing by its name in a schema that it may not use
         raise Refused(
             f"the role may not use the schema of {database.location}",
@@ -167,7 +160,6 @@ def _version(connection: StoreConnection, database: Database) -> int | None:
         ) from None
     except psycopg.errors.UndefinedColumn:
         raise _foreign(database, "store") from None
-    needed, version = row or (None, None)
     if needed is None or version is None:
         raise StoreDamaged(f"{database.location} has no schema version", "Restore it from a backup")
     check_version(database.location, needed, version)
@@ -181,25 +173,24 @@ def _foreign(database: Database, table: str) -> StoreForeign:
     )
 
 
-def _bring_up_to_date(connection: StoreConnection, database: Database, version: int | None, *, migrates: bool) -> None:
+def _bring_up_to_date(connection: StoreConnection, engine: PostgresEngine, version: int | None) -> None:
+    database = engine.database
     place = f"{database.location} has schema version {version or 0} and must be brought to {SCHEMA_VERSION} first"
-    if not migrates:
-        raise ReadOnly(
-            place, "Open it once where it may be written, as the role that owns the schema: `satchel doctor`"
-        )
+    remedy = "Open it once as the role that owns the schema, with `satchel doctor`: docs/postgresql.md"
+    if not engine.migrates:
+        raise ReadOnly(place, remedy)
     schema = database.address.schema
     # one of several starting programs works, and the others find it done
     connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('satchel ' || %s, 0))", (schema,))
     connection.execute("SET LOCAL statement_timeout = 0")
-    remedy = "Let the role that owns the schema open it once: docs/postgresql.md"
     try:
         # to_regnamespace may not know yet what another has made during the wait
         if connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", (schema,)).fetchone() is None:
-            owner = database.address.role or database.address.user or "the role that logs in"
+            owner = database.address.role or connection.info.user
             remedy = f"Let the owner of the database run: CREATE SCHEMA {schema} AUTHORIZATION {owner}"
             connection.execute(f'CREATE SCHEMA "{schema}"')
         current = _version(connection, database) or 0
-        now = database.clock()
+        now = engine.clock()
         if current and current < SCHEMA_VERSION:
             connection.execute(LOCK_STORE)
         for number, step in steps(current, SCHEMA_VERSION):
@@ -246,7 +237,6 @@ _OBJECTS = f"""
     SELECT 'rule ' || r.rulename || ' on ' || c.relname FROM pg_rewrite r JOIN pg_class c ON c.oid = r.ev_class
     WHERE {_IN_SCHEMA} AND r.rulename <> '_RETURN'
 """
-_MAY_BE_MORE = ("index ", "a foreign key ")
 _OBJECT = re.compile(r"\s*(?:CREATE|(DROP)) (?:UNIQUE )?(TABLE|INDEX|VIEW) (\w+)")
 
 
@@ -337,11 +327,8 @@ class PostgresUpkeep(Upkeep):
             return Check("store", "warning", f"{self._location} holds no store yet; the first write makes it")
         version, role, is_remote, is_encrypted = self._rows(_LINE)[0]
         if is_remote and not is_encrypted:
-            return Check(
-                "place",
-                "warning",
-                f"{self._location}: the connection is not encrypted: add sslmode=verify-full",
-            )
+            detail = f"{self._location}: the connection is not encrypted: add sslmode=verify-full"
+            return Check("place", "warning", detail)
         way = "encrypted" if is_encrypted else "on this machine"
         return Check("place", "ok", f"{self._location}, PostgreSQL {version} as {role}, {way}")
 
@@ -379,10 +366,9 @@ class PostgresUpkeep(Upkeep):
         """Return unknown objects, and missing tables, indexes and keys."""
         expected = _expected()
         found = Counter(label for (label,) in self._rows(_OBJECTS))
-        return [
-            *(f"{label} is not Satchel's" for label in sorted(found - expected) if not label.startswith(_MAY_BE_MORE)),
-            *(f"{label} is missing" for label in sorted(expected - found, reverse=True)),
-        ]
+        unknown = sorted(label for label in found - expected if not label.startswith(("index ", "a foreign key ")))
+        missing = sorted(expected - found, reverse=True)
+        return [*(f"{label} is not Satchel's" for label in unknown), *(f"{label} is missing" for label in missing)]
 
     def _rows(self, sql: str) -> list[Row]:
         with self._engine.read() as transaction:
@@ -396,7 +382,8 @@ def _expected() -> Counter[str]:
         if match is not None:
             label = f"{match[2].lower()} {match[3]}"
             expected[label] = not match[1]
-            expected[f"a foreign key of {match[3]}"] += statement.count(" REFERENCES ")
+            keys = f"a foreign key of {match[3]}"
+            expected[keys] = expected[keys] + statement.count(" REFERENCES ") if not match[1] else 0
     return expected
 
 

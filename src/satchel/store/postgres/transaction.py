@@ -3,36 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import count
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 import psycopg
 from psycopg import Connection, OperationalError, adapt
-from psycopg import adapters as defaults
 from psycopg.adapt import AdaptersMap, Buffer, Loader, PyFormat
-from psycopg.errors import error_from_result
+from psycopg.generators import send
 from psycopg.pq import ConnStatus, ExecStatus, Format
 from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper, NumericLoader
-from psycopg.waiting import Ready, Wait
+from psycopg.waiting import Wait
 
-from satchel.base.errors import Interrupted
 from satchel.store import forks
+from satchel.store.running import interruption
 from satchel.store.transaction import LIST_MARK, Parameters, Row, RuleBroken, check_time, insertion
 
 if TYPE_CHECKING:
-    from queue import LifoQueue
-
-    from psycopg.abc import Transformer
+    from psycopg.abc import PQGen, Transformer
     from psycopg.pq.abc import PGconn, PGresult
 
-# the answers to more would fill the socket while statements are still being sent
-_MOST_WAITING = 500
-
 _CANCEL_SECONDS = 5.0
+
+_SAVEPOINT = "SAVEPOINT satchel_part"
+_RELEASE = f"RELEASE {_SAVEPOINT}"
 
 
 class AwaitedRows:
@@ -58,8 +54,7 @@ class AwaitedRows:
         return self.get().rows
 
     def one(self) -> Row | None:
-        rows = self.get().rows
-        return rows[0] if rows else None
+        return next(iter(self.all()), None)
 
 
 class PostgresTransaction:
@@ -68,10 +63,8 @@ class PostgresTransaction:
     Attributes:
         sequences: the sequence of the numbers of a table.
         project_id: the project whose row is locked, 0 for none, and `seq` the last number of its changes.
-        is_ended: whether a statement was ended because the time was over; then the transaction can only be rolled back
-            to a savepoint.
+        is_ended: whether a statement was ended because the time was over, or a part failed, until it was rolled back.
         forgot: whether the commit empties the memo of every engine.
-        is_doubtful: whether a sent cancellation may still reach the connection, which must be closed.
         is_shared: whether others work in the same transaction, so that nothing in it may be cancelled.
     """
 
@@ -83,7 +76,6 @@ class PostgresTransaction:
         self.sequences: Mapping[str, str] = {}
         self.project_id = self.seq = 0
         self.forgot = False
-        self.forks = forks.generation
         self._waiting = [(one, AwaitedRows(self)) for one in begin]
         self._numbers: dict[str, AwaitedRows] = {}  # for new rows, by table
         self.begin_part()
@@ -92,7 +84,7 @@ class PostgresTransaction:
         """Begin the part of another thread."""
         self.reads: dict[Hashable, Any] = {}
         self.is_out_of_time: Callable[[], bool] | None = None
-        self.interrupted = self.is_ended = self.is_doubtful = False
+        self.interrupted = self.is_ended = False
         self.is_shared = is_shared
 
     @property
@@ -105,8 +97,7 @@ class PostgresTransaction:
             try:
                 self.connection.cancel_safe(timeout=_CANCEL_SECONDS)
             except psycopg.Error:
-                # it may still reach the server, and must not end a statement of another transaction
-                self.is_doubtful = True
+                self.connection.is_doubtful = True
 
     def forget(self) -> None:
         """Drop the memo, here and in every other engine."""
@@ -120,8 +111,6 @@ class PostgresTransaction:
         """Send a statement together with the next one, even if the transaction was interrupted."""
         awaited = AwaitedRows(self)
         self._waiting.append(((sql, parameters), awaited))
-        if len(self._waiting) >= _MOST_WAITING:
-            self.send()
         return awaited
 
     def execute(self, sql: str, parameters: Parameters | None = None) -> int:
@@ -129,16 +118,13 @@ class PostgresTransaction:
 
     def add(self, table: str, row: Parameters) -> int:
         """Insert one row and return its number, 0 if it has none."""
-        if table not in self.sequences:
-            self.run(insertion(table, tuple(row)), row)
-            return 0
-        numbers = self._numbers[table].all() if table in self._numbers else []
-        if numbers:
-            numbered = {"id": numbers.pop(0)[0], **row}
-            self.run(insertion(table, tuple(numbered)), numbered)
-            return int(numbered["id"])
-        ((number,),) = self.all(f"{insertion(table, tuple(row))} RETURNING id", row)
-        return int(number)
+        numbered = {**row}
+        if table in self.sequences:
+            if not self._has_numbers(table):
+                self.expect(**{table: 1})
+            numbered = {"id": self._numbers[table].all().pop(0)[0], **row}
+        self.run(insertion(table, tuple(numbered)), numbered)
+        return int(numbered.get("id", 0))
 
     def expect(self, **rows: int) -> None:
         """Request, together with the next statement, the numbers for new rows of tables."""
@@ -149,35 +135,34 @@ class PostgresTransaction:
 
         The counter of the project whose row is locked needs no query.
         """
-        numbers = self._numbers.get("documents")
-        if documents and (numbers is None or (numbers.is_here and not numbers.all())):
+        if documents and not self._has_numbers("documents"):
             self.expect(documents=documents)
         values = {"id": project_id, "documents": documents}
         counted = "documents = documents + :documents WHERE id = :id"
         if self.project_id != project_id:
-            row = self.one(f"UPDATE projects SET seq = seq + :n, {counted} RETURNING seq", {**values, "n": changes})
-            assert row is not None
-            return int(row[0]) - changes + 1
+            ((last,),) = self.all(
+                f"UPDATE projects SET seq = seq + :n, {counted} RETURNING seq", {**values, "n": changes}
+            )
+            return int(last) - changes + 1
         self.seq += changes
         # the number itself: changes rolled back to a savepoint were counted here all the same
         self.run(f"UPDATE projects SET seq = :seq, {counted}", {**values, "seq": self.seq})
         return self.seq - changes + 1
 
-    def insert_many(self, table: str, rows: Sequence[Parameters]) -> None:
-        if rows:
-            self.many(insertion(table, tuple(rows[0])), rows)
-
     def reserve(self, table: str, count: int) -> Sequence[int]:
         return [row[0] for row in self._ask_numbers(table, count).all()]
+
+    def _has_numbers(self, table: str) -> bool:
+        numbers = self._numbers.get(table)
+        return numbers is not None and (not numbers.is_here or bool(numbers.all()))
 
     def _ask_numbers(self, table: str, count: int) -> AwaitedRows:
         sql = f"SELECT nextval('{self.sequences[table]}') FROM generate_series(1, :count)"
         return self.ask(sql, {"count": count})
 
     def many(self, sql: str, rows: Iterable[Parameters]) -> None:
-        self._check()
         for row in rows:
-            self.later(sql, row)
+            self.run(sql, row)
 
     def one(self, sql: str, parameters: Parameters | None = None) -> Row | None:
         return self.ask(sql, parameters).one()
@@ -191,46 +176,44 @@ class PostgresTransaction:
 
     @contextmanager
     def savepoint(self) -> Iterator[None]:
-        self.later("SAVEPOINT satchel_part")
+        try:
+            with self.part():
+                yield
+        except (psycopg.IntegrityError, psycopg.DataError) as error:
+            raise RuleBroken(str(error)) from error
+
+    @contextmanager
+    def part(self) -> Iterator[None]:
+        """Roll back the block if it fails, and drop the memo, part of which may have been rolled back."""
+        self.later(_SAVEPOINT)
         try:
             yield
-            release: Statement = ("RELEASE SAVEPOINT satchel_part", None)
-            if self._waiting:
-                self.send(release)
+            self.send()
+        except BaseException:
+            self.is_ended = True  # a rollback must not be ended
+            self.memo.clear()
+            self._numbers.clear()
+            places = [place for place, (statement, _) in enumerate(self._waiting) if statement[0] == _SAVEPOINT]
+            if places:
+                # none of it was sent; earlier statements stay
+                del self._waiting[places[-1] :]
             else:
-                self.later(*release)
-        except BaseException as error:
-            self.roll_back_to("satchel_part")
-            if isinstance(error, (psycopg.IntegrityError, psycopg.DataError)):
-                raise RuleBroken(str(error)) from error
+                # the savepoints of inner parts that ended well go first: they have the same name
+                self._waiting = [one for one in self._waiting if one[0][0] == _RELEASE]
+                self.send((f"ROLLBACK TO {_SAVEPOINT}", None), (_RELEASE, None))
+            self.is_ended = False
             raise
-
-    def roll_back_to(self, savepoint: str) -> None:
-        """Roll back to a savepoint and drop the memo, part of which may have been rolled back."""
-        self.memo.clear()
-        self._numbers.clear()
-        begin = (f"SAVEPOINT {savepoint}", None)
-        places = [place for place, (statement, _) in enumerate(self._waiting) if statement == begin]
-        if places:
-            # none of it was sent; earlier statements stay
-            del self._waiting[places[-1] :]
-            return
-        self._waiting.clear()
-        self.is_ended = True  # a rollback must not be ended
-        self.send((f"ROLLBACK TO SAVEPOINT {savepoint}", None), (f"RELEASE SAVEPOINT {savepoint}", None))
-        self.is_ended = False
+        self.later(_RELEASE)
 
     def send(self, *last: Statement) -> str | None:
         """Send the waiting statements, then `last`, and wait; return the server's last status, such as ``COMMIT``."""
+        self.check_connection()
         waiting = [*self._waiting, *((one, AwaitedRows(self)) for one in last)]
         self._waiting = []
         if not waiting:
             return None
         try:
-            results = self.connection.run_all(
-                *(statement for statement, _ in waiting),
-                on_wait=None if self.is_out_of_time is None else self._end_in_time,
-            )
+            results = self.connection.run_all(*(statement for statement, _ in waiting), on_wait=self._end_in_time)
         except psycopg.errors.QueryCanceled:
             self._check()
             raise
@@ -243,22 +226,24 @@ class PostgresTransaction:
             self.is_ended = True
             self.cancel()
 
-    def _check(self) -> None:
-        if self.forks != forks.generation:
+    def check_connection(self) -> None:
+        """Refuse to go on on a connection of another process, or with a cancellation on its way to the server."""
+        if self.connection.forks != forks.generation:
             raise forks.refusal()
+        if self.connection.is_doubtful:
+            raise interruption()
+
+    def _check(self) -> None:
         if self.interrupted:
-            raise Interrupted("the call was interrupted", "Nothing of it was written")
+            raise interruption()
         check_time(self)
 
 
 Statement = tuple[str, Parameters | None]
 """SQL with ``:name`` parameters, and their values."""
 
-# each prepared statement takes about 10 KB on the server
-_MOST_KNOWN = 1_000
 # how often to stop waiting for the server: to notice signals, and to call `on_wait`
-_PAUSE_SECONDS, _LOOK_SECONDS = 0.1, 0.02
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_LOOK_SECONDS = 0.02
 _FAILED = frozenset({ExecStatus.FATAL_ERROR, ExecStatus.BAD_RESPONSE})
 
 _Key = tuple[str, tuple[int, ...]]
@@ -292,8 +277,7 @@ def numbered(sql: str) -> tuple[bytes, tuple[str, ...]]:
         name: str | None = match[2]
         return match[1] if name is None else f"${names.setdefault(name, len(names) + 1)}"
 
-    text = _TOKEN.sub(as_number, sql).encode()
-    return text, tuple(names)
+    return _TOKEN.sub(as_number, sql).encode(), tuple(names)
 
 
 class Result(NamedTuple):
@@ -305,16 +289,26 @@ class Result(NamedTuple):
 
 
 class StoreConnection(Connection[Row]):
-    """A connection to the database of a store."""
+    """A connection to the database of a store.
 
-    home: LifoQueue[StoreConnection | None] | None = None
+    Attributes:
+        home: where it was borrowed.
+        forks: number of forks that had led to the process that opened it.
+        names: the names of the statements that the server has prepared for it.
+        is_doubtful: whether a cancellation may still reach the server, where it must end no statement of another
+            transaction; then the connection must be closed.
+    """
+
+    home: list[StoreConnection] | None = None
 
     def __init__(self, pgconn: PGconn) -> None:
         super().__init__(pgconn)
-        self._names: dict[_Key, bytes] = {}  # of prepared statements
+        self.forks = forks.generation
+        self.is_doubtful = False
+        self.names: dict[_Key, bytes] = {}
         self._numbers = count()
 
-    def run_all(self, *statements: Statement, on_wait: Callable[[], None] | None = None) -> list[Result]:
+    def run_all(self, *statements: Statement, on_wait: Callable[[], None] = lambda: None) -> list[Result]:
         """Run statements in order, in one round trip, and return their results.
 
         None of them may depend on another's result. `on_wait` is called now and then until the results arrive.
@@ -323,20 +317,17 @@ class StoreConnection(Connection[Row]):
         # all of them before any is sent: one may have a value that cannot be sent
         messages = [_dump(adapting, *with_lists(*statement)) for statement in statements]
         pgconn = self.pgconn
-        prepared: list[_Key] = []
+        names: dict[_Key, bytes] = {}
         pgconn.enter_pipeline_mode()
         try:
             for key, text, values, formats in messages:
-                if key not in self._names:
-                    if len(self._names) >= _MOST_KNOWN:
-                        pgconn.send_query_params(text, values, key[1], formats)
-                        continue
-                    self._names[key] = b"s%d" % next(self._numbers)
-                    pgconn.send_prepare(self._names[key], text, key[1])
-                    prepared.append(key)
-                pgconn.send_query_prepared(self._names[key], values, formats)
+                name = self.names.get(key) or names.get(key)
+                if name is None:
+                    name = names[key] = b"s%d" % next(self._numbers)
+                    pgconn.send_prepare(name, text, key[1])
+                pgconn.send_query_prepared(name, values, formats)
             pgconn.pipeline_sync()
-            answers = self.wait(_answers(pgconn, on_wait), _PAUSE_SECONDS if on_wait is None else _LOOK_SECONDS)
+            answers = self.wait(_answers(pgconn, on_wait), _LOOK_SECONDS)
         finally:
             try:
                 if pgconn.status == ConnStatus.OK:
@@ -344,10 +335,9 @@ class StoreConnection(Connection[Row]):
             except OperationalError:
                 self.close()  # late answers must not be taken for those of other statements
         failed = next((answer for answer in answers if answer.status in _FAILED), None)
-        if failed is not None or len(answers) < len(messages) + len(prepared):
-            for key in prepared:
-                del self._names[key]
-            raise error_from_result(failed) if failed else OperationalError("the connection was lost")
+        if failed is not None or len(answers) < len(messages) + len(names):
+            raise psycopg.errors.error_from_result(failed) if failed else OperationalError("the connection was lost")
+        self.names |= names
         # the answer to preparing has no status
         return [_result(adapting, answer) for answer in answers if answer.command_status]
 
@@ -356,8 +346,8 @@ def _dump(
     adapting: Transformer, sql: str, parameters: Parameters | None
 ) -> tuple[_Key, bytes, Sequence[Buffer | None], Sequence[Format]]:
     text, names = numbered(sql)
-    values_by_name = _NOTHING if parameters is None else parameters
-    values = adapting.dump_sequence([values_by_name[name] for name in names], [PyFormat.AUTO] * len(names))
+    given = parameters or {}
+    values = adapting.dump_sequence([given[name] for name in names], [PyFormat.AUTO] * len(names))
     return (sql, tuple(adapting.types or ())), text, values, adapting.formats or ()
 
 
@@ -367,25 +357,20 @@ def _result(adapting: Transformer, answer: PGresult) -> Result:
     return Result(adapting.load_rows(0, answer.ntuples, tuple), answer.command_tuples or 0, status)
 
 
-def _answers(pgconn: PGconn, on_wait: Callable[[], None] | None) -> Generator[Wait, Ready | int, list[PGresult]]:
+def _answers(pgconn: PGconn, on_wait: Callable[[], None]) -> PQGen[list[PGresult]]:
+    yield from send(pgconn)
     answers: list[PGresult] = []
-    is_sent = pgconn.flush() == 0
-    while True:
-        while pgconn.status == ConnStatus.OK and not pgconn.is_busy():
-            answer = pgconn.get_result()
-            if answer is None:
-                continue  # the end of one statement's answers
-            if answer.status == ExecStatus.PIPELINE_SYNC:
-                return answers
-            answers.append(answer)
-        if pgconn.status != ConnStatus.OK:
-            return answers
-        ready = yield Wait.R if is_sent else Wait.RW
-        if not ready and on_wait is not None:
-            on_wait()
-        if ready & Ready.R:
-            pgconn.consume_input()
-        is_sent = is_sent or pgconn.flush() == 0
+    while pgconn.status == ConnStatus.OK:
+        while pgconn.is_busy():
+            if (yield Wait.R):
+                pgconn.consume_input()
+            else:
+                on_wait()
+        answer = pgconn.get_result()
+        if answer is not None and answer.status == ExecStatus.PIPELINE_SYNC:
+            break
+        answers += () if answer is None else (answer,)  # None is the end of one statement's answers
+    return answers
 
 
 class _Whole(NumericLoader):
@@ -399,16 +384,13 @@ class _Truth(Loader):
         return int(bytes(data) == b"t")
 
 
-@cache
-def adapters() -> AdaptersMap:
-    """Return the conversions of values: numbers as SQLite returns them, whole ones as integers, booleans as 0 or 1.
+ADAPTERS: Final = AdaptersMap(psycopg.adapters)
+"""The conversions of values: numbers as SQLite returns them, whole ones as integers, booleans as 0 or 1.
 
-    An int is always a bigint: with the type by its size, as psycopg's own default has it, one statement would be
-    prepared once for each combination.
-    """
-    own = AdaptersMap(defaults)
-    own.register_loader("numeric", _Whole)
-    own.register_loader("bool", _Truth)
-    own.register_dumper(bool, Int8BinaryDumper)
-    own.register_dumper(int, Int8Dumper)
-    return own
+An int is always a bigint: with the type by its size, as psycopg's own default has it, one statement would be prepared
+once for each combination.
+"""
+ADAPTERS.register_loader("numeric", _Whole)
+ADAPTERS.register_loader("bool", _Truth)
+ADAPTERS.register_dumper(bool, Int8BinaryDumper)
+ADAPTERS.register_dumper(int, Int8Dumper)

@@ -189,11 +189,11 @@ def _more(total: int) -> None:
 
 
 _KEYS = {
-    "a": "accept",
+    "y": "accept",
     "e": "edit, then accept",
     "k": "change between rule and note",
     "r": "reject",
-    "s": "skip",
+    "n": "not now",
     "all": "accept this and the rest, except what needs a closer look",
     "q": "stop here",
 }
@@ -290,7 +290,7 @@ def ask(documents: Documents, review: Review) -> None:
         one, is_edited = proposal, False
         while True:
             click.echo("\n".join(["", f"{place + 1} of {len(proposals)}", *_lines(one)]))
-            key = click.prompt("accept?", type=click.Choice([*_KEYS]), default="s", show_choices=True)
+            key = click.prompt("accept?", type=click.Choice([*_KEYS]), default="n", show_choices=True)
             if key == "e":
                 try:
                     text = edit_text(one.text, one.kind)
@@ -311,7 +311,7 @@ def ask(documents: Documents, review: Review) -> None:
             break
         if key == "r":
             left -= _show_decided(documents.reject([one.ref]))
-        if key in {"a", "all"}:
+        if key in {"y", "all"}:
             texts = {one.ref: one.text} if is_edited else {}
             refs = [one.ref, *(later.ref for later in rest)]
             left -= _show_decided(documents.accept(refs, texts=texts, kinds={one.ref: one.kind}))

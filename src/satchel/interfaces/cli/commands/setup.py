@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import click
 
 from satchel.base.errors import ERROR_KINDS, InvalidInput, NotFound, Refused, SatchelError, unknown_name
-from satchel.base.folders import config_folder, current_folder, home_path, state_folder
-from satchel.base.paths import FILE_NAME, FOLDER_NAME, StorePlace, locate_store
-from satchel.base.records import dataclass, replace
+from satchel.base.folders import current_folder, home_path
+from satchel.base.paths import StorePlace, locate_store
+from satchel.base.records import replace
 from satchel.client import through_a_server
-from satchel.interfaces.cli.common import is_terminal, json_option, require_person_here, show_json, waiting_texts
+from satchel.interfaces.cli.common import (
+    choose_among,
+    is_terminal,
+    json_option,
+    require_person_here,
+    show_json,
+    waiting_texts,
+)
 from satchel.interfaces.setup import shown
 from satchel.interfaces.setup.address import Remote, plan_no_address
+from satchel.interfaces.setup.all_data import AllData, delete, find_all_data
 from satchel.interfaces.setup.checking import ClientCheck, Standing, check, is_on_machine, launcher_note, version_note
 from satchel.interfaces.setup.clients import CLIENTS, Client, Place, Wish
 from satchel.interfaces.setup.entries import find_launcher
@@ -27,76 +33,6 @@ from satchel.interfaces.setup.parts import NAME
 from satchel.interfaces.setup.planning import Plan, carry_out, joined, plan_removal, plan_setup
 from satchel.interfaces.text.housekeeping import server_fields, server_line
 from satchel.remote.where import server_for
-from satchel.store.known_stores import KnownStore, KnownStores
-from satchel.store.trust import tracked_below
-
-_BESIDE_A_STORE = frozenset({".gitignore", "config.toml", "backups"})
-"""Other files that Satchel creates in a ``.satchel`` folder; the shared text, which stays, is not among them."""
-
-
-@dataclass(frozen=True, slots=True)
-class AllData:
-    """The files to delete when the user removes all data."""
-
-    paths: tuple[Path, ...]
-    left: tuple[str, ...]
-
-
-def _find_all_data() -> AllData:
-    """Return the files of every store registered for this user, and the user's own folders."""
-    paths: list[Path] = []
-    remaining: list[str] = []
-    for store in KnownStores(state_folder()).every():
-        if not store.file.exists():
-            continue
-        reason = _reason_to_leave(store)
-        if reason is not None:
-            remaining.append(f"{store.file}: {reason}")
-            continue
-        folder = store.file.parent
-        tracked = {name.partition("/")[0] for name in tracked_below(folder)}
-        others: list[Path] = []
-        for path in sorted(folder.iterdir()):
-            is_ours = path.name.startswith(FILE_NAME) or path.name in _BESIDE_A_STORE
-            (paths if is_ours and path.name not in tracked else others).append(path)
-        remaining += [f"{path}: it is not Satchel's own, or git carries it" for path in others]
-    for own in (state_folder(), config_folder()):
-        if own.is_symlink():
-            remaining.append(f"{own}: it is a link to {own.resolve()}")
-        elif own.is_dir():
-            paths.append(own)
-    return AllData(tuple(paths), tuple(remaining))
-
-
-def _reason_to_leave(store: KnownStore) -> str | None:
-    # a registered path may by now lead to somebody else's files
-    file = store.file
-    if store.owner is not None:
-        return "it belongs to another user"
-    if file.parent.name != FOLDER_NAME:
-        return f"it lies outside a {FOLDER_NAME} folder"
-    status = file.lstat()
-    if (status.st_dev, status.st_ino) != store.identity or file.resolve() != file:
-        return "another file is there by now"
-    return None
-
-
-def _delete(paths: Sequence[Path], home: Path) -> None:
-    """Delete files and folders, then the parent folders left empty, up to the home folder."""
-    for path in paths:
-        try:
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
-        except OSError as error:
-            raise Refused(f"{path} cannot be deleted: {error.strerror}", "Check its permissions, and repeat") from error
-    for path in paths:
-        for folder in path.parents if path.is_relative_to(home) else path.parents[:1]:
-            if folder == home or folder.name not in {FOLDER_NAME, ".local", "state", ".config", "share"}:
-                break
-            with suppress(OSError):
-                folder.rmdir()
 
 
 @click.command()
@@ -184,7 +120,7 @@ def setup_command(
         plan = _removal(
             selection, place, store, remote, journal, in_project=in_project, instructions=instructions or all_data
         )
-        data = _find_all_data() if all_data else AllData((), ())
+        data = find_all_data() if all_data else AllData((), ())
         if not dry_run:
             if all_data:
                 require_no_server("delete the stores")
@@ -192,8 +128,16 @@ def setup_command(
             if data.paths and not yes and not _is_deletion_agreed(data, as_json=as_json):
                 click.echo("nothing was deleted")
                 return 0
+            if (
+                plan.edits
+                and not (all_data or yes or as_json)
+                and is_terminal()
+                and not _is_removal_agreed(plan, place)
+            ):
+                click.echo("nothing was changed")
+                return 0
             carry_out(plan, journal)
-            _delete(data.paths, place.home)
+            delete(data.paths, place.home)
         deleted = [f"{'would delete' if dry_run else 'deleted'} {path}" for path in data.paths]
         remains = [f"left {one}" for one in (*data.left, *(left_by_clients(place) if all_data else store_left(store)))]
         if all_data and place.project is not None:
@@ -226,9 +170,12 @@ def setup_command(
             click.echo(line)
         if not asks:
             raise InvalidInput("nothing was written, since nobody can be asked", "Add --yes, or name the clients")
-        if not click.confirm("Write these files?", default=True):
-            click.echo(f"nothing was changed; name the clients you want: `satchel setup {selection[0].name}`")
+        of_client = {client.name: client for client in selection}
+        chosen = choose_among("Write these files?", list(of_client))
+        if not chosen and of_client:
+            click.echo("nothing was changed")
             return 0
+        selection = [of_client[name] for name in chosen]
     if asks:
         wish = _with_permissions(selection, wish, plan)
         plan = joined(of_server, plan_setup(selection, place, wish, instructions=instructions))
@@ -302,6 +249,12 @@ def _is_deletion_agreed(data: AllData, *, as_json: bool) -> bool:
     for text in data.left:
         click.echo(f"would leave {text}")
     return click.confirm("Delete all of this, and what setup wrote into your clients' files?", default=False)
+
+
+def _is_removal_agreed(plan: Plan, place: Place) -> bool:
+    for line in shown.outcome_lines(plan, place, is_done=False):
+        click.echo(line)
+    return click.confirm("Change these files back?", default=True)
 
 
 def _clients_named(names: tuple[str, ...]) -> list[Client]:
@@ -423,7 +376,7 @@ def _check(clients: list[Client], place: Place, wish: Wish, note: str | None, *,
 
 def _lost_store() -> str | None:
     # why sessions start without the store of this folder
-    from satchel.base.errors import SatchelError, StoreMissing
+    from satchel.base.errors import StoreMissing
     from satchel.client import open_satchel
 
     try:

@@ -14,10 +14,11 @@ import click
 from satchel.base.clock import iso
 from satchel.base.config import FILE_NAME as CONFIGURATION
 from satchel.base.config import documented_toml
-from satchel.base.errors import Conflict, InvalidInput, NotFound, SatchelError
+from satchel.base.errors import Conflict, InvalidInput, NotFound, SatchelError, StoreMissing
 from satchel.base.file_checks import owner_name
 from satchel.base.folders import current_folder, state_folder
 from satchel.base.paths import FILE_NAME, FOLDER_NAME, locate_store
+from satchel.client import Satchel
 from satchel.interfaces.cli import common
 from satchel.interfaces.cli.opening import opened, warn
 from satchel.interfaces.text.lists import local_time
@@ -239,7 +240,8 @@ def restore_command(source: Path | None, yes: bool, db: str | None, project: str
         location = satchel.workplace.engine.location
         times = [one.created_at for one in satchel.housekeeping.backups() if one.file == backup]
         state = f"{backup}, the state of {local_time(times[0])}" if times else str(backup)
-        if not yes and not common.confirm(f"Put {state}, in the place of {location}? What was written since is lost"):
+        lost = _lost_since(satchel, times[0] if times else None)
+        if not yes and not common.confirm(f"Put {state}, in the place of {location}? {lost}"):
             click.echo("nothing was changed")
             return
         with common.progress("restoring", quiet=as_json) as report:
@@ -247,6 +249,17 @@ def restore_command(source: Path | None, yes: bool, db: str | None, project: str
     what = "the damaged file was set aside as" if result.previous_was_damaged else "the state before it is in"
     previous = [] if result.previous is None else [f"{what} {result.previous}"]
     common.show(result, f"restored {state}: what was written since is not in it", *previous, as_json=as_json)
+
+
+def _lost_since(satchel: Satchel, since: int | None) -> str:
+    try:
+        counts = {} if since is None else satchel.housekeeping.written_since(since)
+    except StoreMissing:
+        return "The store is gone: if you moved it, say no and move it back. What was written since is lost"
+    except SatchelError:  # a store that cannot be read does not tell
+        counts = {}
+    known = ", ".join(counted(number, noun) for noun, number in counts.items())
+    return f"What was written since is lost{f': {known}' if known else ''}"
 
 
 @click.command()

@@ -10,7 +10,7 @@ from satchel.base.records import NamedTuple
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.web import rows, timeline
 from satchel.interfaces.web.pages.memory import title_of
-from satchel.interfaces.web.rendering import date
+from satchel.interfaces.web.rendering import date, reason_for
 from satchel.interfaces.web.request import Page, PageRequest, page
 from satchel.keep.housekeeping.usage import DAYS, AgentDay
 from satchel.keep.names import shown_name
@@ -113,7 +113,7 @@ def agent(request: PageRequest) -> Page:
     context = {
         "one": one,
         "name": name,
-        "sentence": _sentence(shown, one.state.name, one.state.reason),
+        "sentence": _sentence(shown, one.state.name, reason_for(request.login.author, one.state.reason or "")),
         "attempts": attempts.items if attempts else (),
         "moments": _MOMENTS,
         "titles": {pad.ref: title_of(pad) for pad in attempts.items} if attempts else {},
@@ -142,10 +142,10 @@ def _waiting(request: PageRequest, session: TeamSession) -> dict[str, list[str]]
     }
 
 
-def _sentence(name: str, state: str, reason: str | None) -> str:
+def _sentence(name: str, state: str, reason: str) -> str:
     if state == "stuck":
         return f"{name} has made 3 attempts without progress"
-    if state == "waiting":
-        return f"{name} is waiting: {reason}" if reason else f"{name} is waiting"
-    words = {"idle": "is at its prompt", "silent": "is silent", "ended": "has ended"}
+    if state == "waiting" and reason:
+        return f"{name} is waiting{' for' if reason.startswith('an answer') else ':'} {reason}"
+    words = {"waiting": "is waiting", "idle": "is at its prompt", "silent": "is silent", "ended": "has ended"}
     return f"{name} {words.get(state, 'is working')}"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlencode
 
-from satchel.base.errors import InvalidInput
+from satchel.base.errors import InvalidInput, NotFound
 from satchel.base.records import NamedTuple, replace
 from satchel.base.text import shortened
 from satchel.brief.room.memory import Flags
@@ -17,7 +18,7 @@ from satchel.interfaces.text.parts import counted
 from satchel.interfaces.web.rendering import name_for
 from satchel.interfaces.web.request import Page, PageRequest, as_text, page
 from satchel.keep.constraints import Constraint
-from satchel.keep.decisions.records import Decision
+from satchel.keep.decisions.records import DRAFT_SUFFIX, Decision
 from satchel.keep.entries.records import STRUCTURED_TYPES, Entry
 from satchel.keep.entries.structured import labelled
 from satchel.keep.finding import Found, FoundPage
@@ -123,7 +124,8 @@ def memory(request: PageRequest) -> Page:
         merged = {name: value for name, value in (values | changes).items() if value not in ("", None, 0)}
         return f"{request.here}/memory" + (f"?{urlencode(merged)}" if merged else "")
 
-    facets, own = request.reader.room.facets(), {name: values.get(name, "") for name in _FILTERS}
+    only = values["kind"] if values.get("kind") in KEPT else None
+    facets, own = request.reader.room.facets(only), {name: values.get(name, "") for name in _FILTERS}
     states = {one.name: one.count for one in facets.states}
     kinds_of = {one.name: one.count for one in facets.kinds}
 
@@ -201,6 +203,20 @@ def title_of(record: Any) -> str:
             return _sentence(f"{text}: {more}" if more else text)
     package = getattr(record, "package", None)
     return _sentence(as_text(record)) if package is None else title_of(package)
+
+
+def subject_of(request: PageRequest, ref: str) -> tuple[str, str]:
+    """Return the short id and title of an item; of a draft that has ended those of the decision that it was about."""
+    try:
+        record: Any = request.reader.items.read([ref]).items[0].record
+    except NotFound:
+        return ref, ref
+    if isinstance(record, Decision) and record.status != "draft" and record.key.endswith(DRAFT_SUFFIX):
+        with suppress(NotFound):
+            decided = request.reader.decisions.get(record.key.removesuffix(DRAFT_SUFFIX), limit=0).decision
+            stays = f"{decided.key} stays {_sentence(str(decided.value))}"
+            return decided.ref, stays if record.is_rejected else title_of(decided)
+    return ref, title_of(record)
 
 
 def row_of(request: PageRequest, item: Item, flags: Flags | None = None, found: Found | None = None) -> ItemRow:

@@ -23,6 +23,8 @@ _THREADS, _CHARS = 20, 300
 _MESSAGES = 6
 """Messages of each thread in the list."""
 
+_WITHDRAW = "/messages/{ref}/withdraw"
+
 
 @page("/messages")
 def messages(request: PageRequest) -> Page:
@@ -42,7 +44,7 @@ def messages(request: PageRequest) -> Page:
     return Page("Messages", "messages.html", context, threads, "/activity")
 
 
-@action("/messages", "Your message was sent")
+@action("/messages", "Your message was sent", _WITHDRAW)
 def send(request: PageRequest) -> Done:
     """Send a message to an agent, to the agents of a client, or to all."""
     message = request.satchel.messages.send(
@@ -54,7 +56,7 @@ def send(request: PageRequest) -> Done:
     return Done(message.ref)
 
 
-@action("/messages/{ref}/answer", "Your answer was sent")
+@action("/messages/{ref}/answer", "Your answer was sent", _WITHDRAW)
 def answer(request: PageRequest) -> Done:
     """Answer a message, unless someone else has answered since the form was made."""
     ref, text = request.path["ref"], request.values.get("text", "")
@@ -68,6 +70,13 @@ def answer(request: PageRequest) -> Done:
             raise
         raise _answered(request, message, other, text) from None
     return Done(message.ref, f"{request.here}/")
+
+
+@action(_WITHDRAW, "Withdrawn")
+def withdraw(request: PageRequest) -> Done:
+    """Withdraw a message that nobody has read."""
+    request.satchel.corrections.retract(request.path["ref"])
+    return Done()
 
 
 @action("/messages/{ref}/read", "Marked as read", "/messages/{ref}/unread")

@@ -113,7 +113,7 @@ def approve(request: PageRequest) -> Done:
     return _set_status(request, "active", "Approve it")
 
 
-@action("/items/{ref}/decline", "Decided", "/items/{ref}/take-back", other=_SAME)
+@action("/items/{ref}/decline", "Rejected", "/items/{ref}/take-back", other=_SAME)
 def decline(request: PageRequest) -> Done:
     """Deprecate a draft of a decision."""
     return _set_status(request, "deprecated", "Reject it")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -9,11 +10,11 @@ import pytest
 
 from consult.answered_turns import KEY, known, take_turn
 from satchel import Satchel
-from satchel.base.errors import SatchelError
+from satchel.base.errors import SatchelError, StoreDamaged
 from satchel.consult import conversation_tables
 from satchel.consult.conversations import Conversations
 from satchel.consult.records import ConversationKey
-from satchel.consult.upkeep import LIFE_MS, Sweeper, VectorStore, VectorStores
+from satchel.consult.vector_stores import LIFE_MS, Sweeper, VectorStore, VectorStores
 from satchel.store.sqlite import SqliteEngine
 
 if TYPE_CHECKING:
@@ -104,16 +105,31 @@ def test_sending_a_damaged_content_again_mends_it(conversations: Conversations, 
         assert transaction.one("SELECT size = length(bytes) FROM blobs") == (1,)
 
 
-def test_a_file_without_its_folder_is_found(conversations: Conversations, satchel: Satchel) -> None:
+def test_a_file_without_its_conversation_is_found(conversations: Conversations, satchel: Satchel) -> None:
     take_turn(conversations, known("src/a.py"))
     assert isinstance(satchel.workplace.engine, SqliteEngine)
     with satchel.workplace.engine.exclusive() as connection:
         connection.pragma("foreign_keys", 0)
-        connection.execute("DELETE FROM conversation_folders")
+        connection.execute("DELETE FROM conversations")
         connection.pragma("foreign_keys", 1)
     status, detail = check(satchel, "file")
     assert status == "failed"
-    assert "conversation_files points to a missing conversation_folders" in detail
+    assert "conversation_file_states points to a missing conversations" in detail
+
+
+@pytest.mark.parametrize("damage", [b"no zlib", b"[", zlib.compress(b"[]"), zlib.compress(b'["a.py", "b.py"]')])
+def test_a_damaged_list_of_files_is_named_and_keeps_nobody_from_a_reset(
+    conversations: Conversations, satchel: Satchel, damage: bytes
+) -> None:
+    take_turn(conversations, known("a.py"))
+    change(satchel, "UPDATE conversation_paths SET paths = :bytes", bytes=damage)
+    with pytest.raises(StoreDamaged, match="the list of files of a conversation cannot be read"):
+        conversations.state(KEY)
+    status, detail = check(satchel, "conversations")
+    assert (status, detail.startswith("the list of files of 'review' with gpt cannot be read")) == ("failed", True)
+    assert [one.key for one in conversations.list().items] == [KEY]
+    conversations.reset(KEY)
+    assert conversations.state(KEY).turns == 0
 
 
 def test_vector_stores_of_calls_under_way_are_no_fault(satchel: Satchel) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from satchel.base.errors import InvalidInput
-from satchel.consult.question import check_schema, find_mismatch, unfenced
+from satchel.base.json_schema import check_schema, find_mismatch, unfenced
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

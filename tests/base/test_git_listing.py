@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from consult.asking_git import AS_SOMEBODY, at_home, git, write_all
-from satchel.consult import gathering
-from satchel.consult.gathering import list_files
+from satchel.base import git_listing
+from satchel.base.git_listing import list_files
 
 FILES = ("a", "b/a", "b/foo.c", "b/c/foo.o", "b/c/d/x y", "foo/a", "foo/b/a", "foo.c", ".x/foo.c", "x y/#a", "c/!a")
 
@@ -25,7 +25,7 @@ def nobodys_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture
 def without_git(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without git."""
-    monkeypatch.setattr(gathering, "ask_git", lambda *_: None)
+    monkeypatch.setattr(git_listing, "ask_git", lambda *_: None)
 
 
 def make(folder: Path, texts: Mapping[str, str] = {}) -> None:
@@ -90,7 +90,7 @@ def test_an_ignored_folder_that_is_named_is_listed_by_the_other_rules(
     make(tmp_path, {".gitignore": "b/\n*.o\n"})
     git(tmp_path, "init", "--quiet")
     if not has_git:
-        monkeypatch.setattr(gathering, "ask_git", lambda *_: None)
+        monkeypatch.setattr(git_listing, "ask_git", lambda *_: None)
     assert "b/a" not in listed(tmp_path)
     assert listed(tmp_path / "b", tmp_path, is_named=True) == {"a", "foo.c", "c/d/x y"}
 

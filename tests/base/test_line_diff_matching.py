@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from satchel.consult import prompts
-from satchel.consult.prompts import matching_lines
+from satchel.base import line_diff
+from satchel.base.line_diff import matching_lines
 
 LINES = st.lists(st.sampled_from("abcd"), max_size=14)
 
@@ -64,7 +64,7 @@ def test_work_is_bounded_where_nothing_matches_cheaply(monkeypatch: pytest.Monke
     old = [str(n % 7) for n in range(400)]
     new = [str(n * n % 11 % 7) for n in range(400)]
     assert matching_lines(old, new)
-    monkeypatch.setattr(prompts, "_MAX_WORK", 1_000)
+    monkeypatch.setattr(line_diff, "_MAX_WORK", 1_000)
     few = matching_lines(old, new)
     assert all(old[at] == new[new_at] for at, new_at in few)
     assert len(few) < len(old) / 10
@@ -73,7 +73,7 @@ def test_work_is_bounded_where_nothing_matches_cheaply(monkeypatch: pytest.Monke
 def test_what_an_edit_remembers_takes_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = random.Random(1)
     old, new = ([str(chosen.randrange(50)) for _ in range(1_000)] for _ in range(2))
-    monkeypatch.setattr(prompts, "_MAX_WORK", 300_000)
+    monkeypatch.setattr(line_diff, "_MAX_WORK", 300_000)
     tracemalloc.start()
     try:
         matching_lines(old, new)

@@ -16,7 +16,7 @@ from every_table import is_untouched
 from satchel import Satchel
 from satchel.base.errors import Interrupted, Unavailable
 from satchel.consult.conversations import Conversations
-from satchel.consult.upkeep import LIFE_MS, MAX_SWEPT, Sweeper, VectorStore, VectorStores
+from satchel.consult.vector_stores import LIFE_MS, MAX_SWEPT, Sweeper, VectorStore, VectorStores
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -272,7 +272,7 @@ _CRASH = """
 import os, sys
 from pathlib import Path
 from satchel import open_satchel
-from satchel.consult.upkeep import VectorStores
+from satchel.consult.vector_stores import VectorStores
 
 store, folder, now = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
 with open_satchel(store, "p", cwd=folder, environ={}, clock=lambda: now) as satchel:
