@@ -34,6 +34,9 @@ HEAVY = {
 }
 """What takes long to import, and nothing that a host starts needs."""
 
+UNHURRIED = "from satchel.interfaces.mcp import server; server._PAUSE_SECONDS = 600.0\n"
+"""A server that reads shared texts, which loads more, only after its answers, also where these take long."""
+
 STARTED = """
 import atexit, sys
 atexit.register(lambda: print(*sys.modules, file=sys.stderr))
@@ -53,10 +56,10 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def started(project: Path, arguments: list[str], given: str) -> tuple[str, set[str]]:
+def started(project: Path, arguments: list[str], given: str, before: str = "") -> tuple[str, set[str]]:
     """Return what a command prints, and the modules that it has loaded in the end."""
     done = subprocess.run(
-        [sys.executable, "-c", STARTED, *arguments],
+        [sys.executable, "-c", before + STARTED, *arguments],
         input=given,
         cwd=project,
         env=os.environ | {"SATCHEL_HOOKS_DEADLINE_MS": "60000"},
@@ -85,9 +88,8 @@ def test_a_server_has_answered_a_call_before_anything_heavy_is_loaded(project: P
         },
     ]
 
-    answered, loaded = started(
-        project, ["mcp", "--toolsets", "lists"], "".join(f"{json.dumps(one)}\n" for one in messages)
-    )
+    given = "".join(f"{json.dumps(one)}\n" for one in messages)
+    answered, loaded = started(project, ["mcp", "--toolsets", "lists"], given, UNHURRIED)
 
     assert "Passwords are never logged" in answered
     assert not loaded & (HEAVY | {"hashlib", "satchel.keep.kinds", "satchel.find.search"})

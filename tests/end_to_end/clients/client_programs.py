@@ -24,6 +24,9 @@ ROOT = Path(__file__).parents[3]
 INSTALLED = ROOT / ".referees"
 SECONDS = 300
 
+CLAUDE_WAITS = {"MCP_CONNECTION_NONBLOCKING": "0", "MCP_TIMEOUT": "300000"}
+"""Lets Claude Code wait for its servers before it asks its model: a busy machine may be late with them."""
+
 NOTE = 'Sessions expire after 300 s:\n"ttl" ≤ 5 min, see C:\\auth.py'
 FROM_THE_SHELL = "Tokens live in src/tokens.py"
 SHELL_COMMAND = f"satchel write discovery '{FROM_THE_SHELL}' && satchel who --json"

@@ -18,7 +18,7 @@ from pseudo_terminal import InTerminal
 COLUMNS, LINES = 130, 100
 """So large that nothing scrolls away; from about 160 columns on Claude Code shows a second pane beside the first."""
 
-_SECONDS = 300.0
+_SECONDS = 120.0
 _AGAIN_SECONDS = 10.0
 # The emulator takes the letter after <, = or : for text, and does not know the strings of devices and applications.
 _FOREIGN = re.compile(

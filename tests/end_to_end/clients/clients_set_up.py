@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from end_to_end.clients.client_programs import INSTALLED, Seen, Workplace, program
+from end_to_end.clients.client_programs import CLAUDE_WAITS, INSTALLED, Seen, Workplace, program
 from end_to_end.clients.dialects import Call, ChatCompletions, Dialect, GenerateContent, Json, Messages, Responses
 from end_to_end.clients.scripted_model import ERRAND, FAREWELL, GO_ON, LAST_WORDS, PROMPT, ScriptedModel
 
@@ -19,8 +20,17 @@ _WROTE = {"type": "discovery", "content": NOTE}
 _ASKED: Json = {"query": "sessions expire"}
 
 
-PATIENT = {"SATCHEL_HOOKS_DEADLINE_MS": "20000"}
+PATIENT = {"SATCHEL_HOOKS_DEADLINE_MS": "60000"}
 """Gives hooks time: a machine at its limit is not what is judged."""
+
+_LAUNCHER = str(Path(sys.executable).with_name("satchel"))
+SATCHEL = [
+    sys.executable,
+    "-c",
+    f"import sys; sys.argv[0] = {_LAUNCHER!r}; from satchel.interfaces.setup import texts; texts.HOOK_SECONDS = 120; "
+    "from satchel.interfaces.entry import main; main()",
+]
+"""Satchel's program, but clients that it sets up wait for hooks longer than 10 s."""
 
 
 def _node(path: str) -> list[str | Path]:
@@ -124,6 +134,7 @@ CLAUDE = Client(
         "ANTHROPIC_API_KEY": "none",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "DISABLE_AUTOUPDATER": "1",
+        **CLAUDE_WAITS,
     },
     connected="✔ Connected",
     finds=Call("ToolSearch", {"query": "select:mcp__satchel__write_context"}),
@@ -280,7 +291,7 @@ CLIENTS = {client.name: client for client in (CLAUDE, CODEX, GEMINI, QWEN, COPIL
 def set_up(client: Client, workplace: Workplace, model: ScriptedModel) -> dict[str, str]:
     """Let a client reach a model, and Satchel's hooks reach the client; return the environment that it works in."""
     client.configure(workplace, model.url)
-    workplace.run(["satchel", "setup", client.name, "--yes"])
+    workplace.run([*SATCHEL, "setup", client.name, "--yes"])
     return model.environment | client.environment(model.url) | PATIENT
 
 

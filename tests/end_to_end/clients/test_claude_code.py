@@ -8,6 +8,7 @@ import pytest
 
 from end_to_end.clients.client_programs import (
     CLAIM,
+    CLAUDE_WAITS,
     FROM_THE_SHELL,
     MESSAGE,
     NOTE,
@@ -56,6 +57,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
             "ANTHROPIC_API_KEY": "none",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
+            **CLAUDE_WAITS,
         }
         workplace.run([claude, "mcp", "add", "--scope", "user", "satchel", "--", "satchel", "mcp"], environment)
         allowed = ["--allowedTools", PREFIX.rstrip("_"), "Bash(satchel *)"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from end_to_end.clients.client_programs import ROOT, WRITE, Seen, Workplace, program, texts
+from end_to_end.clients.client_programs import CLAUDE_WAITS, ROOT, WRITE, Seen, Workplace, program, texts
 from end_to_end.clients.dialects import Call, Messages
 from end_to_end.clients.scripted_model import LAST_WORDS, PROMPT, ScriptedModel
 
@@ -55,6 +55,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
             "ANTHROPIC_API_KEY": "none",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
+            **CLAUDE_WAITS,
         }
         workplace.run([claude, "plugin", "marketplace", "add", ROOT], environment)
         workplace.run([claude, "plugin", "install", "satchel@satchel"], environment)

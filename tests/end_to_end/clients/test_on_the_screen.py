@@ -15,7 +15,7 @@ import pytest
 from end_to_end.clients import clients_set_up
 from end_to_end.clients.client_programs import INSTALLED, SECONDS, Workplace
 from end_to_end.clients.client_screens import ClientScreen
-from end_to_end.clients.clients_set_up import PATIENT, Client
+from end_to_end.clients.clients_set_up import PATIENT, SATCHEL, Client
 from end_to_end.clients.dialects import Call
 from end_to_end.clients.scripted_model import GO_ON, LAST_WORDS, PROMPT, ScriptedModel
 from end_to_end.clients.test_codex_at_work import patch
@@ -147,13 +147,13 @@ class Seen:
         scripts = {PROMPT: work, GO_ON: [*one.edit(workplace.project / "held.py")]}
         with ScriptedModel(one.client.dialect, scripts) as model:
             one.client.configure(workplace, model.url)
-            workplace.run(["satchel", "setup", one.client.name, *one.client.options, "--yes"])
+            workplace.run([*SATCHEL, "setup", one.client.name, *one.client.options, "--yes"])
             workplace.environment.update(
                 model.environment | one.client.environment(model.url) | PATIENT | dict(one.variables)
             )
             programs = [str(Path(one.client.program()[-1]).parent), str(INSTALLED / "node_modules" / ".bin")]
             workplace.environment["PATH"] = os.pathsep.join([*programs, workplace.environment["PATH"]])
-            check = ["satchel", "setup", one.client.name, "--check"]
+            check = [*SATCHEL, "setup", one.client.name, "--check"]
             _, before, _ = workplace.try_to_run(check)
             working, idle = cls._session(one, workplace, PROMPT)
             _, after, _ = workplace.try_to_run(check)
@@ -163,10 +163,8 @@ class Seen:
     @staticmethod
     def _session(one: Interactive, workplace: Workplace, prompt: str) -> tuple[str, str]:
         """Return all that is shown in a session with one prompt, and the state of its agent before the end."""
-        command = [*one.client.program(), *one.arguments]
-        screen = ClientScreen(command, workplace.project, workplace.environment)
+        screen = started(one, workplace)
         try:
-            screen.answer_until(one.ready, one.dialogs)
             screen.enter(prompt)
             screen.answer_until(LAST_WORDS, one.dialogs, is_entered=True)
             state = state_at_prompt(workplace, screen)
@@ -175,6 +173,23 @@ class Seen:
         finally:
             screen.close()
         return screen.transcript, state
+
+
+def started(one: Interactive, workplace: Workplace, tries: int = 3) -> ClientScreen:
+    """Return the screen of a client that takes a prompt.
+
+    A client that does not get ready is started again, as a person would: Gemini CLI, once it was told on a busy machine
+    to trust the folder, may stay without its servers.
+    """
+    screen = ClientScreen([*one.client.program(), *one.arguments], workplace.project, workplace.environment)
+    try:
+        screen.answer_until(one.ready, one.dialogs)
+    except AssertionError:
+        screen.close()
+        if tries == 1:
+            raise
+        return started(one, workplace, tries - 1)
+    return screen
 
 
 def state_at_prompt(workplace: Workplace, screen: ClientScreen) -> str:

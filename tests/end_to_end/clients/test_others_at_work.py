@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from end_to_end.clients.client_programs import Workplace, texts
-from end_to_end.clients.clients_set_up import CLIENTS, Client
+from end_to_end.clients.clients_set_up import CLIENTS, PATIENT, SATCHEL, Client
 from end_to_end.clients.dialects import Call, Given, Json
 from end_to_end.clients.scripted_model import ERRAND, LAST_WORDS, PROMPT, ScriptedModel
 
@@ -147,7 +147,7 @@ class Work:
         scripts = {PROMPT: list(made.values()), ERRAND: errand(project) if errand else []}
         with ScriptedModel(client.dialect, scripts) as model:
             client.configure(workplace, model.url)
-            workplace.run(["satchel", "setup", client.name, *client.options, "--yes"])
+            workplace.run([*SATCHEL, "setup", client.name, *client.options, "--yes"])
             for command in (
                 ["file", "claim", "held.py", "--why", "release freeze"],
                 ["write", "discovery", NOTE, "--file", "open.py"],
@@ -159,7 +159,7 @@ class Work:
             environment = {
                 **model.environment,
                 **client.environment(model.url),
-                "SATCHEL_HOOKS_DEADLINE_MS": "20000",
+                **PATIENT,
                 "SATCHEL_HOOKS_START": "0",  # or all of it would be in the first request
                 "SATCHEL_HOOKS_SUBAGENT": "0",
             }

@@ -14,6 +14,7 @@ import pytest
 from end_to_end.clients.client_programs import (
     BRIEFING,
     CLAIM,
+    CLAUDE_WAITS,
     MESSAGE,
     NOTE,
     SEARCH,
@@ -88,6 +89,7 @@ def at_work_in_claude(workplace: Workplace) -> Seen:
             "ANTHROPIC_API_KEY": "none",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
+            **CLAUDE_WAITS,
             **with_token,
         }
         headers = ["--header", "Authorization: Bearer ${SATCHEL_TOKEN}", "--header", "Satchel-Session: of claude"]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from end_to_end.clients.client_programs import SECONDS, Workplace, texts
-from end_to_end.clients.clients_set_up import CLIENTS, NOTE, Client
+from end_to_end.clients.clients_set_up import CLIENTS, NOTE, PATIENT, SATCHEL, Client
 from end_to_end.clients.dialects import Json
 from end_to_end.clients.scripted_model import ERRAND, FAREWELL, GO_ON, PROMPT, ScriptedModel
 
@@ -59,15 +59,15 @@ class Day:
         with ScriptedModel(client.dialect, client.scripts, wait) as model:
             client.configure(workplace, model.url)
             before = _files(workplace.home)
-            workplace.run(["satchel", "setup", client.name, *client.options, "--yes"])
+            workplace.run([*SATCHEL, "setup", client.name, *client.options, "--yes"])
             written = {path for path, content in _files(workplace.home).items() if content != before.get(path)}
             environment = model.environment | client.environment(model.url)
-            status, checked, _ = workplace.try_to_run(["satchel", "setup", client.name, "--check"], environment)
+            status, checked, _ = workplace.try_to_run([*SATCHEL, "setup", client.name, "--check"], environment)
             _, listed, problems = workplace.try_to_run([*program, *client.health], environment)
             for prompt in client.prompts():
                 workplace.run([*program, *prompt], environment)
             sessions, notes = workplace.satchel("who", "--all")["sessions"], workplace.satchel("read")["entries"]
-            workplace.run(["satchel", "setup", client.name, "--remove", "--yes"])
+            workplace.run([*SATCHEL, "setup", client.name, "--remove", "--yes"])
             after = {path: content for path, content in _files(workplace.home).items() if path in written}
             workplace.run([*program, *client.asks, FAREWELL], environment)
         before = {path: content for path, content in before.items() if path in written}
@@ -80,7 +80,7 @@ class Day:
 
 def keep_rule(workplace: Workplace) -> None:
     """Keep a rule that every briefing holds, and give hooks time: a machine at its limit is not what is judged."""
-    workplace.environment["SATCHEL_HOOKS_DEADLINE_MS"] = "20000"
+    workplace.environment.update(PATIENT)
     rule = ["rule", "add", RULE, "--category", "security", "--priority", "critical", "--agent", "planner"]
     workplace.run(["satchel", *rule])
 
