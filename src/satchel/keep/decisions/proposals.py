@@ -100,8 +100,9 @@ def refuse_second(transaction: Transaction, by: Setter, key: str, alike: Sequenc
         if other is None or other.status != "draft" or other.agent == by.actor.name:
             continue
         if theirs == words or by.now - other.updated_at <= _SAME_HOUR_MS:
+            value = shortened(str(other.value), _WHOLE_CHARS)
             raise Conflict(
-                f"{other.agent or 'somebody unnamed'} drafted {one.ref} {one.key!r}: {shortened(str(other.value), _WHOLE_CHARS)!r}, "
+                f"{other.agent or 'somebody unnamed'} drafted {one.ref} {one.key!r}: {value!r}, "
                 f"whose key says the same as {key!r}",
                 f"Set {one.ref}'s key active if you agree, or set it with your value as status=draft; for another "
                 "subject choose a key with other words",
