@@ -87,7 +87,7 @@ def _new_uid(
 ) -> bytes:
     # that of a client's conversation stays the same, so that its agent keeps its name once a backup was restored
     if identity is not None:
-        from satchel.base.cited import blake2b
+        from satchel.base.cited import blake2b  # type: ignore[attr-defined]  # hashlib loads OpenSSL
 
         key = "\0".join((workplace.engine.location, str(project_id), client or "", identity))
         uid = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()
