@@ -85,7 +85,7 @@ def start(transaction: Transaction, workplace: Workplace, project_id: int, calle
 def _new_uid(transaction: Transaction, workplace: Workplace, client: str | None, identity: str | None) -> bytes:
     # that of a client's conversation stays the same, so that its agent keeps its name once a backup was restored
     if identity is not None:
-        from hashlib import blake2b
+        from satchel.base.cited import blake2b  # type: ignore[attr-defined]  # hashlib loads OpenSSL
 
         project = workplace.project_name or workplace.root or workplace.suggested_name
         key = "\0".join((project, client or "", identity))
