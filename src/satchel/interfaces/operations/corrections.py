@@ -21,8 +21,7 @@ def _review(
 ) -> Confirmed | Retracted:
     if verdict == "confirm":
         return satchel.corrections.confirm(ref, evidence, agent=agent)
-    end = satchel.corrections.close if verdict == "close" else satchel.corrections.retract
-    return end(ref, evidence, agent=agent)
+    return satchel.corrections.retract(ref, evidence, closes=verdict == "close", agent=agent)
 
 
 def _ask_for_older(error: SatchelError, values: dict[str, Any]) -> dict[str, Any] | None:

@@ -54,29 +54,22 @@ _ELSEWHERE: Mapping[Kind, str] = {
 class Corrections(Service):
     """Retractions, confirmations and undo."""
 
-    def close(self, ref: str, reason: str | None = None, *, agent: str | None = None) -> Retracted:
-        """Close a bug or review issue that is settled, as :meth:`retract` does.
-
-        Raises:
-            NotFound: the project has no such item.
-            InvalidInput, TooLarge: an argument is invalid, or the item is neither.
-        """
-        return self._retract(ref, reason, agent, closes=True)
-
-    def retract(self, ref: str, reason: str | None = None, *, agent: str | None = None) -> Retracted:
+    def retract(
+        self, ref: str, reason: str | None = None, *, closes: bool = False, agent: str | None = None
+    ) -> Retracted:
         """Retract a note, rule or strategy; it is kept, but hidden from searches by default.
 
         Only a person can retract what a person wrote and critical rules: an agent's call sends them a message instead.
         A message is withdrawn, if it is the caller's own and unread. Decisions are changed, not retracted: an agent's
         call sends a message to the one who set it, or to a person.
 
+        Args:
+            closes: refuses all but a bug or review issue, which is closed instead.
+
         Raises:
             NotFound: the project has no such item.
             InvalidInput, TooLarge: an argument is invalid, or the item's kind cannot be retracted.
         """
-        return self._retract(ref, reason, agent)
-
-    def _retract(self, ref: str, reason: str | None, agent: str | None, *, closes: bool = False) -> Retracted:
         work = self._workplace
         kind, number = self._decision_named(ref) or _parse_ref(ref, "retracted", Kind.DECISION, Kind.MESSAGE)
         cleaned = None if reason is None else check_content(reason, "reason", work.max_content_bytes)
