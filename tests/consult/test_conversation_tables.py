@@ -117,7 +117,11 @@ def test_a_file_without_its_conversation_is_found(conversations: Conversations, 
     assert "conversation_file_states points to a missing conversations" in detail
 
 
-@pytest.mark.parametrize("damage", [b"no zlib", b"[", zlib.compress(b"[]"), zlib.compress(b'["a.py", "b.py"]')])
+DAMAGE = (b"no zlib", b"[", b"5", b"[[1]]", b"[null]", zlib.compress(b"5"), zlib.compress(b"[" * 200_000))
+LISTS_OF_OTHERS = (zlib.compress(b"[]"), zlib.compress(b'["a.py", "b.py"]'), zlib.compress(b" " * (65 << 20) + b"[]"))
+
+
+@pytest.mark.parametrize("damage", [*DAMAGE, *LISTS_OF_OTHERS])
 def test_a_damaged_list_of_files_is_named_and_keeps_nobody_from_a_reset(
     conversations: Conversations, satchel: Satchel, damage: bytes
 ) -> None:

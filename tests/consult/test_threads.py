@@ -16,10 +16,9 @@ from consult.answered_turns import KEY, known, take_turn
 from consult.consulted import LONG, Consulted
 from consulting import Desk, Reader
 from satchel import Satchel
-from satchel.consult.conversation_tables import cut_out, put_back
 from satchel.consult.conversations import Conversations
 from satchel.consult.models import ThreadLost
-from satchel.consult.records import ConversationKey, TurnRequest, TurnResult
+from satchel.consult.records import ConversationKey, TurnRequest, TurnResult, cut_out, put_back
 
 if TYPE_CHECKING:
     from conftest import ManualClock

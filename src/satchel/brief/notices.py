@@ -151,7 +151,6 @@ class Notices(Service):
         window = deliveries.Window(project_id, actor.session, number, actor.number, 0)
         with suppress(SatchelError), self._workplace.engine.write(_WAIT_MS) as transaction:
             deliveries.record(transaction, window, items, now)
-            _mark_read(transaction, project_id, actor, items, now)
             return True
         return False
 
@@ -231,20 +230,6 @@ def _waiting(
         return [], [text]
     rows = newest_unseen(transaction, reader, is_delivered, values, _MAX_MESSAGES)
     return [News(text, [(Kind.MESSAGE.number, number, seq) for number, seq, *_ in rows])], []
-
-
-def _mark_read(
-    transaction: Transaction, project_id: int, actor: Actor, items: Sequence[tuple[int, int, int]], now: int
-) -> None:
-    # a message that a notice shows to an agent is shown whole; a person's waits until they open or answer it
-    shown = [number for kind, number, _ in items if kind == Kind.MESSAGE.number]
-    if not shown or actor.number is None or is_persons(actor.name):
-        return
-    from satchel.keep.messages import updates
-    from satchel.keep.messages.visibility import Reader, find_unread
-
-    unread = find_unread(transaction, Reader(project_id, actor.number, now), shown).values()
-    updates.mark(transaction, actor.number, [one for one in unread if one is not None], now)
 
 
 def _sender(name: str | None) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from satchel.base.errors import SatchelError, StoreDamaged
@@ -21,6 +21,7 @@ from satchel.consult.records import (
     Turn,
     TurnResult,
     digest_of,
+    put_back,
 )
 from satchel.keep.expiry import PARTS, remove_contents
 from satchel.redaction import finds_secret
@@ -30,6 +31,8 @@ from satchel.store.upkeep import Check
 if TYPE_CHECKING:
     from satchel.keep.housekeeping.checks import Examination
     from satchel.store.engine import Engine
+
+_MOST_LIST_BYTES = 64 << 20
 
 _FILES = """
     SELECT size, mtime_ns, digest, tokens, first_turn, overflow
@@ -73,10 +76,11 @@ def load_files(transaction: Transaction, conversation_id: int) -> dict[str, Know
     """Return every file of a conversation, in any order, by path."""
     paths = _load_paths(transaction, conversation_id)
     rows = transaction.all(_FILES, {"conversation": conversation_id})
-    if len(paths) != len(rows):
-        raise _unreadable("the list of files")
-    files = (KnownFile(path, *row) for path, row in zip(paths, rows, strict=True))
-    return {file.path: file if file.why is None else file._replace(why=Overflow(file.why)) for file in files}
+    try:
+        files = [KnownFile(path, *row) for path, row in zip(paths, rows, strict=True)]
+        return {file.path: file if file.why is None else file._replace(why=Overflow(file.why)) for file in files}
+    except ValueError:  # not as many, or with an unknown reason
+        raise _unreadable("the list of files") from None
 
 
 def _load_paths(transaction: Transaction, conversation_id: int) -> list[str]:
@@ -86,10 +90,21 @@ def _load_paths(transaction: Transaction, conversation_id: int) -> list[str]:
     )
     try:
         # a list that the migration wrote is not compressed
-        texts = [packed if packed.startswith(b"[") else zlib.decompress(packed) for (packed,) in lists]
-        return [path for text in texts for path in json.loads(text)]
-    except (zlib.error, ValueError):
-        raise _unreadable("the list of files") from None
+        texts = [packed if packed.startswith(b"[") else _unpacked(packed) for (packed,) in lists]
+        paths = [path for text in texts for path in json.loads(text)]
+        if all(isinstance(path, str) for path in paths):
+            return paths
+    except (zlib.error, ValueError, TypeError, AttributeError, RecursionError):
+        pass  # a copied store may hold anything
+    raise _unreadable("the list of files")
+
+
+def _unpacked(packed: bytes) -> bytes:
+    inflating = zlib.decompressobj()
+    data = inflating.decompress(packed, _MOST_LIST_BYTES)
+    if not inflating.eof:
+        raise ValueError
+    return data
 
 
 def _unreadable(what: str) -> StoreDamaged:
@@ -243,22 +258,6 @@ def compress(content: str | bytes) -> bytes:
     """Return a content as it is stored; lone surrogates survive."""
     data = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
     return zlib.compress(data, _ZLIB_LEVEL)
-
-
-def cut_out(prompt: str, parts: Iterable[str]) -> str:
-    """Put a zero byte, which no prompt has, in the place of each part of a prompt; the parts come in their order."""
-    words, at = [], 0
-    for part in parts:
-        start = prompt.index(part, at)
-        words.append(prompt[at:start])
-        at = start + len(part)
-    return "\0".join([*words, prompt[at:]])
-
-
-def put_back(words: str, parts: Iterable[str]) -> str:
-    """Undo :func:`cut_out`."""
-    first, *rest = words.split("\0")
-    return "".join([first, *(text for pair in zip(parts, rest, strict=True) for text in pair)])
 
 
 def unpack_words(compressed: bytes) -> str | None:

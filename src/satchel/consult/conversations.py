@@ -27,6 +27,7 @@ from satchel.consult.records import (
     ListedConversation,
     PastTurn,
     TurnResult,
+    cut_out,
     digest_of,
     digest_of_text,
     list_placements,
@@ -176,7 +177,7 @@ class Conversations:
             )
         # a thread needs all of its contents: without one of them the turn keeps its prompt itself
         parts = [part for part in parts if part[0] in packed] if contents.keys() >= dict(parts).keys() & packed else []
-        prompt = redact(conversation_tables.cut_out(plan.prompt, [text for _, text in parts]) if is_ours else "")
+        prompt = redact(cut_out(plan.prompt, [text for _, text in parts]) if is_ours else "")
         if prompt.text.count("\0") != len(parts):
             prompt, parts = redact(plan.prompt), []
         words = conversation_tables.compress(prompt.text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -412,3 +412,19 @@ def _overflow_reason(why: Overflow, turn: int, first: int) -> str:
     if turn == 1:
         return "did not fit next to the files that go first"
     return f"new in turn {turn}, when it did not fit any more"
+
+
+def cut_out(prompt: str, parts: Iterable[str]) -> str:
+    """Put a zero byte, which no prompt has, in the place of each part of a prompt; the parts come in their order."""
+    words, at = [], 0
+    for part in parts:
+        start = prompt.index(part, at)
+        words.append(prompt[at:start])
+        at = start + len(part)
+    return "\0".join([*words, prompt[at:]])
+
+
+def put_back(words: str, parts: Iterable[str]) -> str:
+    """Undo :func:`cut_out`."""
+    first, *rest = words.split("\0")
+    return "".join([first, *(text for pair in zip(parts, rest, strict=True) for text in pair)])

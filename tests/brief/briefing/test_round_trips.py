@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import pytest
 
 import on_postgresql
 from satchel import Satchel
-from satchel.store.postgres.transaction import Statement, StoreConnection
+from satchel.store.postgres.transaction import StoreConnection
 
 
 def test_a_briefing_makes_few_round_trips_however_many_kinds_of_things_there_are(
@@ -31,13 +31,13 @@ def test_a_briefing_makes_few_round_trips_however_many_kinds_of_things_there_are
             store.patterns.report("KeyError", f"pattern {number}", solution=f"solution {number}")
             store.strategies.save(f"topic {number}", f"insight {number}")
         sent: list[int] = []
-        run_all = StoreConnection.run_all
+        exchange = StoreConnection.exchange
 
-        def counted(self: StoreConnection, *statements: Statement, **named: Any) -> object:
-            sent.append(len(statements))
-            return run_all(self, *statements, **named)
+        def counted(self: StoreConnection, messages: Sequence[Any], **named: Any) -> object:
+            sent.append(len(messages))
+            return exchange(self, messages, **named)
 
-        monkeypatch.setattr(StoreConnection, "run_all", counted)
+        monkeypatch.setattr(StoreConnection, "exchange", counted)
         briefing = store.brief("qa", task_id="T1", loop_id="L", run_id="night", agent="ben", dry_run=True)
         assert {item.section for item in briefing.items} >= {"attempts", "reviews", "packages", "rules", "messages"}
         assert {item.section for item in briefing.items} >= {"errors", "entries"}

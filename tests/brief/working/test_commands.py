@@ -218,6 +218,19 @@ class TestWhatIsKept:
     def test_a_failure_that_is_an_answer_is_not(self, command: str, status: int, is_kept: bool) -> None:
         assert is_error(command, status, "boom") == is_kept
 
+    @pytest.mark.parametrize(
+        ("command", "is_kept"),
+        [
+            ("satchel write x --bad", False),
+            ("cd app && SATCHEL_AGENT=a .venv/bin/satchel write x", False),
+            ("pytest -q; satchel write x --bad", True),
+            ("deploy.py --db .satchel/satchel.db", True),
+            ("cd /work/satchel-app && pytest", True),
+        ],
+    )
+    def test_a_refusal_of_satchel_is_none_but_what_another_program_says_is(self, command: str, is_kept: bool) -> None:
+        assert is_error(command, 5, "error [conflict]: port 80 is in use") == is_kept
+
 
 class TestKnownErrors:
     @pytest.mark.usefixtures("fix")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from satchel import Satchel, open_satchel
 from satchel.base.records import replace
 from satchel.store.postgres.engine import PostgresEngine
-from satchel.store.postgres.transaction import Statement, StoreConnection
+from satchel.store.postgres.transaction import StoreConnection
 from store.postgres.places import Place
 
 _CALLS: dict[str, tuple[int, Callable[[Satchel, int], object]]] = {
@@ -42,12 +43,12 @@ def test_a_call_makes_few_round_trips(satchel: Satchel, monkeypatch: pytest.Monk
     for number in range(2):
         act(satchel, number)
     trips: list[int] = []
-    run_all = StoreConnection.run_all
+    exchange = StoreConnection.exchange
 
-    def counted(self: StoreConnection, *statements: Statement, on_wait: Callable[[], None] = lambda: None) -> object:
-        trips.append(len(statements))
-        return run_all(self, *statements, on_wait=on_wait)
+    def counted(self: StoreConnection, messages: Sequence[Any], on_wait: Callable[[], None] = lambda: None) -> object:
+        trips.append(len(messages))
+        return exchange(self, messages, on_wait)
 
-    monkeypatch.setattr(StoreConnection, "run_all", counted)
+    monkeypatch.setattr(StoreConnection, "exchange", counted)
     act(satchel, 2)
     assert len(trips) <= most

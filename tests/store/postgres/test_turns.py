@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from accepting import FIN
 from examples import examples
 from postgres_proxy import BEFORE, CutHere, Message, PostgresProxy
-from satchel.base.errors import Busy, Interrupted
+from satchel.base.errors import Busy, Interrupted, InvalidInput
 from satchel.store.postgres import engine as engine_module
 from satchel.store.postgres.engine import PostgresEngine, Writers
 from satchel.store.transaction import Transaction
@@ -83,7 +83,8 @@ def test_a_shared_transaction_takes_so_many_and_so_long(
 
 
 _TURN = "turn"  # the kind of what these writes remember
-KINDS = ("writes", "fails", "fails after writing", "fails in the database", "fails in a part", "remembers", "reads")
+FAILING = ("fails", "fails after writing", "fails in the database", "cannot be sent")
+KINDS = ("writes", *FAILING, "fails in a part", "remembers", "reads")
 _NAMES = itertools.count()
 
 
@@ -126,6 +127,9 @@ def test_each_member_keeps_or_loses_its_own_and_sees_no_memory_of_what_was_lost(
                     note(transaction, project, text)
                     transaction.memo[_TURN, number] = text
                     _fails_in_the_database(transaction)
+                case "cannot be sent":
+                    note(transaction, project, text)
+                    note(transaction, project, f"{text} \0")
                 case "fails in a part":
                     note(transaction, project, text)
                     with pytest.raises(ValueError, match="a fault"):
@@ -145,7 +149,7 @@ def test_each_member_keeps_or_loses_its_own_and_sees_no_memory_of_what_was_lost(
             for number, kind in enumerate(kinds):
                 waiting.add(body(number, kind))
     failed = {number for number, write in enumerate(waiting.writes) if write.exception() is not None}
-    assert failed == {number for number, kind in enumerate(kinds) if kind in KINDS[1:4]}
+    assert failed == {number for number, kind in enumerate(kinds) if kind in FAILING}
     assert notes(engine) == [
         f"{number} {kind}" for number, kind in enumerate(kinds) if kind in {"writes", "fails in a part", "remembers"}
     ]
@@ -159,6 +163,20 @@ def test_a_member_that_has_sent_nothing_yet_fails_alone(place: Place, engine: Po
         waiting.add(_fails)
         waiting.add(writes(engine, "last"))
     assert notes(engine) == ["first", "last"]
+    assert _transactions(place, engine) == 1
+
+
+def test_a_member_whose_first_value_cannot_be_sent_fails_alone(place: Place, engine: PostgresEngine) -> None:
+    def cannot_be_sent(transaction: Transaction) -> None:
+        transaction.run("UPDATE projects SET name = name WHERE name = :name", {"name": "a\0b"})
+
+    with queue(engine, 4) as waiting:
+        waiting.add(writes(engine, "first"))
+        waiting.add(cannot_be_sent)
+        waiting.add(writes(engine, "third"))
+        waiting.add(cannot_be_sent)
+    assert [type(write.exception()) for write in waiting.writes] == [type(None), InvalidInput, type(None), InvalidInput]
+    assert notes(engine) == ["first", "third"]
     assert _transactions(place, engine) == 1
 
 

@@ -47,6 +47,7 @@ _OF_SATCHEL = re.compile(
     r"(?m)^error \[(?:invalid_input|refused|unconfirmed|not_found|conflict)\]: "
     r"|satchel: (?:command )?not found|satchel: No such file or directory"
 )
+_SATCHEL = re.compile(r"(?:\S*/|uv run |python\S* -m )?satchel\b")
 _TOKEN = re.compile(r"[^\s'\"`:,;()=\[\]]+")
 
 # Programs that show texts of others.
@@ -116,7 +117,7 @@ def is_error(command: str, status: int | None, output: str) -> bool:
     """
     if not output.strip() or status == _ENDED_BY_PERSON:
         return False
-    if "satchel" in command and _OF_SATCHEL.search(output):
+    if _SATCHEL.match(_program_of(command)) and _OF_SATCHEL.search(output):
         return False
     return not (_ASKING.match(_program_of(command)) and (status or 1) <= 2)
 

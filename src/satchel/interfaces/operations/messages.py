@@ -141,8 +141,7 @@ OPERATIONS = (
         tool="get_messages",
         toolset="messages",
         title="Read messages",
-        about="Messages to you or to all, newest first or by search. Shown in full, here or in a notice, they count as "
-        "read.",
+        about="Messages to you or to all, newest first or by search. Shown in full they count as read.",
         found_by="messages inbox unread replies thread what did the others say",
         parameters=_INBOX,
         run=_read,

@@ -62,7 +62,7 @@ _NOTHING = {
 """The variables of the frame on a page outside the projects."""
 
 _REF = re.compile(r"[a-z][0-9]{1,18}")
-_COMMANDS = re.compile(r" and accept it with `satchel accept [^`]+`, or reject it with `satchel reject [^`]+`$")
+_COMMANDS = re.compile(r" and accept it with `satchel accept d[\d@]+`, or reject it with `satchel reject d[\d@]+`$")
 _UNANSWERED = re.compile(r"an answer from (.+) to m[0-9]+")
 
 

@@ -11,7 +11,7 @@ from satchel.base.clock import span_in_words
 from satchel.base.errors import Conflict, InvalidInput, NotFound, Unconfirmed
 from satchel.base.paging import check_whole
 from satchel.base.records import replace
-from satchel.base.text import fold
+from satchel.base.text import fold, quoted_line
 from satchel.base.vocabulary import HUMAN, priority_number
 from satchel.find.kind import Kind
 from satchel.keep import expiry, names, presence, projects
@@ -201,7 +201,11 @@ class Messages(Service):
                 """,
                 {"project": project.id, "since": now - _SILENT_MS, "name": fold(name)},
             )
-        return [f"{other} was last heard of {span_in_words(now - seen_at)} ago" for other, seen_at in rows]
+        # a name of several words is quoted, so that it cannot pass for a sentence
+        return [
+            f"{other if ' ' not in other else quoted_line(other)} was last heard of {span_in_words(now - seen_at)} ago"
+            for other, seen_at in rows
+        ]
 
     def _name_of_session(self) -> str:
         # gives the agent of a session that has written nothing yet a name

@@ -208,11 +208,13 @@ class PostgresTransaction:
         """Send the waiting statements, then `last`, and wait; return the server's last status, such as ``COMMIT``."""
         self.check_connection()
         waiting = [*self._waiting, *((one, AwaitedRows(self)) for one in last)]
-        self._waiting = []
         if not waiting:
             return None
+        # a value that cannot be sent raises here, while all statements still wait
+        messages = self.connection.messages_of(*(statement for statement, _ in waiting))
+        self._waiting = []
         try:
-            results = self.connection.run_all(*(statement for statement, _ in waiting), on_wait=self._end_in_time)
+            results = self.connection.exchange(messages, on_wait=self._end_in_time)
         except psycopg.errors.QueryCanceled:
             self._check()
             raise
@@ -246,6 +248,7 @@ _LOOK_SECONDS = 0.02
 _FAILED = frozenset({ExecStatus.FATAL_ERROR, ExecStatus.BAD_RESPONSE})
 
 _Key = tuple[str, tuple[int, ...]]
+_Message = tuple[_Key, bytes, Sequence[Buffer | None], Sequence[Format]]
 
 # first everything that is not a parameter: literals, quoted names, comments, casts
 _TOKEN = re.compile(r"""('(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|::)|:([A-Za-z_]\w*)""", re.DOTALL)
@@ -307,14 +310,18 @@ class StoreConnection(Connection[Row]):
         self.names: dict[_Key, bytes] = {}
         self._numbers = count()
 
-    def run_all(self, *statements: Statement, on_wait: Callable[[], None] = lambda: None) -> list[Result]:
-        """Run statements in order, in one round trip, and return their results.
+    def run_all(self, *statements: Statement) -> list[Result]:
+        """Run statements in order, in one round trip, and return their results; none may depend on another's."""
+        return self.exchange(self.messages_of(*statements))
 
-        None of them may depend on another's result. `on_wait` is called now and then until the results arrive.
-        """
+    def messages_of(self, *statements: Statement) -> list[_Message]:
+        """Return statements as they are sent; raise DataError if one has a value that cannot be."""
         adapting = adapt.Transformer(self)
-        # all of them before any is sent: one may have a value that cannot be sent
-        messages = [_dump(adapting, *with_lists(*statement)) for statement in statements]
+        return [_dump(adapting, *with_lists(*statement)) for statement in statements]
+
+    def exchange(self, messages: Sequence[_Message], on_wait: Callable[[], None] = lambda: None) -> list[Result]:
+        """Send messages in one round trip and return their results, until which `on_wait` is called now and then."""
+        adapting = adapt.Transformer(self)
         pgconn = self.pgconn
         names: dict[_Key, bytes] = {}
         pgconn.enter_pipeline_mode()
@@ -341,9 +348,7 @@ class StoreConnection(Connection[Row]):
         return [_result(adapting, answer) for answer in answers if answer.command_status]
 
 
-def _dump(
-    adapting: Transformer, sql: str, parameters: Parameters | None
-) -> tuple[_Key, bytes, Sequence[Buffer | None], Sequence[Format]]:
+def _dump(adapting: Transformer, sql: str, parameters: Parameters | None) -> _Message:
     text, names = numbered(sql)
     by_name = parameters or {}
     values = adapting.dump_sequence([by_name[name] for name in names], [PyFormat.AUTO] * len(names))
