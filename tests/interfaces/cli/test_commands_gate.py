@@ -109,6 +109,19 @@ def test_without_a_terminal_the_refusal_names_the_item_its_author_and_the_way(
     assert cli("decide", "vat", "20")[0] == 0
 
 
+@pytest.mark.parametrize("arguments", [("undo",), ("undo", "m1"), ("retract", "m1")], ids=" ".join)
+def test_without_a_terminal_nobody_withdraws_a_message_of_a_person(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    cli("message", "send", "which port?", "--to", "ben")
+    monkeypatch.setattr("satchel.base.processes.has_terminal", lambda: False)
+    monkeypatch.delenv("TERM_PROGRAM", raising=False)
+    monkeypatch.setenv("SATCHEL_PERSON", "")
+    status, _, err = cli(*arguments)
+    assert (status, "only a person can change m1" in err) == (1, True)
+    assert "which port?" in cli("message", "list", "--agent", "ben")[1]
+
+
 def test_what_ends_a_protection_leaves_a_trace(cli: Cli, folder: Path) -> None:
     cli("write", "discovery", "the gateway signs")
     git(folder, "init", "--quiet")

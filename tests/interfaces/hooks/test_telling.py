@@ -159,8 +159,9 @@ def test_a_session_that_runs_hears_with_its_prompt_that_the_store_was_moved(hook
     assert hook("claude", "UserPromptSubmit", prompt="gone again") is not None
 
 
-def test_an_agent_keeps_its_name_after_a_restore_and_is_there_with_its_next_prompt(
-    hook: Hook, store: Satchel, open_in: Callable[..., Satchel], project: Path
+@pytest.mark.parametrize("mail", [0, 1])
+def test_an_agent_keeps_its_name_and_mail_after_a_restore_and_is_there_with_its_next_prompt(
+    hook: Hook, store: Satchel, open_in: Callable[..., Satchel], project: Path, mail: int
 ) -> None:
     def names() -> list[str]:
         with open_in(project) as opened:
@@ -173,6 +174,11 @@ def test_an_agent_keeps_its_name_after_a_restore_and_is_there_with_its_next_prom
     with open_in(project, caller=None, agent="human:ann") as person:
         person.housekeeping._engine.upkeep.restore(backup)
     assert names() == []
+    with open_in(project) as other:
+        for _ in range(mail):
+            other.messages.send("for you", to=name, agent="bob")
     hook("claude", "UserPromptSubmit", prompt="thanks")
     hook("claude", "PostToolUse", tool_name="Write", tool_use_id="u", tool_input={"file_path": str(project / "a.py")})
     assert names() == [name]
+    with open_in(project) as other:
+        assert other.messages.inbox(agent=name).total == mail

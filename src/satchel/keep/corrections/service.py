@@ -82,8 +82,9 @@ class Corrections(Service):
                     "verdict=retract is for what is wrong or outdated, set_decision status=deprecated for decisions",
                 )
             if kind is Kind.MESSAGE:
-                withdrawn = messages.withdraw(transaction, project_id, by.agent, number, by.now)
-                return Retracted(kind.ref(number), kind_name(kind), None, shortened(withdrawn))
+                return Retracted(
+                    kind.ref(number), kind_name(kind), None, _withdraw(transaction, project_id, number, by)
+                )
             if kind is Kind.DECISION:
                 return _dispute(transaction, work, project_id, by, number, cleaned)
             record = _load(transaction, project_id, kind, number)
@@ -233,8 +234,8 @@ class Corrections(Service):
             text = kept.texts(KINDS[change.kind], transaction, [change.item]).get(change.item, "")
             return Undone(ref, kind_name(change.kind), change.action, None, shortened(text))
         if change.kind is Kind.MESSAGE:
-            text = messages.withdraw(transaction, project_id, by.agent, change.item, by.now)
-            return Undone(ref, kind_name(change.kind), change.action, None, shortened(text))
+            text = _withdraw(transaction, project_id, change.item, by)
+            return Undone(ref, kind_name(change.kind), change.action, None, text)
         record = _load(transaction, project_id, change.kind, change.item)
         if not _is_live(record):
             ended = log.end_reason(transaction, change.kind, change.item, log.ending_of(record))
@@ -340,6 +341,13 @@ def _may_end(by: Corrector, record: Any) -> bool:
 def _check_may_end(by: Corrector, record: Any) -> None:
     if not _may_end(by, record):
         raise Refused(f"only a person ends {record.ref}", f"Ask with satchel's send_message to={HUMAN}")
+
+
+def _withdraw(transaction: Transaction, project_id: int, number: int, by: Corrector) -> str:
+    ref = Kind.MESSAGE.ref(number)
+    if not by.may_end(ref, by.name):
+        raise Refused(f"only a person withdraws {ref}", f"Send a correction with reply_to={ref}")
+    return shortened(messages.withdraw(transaction, project_id, by.agent, number, by.now))
 
 
 def _is_live(record: Any) -> bool:

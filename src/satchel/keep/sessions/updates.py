@@ -176,7 +176,8 @@ def name_unnamed(transaction: Transaction, project_id: int, state: State, now: i
     for digits in range(_LEAST_DIGITS, 2 * len(state.uid) + 1):
         name = state.name(digits)
         other = transaction.one(
-            "SELECT 1 FROM agents WHERE project_id = :project AND folded = :name", {"project": project_id, "name": name}
+            "SELECT 1 FROM agents WHERE project_id = :project AND folded = :name AND has_acted = 1",
+            {"project": project_id, "name": name},
         )
         if other is None:
             break
