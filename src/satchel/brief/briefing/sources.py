@@ -9,7 +9,7 @@ from types import MappingProxyType
 from satchel.base.errors import SatchelError
 from satchel.base.records import dataclass, field, replace
 from satchel.base.vocabulary import PRIORITIES
-from satchel.brief.briefing.ranking import MEDIUM
+from satchel.brief.briefing.ranking import LOW, MEDIUM
 from satchel.brief.briefing.records import COUNTED, CRITICAL, Candidate
 from satchel.brief.fields import joined, name_text, value_text
 from satchel.find.kind import Kind
@@ -442,7 +442,7 @@ def _decision(_context: BriefingContext, new: New, row: Row) -> Candidate:
         head=joined(name_text(key), "(draft)" if status == _DRAFT else None),
         text=f"{value_text(value_of(text, value))}{until_in(metadata)}",
         reason=rationale or "",
-        priority=MEDIUM,
+        priority=LOW if status == _DRAFT else MEDIUM,  # a draft stands behind what holds
         changed_at=changed,
         subject=key,
         is_of_task=bool(is_of_task),
