@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -243,10 +243,3 @@ def _write(store: Satchel, model: Model, what: str, which: int, place: int) -> N
             priority = "high" if before.priority != "high" else "low"
             ref = store.packages.set_priority(before.ref, priority).ref
     model.kept[ref] = place
-
-
-def test_a_draft_stands_behind_the_decisions_that_hold(store: Satchel, refs: Callable[..., list[str]]) -> None:
-    store.decisions.set("currency", "EUR", agent="human:ann")
-    store.decisions.set("currency_draft", "USD", status="draft", agent="ben")
-    assert refs() == ["d1", "d2"]
-    assert refs(query="which currency") == ["d1", "d2"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import pytest
@@ -11,9 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from briefing_parts import NOW, candidate
+from satchel import Satchel
 from satchel.brief.briefing.page import in_order
 from satchel.brief.briefing.ranking import base_score_sql, score
 from satchel.keep.citations import Citation
+
+if TYPE_CHECKING:
+    from conftest import ManualClock
 
 DAY = 86_400_000
 
@@ -56,3 +61,12 @@ def test_sql_scores_as_python_does(priority: int, of_task: bool, for_role: bool,
 def test_of_equals_what_changed_last_comes_first_and_then_the_order_is_that_of_numbers() -> None:
     some = [candidate(3), candidate(1), candidate(2, changed_at=NOW - 5), candidate(4, changed_at=NOW + 5)]
     assert [one.number for one in in_order(some, NOW)] == [4, 1, 3, 2]
+
+
+def test_a_draft_stands_behind_the_decisions_that_hold(
+    store: Satchel, refs: Callable[..., list[str]], clock: ManualClock
+) -> None:
+    store.decisions.set("currency", "EUR", agent="human:ann")
+    clock.advance(3 * DAY)
+    store.decisions.set("currency_draft", "USD", status="draft", agent="ben")
+    assert refs() == ["d1", "d2"]
