@@ -124,6 +124,17 @@ def test_a_turn_that_is_more_than_all_contents_may_take_keeps_its_own(consulted:
 
 
 @COMPATIBLE
+def test_a_thread_that_names_more_contents_than_there_are_begins_anew(consulted: Consulted) -> None:
+    consulted.write("a.py", LONG)
+    consulted.ask(context=["a.py"])
+    with consulted.satchel.workplace.engine.write() as transaction:
+        transaction.run("UPDATE conversation_parts SET last_blob = 9000000000000000000")
+    done = consulted.ask("What else?", context=["a.py"])
+    assert any("not stored any more" in note for note in done.notes)
+    assert len(consulted.provider.requests[-1].json["messages"]) == 1
+
+
+@COMPATIBLE
 def test_a_thread_with_a_content_that_is_gone_begins_anew_with_its_files(consulted: Consulted) -> None:
     consulted.write("a.py", LONG)
     consulted.write("b.py", LONG.replace("number", "other"))

@@ -203,7 +203,9 @@ def load_thread(transaction: Transaction, conversation_id: int) -> tuple[Exchang
         words = unpack_words(compressed)
         if words is None:
             raise _unreadable(f"turn {n}")
-        parts = [contents.get(number) for run in runs.get(turn_id, ()) for number in run]
+        own = runs.get(turn_id, ())
+        is_too_long = any(run.stop - run.start > len(contents) for run in own)  # as a copied store may say
+        parts = [None] if is_too_long else [contents.get(number) for run in own for number in run]
         whole, cut = [part for part in parts if part is not None], words.count("\0")
         if len(whole) < max(len(parts), cut):
             from satchel.consult.models import ThreadLost
