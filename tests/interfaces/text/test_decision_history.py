@@ -64,7 +64,7 @@ def test_the_answer_to_setting_says_when_nobody_had_been_named() -> None:
     before = DecisionState(1, 300, "active", "1.0.0", None, (), (), None, "old\nreason", NEW_YEAR, NEW_YEAR + 5)
     assert set_text([decision(revision=2, replaced=before)]).split("\n") == [
         "set d1 ttl, revision 2; binds everywhere; was revision 1 by - 01-01 00:00 UTC",
-        " because: old",
+        " its reason was: old",
         " reason",
     ]
 
