@@ -84,6 +84,21 @@ def test_a_file_that_is_lost_under_a_running_process_is_not_taken_for_a_new_stor
     assert sorted(path.name for path in store_file.parent.iterdir()) == there
 
 
+def test_a_store_that_another_thread_makes_while_it_is_looked_for_is_not_lost(
+    open_engine: OpenEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = open_engine()
+    check_files = engine.check_files
+
+    def made_meanwhile() -> None:
+        monkeypatch.setattr(engine, "check_files", check_files)
+        add(engine, "made")
+
+    monkeypatch.setattr(engine, "check_files", made_meanwhile)
+    assert names(engine) == []
+    assert names(engine) == ["made"]
+
+
 @pytest.mark.parametrize("lose", [_removed, _emptied])
 def test_a_new_store_is_made_in_the_place_of_a_lost_one_where_that_is_wanted(
     open_engine: OpenEngine, store_file: Path, lose: Callable[[Path], None]

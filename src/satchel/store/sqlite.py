@@ -432,11 +432,13 @@ class SqliteEngine:
         self._return_reader(self._running.with_deadline(reader), self._generation)
 
     def _check_missing(self) -> None:
-        # otherwise another thread may be making it
-        if self._seen_store or (self.trust is not None and self.trust.expects_store()):
+        is_known = self._seen_store or (self.trust is not None and self.trust.expects_store())
+        # looked at again: another thread or process may have made it since
+        if is_known and identity_of(status_of(self.file)) is None:
             # the rest of the WAL must not be written into an emptied file when the connections are closed
             for connection in filter(None, (self._writer, *self._readers)):
-                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+                with suppress(apsw.ThreadingViolationError):  # another thread is at work with it
+                    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             from satchel.store import backups  # rarely needed: for a lost store
 
             made = backups.in_order(backups.backup_folders(self.file, self.trust))
