@@ -28,7 +28,7 @@ def write(page: Page, world: World, form: str, button: str, **fields: str) -> st
         part.get_by_label(label, exact=True).fill(text)
     part.get_by_role("button", name=button).click()
     told = page.get_by_role("status").filter(has=page.get_by_role("link"))
-    return told.get_by_role("link").inner_text()
+    return (told.get_by_role("link").get_attribute("href") or "").rpartition("/")[2]
 
 
 def undo(page: Page, said: str) -> None:
