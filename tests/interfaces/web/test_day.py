@@ -89,8 +89,8 @@ def test_a_day(chromium: Browser, world: World) -> None:
         page.locator("summary", has_text="Retract").click()
         page.get_by_label(f"Why {note} is no longer true").fill("2026 has 53")
         page.get_by_role("button", name="Retract").click()
-        told = page.locator(".notice[role=status]").filter(has_text="Retracted:")
-        expect(told.locator(f'a[href$="/items/{note}"]')).to_be_visible()
+        notice = page.locator(".notice[role=status]").filter(has_text="Retracted:")
+        expect(notice.locator(f'a[href$="/items/{note}"]')).to_be_visible()
         for told in (briefed(third), briefed(world.client("fourth"))):
             assert RIGHT in told
             assert WRONG not in told
