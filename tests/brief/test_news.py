@@ -298,19 +298,3 @@ def test_a_message_that_a_notice_shows_stays_unread_since_the_answer_may_be_lost
     open_in(project).messages.send("May I change a.py?", to="ben", type="request", agent="ann")
     assert "May I change a.py?" in (reader.notices.line(shown_by="get_messages") or "")
     assert reader.messages.inbox(unread=True, agent="ben").total == 1
-
-
-def test_a_verdict_that_its_message_tells_is_not_told_as_a_note_too(
-    open_in: Callable[..., Satchel], project: Path
-) -> None:
-    author = open_in(project, agent="ben", caller=Caller.of_hook({}, "claude", "s1", begins=True))
-    author.sessions.enter()
-    author.files.claim(["src/a.py"])
-    author.files.record("src/a.py", "modified", description="typed")
-    author.notices.line(shown_by="get_messages")
-    verdict = {"passed": False, "summary": "breaks b", "change": "f1"}
-    open_in(project).entries.write("review_verdict", verdict, file="src/a.py", agent="ann")
-    told = author.notices.line(shown_by="get_messages") or ""
-    assert told.count("breaks b") == 1
-    assert "see e1" in told
-    assert author.notices.line(shown_by="get_messages") is None

@@ -49,10 +49,9 @@ class News(NamedTuple):
     is_counted: bool = False
 
     def is_of(self, refs: Collection[str]) -> bool:
-        """Return whether it is about a rule or decision with one of some short ids, or about one such note alone."""
+        """Return whether it is about a rule or decision with one of some short ids."""
         kind = KIND_OF.get(self.items[0][0])
-        is_one = kind in _COUNTED or (kind is Kind.ENTRY and len(self.items) == 1)
-        return is_one and kind is not None and kind.ref(self.items[0][1]) in refs
+        return kind in _COUNTED and kind.ref(self.items[0][1]) in refs
 
 
 class _Item(NamedTuple):

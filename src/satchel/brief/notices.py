@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import PurePath
@@ -37,8 +36,6 @@ _MAX_NOTES, _MAX_NOTED, _NOTE_CHARS = 3, 20, 600
 _MAX_BOUND, _BOUND_CHARS = 10, 1_000
 
 _WAIT_MS = 250
-
-_VERDICT = re.compile(r"^m\d+ from .+?: \"The review of your change.+?, see (e[1-9]\d*)[:\"]")
 
 # one statement, since mostly there is nothing, and each query is a round trip
 _ANYTHING = (
@@ -126,8 +123,6 @@ class Notices(Service):
             parts += _bound(transaction, work, project_id, actor, taken, in_news)
             if is_written and shown_by is not None:
                 messages, rest = _waiting(transaction, work, project_id, actor, now, shown_by)
-                # the message of a verdict says what the verdict does
-                listed = [*listed, *(ref for one in messages for ref in _VERDICT.findall(one.text))]
                 fresh += messages
                 parts += rest
         if is_preview:
