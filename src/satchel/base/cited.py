@@ -93,12 +93,12 @@ def digest_of(data: bytes, line: int | None, last: int | None) -> Digest | None:
     text = _plain(data)
     if line is None:
         whole = _without_end(text)
-        return Digest(None, None, _hashed(whole), len(whole), None)
+        return Digest(None, None, digest_16(whole), len(whole), None)
     cited, count = _lines(text, line, line if last is None else last)
     if not cited.strip():
         return None
     end = line + count - 1
-    return Digest(line, end if end > line else None, _hashed(cited), len(cited), _places(text, cited))
+    return Digest(line, end if end > line else None, digest_16(cited), len(cited), _places(text, cited))
 
 
 def find(data: bytes, cited: Digest) -> Comparison:
@@ -110,11 +110,11 @@ def find(data: bytes, cited: Digest) -> Comparison:
     text = _plain(data)
     if cited.line is None:
         whole = _without_end(text)
-        is_same = len(whole) == cited.size and _hashed(whole) == cited.value
+        is_same = len(whole) == cited.size and digest_16(whole) == cited.value
         return Comparison(UNCHANGED if is_same else CHANGED, None)
     end = cited.line if cited.last is None else cited.last
     here, _ = _lines(text, cited.line, end)
-    if len(here) == cited.size and _hashed(here) == cited.value:
+    if len(here) == cited.size and digest_16(here) == cited.value:
         return Comparison(UNCHANGED, cited.line)
     places = _find_lines(text, cited, end - cited.line + 1)
     if not places or len(places) < min(cited.places or 1, _MAX_PLACES):
@@ -128,7 +128,7 @@ def _find_lines(text: bytes, cited: Digest, count: int) -> list[int]:
     return [
         number
         for number, (start, end) in enumerate(zip(starts, starts[count:], strict=False), 1)
-        if end - start == length and _hashed(text[start : end - 1]) == cited.value
+        if end - start == length and digest_16(text[start : end - 1]) == cited.value
     ]
 
 
@@ -159,5 +159,6 @@ def _without_end(text: bytes) -> memoryview:
     return memoryview(text)[: len(text) - text.endswith(b"\n")]
 
 
-def _hashed(data: bytes | memoryview) -> bytes:
+def digest_16(data: bytes | memoryview) -> bytes:
+    """Return a digest of 16 bytes, without loading OpenSSL at a start."""
     return blake2b(data, digest_size=16).digest()

@@ -85,11 +85,11 @@ def start(transaction: Transaction, workplace: Workplace, project_id: int, calle
 def _new_uid(transaction: Transaction, workplace: Workplace, client: str | None, identity: str | None) -> bytes:
     # that of a client's conversation stays the same, so that its agent keeps its name once a backup was restored
     if identity is not None:
-        from satchel.base.cited import blake2b  # type: ignore[attr-defined]  # hashlib loads OpenSSL
+        from satchel.base.cited import digest_16  # imported here: only a new session needs it
 
         project = workplace.project_name or workplace.root or workplace.suggested_name
         key = "\0".join((project, client or "", identity))
-        uid = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        uid = digest_16(key.encode("utf-8", "surrogatepass"))
         if transaction.one("SELECT 1 FROM sessions WHERE uid = :uid", {"uid": uid}) is None:
             return uid
     return os.urandom(16)
