@@ -167,7 +167,7 @@ class Player:
         kind = "read" if "read" in event else "edit"
         fields = {"tool_name": kind.capitalize(), "tool_input": {"file_path": str(self._project / event[kind])}, **used}
         if kind == "edit":
-            fields["tool_input"] |= {"old_string": "a", "new_string": "b"}
+            fields["tool_input"] |= {"old_string": event["old"], "new_string": event["new"]}
         before = self._hook(session, "PreToolUse", fields)
         after = self._hook(session, "PostToolUse", fields | {"tool_response": {}})
         # what comes with a file that is read comes in time
