@@ -69,7 +69,7 @@ def test_standard_output_is_the_briefing_alone(cli: Cli) -> None:
 @pytest.mark.usefixtures("briefed")
 def test_what_was_packed_counts_as_delivered(cli: Cli) -> None:
     assert asked(cli, BRIEF, "--agent", "tester")["is_recorded"]
-    assert "nothing new since your last briefing" in cli("brief", "--agent", "tester")[1]
+    assert "nothing new since your last briefing; --again repeats " in cli("brief", "--agent", "tester")[1]
 
 
 @pytest.mark.usefixtures("briefed")

@@ -39,7 +39,8 @@ class TestBriefings:
     def test_shows_what_the_last_event_would_put_in_and_why(self, hook: Hook, explained: Explained) -> None:
         hook("claude", "SessionStart", source="compact")
         text = explained("claude", "SessionStart")
-        assert text.startswith("event: claude SessionStart, the last that was heard: compaction, in ")
+        assert text.startswith("event: claude SessionStart (compaction) in ")
+        assert text.partition("\n")[0].endswith("; the last that was heard")
         assert "budget: 2200 tokens (hooks.compaction, default)\nshows: c1 (rules, critical)\n" in text
         assert RULE in text
 
@@ -52,6 +53,7 @@ class TestBriefings:
         text = explained("claude", "SessionStart")
         assert f"leaves to claude, which loads the documents that say it: {ref}\n" in text
         assert "Always use tabs" not in text
+        assert text.partition("\n")[0].endswith("; none was heard yet, so this is for an empty one")
         assert "Always use tabs" in explained("codex", "SessionStart")
 
     def test_records_nothing(self, filled: Satchel, explained: Explained) -> None:

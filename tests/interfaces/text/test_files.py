@@ -280,7 +280,7 @@ def test_the_answer_to_claiming_names_the_exclusive_files_and_gives_a_reason_of_
 
 def test_the_answer_to_claiming_says_that_nobody_else_is_there() -> None:
     last = claimed_text(Claimed("builder", (claim(),), (), (), (), (), NEW_YEAR)).split("\n")[-1]
-    assert last == "nobody else has claimed it; no news about it"
+    assert last == "nobody else has claimed it"
 
 
 def test_the_answer_to_releasing_says_what_was_not_held_recorded_and_wished() -> None:

@@ -151,12 +151,26 @@ def test_who_is_idle_is_not_counted_as_at_work() -> None:
     assert "1 agent at work and 1 idle" in head
 
 
+def test_every_kind_of_need_has_its_next_step() -> None:
+    needs = (
+        Need("hook", "high", "claude PreToolUse fails", "hook:9", None, None, NOW, ("see",), remedy="do this"),
+        Need("stuck", "high", "T1: the port is taken", "e3", None, "b c", NOW, ("answer", "see")),
+        Need("rule", "low", "no floats", "c2", None, "ben", NOW, ("accept", "reject")),
+    )
+    status = replace(a_status(), needs=replace(a_status().needs, items=needs, total=3))
+    assert screen(status, 160)[-4:-1] == [
+        "Hook: do this",
+        "Stuck: `satchel show e3` says more, `satchel message send --to 'b c' TEXT` helps",
+        "Decide: read `satchel show c2`, then `satchel accept c2` or `satchel reject c2`",
+    ]
+
+
 def test_the_commands_for_what_needs_somebody_are_whole_and_come_once_for_a_kind() -> None:
     needs = [
         *a_status().needs.items,
         Need("message", "low", "red", "m8", None, "ben", NOW, ()),
         Need("draft", "low", "rounding", "d2", None, "ben", NOW, ("accept", "reject")),
-        Need("rule", "low", "no floats", "c4", None, "ben", NOW, ("accept", "reject")),
+        Need("draft", "low", "port", "d3", None, "ben", NOW, ("accept", "reject")),
     ]
     status = replace(a_status(), needs=replace(a_status().needs, items=tuple(needs), total=4))
     assert screen(status)[-3:-1] == [

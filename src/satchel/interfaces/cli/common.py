@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -152,7 +152,7 @@ def tell(
         click.echo(click.style(notice, fg="yellow"), err=True)
 
 
-def warn_notes(notes: Sequence[str]) -> None:
+def warn_notes(notes: Iterable[str]) -> None:
     """Print the notes of an answer to stderr."""
     for note in notes:
         click.echo(note, err=True)

@@ -44,8 +44,8 @@ def explain(client: str, name: str) -> int:
     if not event.happening:
         print(f"{client} {name}: nothing is done at this event")  # noqa: T201
         return 0
-    source = "the last that was heard" if stored is not None else "an empty one, since none was heard yet"
-    lines = [f"event: {client} {name}, {source}: {event.happening}, in {folder}"]
+    source = "the last that was heard" if stored is not None else "none was heard yet, so this is for an empty one"
+    lines = [f"event: {client} {name} ({event.happening}) in {folder}; {source}"]
     try:
         lines += _explained(event, folder)
     except SatchelError as error:

@@ -58,10 +58,17 @@ def show_briefing(briefing: Briefing) -> None:
     if not briefing.text:
         click.echo(waiting_text(briefing))
         return
-    click.echo(briefing.text)
-    warn_notes(other_notes(briefing))
+    text = briefing.text
+    for note in briefing.notes:
+        text = text.replace(f"note: {note}", f"note: {_with_options(note)}")
+    click.echo(text)
+    warn_notes(map(_with_options, other_notes(briefing)))
     if sys.stdout.isatty():
         click.echo(click.style(_cost(briefing), dim=True), err=True)
+
+
+def _with_options(note: str) -> str:
+    return note.replace("again=true", "--again").replace("agent=NAME", "--agent NAME")
 
 
 def _cost(briefing: Briefing) -> str:

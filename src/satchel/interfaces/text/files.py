@@ -120,7 +120,7 @@ def claimed_text(claimed: Claimed, when: lists.When | None = None) -> str:
     shared = grouped((_holder(claim, claim.path, now, when), _file(claim.path)) for claim in claimed.shared)
     lines += [f"{', '.join(files)} {_is(files)} shared with {holder}" for holder, files in shared.items()]
     if fresh and not (claimed.shared or claimed.lately or claimed.notes):
-        lines.append(f"nobody else has claimed {_them(fresh)}; no news about {_them(fresh)}")
+        lines.append(f"nobody else has claimed {_them(fresh)}")
     return "\n".join([*lines, *lists.note_lines(claimed.notes)])
 
 

@@ -58,7 +58,7 @@ def status_text(status: Status, width: int, height: int, style: Style) -> str:
 
 
 def _steps(status: Status) -> list[str]:
-    # whole commands for the first need that they answer: rows are cut to the width
+    # whole commands for the first need of each kind: rows are cut to the width
     steps: dict[str, str] = {}
     for one in status.needs.items:
         if one.kind == "message":
@@ -67,7 +67,7 @@ def _steps(status: Status) -> list[str]:
             whole = "satchel share --diff" if one.kind == "shared" else f"satchel show {one.ref}"
             read = "" if one.kind == "proposal" else f"read `{whole}`, then "
             step = f"`satchel accept {accept_ref(one.ref or '', one.revision)}` or `satchel reject {one.ref}`"
-            steps.setdefault("accept", f"Decide: {read}{step}")
+            steps.setdefault(one.kind, f"Decide: {read}{step}")
         elif one.held_path and one.holder == status.person:
             steps.setdefault("release", f"Release: `satchel file release {quote(one.held_path)}`")
         elif one.held_path and one.holder:
@@ -78,6 +78,11 @@ def _steps(status: Status) -> list[str]:
             steps.setdefault("overtaken", f"Conflict over {one.ref}: {step}")
         elif one.kind == "error":
             steps.setdefault("error", f"Once you know it: `satchel error outcome {one.ref} --solution TEXT`")
+        elif one.kind == "hook":
+            steps.setdefault("hook", f"Hook: {one.remedy}")
+        elif one.agent and one.ref and "answer" in one.actions:
+            step = f"`satchel show {one.ref}` says more, `satchel message send --to {quote(one.agent)} TEXT` helps"
+            steps.setdefault(one.kind, f"{one.kind.capitalize()}: {step}")
         elif one.kind == "rules":
             step = "`satchel rule list` shows them, `satchel confirm ID` and `satchel retract ID` decide"
             steps["rules"] = f"New rules: {step}"

@@ -45,7 +45,7 @@ class Correction(NamedTuple):
     heir: int | None
     agent: str | None
     reason: str | None
-    created_at: int
+    made_at: int
 
 
 _COLUMNS = "c.id, c.action, c.item_kind, c.item_id, c.heir_id, a.name, c.reason, c.created_at"
@@ -312,7 +312,10 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """Result of an undo; ``heir`` is the replacement, which is retracted now, ``status`` that of a decision again."""
+    """Result of an undo; ``heir`` is the replacement, which is retracted now, ``status`` the state that is back.
+
+    ``made_at`` is when the undone change was made, ``also`` what else the same command had changed.
+    """
 
     ref: str
     kind: str
@@ -320,3 +323,5 @@ class Undone:
     heir: str | None
     text: str
     status: str | None = None
+    made_at: int | None = None
+    also: tuple[Undone, ...] = ()
