@@ -9,7 +9,7 @@ import pytest
 
 from http_serving import Served
 from satchel.base.errors import Refused
-from satchel.interfaces.operations.proposals import OPERATIONS
+from satchel.interfaces.operations.corrections import OPERATIONS
 from satchel.remote.opening import open_anywhere
 
 

@@ -179,27 +179,19 @@ def of_item(transaction: Transaction, project_id: int, kind: Kind, number: int) 
         )
         for one in log.of_item(transaction, kind, number)
     )
+    replaced = (
+        f"SELECT item_id FROM corrections WHERE item_kind = {kind.number} AND heir_id = :id AND undone_at IS NULL"
+    )
+    if kind is Kind.PACKAGE:
+        replaced = f"SELECT id FROM {kind.table} WHERE superseded_by = :id"
     replaces = [
-        row[0]
-        for row in transaction.all(
-            f"SELECT item_id FROM corrections WHERE item_kind = {kind.number} AND heir_id = :id AND undone_at IS NULL "
-            f"ORDER BY id DESC LIMIT {MOST_DELIVERIES}",
-            {"id": number},
-        )
+        number for (number,) in transaction.all(f"{replaced} ORDER BY id DESC LIMIT {MOST_DELIVERIES}", {"id": number})
     ]
     heir = next((one.heir for one in reversed(corrections) if one.heir is not None), None)
     if kind in _SUPERSEDED:
         row = transaction.one(f"SELECT superseded_by FROM {kind.table} WHERE id = :id", {"id": number})
         if row is not None and row[0] is not None:
             heir = None if row[0] == number else kind.ref(row[0])
-    if kind is Kind.PACKAGE:
-        replaces = [
-            row[0]
-            for row in transaction.all(
-                f"SELECT id FROM {kind.table} WHERE superseded_by = :id ORDER BY id DESC LIMIT {MOST_DELIVERIES}",
-                {"id": number},
-            )
-        ]
     delivered = deliveries.of_item(transaction, project_id, kind, number, MOST_DELIVERIES)
     return ItemHistory(
         kind.ref(number),

@@ -187,7 +187,7 @@ def find(
         {"project": project_id, "now": now, "agent": agent, "before": before, "limit": limit + 1},
     )
     reader = Reader(project_id, NOBODY, now)
-    items = tuple(_thread(transaction, reader, thread, MOST_OF_ONE) for _, thread in rows[:limit])
+    items = tuple(_thread(transaction, reader, thread) for _, thread in rows[:limit])
     return Threads(items, Kind.MESSAGE.ref(rows[limit - 1][0]) if len(rows) > limit else None, now)
 
 
@@ -203,13 +203,13 @@ def one(transaction: Transaction, project_id: int, number: int, now: int) -> Thr
             f"there is no message {Kind.MESSAGE.ref(number)} in this project, or it has expired",
             "The list of threads has the ids",
         )
-    return _thread(transaction, Reader(project_id, NOBODY, now), row[0], MOST_OF_ONE)
+    return _thread(transaction, Reader(project_id, NOBODY, now), row[0])
 
 
-def _thread(transaction: Transaction, reader: Reader, number: int, most: int) -> Thread:
-    messages = load_thread(transaction, reader, number, most)
+def _thread(transaction: Transaction, reader: Reader, number: int) -> Thread:
+    messages = load_thread(transaction, reader, number, MOST_OF_ONE)
     total = len(messages)
-    if total == most:
+    if total == MOST_OF_ONE:
         row = transaction.one(
             "SELECT count(*) FROM agent_messages WHERE (id = :thread OR thread_id = :thread) AND +expires_at > :now",
             {"thread": number, "now": reader.now},

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
-
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -33,13 +30,6 @@ def make_app(serving: Serving) -> Starlette:
         routes += of_pages
         guard.protect(of_pages)
 
-    @asynccontextmanager
-    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        async with AsyncExitStack() as stack:
-            for enter in serving.around:
-                await stack.enter_async_context(enter())
-            yield
-
     async def refused(_request: Request, error: Exception) -> Response:
         refusal = confined(refusal_of(error) or internal(), serving.stores.without_places)
         body = body_of(refusal)
@@ -51,7 +41,6 @@ def make_app(serving: Serving) -> Starlette:
         routes=routes,
         middleware=[Middleware(Gate, serving=serving, routes=routes, guard=guard)],
         exception_handlers=dict.fromkeys((SatchelError, Refusal, HTTPException), refused),
-        lifespan=lifespan,
     )
     app.state.without_places = serving.stores.without_places
     app.router.redirect_slashes = False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -119,7 +118,6 @@ class Serving:
         own_stores: further stores that a person at this machine sees in the pages.
 
     Attributes:
-        around: context managers entered at the start and exited at the end; ``routes`` functions add to them.
         metrics: its counters.
         turns: the threads for calls.
         followers: the listeners to its events.
@@ -139,7 +137,6 @@ class Serving:
         self.settings = settings or Settings()
         self.logins = logins
         self.own_stores = tuple(own_stores)
-        self.around: list[Callable[[], AbstractAsyncContextManager[object]]] = []
         self.metrics = Metrics()
         self.turns = Turns()
         self.followers = Followers(self.settings.streams)

@@ -14,7 +14,6 @@ from satchel.interfaces.operations import (
     files,
     messages,
     packages,
-    proposals,
     room,
     runs,
     search,
@@ -25,6 +24,6 @@ from satchel.interfaces.operations.declaration import Operation
 
 _MODULES = (
     *(briefing, files, entries, search, messages, decisions, constraints, errors, corrections),
-    *(packages, strategies, sharing, proposals, consulting, runs, room, admin),
+    *(packages, strategies, sharing, consulting, runs, room, admin),
 )
 OPERATIONS: tuple[Operation, ...] = tuple(one for module in _MODULES for one in module.OPERATIONS)

@@ -1,12 +1,13 @@
-"""Corrections: review, retract, confirm, undo."""
+"""Corrections: review, retract, confirm, undo, pin; and proposals, which a person accepts or rejects."""
 
 from __future__ import annotations
 
 import re
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from satchel.base.errors import SatchelError
+from satchel.base.errors import ERROR_KINDS, SatchelError
 from satchel.base.records import replace
 from satchel.interfaces.operations import parameters, services, text
 from satchel.interfaces.operations.declaration import Operation, Parameter
@@ -49,6 +50,27 @@ def _ask_for_older(error: SatchelError, values: dict[str, Any]) -> dict[str, Any
         click.echo("nothing was changed", err=True)
         raise SystemExit(1)
     return values | {"id": older[1]}
+
+
+_PROPOSALS = (
+    Parameter("refs", list[str], option="REF...", metavar="REF"),
+    Parameter("all", bool, help="All that others shared."),
+)
+
+_settling = partial(
+    Operation,
+    writes=True,
+    names_files=False,
+    text=text.sharing.settled_text,
+    shows_notes=True,
+    status=lambda settled: ERROR_KINDS["incomplete"].exit_status if settled.failed else None,
+)
+
+_REFS = (
+    "\n\nREF is the id of a decision or a rule, as `satchel status` prints it (d4@2: d4 while it has revision 2); the "
+    "id, file or beginning of the uid of a shared text (`satchel share --list`); a place such as AGENTS.md:12, or a "
+    "document (`satchel import docs`); or a proposed strategy (proposal:5). Only a person decides."
+)
 
 
 OPERATIONS = (
@@ -138,5 +160,24 @@ OPERATIONS = (
                 names_files=False,
             ),
         },
+    ),
+    _settling(
+        run=services.settling.accept,
+        parameters=_PROPOSALS,
+        command=("accept",),
+        help="Let what is proposed hold; its author gets a message. What it replaces is kept in its history. Of a "
+        f"whole document what hides characters, comments or secrets is left out.{_REFS}",
+        examples=("accept d2", "accept c4 AGENTS.md:12", "accept --all"),
+    ),
+    _settling(
+        run=services.settling.reject,
+        parameters=(
+            *_PROPOSALS,
+            Parameter("reason", help="Why; the author of a decision or rule is told.", option="--why"),
+        ),
+        command=("reject",),
+        help="Reject what is proposed; its author gets a message. Shared texts and documents propose it again once it "
+        f"changes there.{_REFS}",
+        examples=('reject d2 --why "the gateway closes at 300"', "reject CONTRIBUTING.md"),
     ),
 )

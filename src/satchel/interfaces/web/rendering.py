@@ -148,7 +148,7 @@ def clock(milliseconds: int) -> str:
 
 def date(milliseconds: int) -> str:
     """Return the day and month of a time, UTC."""
-    return _day(milliseconds)
+    return f"{_utc(milliseconds).day} {_utc(milliseconds):%b}"
 
 
 def moment(milliseconds: int | None) -> Markup:
@@ -159,7 +159,7 @@ def moment(milliseconds: int | None) -> Markup:
 def at_clock(milliseconds: int, now: int) -> Markup:
     """Return the hour and minute of a time, or its day if it is long ago; the script converts it."""
     if now - milliseconds >= DAY_MS:
-        return _time(milliseconds, _day(milliseconds), "day")
+        return _time(milliseconds, date(milliseconds), "day")
     return _time(milliseconds, clock(milliseconds), "clock")
 
 
@@ -181,12 +181,8 @@ def _utc(milliseconds: int) -> datetime:
     return datetime.fromtimestamp(milliseconds / 1_000, UTC)
 
 
-def _day(milliseconds: int) -> str:
-    return f"{_utc(milliseconds).day} {_utc(milliseconds):%b}"
-
-
 def _words(milliseconds: int) -> str:
-    return f"{_day(milliseconds)} {clock(milliseconds)} UTC"
+    return f"{date(milliseconds)} {clock(milliseconds)} UTC"
 
 
 def _time(milliseconds: int, words: str, sort: str, suffix: str = "") -> Markup:
