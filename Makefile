@@ -14,7 +14,7 @@ ON_POSTGRESQL := $(wildcard tests/*/test_machine.py tests/*/*/test_*machine.py) 
 	$(call tests_of,keep/entries,pruning queries queries_state repeats_counted repeats_near searching structured) \
 	$(call tests_of,keep/files,changes_read claims claims_listed committing waiting worktrees) \
 	$(call tests_of,keep/housekeeping,clearing) $(call tests_of,keep/messages,retention) \
-	$(call tests_of,brief/briefing,collecting guarantees loaded_documents round_trips sections service sessions) \
+	$(call tests_of,brief/briefing,collecting guarantees loaded_documents round_trips sections sections_without_a_run service sessions) \
 	$(call tests_of,brief/learning,crossing fixes known_fixes strangers) \
 	$(call tests_of,find,documents documents_rebuild search)
 # what a server answers: each tool with its parameters, and each command once

@@ -7,7 +7,6 @@ import os
 import ssl
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from functools import cache, wraps
@@ -15,27 +14,24 @@ from inspect import unwrap
 from pathlib import Path
 from typing import Any
 
-import apsw
 import httpcore2
 import hypothesis
 import pytest
 
 import examples
 import postgres_cluster
+from copied_stores import CopyStore, copier_of, copy_stores, remember_lookups, sync_nothing
 from satchel import Satchel, open_satchel
 from satchel.base import processes
-from satchel.base.clock import Clock
 from satchel.interfaces.http import logs
 from satchel.keep.sessions import standing
 from satchel.keep.sessions.caller import Caller
 from satchel.keep.sessions.clients import CLIENTS, VARIABLE
-from satchel.store import known_stores, migrations, opening
-from satchel.store.known_stores import KnownStore, KnownStores, _connect
+from satchel.store import migrations
 from satchel.store.migrations import bring_up_to_date
-from satchel.store.opening import Access, open_writable
+from satchel.store.opening import Access
 from satchel.store.sqlite import SqliteEngine
-from satchel.store.trust import Trust, peek
-from satchel.store.turnstile import Turnstile
+from satchel.store.trust import peek
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -118,10 +114,6 @@ def _leave_out(items: list[pytest.Item], why: Callable[[str], str | None]) -> No
         reason = why(item.nodeid)
         if reason is not None:
             item.add_marker(pytest.mark.skip(reason=reason))
-
-
-CopyStore = Callable[[bytes], bytes]
-"""Returns a copy of a store with the uid that it is given."""
 
 
 class ManualClock:
@@ -224,12 +216,6 @@ def tls_made_once() -> Iterator[None]:
         yield
 
 
-def copier_of(store: bytes, uid: bytes) -> CopyStore:
-    """Return what copies a store without opening it, which takes a millisecond; each copy gets a uid of its own."""
-    before, after = store.split(uid)
-    return lambda own: before + own + after
-
-
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> CopyStore:
     """An empty store as it is after its migrations, which take 20 of the 30 ms of making one."""
@@ -270,102 +256,6 @@ def in_postgresql(request: pytest.FixtureRequest) -> Iterator[None]:
     """Stores that the test opens lie in PostgreSQL, where that is asked for."""
     with postgresql_where_asked(request.config, has_store=not request.node.get_closest_marker("no_store")):
         yield
-
-
-def sync_nothing(patch: pytest.MonkeyPatch) -> None:
-    """Have this process sync nothing to the disk, which takes a third of the time of a test that makes a store.
-
-    Only a power failure can tell. Those that tests have are below SQLite: a store whose VFS is named is synced.
-    """
-
-    def open_unsynced(access: Access, *, query_only: bool = False) -> apsw.Connection:
-        connection = open_writable(access, query_only=query_only)
-        if access.vfs is None and not query_only:
-            connection.pragma("synchronous", "OFF")
-        return connection
-
-    def connect_unsynced(file: Path, *flags: int) -> apsw.Connection:
-        connection = _connect(file, *flags)
-        connection.pragma("synchronous", "OFF")
-        return connection
-
-    patch.setattr(opening, "open_writable", open_unsynced)
-    patch.setattr(known_stores, "_connect", connect_unsynced)
-    patch.setattr(os, "fsync", lambda _descriptor: None)
-
-
-def copy_stores(patch: pytest.MonkeyPatch, template: CopyStore, template_in_memory: CopyStore) -> None:
-    """Have stores that this process makes be copies of a template, with a uid of their own."""
-    one_at_a_time = threading.Lock()
-
-    def copy(file: Path, trust: Trust | None) -> None:
-        uid = (trust and trust.new_uid) or os.urandom(16)
-        file.write_bytes(template(uid))
-        if trust is not None:
-            trust.refuse_tracked()
-            trust.list_copy(uid, opening.identity_of(file))
-
-    def copy_first(
-        access: Access,
-        turnstile: Turnstile,
-        trust: Trust | None,
-        *,
-        writable: bool,
-        may_migrate: bool,
-        clock: Clock,
-        backups_keep: int,
-    ) -> apsw.Connection:
-        with one_at_a_time:
-            if writable and not access.file.stat().st_size and access.vfs is None:
-                copy(access.file, trust)
-        return bring_up_to_date(
-            access,
-            turnstile,
-            trust,
-            writable=writable,
-            may_migrate=may_migrate,
-            clock=clock,
-            backups_keep=backups_keep,
-        )
-
-    def copy_in_memory() -> apsw.Connection:
-        connection = apsw.Connection(":memory:")
-        connection.deserialize("main", template_in_memory(os.urandom(16)))
-        return connection
-
-    def sweep_nothing(_connection: apsw.Connection, _now: int) -> None:
-        """Every change of the list of stores would look for all that are on it, which are those of a whole module."""
-
-    patch.setattr(migrations, "bring_up_to_date", copy_first)
-    patch.setattr(migrations, "empty_store", copy_in_memory)
-    patch.setattr(known_stores, "_sweep", sweep_nothing)
-
-
-def remember_lookups(patch: pytest.MonkeyPatch) -> None:
-    """Have this process read the list of stores once after each change of it, not seven times for each store."""
-    select, changing = KnownStores._select, KnownStores._changing
-    found: dict[tuple[object, ...], list[KnownStore]] = {}
-
-    def select_once(self: KnownStores, condition: str, *values: str | bytes) -> list[KnownStore]:
-        try:
-            state = self._file.stat()
-        except OSError:
-            return select(self, condition, *values)
-        key = (self._file, state.st_ino, state.st_mtime_ns, state.st_size, condition, *values)
-        if key not in found:
-            found[key] = select(self, condition, *values)
-        return found[key]
-
-    @contextmanager
-    def changing_anew(self: KnownStores, now: int | None) -> Iterator[apsw.Connection]:
-        try:
-            with changing(self, now) as connection:
-                yield connection
-        finally:
-            found.clear()
-
-    patch.setattr(KnownStores, "_select", select_once)
-    patch.setattr(KnownStores, "_changing", changing_anew)
 
 
 @pytest.fixture(scope="module", autouse=True)

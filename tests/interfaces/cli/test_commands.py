@@ -387,26 +387,6 @@ def test_a_store_with_several_projects_keeps_them_apart(cli: Cli) -> None:
     assert "theirs" in cli("read", "--project", "other")[1]
 
 
-def test_configuration_names_the_source_of_each_value(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SATCHEL_STORE_BACKUPS_KEEP", "3")
-    (folder / ".satchel").mkdir()
-    (folder / ".satchel" / "config.toml").write_text('[claims]\nminutes = 5\n[brief]\nbudget = "x"\n')
-    _, out, err = cli("config")
-    assert "store.backups_keep = 3  (environment SATCHEL_STORE_BACKUPS_KEEP)" in out
-    assert "claims.minutes = 5  (config.toml)" in out
-    assert "layers.open = false  (default)" in out
-    assert "context.max_per_loop = not set  (default)" in out
-    assert "warning: config.toml: brief.budget" in err
-
-
-def test_the_template_of_a_configuration_sets_nothing(cli: Cli, folder: Path) -> None:
-    (folder / ".satchel").mkdir()
-    (folder / ".satchel" / "config.toml").write_text(cli("config", "--template")[1])
-    _, out, err = cli("config")
-    assert "(config.toml)" not in out
-    assert err == ""
-
-
 def test_mcp_prints_its_tools_as_json(cli: Cli) -> None:
     tools = json.loads(cli("mcp", "--json")[1])["tools"]
     assert [tool["name"] for tool in tools][:2] == ["get_briefing", "claim_files"]

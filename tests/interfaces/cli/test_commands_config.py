@@ -69,3 +69,23 @@ def test_an_agent_does_not_change_it(cli: Cli, own: Path, monkeypatch: pytest.Mo
 def test_a_variable_that_overrides_the_file_is_named(cli: Cli, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SATCHEL_BRIEF_BUDGET", "2000")
     assert "SATCHEL_BRIEF_BUDGET in the environment overrides it" in cli("config", "set", "brief.budget", "1000")[2]
+
+
+def test_configuration_names_the_source_of_each_value(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SATCHEL_STORE_BACKUPS_KEEP", "3")
+    (folder / ".satchel").mkdir()
+    (folder / ".satchel" / "config.toml").write_text('[claims]\nminutes = 5\n[brief]\nbudget = "x"\n')
+    _, out, err = cli("config")
+    assert "store.backups_keep = 3  (environment SATCHEL_STORE_BACKUPS_KEEP)" in out
+    assert "claims.minutes = 5  (config.toml)" in out
+    assert "layers.open = false  (default)" in out
+    assert "context.max_per_loop = not set  (default)" in out
+    assert "warning: config.toml: brief.budget" in err
+
+
+def test_the_template_of_a_configuration_sets_nothing(cli: Cli, folder: Path) -> None:
+    (folder / ".satchel").mkdir()
+    (folder / ".satchel" / "config.toml").write_text(cli("config", "--template")[1])
+    _, out, err = cli("config")
+    assert "(config.toml)" not in out
+    assert err == ""
