@@ -23,7 +23,7 @@ from satchel.keep.projects import POLL_SECONDS, Workplace
 from satchel.keep.sessions.actors import UNKNOWN, acting_named, reading
 from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import check_content
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, first_number
 
 DOING = "claiming files"
 
@@ -176,9 +176,9 @@ def release_by_person(
                 "Nothing was changed; release it again to end it anyway",
             )
     end_claims(transaction, [row[0] for row in rows], events.RELEASE, now, by=by)
-    last = transaction.one("SELECT max(seq) FROM events WHERE project_id = :project", {"project": project_id})
-    assert last is not None
-    return ReleasedByPerson(path, rows[0][1], rows[0][2], last[0])
+    last = "SELECT max(seq) FROM events WHERE project_id = :project"
+    ending = first_number(transaction, last, {"project": project_id})
+    return ReleasedByPerson(path, rows[0][1], rows[0][2], ending)
 
 
 UNDO_MS = 10 * 60_000
@@ -219,22 +219,7 @@ def restore_ended(transaction: Transaction, project_id: int, ending: int, now: i
     if since:
         raise Conflict(f"{since[0].claim.agent} has claimed {since[0].claim.path} since", "Nothing was changed")
     expiry.end_expired(transaction, project_id, now)
-    claims.insert(
-        transaction,
-        project_id,
-        Actor(agent, name, session),
-        place,
-        {
-            "seq": transaction.next_seq(project_id),
-            "exclusive": int(not shared),
-            "automatic": int(bool(details.get("automatic"))),
-            "reason": details.get("reason"),
-            "existed": details.get("existed"),
-            "expires_at": details["until"],
-            "created_at": details["began"],
-            "renewed_at": now,
-        },
-    )
+    expiry.claim_again(transaction, project_id, session, agent, details, details["began"], now)
     undone = json.dumps({**details, "is_undone": True}, ensure_ascii=False, separators=(",", ":"))
     transaction.run("UPDATE events SET details = :details WHERE seq = :seq", {"details": undone, "seq": ending})
     return ReleasedByPerson(path, name, agent, ending)

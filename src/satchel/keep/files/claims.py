@@ -18,7 +18,7 @@ from satchel.keep.files.records import Claim, Claimed
 from satchel.keep.presence import is_anything_claimed
 from satchel.keep.projects import Project
 from satchel.keep.sessions.records import Actor
-from satchel.store.transaction import Row, Transaction, set_of, update_row
+from satchel.store.transaction import Row, Transaction, first_number, set_of, update_row
 
 if TYPE_CHECKING:
     from satchel.keep.common_filters import CheckedFilters
@@ -110,10 +110,8 @@ def load_overlapping(transaction: Transaction, project_id: int, wanted: Sequence
     matches: dict[int, Lease] = {}
     for start in range(0, len(wanted), _PATHS_PER_STATEMENT):
         condition, values = _overlap(wanted[start : start + _PATHS_PER_STATEMENT])
-        rows = transaction.all(
-            f"SELECT {_COLUMNS} FROM {_JOINED} WHERE {condition}", {**values, "project": project_id, "now": now}
-        )
-        matches |= {row[0]: _lease(row) for row in rows}
+        leases = _load(transaction, condition, {**values, "project": project_id, "now": now})
+        matches |= {lease.claim.id: lease for lease in leases}
     return sorted(matches.values(), key=lambda lease: (lease.claim.created_at, lease.claim.id))
 
 
@@ -121,24 +119,20 @@ def others_in_worktree(
     transaction: Transaction, project_id: int, actor: Actor, worktree: str | None, now: int
 ) -> list[Lease]:
     """Return the live claims of others on a worktree's files, oldest first, except those of ended sessions."""
-    rows = transaction.all(
-        f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.project_id = :project AND c.expires_at > :now AND c.is_key = 0 "
-        "AND c.worktree = :worktree ORDER BY c.created_at, c.id",
+    leases = _load(
+        transaction,
+        "c.project_id = :project AND c.expires_at > :now AND c.is_key = 0 AND c.worktree = :worktree "
+        "ORDER BY c.created_at, c.id",
         {"project": project_id, "now": now, "worktree": worktree or ""},
     )
-    others = [lease for lease in map(_lease, rows) if not lease.is_held_by(actor)]
+    others = [lease for lease in leases if not lease.is_held_by(actor)]
     orphaned = _find_orphaned(transaction, others, now)
     return [lease for lease in others if lease not in orphaned]
 
 
 def leases_of(transaction: Transaction, project_id: int, actor: Actor, now: int) -> list[Lease]:
     """Return the live claims of an agent or its session, by path."""
-    rows = transaction.all(
-        f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.project_id = :project AND c.expires_at > :now "
-        "AND (c.agent_id = :agent OR c.session_id = :session) ORDER BY c.path, c.id",
-        {"agent": actor.number, "session": actor.session, "project": project_id, "now": now},
-    )
-    return [lease for lease in map(_lease, rows) if lease.is_held_by(actor)]
+    return _held(transaction, project_id, actor, "c.expires_at > :now ORDER BY c.path, c.id", now)
 
 
 def expired_of(
@@ -147,13 +141,22 @@ def expired_of(
     """Return the last expired claims of an agent or its session on some places, except those deleted since."""
     if actor.number is None:
         return {}
-    rows = transaction.all(
-        f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.project_id = :project AND c.expires_at <= :now "
-        "AND (c.agent_id = :agent OR c.session_id = :session) ORDER BY c.expires_at, c.id",
+    leases = _held(transaction, project_id, actor, "c.expires_at <= :now ORDER BY c.expires_at, c.id", now)
+    return {lease.place: lease for lease in leases if not lease.claim.automatic and lease.place in wanted}
+
+
+def _held(transaction: Transaction, project_id: int, actor: Actor, condition: str, now: int) -> list[Lease]:
+    # the claims of an agent or its session that meet a condition
+    leases = _load(
+        transaction,
+        f"c.project_id = :project AND (c.agent_id = :agent OR c.session_id = :session) AND {condition}",
         {"agent": actor.number, "session": actor.session, "project": project_id, "now": now},
     )
-    leases = [held for held in map(_lease, rows) if held.is_held_by(actor) and not held.claim.automatic]
-    return {lease.place: lease for lease in leases if lease.place in wanted}
+    return [lease for lease in leases if lease.is_held_by(actor)]
+
+
+def _load(transaction: Transaction, where: str, values: Mapping[str, object]) -> list[Lease]:
+    return [_lease(row) for row in transaction.all(f"SELECT {_COLUMNS} FROM {_JOINED} WHERE {where}", values)]
 
 
 def _overlap(wanted: Iterable[Place]) -> tuple[str, dict[str, object]]:
@@ -234,8 +237,20 @@ def grant(
         renewed = own.get(place)
         values |= {"exclusive": int(place not in shared), "seq": seq}
         if renewed is None:
-            row = {**values, "existed": existed, "created_at": now, "renewed_at": now}
-            numbers.append(insert(transaction, project_id, holder, place, row))
+            row = {
+                **values,
+                "uid": os.urandom(16),
+                "project_id": project_id,
+                "path": place.path,
+                "is_key": int(place.is_key),
+                "agent_id": holder.number,
+                "session_id": holder.session,
+                "worktree": place.worktree or "",
+                "existed": existed,
+                "created_at": now,
+                "renewed_at": now,
+            }
+            numbers.append(transaction.add("file_claims", row))
         else:
             numbers.append(renewed.claim.id)
             if not terms.automatic and values["expires_at"] != renewed.claim.expires_at:
@@ -252,8 +267,7 @@ def grant(
                 """,
                 {**values, "session_id": holder.session, "now": now, "id": renewed.claim.id},
             )
-    rows = transaction.all(f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.id IN {set_of(numbers)}")
-    granted = {row[0]: _claim(row) for row in rows}
+    granted = {lease.claim.id: lease.claim for lease in _load(transaction, f"c.id IN {set_of(numbers)}", {})}
     elsewhere = tuple(lease.claim for lease in overlaps.elsewhere)
     return Claimed(
         agent=holder.name or "",
@@ -274,21 +288,6 @@ def grant(
             *_warnings(elsewhere, now),
         ),
     )
-
-
-def insert(transaction: Transaction, project_id: int, holder: Actor, place: Place, values: Mapping[str, object]) -> int:
-    """Insert a claim, and return its number."""
-    row = {
-        **values,
-        "uid": os.urandom(16),
-        "project_id": project_id,
-        "path": place.path,
-        "is_key": int(place.is_key),
-        "agent_id": holder.number,
-        "session_id": holder.session,
-        "worktree": place.worktree or "",
-    }
-    return transaction.add("file_claims", row)
 
 
 def _move_to_session(
@@ -373,24 +372,15 @@ def page_of(
         where += f" AND c.agent_id IN {set_of(holders)}"
     where += common.where("c.created_at")
     values |= common.values
-    total = transaction.one(f"SELECT count(*) FROM file_claims c WHERE {where}", values)
-    rows = transaction.all(
-        f"SELECT {_COLUMNS} FROM {_JOINED} WHERE {where} "
-        "ORDER BY c.created_at DESC, c.id DESC LIMIT :limit OFFSET :offset",
-        values,
-    )
-    assert total is not None
-    return KeptPage(tuple(map(_claim, rows)), int(total[0]), offset, limit, project.seq)
+    total = first_number(transaction, f"SELECT count(*) FROM file_claims c WHERE {where}", values)
+    ordered = f"{where} ORDER BY c.created_at DESC, c.id DESC LIMIT :limit OFFSET :offset"
+    claims = tuple(lease.claim for lease in _load(transaction, ordered, values))
+    return KeptPage(claims, total, offset, limit, project.seq)
 
 
 def _lease(row: Row) -> Lease:
-    agent, session, existed = row[-3:]
-    return Lease(_claim(row), agent, session, None if existed is None else bool(existed))
-
-
-def _claim(row: Row) -> Claim:
-    number, uid, seq, path, is_key, exclusive, automatic, agent, worktree, reason, created, expires = row[:12]
-    return Claim(
+    number, uid, seq, path, is_key, exclusive, automatic, agent, worktree, reason, created, expires, *holding = row
+    claim = Claim(
         id=number,
         uid=uid.hex(),
         seq=seq,
@@ -404,6 +394,8 @@ def _claim(row: Row) -> Claim:
         automatic=bool(automatic),
         is_key=bool(is_key),
     )
+    agent_id, session, existed = holding
+    return Lease(claim, agent_id, session, None if existed is None else bool(existed))
 
 
 def describe(claim: Claim, now: int, path: str, last_seen: str = "") -> str:
