@@ -26,8 +26,9 @@ def find(
 ) -> list[tuple[str, list[tuple[int, int, int]]]]:
     """Return lines for an agent, with the items that mark them as delivered."""
     from satchel.keep.files import refusals
+    from satchel.keep.files.claims import Claimant
 
-    free = refusals.available(transaction, project_id, actor, now)[:MOST]
+    free = refusals.available(Claimant(transaction, project_id, actor, now))[:MOST]
     return [(text, [(deliveries.FREED, one.id, 0) for one in some]) for text, some in texts(free, actor, now)]
 
 

@@ -107,9 +107,10 @@ class Notices(Service):
                 fresh = news.find(transaction, work, project_id, actor, now)
             if is_refused:
                 from satchel.keep.files import refusals
+                from satchel.keep.files.claims import Claimant
 
-                free = refusals.available(transaction, project_id, actor, now)
-                wanted = refusals.blocked_by(transaction, project_id, actor, now)
+                by = Claimant(transaction, project_id, actor, now)
+                free, wanted = refusals.available(by), refusals.blocked_by(by)
             claims = _new_claims(transaction, work, project_id, actor, paths, now) if is_claimed else []
             from satchel.keep import deliveries
 
@@ -242,9 +243,9 @@ def _remembers(work: Workplace, actor: Actor) -> bool:
 def _new_claims(
     transaction: Transaction, work: Workplace, project_id: int, actor: Actor, files: Sequence[str], now: int
 ) -> list[Claim]:
-    from satchel.keep.files.claims import claims_of_others
+    from satchel.keep.files.claims import Claimant, claims_of_others
 
-    claims = claims_of_others(transaction, project_id, actor, files, now)
+    claims = claims_of_others(Claimant(transaction, project_id, actor, now), files)
     if not claims or not _remembers(work, actor):
         return claims
     from satchel.keep import deliveries

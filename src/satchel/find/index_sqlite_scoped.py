@@ -15,7 +15,7 @@ from satchel.find.index_sqlite import connection_of, scope_tokens
 from satchel.find.kind import Kind
 from satchel.find.scopes import Condition, Scope, Term
 from satchel.find.scoring import Matched
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, first_number
 
 _READY: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
 
@@ -64,14 +64,14 @@ class ScopedSqliteIndex:
 
     def counts(self, terms: Sequence[Term], most: int) -> list[int]:
         counted = _within(self._plan.counted)
-        counts: list[int] = []
-        for term in terms:
-            row = self._transaction.one(
+        return [
+            first_number(
+                self._transaction,
                 "SELECT count(*) FROM (SELECT 1 FROM documents_fts WHERE documents_fts MATCH :match LIMIT :most)",
                 {"match": f"{counted}{{text parts}} : ({expression(term)})", "most": most},
             )
-            counts.append(int(row[0]) if row else 0)
-        return counts
+            for term in terms
+        ]
 
     def documents(self, condition: Condition, most: int, *, newest: bool = True, filtered: bool = False) -> list[int]:
         conditions, values = self._plan.joined(self._scope if filtered else None)

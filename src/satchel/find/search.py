@@ -18,7 +18,7 @@ from satchel.find.query import MAX_TERMS, Query
 from satchel.find.scopes import Either, Scope, Term
 from satchel.find.scoring import Surroundings
 from satchel.find.words import WORD
-from satchel.store.transaction import NO_LIMIT, Row, Transaction, set_of
+from satchel.store.transaction import NO_LIMIT, Row, Transaction, first_number, set_of
 
 if TYPE_CHECKING:
     from satchel.find.meaning import Meaning
@@ -250,8 +250,7 @@ def newest(transaction: Transaction, scope: Scope, offset: int, limit: int) -> t
 
 def count(transaction: Transaction, scope: Scope) -> int:
     where, values = _conditions_of(scope)
-    row = transaction.one(f"SELECT count(*) FROM documents d WHERE {where}", values)
-    return int(row[0]) if row else 0
+    return first_number(transaction, f"SELECT count(*) FROM documents d WHERE {where}", values)
 
 
 def _conditions_of(scope: Scope) -> tuple[str, dict[str, object]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from satchel.base.clock import DAY_MS
@@ -10,7 +11,7 @@ from satchel.find import documents
 from satchel.find.kind import Kind
 from satchel.keep import deliveries, events, jumps
 from satchel.store.engine import Engine
-from satchel.store.transaction import Transaction, first_number, set_of
+from satchel.store.transaction import Transaction, add_item, first_number, set_of
 
 MOST_CONVERSATIONS = 5  # maximum number of conversations deleted by one sweep
 
@@ -188,6 +189,29 @@ _ENDED = {
     "is_key": "is_key",
     "reason": "reason",
 }
+
+
+def claim_again(
+    transaction: Transaction, project_id: int, session: int, agent: int, ended: Mapping[str, Any], began: int, now: int
+) -> None:
+    """Insert a claim as the record of its end, ``ended``, has it; it began at ``began``."""
+    add_item(
+        transaction,
+        "file_claims",
+        project_id,
+        path=ended["path"],
+        is_key=int(ended.get("is_key", 0)),
+        agent_id=agent,
+        session_id=session,
+        worktree=ended.get("worktree", ""),
+        exclusive=int(not ended.get("shared")),
+        automatic=int(ended.get("automatic", 0)),
+        reason=ended.get("reason"),
+        existed=ended.get("existed"),
+        created_at=began,
+        renewed_at=now,
+        expires_at=ended["until"],
+    )
 
 
 def _log_ends(

@@ -16,7 +16,7 @@ from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions import standing
 from satchel.keep.sessions.standing import PERSON_VARIABLE
 from satchel.redaction import finds_secret
-from satchel.store.transaction import Row, Transaction, update_row
+from satchel.store.transaction import Row, Transaction, add_item, update_row
 
 _MAX_AUTHORS = 10  # maximum number of agents listed for an unknown name
 
@@ -95,8 +95,10 @@ def ensure_agent(
         if is_checked:
             check_author_name(name)
             name = marked_name(transaction, project_id, name)
-        columns = _new_name(transaction, project_id, name, now)
-        row = transaction.add("agents", columns | {"has_acted": int(acts)}), name, acts
+        number = add_item(
+            transaction, "agents", project_id, name=name, folded=fold(name), created_at=now, has_acted=int(acts)
+        )
+        row = number, name, acts
     elif is_news:
         update_row(transaction, "agents", row[0], has_acted=1, seq=transaction.next_seq(project_id))
     agent = transaction.memo[key] = int(row[0]), str(row[1])
@@ -124,17 +126,6 @@ def _mark_agents_like(transaction: Transaction, project_id: int, person: str) ->
             seq = transaction.next_seq(project_id)
             update_row(transaction, "agents", number, name=marked, folded=fold(marked), seq=seq)
             transaction.forget()
-
-
-def _new_name(transaction: Transaction, project_id: int, name: str, now: int) -> dict[str, object]:
-    return {
-        "uid": os.urandom(16),
-        "seq": transaction.next_seq(project_id),
-        "project_id": project_id,
-        "name": name,
-        "folded": fold(name),
-        "created_at": now,
-    }
 
 
 def find_agent(transaction: Transaction, project_id: int, name: str | None) -> int | None:
@@ -281,7 +272,7 @@ def ensure_name(transaction: Transaction, table: str, project_id: int, name: str
         {"project": project_id, "folded": fold(name)},
     )
     if row is None:
-        row = transaction.add(table, _new_name(transaction, project_id, name, now)), name
+        row = add_item(transaction, table, project_id, name=name, folded=fold(name), created_at=now), name
     result = transaction.memo[table, project_id, name] = int(row[0]), str(row[1])
     return result
 
@@ -344,16 +335,7 @@ def ensure_file(transaction: Transaction, project_id: int, path: str, now: int) 
     )
     if row is not None:
         return int(row[0])
-    return transaction.add(
-        "files",
-        {
-            "uid": os.urandom(16),
-            "seq": transaction.next_seq(project_id),
-            "project_id": project_id,
-            "path": path,
-            "created_at": now,
-        },
-    )
+    return add_item(transaction, "files", project_id, path=path, created_at=now)
 
 
 _MOST_PERSON_CHARS = 60

@@ -6,7 +6,6 @@ project.
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ from satchel.keep.projects import Service, Workplace
 from satchel.keep.sessions.actors import acting, is_by_person
 from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import storable
-from satchel.store.transaction import Asking, Row, Transaction, answering
+from satchel.store.transaction import Asking, Row, Transaction, add_item, answering
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -290,17 +289,7 @@ def make_past(transaction: Transaction, project_id: int, name: str, at: int) -> 
 
 
 def _insert(transaction: Transaction, project_id: int, name: str, now: int, columns: dict[str, object]) -> int:
-    return transaction.add(
-        "runs",
-        {
-            "uid": os.urandom(16),
-            "seq": transaction.next_seq(project_id),
-            "project_id": project_id,
-            "run_id": name,
-            "created_at": now,
-            **columns,
-        },
-    )
+    return add_item(transaction, "runs", project_id, run_id=name, created_at=now, **columns)
 
 
 def page_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -134,6 +135,12 @@ def first_number(transaction: Transaction, sql: str, parameters: Parameters | No
     """Return the number that a statement selects, 0 without a row or for null."""
     row = transaction.one(sql, parameters)
     return int(row[0] or 0) if row else 0
+
+
+def add_item(transaction: Transaction, table: str, project_id: int, **columns: object) -> int:
+    """Insert one row of a project with a new uid and the next number of its change counter; return the row's number."""
+    row = {"uid": os.urandom(16), "seq": transaction.next_seq(project_id), "project_id": project_id, **columns}
+    return transaction.add(table, row)
 
 
 def insert_rows(transaction: Transaction, table: str, rows: Sequence[Parameters]) -> None:

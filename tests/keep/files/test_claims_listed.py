@@ -9,7 +9,7 @@ import pytest
 
 from keep.files.claims_shown import MINUTE, held
 from satchel import InvalidInput, Satchel
-from satchel.keep.files.claims import claims_of_others
+from satchel.keep.files.claims import Claimant, claims_of_others
 from satchel.keep.sessions.records import Actor
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def test_claims_of_others_are_those_that_cover_a_file_oldest_first(satchel: Satc
         assert ann is not None
 
         def found(agent_id: int | None, *files: str) -> list[tuple[str, str]]:
-            claims = claims_of_others(transaction, 1, Actor(agent_id), files, clock.now)
+            claims = claims_of_others(Claimant(transaction, 1, Actor(agent_id), clock.now), files)
             return [(claim.agent, claim.path) for claim in claims]
 
         assert found(ann[0], "src/a", "other", "free") == [("bob", "src/**")]

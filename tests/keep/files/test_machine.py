@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from examples import examples
 from satchel import Conflict, Satchel, open_satchel
-from satchel.keep.files.claims import claims_of_others
+from satchel.keep.files.claims import Claimant, claims_of_others
 from satchel.keep.sessions.records import Actor
 from state_machines import short_and_long
 
@@ -63,7 +63,7 @@ def test_the_store_finds_exactly_the_claims_that_overlap(
     shared_satchel.files.release(agent="ann")
     shared_satchel.files.claim(stored, agent="ann")
     with shared_satchel.workplace.engine.read() as transaction:
-        found = [claim.path for claim in claims_of_others(transaction, 1, Actor(), wanted, 1)]
+        found = [claim.path for claim in claims_of_others(Claimant(transaction, 1, Actor(), 1), wanted)]
     assert sorted(found) == sorted(path for path in stored if any(overlaps(path, one) for one in wanted))
 
 

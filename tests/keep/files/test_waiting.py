@@ -11,6 +11,7 @@ import pytest
 from keep.files.claims_shown import MINUTE, held
 from satchel import Conflict, Interrupted, InvalidInput, PendingClaim, Satchel
 from satchel.keep.files import claiming, waiters
+from satchel.keep.files.claims import Claimant
 from satchel.keep.files.places import Place
 from satchel.keep.sessions import joining
 from satchel.keep.sessions.caller import SERVER
@@ -309,15 +310,7 @@ def bob_waits(satchel: Satchel) -> Satchel:
 
 def _enter(engine: Engine, agent: int, now: int) -> None:
     with engine.write() as transaction:
-        waiters.add(
-            transaction,
-            1,
-            Actor(agent, "bob"),
-            [Place("a", None)],
-            now,
-            now + 45_000,
-            (),
-        )
+        waiters.add(Claimant(transaction, 1, Actor(agent, "bob"), now), [Place("a", None)], now + 45_000, ())
 
 
 def test_who_waits_is_known_by_its_process(bob_waits: Satchel) -> None:

@@ -15,7 +15,7 @@ from satchel.keep import deliveries
 from satchel.keep.expiry import end_expired
 from satchel.keep.files import changes, claims
 from satchel.keep.files.claiming import RENEWED_MS
-from satchel.keep.files.claims import Lease, Terms
+from satchel.keep.files.claims import Claimant, Lease, Terms
 from satchel.keep.files.places import Place, as_on_disk, clashing, edited_file, is_there, tree_of
 from satchel.keep.files.records import CHANGES
 from satchel.keep.files.service import AUTOMATIC_MINUTES
@@ -79,7 +79,7 @@ def resolve(context: HookContext, cwd: str, edits: Sequence[tuple[str, str]]) ->
 def find_conflicts(context: HookContext, touched: Sequence[EditedFile]) -> Conflicts:
     """Return others' claims that conflict with an edit; those of ended sessions do not."""
     places = [one.place for one in touched]
-    overlaps = claims.find_overlaps(context.transaction, context.project_id, context.actor, places, context.now)
+    overlaps = claims.find_overlaps(_claimant(context), places)
     is_explicit = [not lease.claim.automatic and lease.claim.exclusive for lease in overlaps.blocking]
     leases = list(zip(overlaps.blocking, is_explicit, strict=True))
     return Conflicts([lease for lease, wins in leases if wins], [lease for lease, wins in leases if not wins])
@@ -93,7 +93,8 @@ def claim(context: HookContext, touched: Sequence[EditedFile], *, tells: bool) -
     places = [one.place for one in touched]
     transaction, now = context.transaction, context.now
     end_expired(transaction, context.project_id, now)
-    overlaps = claims.find_overlaps(transaction, context.project_id, context.actor, places, now)
+    by = _claimant(context)
+    overlaps = claims.find_overlaps(by, places)
     due = now + AUTOMATIC_MINUTES * 60_000 - RENEWED_MS
     # a shared claim stays shared
     fresh = {lease.place for lease in overlaps.mine if lease.claim.expires_at > due or not lease.claim.exclusive}
@@ -104,17 +105,13 @@ def claim(context: HookContext, touched: Sequence[EditedFile], *, tells: bool) -
     if wanted and is_anyone_waiting(transaction, context.project_id):
         from satchel.keep.files import waiters
 
-        wanted = {
-            place: existed
-            for place, existed in wanted.items()
-            if waiters.next_waiter(transaction, context.project_id, context.actor, [place], now) is None
-        }
+        wanted = {place: existed for place, existed in wanted.items() if waiters.next_waiter(by, [place]) is None}
     if not wanted:
         return []
     is_wanted = clashing(wanted)
     over = [lease for lease in overlaps.orphaned if is_wanted(lease.place)]
     terms = Terms(AUTOMATIC_MINUTES, None, True)
-    claims.grant(transaction, context.project_id, context.actor, wanted, overlaps._replace(orphaned=over), terms, now)
+    claims.grant(by, wanted, overlaps._replace(orphaned=over), terms)
     if not over:
         return []
     first = over[0].claim
@@ -131,10 +128,14 @@ def refuse(context: HookContext, touched: Sequence[EditedFile], leases: Sequence
     places = covered_places(touched, leases)
     refused = places[:_MOST_REFUSED]
     holders = [one.claim.agent for one in leases]
-    place = context.transaction, context.project_id, context.actor, refused, context.work.worktree
-    refusals.log(*place, holders, context.now, by="hook")
-    refusals.add(context.transaction, context.project_id, context.actor, refused, context.now)
+    by = _claimant(context)
+    refusals.log(by, refused, context.work.worktree, holders, by="hook")
+    refusals.add(by, refused)
     return denial(context, places, leases)
+
+
+def _claimant(context: HookContext) -> Claimant:
+    return Claimant(context.transaction, context.project_id, context.actor, context.now)
 
 
 def covered_places(touched: Sequence[EditedFile], leases: Sequence[Lease]) -> list[Place]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import KIND_OF, Kind
 from satchel.keep import events
 from satchel.keep.names import is_persons
-from satchel.store.transaction import Transaction, set_of, update_row
+from satchel.store.transaction import Transaction, add_item, set_of, update_row
 
 SUPERSEDED, RETRACTED, CONFIRMED = 1, 2, 3
 """The actions of corrections, as stored."""
@@ -82,21 +81,18 @@ def record(
             """,
             {"heir": heir, "project": project_id, "kind": item[0].number, "item": item[1]},
         )
-    return transaction.add(
+    return add_item(
+        transaction,
         "corrections",
-        {
-            "uid": os.urandom(16),
-            "seq": transaction.next_seq(project_id),
-            "project_id": project_id,
-            "action": action,
-            "item_kind": item[0].number,
-            "item_id": item[1],
-            "heir_id": heir,
-            "agent_id": by.agent,
-            "session_id": by.session,
-            "reason": reason,
-            "created_at": by.now,
-        },
+        project_id,
+        action=action,
+        item_kind=item[0].number,
+        item_id=item[1],
+        heir_id=heir,
+        agent_id=by.agent,
+        session_id=by.session,
+        reason=reason,
+        created_at=by.now,
     )
 
 

@@ -14,7 +14,7 @@ from satchel.keep import constraints, events, kept, pins, projects, replacing
 from satchel.keep.binding import UNCONFIRMED
 from satchel.keep.constraints import Constraint
 from satchel.keep.corrections import log, undoing
-from satchel.keep.corrections.asking import ask, ask_person, because
+from satchel.keep.corrections.asking import ask_person, dispute
 from satchel.keep.corrections.log import (
     CONFIRMED,
     RETRACTED,
@@ -34,13 +34,13 @@ from satchel.keep.entries import updates as entries
 from satchel.keep.entries.records import ENTRY_TYPES
 from satchel.keep.kinds import KINDS, is_ref, read_ref
 from satchel.keep.messages import updates as messages
-from satchel.keep.names import check_agent, ensure_agent, find_agent, is_persons, shown_name
+from satchel.keep.names import check_agent, is_persons, shown_name
 from satchel.keep.patterns.records import SOLUTION_LETTER
 from satchel.keep.projects import Service
 from satchel.keep.sessions import actors
-from satchel.keep.sessions.actors import acting, acting_named, is_by_person, persons_gate
+from satchel.keep.sessions.actors import acting, acting_named, persons_gate
 from satchel.keep.strategies import Strategy
-from satchel.keep.texts import Storable, check_content
+from satchel.keep.texts import check_content
 from satchel.store.transaction import Transaction
 
 _CORRECTABLE = (Kind.ENTRY, Kind.CONSTRAINT, Kind.STRATEGY)
@@ -88,7 +88,10 @@ class Corrections(Service):
                     kind.ref(number), kind_name(kind), None, _withdraw(transaction, project_id, number, by)
                 )
             if kind is Kind.DECISION:
-                return _dispute(transaction, work, project_id, by, number, cleaned)
+                decision = decisions.load_number(transaction, project_id, number)
+                if decision is None:
+                    raise _missing(kind, number)
+                return dispute(transaction, work, project_id, by, decision, cleaned)
             record = _load(transaction, project_id, kind, number)
             text, notes = (None, ()) if cleaned is None else (cleaned.text, cleaned.notes)
             short = _short(record)
@@ -439,37 +442,3 @@ def _has_other_person(transaction: Transaction, confirmation: Correction) -> boo
     # whether a person confirmed the item by another confirmation
     active = log.of_item(transaction, confirmation.kind, confirmation.item)
     return any(one.action == CONFIRMED and is_persons(one.agent) and one.id != confirmation.id for one in active)
-
-
-def _dispute(
-    transaction: Transaction,
-    work: projects.Workplace,
-    project_id: int,
-    by: Corrector,
-    number: int,
-    reason: Storable | None,
-) -> Retracted:
-    # asks the one who set a decision to change it, or a person if that is unknown; its author changes it directly
-    current = decisions.load_number(transaction, project_id, number)
-    if current is None:
-        raise _missing(Kind.DECISION, number)
-    ref, setter_name = current.ref, current.agent
-    setter = find_agent(transaction, project_id, setter_name)
-    is_person = is_by_person(work, by.name)
-    if is_person or (setter is not None and setter == by.agent):
-        whose = "a decision" if is_person else "your own decision"
-        key = f'"{current.key}"' if " " in current.key else current.key
-        raise InvalidInput(
-            f"{ref} is {whose}; decisions are changed, not retracted",
-            f"End it with set_decision key={key} status=deprecated, or set another value",
-        )
-    if setter is None or is_persons(setter_name):
-        setter_name = setter_name or HUMAN
-        setter, _ = ensure_agent(transaction, project_id, setter_name, by.now)
-    short = shortened(f"{current.key}: {current.value}")
-    text = f'{by.name or "an agent"} disputes {ref} "{short}"{because(None if reason is None else reason.text)}. '
-    text += "It stays in force until it is changed; please answer"
-    message = ask(transaction, work, project_id, by, setter, text)
-    notes = () if reason is None else reason.notes
-    name = kind_name(Kind.DECISION)
-    return Retracted(ref, name, current, short, done=False, asked=message, notes=notes, asked_of=str(setter_name))

@@ -29,6 +29,7 @@ from satchel.keep.fields import Codec, Field
 from satchel.keep.kind import ItemKind, Line, Part, Rows, names_part
 from satchel.keep.listing import Filter, Listing, View
 from satchel.keep.projects import Workplace
+from satchel.store.transaction import first_number
 
 if TYPE_CHECKING:
     from satchel.keep.moving.reading import Reading
@@ -78,15 +79,7 @@ _STATE = (
 _COLUMNS = (
     "value_text",
     "value_number",
-    "status",
-    "version",
-    "layer_id",
-    "rationale",
-    "tags",
-    "scopes",
-    "paths",
-    "metadata",
-    "set_at",
+    *(field.column_name for field in _STATE if field.name not in {"value", "agent"}),
 )
 
 
@@ -257,15 +250,15 @@ def _range(view: View) -> tuple[Sequence[int], int] | None:
         return None
     dimension, what, name = dimensions[0] if dimensions else (0, "", 0)
     values = {**view.values, "dimension": dimension, "name": name, "status": status}
-    row = view.transaction.one(
+    total = first_number(
+        view.transaction,
         f"""
-        SELECT COALESCE(sum(decisions), 0) FROM decision_counts
+        SELECT sum(decisions) FROM decision_counts
         WHERE project_id = :project AND dimension = :dimension AND name_id = :name
         {"" if status is None else "AND status = :status"}
         """,
         values,
     )
-    total = int(row[0]) if row else 0
     if not query.limit:
         return (), total
     table, column, where = "decisions", "id", "project_id = :project"
@@ -274,7 +267,7 @@ def _range(view: View) -> tuple[Sequence[int], int] | None:
     elif dimension:
         table, column, where = f"decision_{what}s", "decision_id", f"{what}_id = :name"
     way = "ASC" if query.order == "asc" else "DESC"
-    arms = " UNION ALL ".join(
+    arms = [
         f"""
         SELECT created_at, id FROM (
             SELECT created_at, {column} AS id FROM {table} WHERE {where} AND status = {one}
@@ -282,12 +275,8 @@ def _range(view: View) -> tuple[Sequence[int], int] | None:
         ) AS arm{one}
         """
         for one in ((1, 2, 3) if status is None else (status,))
-    )
-    rows = view.transaction.all(
-        f"SELECT id FROM ({arms}) AS merged ORDER BY created_at {way}, id {way} LIMIT :limit OFFSET :offset",
-        {**values, "reach": query.limit + query.offset, "limit": query.limit, "offset": query.offset},
-    )
-    return [number for (number,) in rows], total
+    ]
+    return _merged(view, arms, values), total
 
 
 def _with_tags(view: View, numbers: set[int], status: int | None, *, is_any: bool) -> tuple[Sequence[int], int]:
@@ -301,17 +290,22 @@ def _with_tags(view: View, numbers: set[int], status: int | None, *, is_any: boo
         )
         # ordered, so that SQLite merges the index ranges without a temporary table
         matching = f"{some} ORDER BY created_at {way}, id {way}"
-        row = view.transaction.one(f"SELECT count(*) FROM ({matching}) AS every")
-        total += int(row[0]) if row else 0
+        total += first_number(view.transaction, f"SELECT count(*) FROM ({matching}) AS every")
         arms.append(f"SELECT created_at, id FROM ({matching} LIMIT :reach) AS arm{one}")
     if not query.limit or not total:
         return (), total
+    return _merged(view, arms, {}), total
+
+
+def _merged(view: View, arms: Sequence[str], values: dict[str, Any]) -> list[int]:
+    query = view.request
+    way = "ASC" if query.order == "asc" else "DESC"
     rows = view.transaction.all(
         f"SELECT id FROM ({' UNION ALL '.join(arms)}) AS merged "
         f"ORDER BY created_at {way}, id {way} LIMIT :limit OFFSET :offset",
-        {"reach": query.limit + query.offset, "limit": query.limit, "offset": query.offset},
+        {**values, "reach": query.limit + query.offset, "limit": query.limit, "offset": query.offset},
     )
-    return [number for (number,) in rows], total
+    return [number for (number,) in rows]
 
 
 LISTING = Listing(

@@ -194,7 +194,7 @@ def end(
         return ()
     if is_accepted or (draft.value == decision.value and ends(draft.metadata) == (decision.status == "deprecated")):
         ended = replace(draft, status="deprecated", agent=by.actor.name, updated_at=by.now)
-        tables.change(transaction, by.project_id, draft, ended, by.actor.number, by.actor.session)
+        tables.change(transaction, by, draft, ended)
         number = find_agent(transaction, by.project_id, draft.agent)
         if number is not None:
             before = records.replaced_state(draft, by.now)

@@ -33,7 +33,7 @@ from satchel.keep.paths import globs_in
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import acting, persons_gate
 from satchel.keep.texts import placed
-from satchel.store.transaction import Row, Transaction
+from satchel.store.transaction import Row, Transaction, first_number
 
 MAX_BATCH = 200
 
@@ -167,8 +167,8 @@ class Decisions:
                 """,
                 {"id": current.id, "limit": limit, "offset": offset},
             )
-            count = transaction.one("SELECT count(*) FROM decision_history WHERE decision_id = :id", {"id": current.id})
-        total = int(count[0]) if count else 0
+            counted = "SELECT count(*) FROM decision_history WHERE decision_id = :id"
+            total = first_number(transaction, counted, {"id": current.id})
         return DecisionHistory(current, Page(tuple(map(_past, rows)), total, offset, limit))
 
     def find(self, **filters: Unpack[DecisionFilters]) -> DecisionPage:

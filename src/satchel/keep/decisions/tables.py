@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from satchel.base.records import replace
 from satchel.base.text import fold
@@ -18,16 +19,13 @@ from satchel.keep.paths import globs_in, text_of
 from satchel.keep.texts import to_json
 from satchel.store.transaction import Transaction, set_of, update_row
 
+if TYPE_CHECKING:
+    from satchel.keep.decisions.updates import Setter
 
-def create(
-    transaction: Transaction,
-    project_id: int,
-    new: Decision,
-    agent: int | None,
-    bands: likeness.Bands,
-    session: int | None = None,
-) -> Decision:
+
+def create(transaction: Transaction, by: Setter, new: Decision, bands: likeness.Bands) -> Decision:
     """Insert a decision, and return it with its number."""
+    project_id, agent = by.project_id, by.actor.number
     uid = os.urandom(16)
     seq = transaction.next_seq(project_id, documents=1)
     number = transaction.add(
@@ -41,7 +39,7 @@ def create(
             "agent_id": agent,
             "created_at": new.created_at,
             "updated_at": new.updated_at,
-            "session_id": session,
+            "session_id": by.actor.session,
             "layer_id": _layer_number(transaction, project_id, new),
             **_columns(new),
         },
@@ -65,15 +63,10 @@ _KEEP_STATE = """
 """
 
 
-def change(
-    transaction: Transaction,
-    project_id: int,
-    before: Decision,
-    wanted: Decision,
-    agent: int | None,
-    session: int | None = None,
-) -> Decision:
+def change(transaction: Transaction, by: Setter, before: Decision, wanted: Decision) -> Decision:
     """Change a decision's state; the previous one is added to the history."""
+    project_id, agent = by.project_id, by.actor.number
+    wanted = replace(wanted, agent=by.actor.name, updated_at=by.now)
     seq = transaction.next_seq(project_id, 2) + 1
     tags, scopes = (json.dumps(names, ensure_ascii=False) for names in (before.tags, before.scopes))
     values = {"uid": os.urandom(16), "seq": seq - 1, "now": wanted.updated_at, "id": before.id}
@@ -87,7 +80,7 @@ def change(
     is_counted_elsewhere = has_other_names or after.layer != before.layer
     if is_counted_elsewhere:
         _count(transaction, [before.id], -1)
-    update_row(transaction, "decisions", before.id, **columns, **_columns(after), session_id=session)
+    update_row(transaction, "decisions", before.id, **columns, **_columns(after), session_id=by.actor.session)
     if has_other_names:
         for table in ("decision_tags", "decision_scopes"):
             transaction.run(f"DELETE FROM {table} WHERE decision_id = :id", {"id": before.id})

@@ -199,8 +199,7 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
         return SetResult(replace(before, notes=(*new.notes, records.UNCHANGED)))
     if before.agent is not None and is_persons(before.agent) and not by.passes(before.ref):
         return _propose(transaction, by, new, before, wanted)
-    wanted = replace(wanted, agent=by.actor.name, updated_at=by.now)
-    after = tables.change(transaction, by.project_id, before, wanted, by.actor.number, by.actor.session)
+    after = tables.change(transaction, by, before, wanted)
     changes = proposals.end(transaction, by, after) if is_person else ()
     value_is_new = wanted.value != before.value
     bands = tables.value_bands(by.project_id, wanted.value)
@@ -259,8 +258,7 @@ def _propose(transaction: Transaction, by: Setter, new: Prepared, persons: Decis
             notes = (*notes, f"{new.key} was active, set by {former}; it is a proposal now")
         elif draft.status == "draft" and draft.agent != by.actor.name:
             notes = (*notes, f"replaces the proposal of {former}")
-        proposed = replace(proposed, agent=by.actor.name, updated_at=by.now)
-        made = tables.change(transaction, by.project_id, draft, proposed, by.actor.number, by.actor.session)
+        made = tables.change(transaction, by, draft, proposed)
         made = replace(made, notes=notes, replaced=records.replaced_state(draft, by.now))
     replaced: list[tuple[records.DecisionState, str | None]] = [(records.replaced_state(persons, by.now), persons.key)]
     if made.replaced is not None and made.replaced.status == "draft" and made.replaced.agent != by.actor.name:
@@ -294,7 +292,7 @@ def _create(transaction: Transaction, by: Setter, new: Prepared, similar: Sequen
     spelt = _spelt_otherwise(transaction, project_id, new.key)
     if spelt is not None and spelt not in {one.key for one in alike}:
         notes = (*notes, f"{new.key} is new; did you mean {spelt}, which exists?")
-    made = tables.create(transaction, project_id, wanted, by.actor.number, bands, by.actor.session)
+    made = tables.create(transaction, by, wanted, bands)
     return SetResult(replace(made, notes=notes, similar=alike))
 
 

@@ -17,7 +17,7 @@ from satchel.keep.kind import ItemKind, Line, Part
 from satchel.keep.listing import Filter, RunFilters, View
 from satchel.keep.names import is_persons
 from satchel.keep.runs import RunChoice
-from satchel.store.transaction import Row, Transaction, set_of
+from satchel.store.transaction import Row, Transaction, first_number, set_of
 
 if TYPE_CHECKING:
     from satchel.keep.entries.structured import (
@@ -339,8 +339,7 @@ def _newest(transaction: Transaction, project_id: int, run: RunChoice | None, na
     )
     total = len(rows)
     if total == NEWEST_PER_TYPE:
-        count = transaction.one(f"SELECT count(*) FROM context i WHERE {where}", values)
-        total = int(count[0]) if count else total
+        total = first_number(transaction, f"SELECT count(*) FROM context i WHERE {where}", values)
     return kept.records(ENTRY, transaction, rows[::-1]), total
 
 

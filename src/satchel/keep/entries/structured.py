@@ -31,43 +31,35 @@ _REMEMBERED, _REMEMBERED_CHARS = 4_000, 2_000
 """Size of the parse cache in entries, and the maximum length of a cached content."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Field:
-    name: str
-    kind: str  # text, flag, whole, texts
-    required: bool = False
+# the fields of each type, and what they hold
+_FIELDS = {
+    "review_issue": {"issue_type": "text", "description": "text", "suggestion": "text"},
+    "review_verdict": {"passed": "flag", "summary": "text", "intent_satisfied": "flag", "change": "text"},
+    "bug": {"description": "text", "severity": "text"},
+    "scratchpad": {
+        "iteration": "whole",
+        "done": "flag",
+        "test_status": "text",
+        "next_step": "text",
+        "blockers": "texts",
+        "attempted": "texts",
+    },
+    "codebase_analysis": {
+        "project_type": "text",
+        "tech_stack": "texts",
+        "directory_structure": "text",
+        "existing_features": "texts",
+        "entry_points": "texts",
+        "patterns": "texts",
+        "summary": "text",
+    },
+}
 
-
-_FIELDS: dict[str, tuple[_Field, ...]] = {
-    "review_issue": (
-        _Field("issue_type", "text"),
-        _Field("description", "text", required=True),
-        _Field("suggestion", "text"),
-    ),
-    "review_verdict": (
-        _Field("passed", "flag", required=True),
-        _Field("summary", "text"),
-        _Field("intent_satisfied", "flag"),
-        _Field("change", "text"),
-    ),
-    "bug": (_Field("description", "text", required=True), _Field("severity", "text")),
-    "scratchpad": (
-        _Field("iteration", "whole"),
-        _Field("done", "flag"),
-        _Field("test_status", "text"),
-        _Field("next_step", "text"),
-        _Field("blockers", "texts"),
-        _Field("attempted", "texts"),
-    ),
-    "codebase_analysis": (
-        _Field("project_type", "text"),
-        _Field("tech_stack", "texts"),
-        _Field("directory_structure", "text"),
-        _Field("existing_features", "texts"),
-        _Field("entry_points", "texts"),
-        _Field("patterns", "texts"),
-        _Field("summary", "text", required=True),
-    ),
+_REQUIRED = {
+    "review_issue": "description",
+    "review_verdict": "passed",
+    "bug": "description",
+    "codebase_analysis": "summary",
 }
 
 TELLING_FIELDS = ("fix", "solution", "resolution", "summary")
@@ -127,7 +119,7 @@ class CodebaseAnalysis:
 
 def is_field(name: str) -> bool:
     """Return whether the content of a structured note has a field of this name."""
-    return any(name == field.name for fields in _FIELDS.values() for field in fields)
+    return any(name in fields for fields in _FIELDS.values())
 
 
 def parse_object(entry_type: str, content: object) -> dict[str, object]:
@@ -141,12 +133,12 @@ def parse_object(entry_type: str, content: object) -> dict[str, object]:
             raise InvalidInput(f"{name} is given twice in the {entry_type}", "Give each field once")
         fields_used[name] = item
     checked: dict[str, object] = {}
-    for field in _FIELDS[entry_type]:
-        item = fields_used.pop(field.name, None)
+    for name in _FIELDS[entry_type]:
+        item = fields_used.pop(name, None)
         if item is not None:
-            checked[field.name] = _check(entry_type, field, item)
-        elif field.required:
-            raise InvalidInput(f"the {entry_type} lacks {field.name}", _example(entry_type))
+            checked[name] = _check(entry_type, name, item)
+        elif name == _REQUIRED.get(entry_type):
+            raise InvalidInput(f"the {entry_type} lacks {name}", _example(entry_type))
     for name, item in fields_used.items():
         if item is not None:
             check_json(item, f"{name} of the {entry_type}")
@@ -265,18 +257,19 @@ def _is_camel(key: str) -> bool:
     return key.isidentifier() and key[:1].islower() and not key.islower() and "_" not in key
 
 
-def _check(entry_type: str, field: _Field, item: object) -> object:
-    if field.kind == "flag" and isinstance(item, bool):
+def _check(entry_type: str, name: str, item: object) -> object:
+    kind = _FIELDS[entry_type][name]
+    if kind == "flag" and isinstance(item, bool):
         return item
-    if field.kind == "whole" and isinstance(item, int | float) and _is_whole(item):
+    if kind == "whole" and isinstance(item, int | float) and _is_whole(item):
         return int(item)
-    if field.kind == "text" and isinstance(item, str):
+    if kind == "text" and isinstance(item, str):
         return item
-    if field.kind == "texts":
+    if kind == "texts":
         items = [item] if isinstance(item, str) else item
         if isinstance(items, (list, tuple)) and all(isinstance(text, str) for text in items):
             return list(items)
-    raise InvalidInput(f"{field.name} of a {entry_type} must be {_EXPECTED[field.kind]}", _example(entry_type))
+    raise InvalidInput(f"{name} of a {entry_type} must be {_EXPECTED[kind]}", _example(entry_type))
 
 
 def _is_whole(number: float) -> bool:
@@ -284,9 +277,10 @@ def _is_whole(number: float) -> bool:
 
 
 def _example(entry_type: str) -> str:
+    required = _REQUIRED.get(entry_type)
     shape = ", ".join(
-        f"{field.name}{' (required)' if field.required else ''}: {_EXPECTED[field.kind]}"
-        for field in _FIELDS[entry_type]
+        f"{name}{' (required)' if name == required else ''}: {_EXPECTED[kind]}"
+        for name, kind in _FIELDS[entry_type].items()
     )
     return f"Give an object or its JSON with {shape}"
 

@@ -12,13 +12,12 @@ from satchel.base.project_paths import ignores_letter_case
 from satchel.base.records import replace
 from satchel.keep import paths, projects
 from satchel.keep.files import changes, claims
+from satchel.keep.files.claims import Claimant
 from satchel.keep.files.places import OnDisk, Place, as_on_disk, is_remote, look_at, tree_of
 from satchel.keep.files.records import Claim, Claimed, CommitCheck, FileCheck, FilesChecked, RecentActivity
 from satchel.keep.presence import GONE_MS, is_anything_claimed
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import reading
-from satchel.keep.sessions.records import Actor
-from satchel.store.transaction import Transaction
 
 MAX_RECENT = 5
 """Maximum number of recent changes listed per file."""
@@ -37,17 +36,18 @@ def check(work: Workplace, wanted: Sequence[Place] | None, window: int, agent: s
         project = projects.find(transaction, work)
         number = project.id
         actor = reading(transaction, work, number, agent)
+        by = Claimant(transaction, number, actor, now)
         notes: tuple[str, ...] = ()
         is_unseen = is_remote(work) or (wanted is None and caller_elsewhere() is not None)
         if wanted is None:
-            lease = claims.leases_of(transaction, number, actor, now)
+            lease = claims.leases_of(by)
             wanted = list(dict.fromkeys(one.place for one in lease))
             notes = () if wanted else ("you have claimed nothing",)
         else:
             wanted = as_on_disk(transaction, number, work.files_root, wanted)
         if is_unseen and not all(place.is_key for place in wanted):
             notes += (NO_DISK,)
-        some = tuple(_check_one(transaction, work, number, actor, place, window, now) for place in wanted)
+        some = tuple(_check_one(by, work, place, window) for place in wanted)
     return FilesChecked(actor.name or agent, now, some, notes, work.worktree)
 
 
@@ -71,10 +71,10 @@ def add_recent_activity(
         elsewhere = transaction.ask(
             _ELSEWHERE, {"project": project.id, "since": now - GONE_MS, "worktree": work.worktree or ""}
         )
-        actor = reading(transaction, work, project.id, agent)
+        by = Claimant(transaction, project.id, reading(transaction, work, project.id, agent), now)
         spelled = as_on_disk(transaction, project.id, work.files_root, list(wanted))
         activity = [
-            _recent_activity(transaction, project.id, actor, place, on_disk, window, now)
+            _recent_activity(by, place, on_disk, window)
             for place, on_disk in zip(spelled, wanted.values(), strict=True)
             if place.path not in claimed.renewed
         ]
@@ -89,11 +89,10 @@ def _is_clone(worktree: str | None) -> bool:
     return worktree is not None and not os.path.isabs(worktree)  # noqa: PTH117 -- a text
 
 
-def _recent_activity(
-    transaction: Transaction, project_id: int, actor: Actor, place: Place, on_disk: OnDisk, window: int, now: int
-) -> RecentActivity:
+def _recent_activity(by: Claimant, place: Place, on_disk: OnDisk, window: int) -> RecentActivity:
     if place.is_key or not window:
         return RecentActivity(place.path, place.worktree)
+    transaction, project_id, actor, now = by
     after = now - window
     recent = changes.by_others(transaction, project_id, actor.number, place.path, after, now, MAX_RECENT)
     modified = on_disk.modified_at
@@ -108,17 +107,15 @@ def _recent_activity(
     return RecentActivity(place.path, place.worktree, recent, modified)
 
 
-def _check_one(
-    transaction: Transaction, work: Workplace, project_id: int, actor: Actor, place: Place, window: int, now: int
-) -> FileCheck:
-    overlaps = claims.find_overlaps(transaction, project_id, actor, [place], now, [place])
+def _check_one(by: Claimant, work: Workplace, place: Place, window: int) -> FileCheck:
+    overlaps = claims.find_overlaps(by, [place], [place])
     own = [lease.claim for lease in overlaps.mine if lease.place.clashes(place)]
     others = [lease.claim for lease in overlaps.here]
     ends = [claim.expires_at for claim in others if claim.exclusive]
     has_all = any(paths.covers(claim.path, place.path) or place.is_key for claim in own)
     state = "held" if ends else "yours" if has_all else "free"
-    expired = None if own else claims.expired_of(transaction, project_id, actor, [place], now).get(place)
-    lately = _recent_activity(transaction, project_id, actor, place, look_at(tree_of(work), place), window, now)
+    expired = None if own else claims.expired_of(by, [place]).get(place)
+    lately = _recent_activity(by, place, look_at(tree_of(work), place), window)
     return FileCheck(
         file=place.path,
         worktree=work.worktree if place.is_key else place.worktree,
@@ -145,7 +142,7 @@ def check_commit(work: Workplace, names: Sequence[str], *, denies: bool) -> Comm
         if not is_anything_claimed(transaction, project.id, now):
             return CommitCheck((), (), False, now)
         actor = reading(transaction, work, project.id, work.agent)
-        others = claims.others_in_worktree(transaction, project.id, actor, work.worktree, now)
+        others = claims.others_in_worktree(Claimant(transaction, project.id, actor, now), work.worktree)
     folds = work.files_root is not None and ignores_letter_case(work.files_root)
     spelled = {_compared(name, folds=folds): name for name in names}
     ordered = sorted(spelled)

@@ -15,7 +15,7 @@ from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.keep import events, expiry, projects
 from satchel.keep.expiry import end_claims
 from satchel.keep.files import claims
-from satchel.keep.files.claims import ClaimRefused, Terms
+from satchel.keep.files.claims import Claimant, ClaimRefused, Terms
 from satchel.keep.files.places import Place, as_on_disk
 from satchel.keep.files.records import Claimed
 from satchel.keep.presence import is_anyone_refused, is_anyone_waiting
@@ -23,7 +23,7 @@ from satchel.keep.projects import POLL_SECONDS, Workplace
 from satchel.keep.sessions.actors import UNKNOWN, acting_named, reading
 from satchel.keep.sessions.records import Actor
 from satchel.keep.texts import check_content
-from satchel.store.transaction import Transaction
+from satchel.store.transaction import Transaction, first_number
 
 DOING = "claiming files"
 
@@ -81,7 +81,8 @@ def try_claim(transaction: Transaction, work: Workplace, request: ClaimRequest, 
     spelled, shared = request.spelled(transaction, work, project.id)
     wanted = dict(zip(spelled, request.wanted.values(), strict=True))
     expiry.end_expired(transaction, project.id, now)
-    overlaps = claims.find_overlaps(transaction, project.id, actor, spelled, now, shared)
+    by = Claimant(transaction, project.id, actor, now)
+    overlaps = claims.find_overlaps(by, spelled, shared)
     if overlaps.blocking:
         from satchel.keep.files import refusals  # imported here: few claims are refused
 
@@ -89,12 +90,12 @@ def try_claim(transaction: Transaction, work: Workplace, request: ClaimRequest, 
     if is_anyone_waiting(transaction, project.id):
         from satchel.keep.files import waiters
 
-        waiters.refuse_out_of_turn(transaction, project.id, actor, spelled, now, waiter, shared)
-    claimed = claims.grant(transaction, project.id, actor, wanted, overlaps, request.terms, now, shared)
+        waiters.refuse_out_of_turn(by, spelled, waiter, shared)
+    claimed = claims.grant(by, wanted, overlaps, request.terms, shared)
     if is_anyone_refused(transaction, project.id):
         from satchel.keep.files import refusals
 
-        refusals.remove_claimed(transaction, project.id, actor, spelled, now)
+        refusals.remove_claimed(by, spelled)
     expiry.sweep_now_and_then(work.engine, transaction, project.id, now)
     return replace(claimed, claimed_at=now)
 
@@ -105,7 +106,7 @@ def recently_renewed(work: Workplace, request: ClaimRequest) -> Claimed | None:
         now = work.clock()
         actor = reading(transaction, work, project.id, request.agent)
         spelled, shared = request.spelled(transaction, work, project.id)
-        overlaps = claims.find_overlaps(transaction, project.id, actor, spelled, now, shared)
+        overlaps = claims.find_overlaps(Claimant(transaction, project.id, actor, now), spelled, shared)
     own = {lease.place: lease.claim for lease in overlaps.mine}
     due = now + request.terms.minutes * 60_000 - RENEWED_MS
     own_claims = [own[place] for place in spelled if place in own]
@@ -127,9 +128,9 @@ def record_refusal(work: Workplace, request: ClaimRequest, refused: ClaimRefused
             work.caller.ensure(transaction, work, project.id, now)
         actor = reading(transaction, work, project.id, request.agent)
         agent_id = None if actor.number == UNKNOWN else actor.number
-        by = actor._replace(number=agent_id)
-        refusals.log(transaction, project.id, by, list(request.wanted), work.worktree, refused.holders, now)
-        refusals.add(transaction, project.id, actor, refused.places, now, request.shared)
+        by = Claimant(transaction, project.id, actor._replace(number=agent_id), now)
+        refusals.log(by, list(request.wanted), work.worktree, refused.holders)
+        refusals.add(by, refused.places, request.shared)
         return sum(
             any(place.clashes(other) for place in refused.places for other in one.places)
             for one in waiters.load(transaction, project.id, now)
@@ -176,9 +177,9 @@ def release_by_person(
                 "Nothing was changed; release it again to end it anyway",
             )
     end_claims(transaction, [row[0] for row in rows], events.RELEASE, now, by=by)
-    last = transaction.one("SELECT max(seq) FROM events WHERE project_id = :project", {"project": project_id})
-    assert last is not None
-    return ReleasedByPerson(path, rows[0][1], rows[0][2], last[0])
+    last = "SELECT max(seq) FROM events WHERE project_id = :project"
+    ending = first_number(transaction, last, {"project": project_id})
+    return ReleasedByPerson(path, rows[0][1], rows[0][2], ending)
 
 
 UNDO_MS = 10 * 60_000
@@ -214,27 +215,13 @@ def restore_ended(transaction: Transaction, project_id: int, ending: int, now: i
         raise Conflict(f"the session of {name} has ended since", "Nothing was changed; nobody would hold the claim")
     place = Place(path, details.get("worktree"), bool(details.get("is_key")))
     shared = [place] if details.get("shared") else []
-    overlaps = claims.find_overlaps(transaction, project_id, Actor(agent, name, session), [place], now, shared)
+    by = Claimant(transaction, project_id, Actor(agent, name, session), now)
+    overlaps = claims.find_overlaps(by, [place], shared)
     since = [*overlaps.blocking, *(one for one in overlaps.mine if one.place == place)]
     if since:
         raise Conflict(f"{since[0].claim.agent} has claimed {since[0].claim.path} since", "Nothing was changed")
     expiry.end_expired(transaction, project_id, now)
-    claims.insert(
-        transaction,
-        project_id,
-        Actor(agent, name, session),
-        place,
-        {
-            "seq": transaction.next_seq(project_id),
-            "exclusive": int(not shared),
-            "automatic": int(bool(details.get("automatic"))),
-            "reason": details.get("reason"),
-            "existed": details.get("existed"),
-            "expires_at": details["until"],
-            "created_at": details["began"],
-            "renewed_at": now,
-        },
-    )
+    expiry.claim_again(transaction, project_id, session, agent, details, details["began"], now)
     undone = json.dumps({**details, "is_undone": True}, ensure_ascii=False, separators=(",", ":"))
     transaction.run("UPDATE events SET details = :details WHERE seq = :seq", {"details": undone, "seq": ending})
     return ReleasedByPerson(path, name, agent, ending)
@@ -301,7 +288,7 @@ def _first_try(work: Workplace, request: ClaimRequest, seconds: int, *, may_wait
         actor, _, _ = acting_named(transaction, work, project.id, request.agent, now, DOING)
         wanted, shared = request.spelled(transaction, work, project.id)
         until = now + seconds * 1_000
-        number = waiters.add(transaction, project.id, actor, wanted, now, until, shared)
+        number = waiters.add(Claimant(transaction, project.id, actor, now), wanted, until, shared)
     return _QueuePlace(number, project.id, actor, wanted, shared, now)
 
 
@@ -329,13 +316,11 @@ def _changes_at(transaction: Transaction, work: Workplace, place: _QueuePlace) -
     # when the first obstacle expires; 0 without any
     from satchel.keep.files import waiters
 
-    now = work.clock()
-    overlaps = claims.find_overlaps(transaction, place.project_id, place.actor, place.wanted, now, place.shared)
+    by = Claimant(transaction, place.project_id, place.actor, work.clock())
+    overlaps = claims.find_overlaps(by, place.wanted, place.shared)
     if overlaps.blocking:
         return min(lease.claim.expires_at for lease in overlaps.blocking)
-    first = waiters.next_waiter(
-        transaction, place.project_id, place.actor, place.wanted, now, place.number, place.shared
-    )
+    first = waiters.next_waiter(by, place.wanted, place.number, place.shared)
     return 0 if first is None else first.expires_at
 
 

@@ -18,7 +18,7 @@ from satchel.keep.files.records import Claim, Claimed
 from satchel.keep.presence import is_anything_claimed
 from satchel.keep.projects import Project
 from satchel.keep.sessions.records import Actor
-from satchel.store.transaction import Row, Transaction, set_of, update_row
+from satchel.store.transaction import Row, Transaction, first_number, set_of, update_row
 
 if TYPE_CHECKING:
     from satchel.keep.common_filters import CheckedFilters
@@ -46,6 +46,15 @@ class Lease(NamedTuple):
 
     def is_held_by(self, actor: Actor) -> bool:
         return is_actor(actor, self.agent_id, self.session)
+
+
+class Claimant(NamedTuple):
+    """Who claims or asks, in which project, at what time."""
+
+    transaction: Transaction
+    project_id: int
+    actor: Actor
+    now: int
 
 
 class Terms(NamedTuple):
@@ -95,14 +104,12 @@ def is_actor(actor: Actor, agent_id: int, session: int | None) -> bool:
     return actor.number is not None and agent_id == actor.number
 
 
-def claims_of_others(
-    transaction: Transaction, project_id: int, actor: Actor, files: Sequence[str], now: int
-) -> list[Claim]:
+def claims_of_others(by: Claimant, files: Sequence[str]) -> list[Claim]:
     """Return live claims of others that overlap some paths, in any worktree, oldest first."""
-    if not files or not is_anything_claimed(transaction, project_id, now):
+    if not files or not is_anything_claimed(by.transaction, by.project_id, by.now):
         return []
-    matches = load_overlapping(transaction, project_id, [Place(file, None) for file in files], now)
-    return [lease.claim for lease in matches if not lease.is_held_by(actor)]
+    matches = load_overlapping(by.transaction, by.project_id, [Place(file, None) for file in files], by.now)
+    return [lease.claim for lease in matches if not lease.is_held_by(by.actor)]
 
 
 def load_overlapping(transaction: Transaction, project_id: int, wanted: Sequence[Place], now: int) -> list[Lease]:
@@ -110,50 +117,49 @@ def load_overlapping(transaction: Transaction, project_id: int, wanted: Sequence
     matches: dict[int, Lease] = {}
     for start in range(0, len(wanted), _PATHS_PER_STATEMENT):
         condition, values = _overlap(wanted[start : start + _PATHS_PER_STATEMENT])
-        rows = transaction.all(
-            f"SELECT {_COLUMNS} FROM {_JOINED} WHERE {condition}", {**values, "project": project_id, "now": now}
-        )
-        matches |= {row[0]: _lease(row) for row in rows}
+        leases = _load(transaction, condition, {**values, "project": project_id, "now": now})
+        matches |= {lease.claim.id: lease for lease in leases}
     return sorted(matches.values(), key=lambda lease: (lease.claim.created_at, lease.claim.id))
 
 
-def others_in_worktree(
-    transaction: Transaction, project_id: int, actor: Actor, worktree: str | None, now: int
-) -> list[Lease]:
+def others_in_worktree(by: Claimant, worktree: str | None) -> list[Lease]:
     """Return the live claims of others on a worktree's files, oldest first, except those of ended sessions."""
-    rows = transaction.all(
-        f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.project_id = :project AND c.expires_at > :now AND c.is_key = 0 "
-        "AND c.worktree = :worktree ORDER BY c.created_at, c.id",
-        {"project": project_id, "now": now, "worktree": worktree or ""},
+    leases = _load(
+        by.transaction,
+        "c.project_id = :project AND c.expires_at > :now AND c.is_key = 0 AND c.worktree = :worktree "
+        "ORDER BY c.created_at, c.id",
+        {"project": by.project_id, "now": by.now, "worktree": worktree or ""},
     )
-    others = [lease for lease in map(_lease, rows) if not lease.is_held_by(actor)]
-    orphaned = _find_orphaned(transaction, others, now)
+    others = [lease for lease in leases if not lease.is_held_by(by.actor)]
+    orphaned = _find_orphaned(by.transaction, others, by.now)
     return [lease for lease in others if lease not in orphaned]
 
 
-def leases_of(transaction: Transaction, project_id: int, actor: Actor, now: int) -> list[Lease]:
+def leases_of(by: Claimant) -> list[Lease]:
     """Return the live claims of an agent or its session, by path."""
-    rows = transaction.all(
-        f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.project_id = :project AND c.expires_at > :now "
-        "AND (c.agent_id = :agent OR c.session_id = :session) ORDER BY c.path, c.id",
-        {"agent": actor.number, "session": actor.session, "project": project_id, "now": now},
-    )
-    return [lease for lease in map(_lease, rows) if lease.is_held_by(actor)]
+    return _held(by, "c.expires_at > :now ORDER BY c.path, c.id")
 
 
-def expired_of(
-    transaction: Transaction, project_id: int, actor: Actor, wanted: Sequence[Place], now: int
-) -> dict[Place, Lease]:
+def expired_of(by: Claimant, wanted: Sequence[Place]) -> dict[Place, Lease]:
     """Return the last expired claims of an agent or its session on some places, except those deleted since."""
-    if actor.number is None:
+    if by.actor.number is None:
         return {}
-    rows = transaction.all(
-        f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.project_id = :project AND c.expires_at <= :now "
-        "AND (c.agent_id = :agent OR c.session_id = :session) ORDER BY c.expires_at, c.id",
-        {"agent": actor.number, "session": actor.session, "project": project_id, "now": now},
+    leases = _held(by, "c.expires_at <= :now ORDER BY c.expires_at, c.id")
+    return {lease.place: lease for lease in leases if not lease.claim.automatic and lease.place in wanted}
+
+
+def _held(by: Claimant, condition: str) -> list[Lease]:
+    # the claims of an agent or its session that meet a condition
+    leases = _load(
+        by.transaction,
+        f"c.project_id = :project AND (c.agent_id = :agent OR c.session_id = :session) AND {condition}",
+        {"agent": by.actor.number, "session": by.actor.session, "project": by.project_id, "now": by.now},
     )
-    leases = [held for held in map(_lease, rows) if held.is_held_by(actor) and not held.claim.automatic]
-    return {lease.place: lease for lease in leases if lease.place in wanted}
+    return [lease for lease in leases if lease.is_held_by(by.actor)]
+
+
+def _load(transaction: Transaction, where: str, values: Mapping[str, object]) -> list[Lease]:
+    return [_lease(row) for row in transaction.all(f"SELECT {_COLUMNS} FROM {_JOINED} WHERE {where}", values)]
 
 
 def _overlap(wanted: Iterable[Place]) -> tuple[str, dict[str, object]]:
@@ -172,28 +178,21 @@ def _overlap(wanted: Iterable[Place]) -> tuple[str, dict[str, object]]:
     return f"+c.expires_at > :now AND c.id IN ({ways})", values
 
 
-def find_overlaps(
-    transaction: Transaction,
-    project_id: int,
-    actor: Actor,
-    wanted: Sequence[Place],
-    now: int,
-    shared: Collection[Place] = (),
-) -> Overlaps:
-    """Return the claims that overlap some places, and which of them block a claim by the actor.
+def find_overlaps(by: Claimant, wanted: Sequence[Place], shared: Collection[Place] = ()) -> Overlaps:
+    """Return the claims that overlap some places, and which of them block a claim.
 
     Those of ``wanted`` that are in ``shared`` would be claimed shared.
     """
-    matches = load_overlapping(transaction, project_id, wanted, now)
-    others = [lease for lease in matches if not lease.is_held_by(actor)]
+    matches = load_overlapping(by.transaction, by.project_id, wanted, by.now)
+    others = [lease for lease in matches if not lease.is_held_by(by.actor)]
     clashes = clashing(wanted)
     here = [lease for lease in others if clashes(lease.place)]
     is_exclusive = clashing(place for place in wanted if place not in shared)
     against = [lease for lease in here if lease.claim.exclusive or is_exclusive(lease.place)]
-    orphaned = _find_orphaned(transaction, against, now)
+    orphaned = _find_orphaned(by.transaction, against, by.now)
     near, ended = {lease.claim.id for lease in here}, {lease.claim.id for lease in orphaned}
     return Overlaps(
-        mine=[lease for lease in matches if lease.is_held_by(actor)],
+        mine=[lease for lease in matches if lease.is_held_by(by.actor)],
         here=here,
         elsewhere=[lease for lease in others if lease.claim.id not in near],
         blocking=[lease for lease in against if lease.claim.id not in ended],
@@ -202,13 +201,10 @@ def find_overlaps(
 
 
 def grant(
-    transaction: Transaction,
-    project_id: int,
-    holder: Actor,
+    by: Claimant,
     wanted: Mapping[Place, bool | None],
     overlaps: Overlaps,
     terms: Terms,
-    now: int,
     shared: Collection[Place] = (),
 ) -> Claimed:
     """Claim places for an agent, or renew its session's claims on them; nothing may block them.
@@ -216,6 +212,7 @@ def grant(
     Orphaned claims are taken over, with a note. ``wanted`` tells whether each place's file exists; those in ``shared``
     are claimed shared.
     """
+    transaction, project_id, holder, now = by
     if overlaps.orphaned:
         end_claims(transaction, [lease.claim.id for lease in overlaps.orphaned], events.EXPIRY, now)
     clashes = clashing(wanted)
@@ -234,8 +231,20 @@ def grant(
         renewed = own.get(place)
         values |= {"exclusive": int(place not in shared), "seq": seq}
         if renewed is None:
-            row = {**values, "existed": existed, "created_at": now, "renewed_at": now}
-            numbers.append(insert(transaction, project_id, holder, place, row))
+            row = {
+                **values,
+                "uid": os.urandom(16),
+                "project_id": project_id,
+                "path": place.path,
+                "is_key": int(place.is_key),
+                "agent_id": holder.number,
+                "session_id": holder.session,
+                "worktree": place.worktree or "",
+                "existed": existed,
+                "created_at": now,
+                "renewed_at": now,
+            }
+            numbers.append(transaction.add("file_claims", row))
         else:
             numbers.append(renewed.claim.id)
             if not terms.automatic and values["expires_at"] != renewed.claim.expires_at:
@@ -252,8 +261,7 @@ def grant(
                 """,
                 {**values, "session_id": holder.session, "now": now, "id": renewed.claim.id},
             )
-    rows = transaction.all(f"SELECT {_COLUMNS} FROM {_JOINED} WHERE c.id IN {set_of(numbers)}")
-    granted = {row[0]: _claim(row) for row in rows}
+    granted = {lease.claim.id: lease.claim for lease in _load(transaction, f"c.id IN {set_of(numbers)}", {})}
     elsewhere = tuple(lease.claim for lease in overlaps.elsewhere)
     return Claimed(
         agent=holder.name or "",
@@ -274,21 +282,6 @@ def grant(
             *_warnings(elsewhere, now),
         ),
     )
-
-
-def insert(transaction: Transaction, project_id: int, holder: Actor, place: Place, values: Mapping[str, object]) -> int:
-    """Insert a claim, and return its number."""
-    row = {
-        **values,
-        "uid": os.urandom(16),
-        "project_id": project_id,
-        "path": place.path,
-        "is_key": int(place.is_key),
-        "agent_id": holder.number,
-        "session_id": holder.session,
-        "worktree": place.worktree or "",
-    }
-    return transaction.add("file_claims", row)
 
 
 def _move_to_session(
@@ -328,26 +321,19 @@ def find_ended_sessions(transaction: Transaction, sessions: set[int], now: int) 
     return sessions - {match.state.id for match in matches if not joining.is_gone(match, now)}
 
 
-def release(
-    transaction: Transaction,
-    project_id: int,
-    holder: Actor,
-    wanted: Sequence[Place] | None,
-    worktree: str | None,
-    now: int,
-) -> list[Lease]:
+def release(by: Claimant, wanted: Sequence[Place] | None, worktree: str | None) -> list[Lease]:
     """End claims of an agent or its session, and return them in the order of ``wanted``.
 
     ``wanted`` None ends all claims in the worktree, and on keys.
     """
-    end_expired(transaction, project_id, now)
-    leases = leases_of(transaction, project_id, holder, now)
+    end_expired(by.transaction, by.project_id, by.now)
+    leases = leases_of(by)
     if wanted is None:
         ended = [lease for lease in leases if lease.claim.is_key or lease.claim.worktree == worktree]
     else:
         ended = sorted((lease for lease in leases if lease.place in wanted), key=lambda one: wanted.index(one.place))
     if ended:
-        end_claims(transaction, [one.claim.id for one in ended], events.RELEASE, now)
+        end_claims(by.transaction, [one.claim.id for one in ended], events.RELEASE, by.now)
     return ended
 
 
@@ -373,24 +359,15 @@ def page_of(
         where += f" AND c.agent_id IN {set_of(holders)}"
     where += common.where("c.created_at")
     values |= common.values
-    total = transaction.one(f"SELECT count(*) FROM file_claims c WHERE {where}", values)
-    rows = transaction.all(
-        f"SELECT {_COLUMNS} FROM {_JOINED} WHERE {where} "
-        "ORDER BY c.created_at DESC, c.id DESC LIMIT :limit OFFSET :offset",
-        values,
-    )
-    assert total is not None
-    return KeptPage(tuple(map(_claim, rows)), int(total[0]), offset, limit, project.seq)
+    total = first_number(transaction, f"SELECT count(*) FROM file_claims c WHERE {where}", values)
+    ordered = f"{where} ORDER BY c.created_at DESC, c.id DESC LIMIT :limit OFFSET :offset"
+    claims = tuple(lease.claim for lease in _load(transaction, ordered, values))
+    return KeptPage(claims, total, offset, limit, project.seq)
 
 
 def _lease(row: Row) -> Lease:
-    agent, session, existed = row[-3:]
-    return Lease(_claim(row), agent, session, None if existed is None else bool(existed))
-
-
-def _claim(row: Row) -> Claim:
-    number, uid, seq, path, is_key, exclusive, automatic, agent, worktree, reason, created, expires = row[:12]
-    return Claim(
+    number, uid, seq, path, is_key, exclusive, automatic, agent, worktree, reason, created, expires, *holding = row
+    claim = Claim(
         id=number,
         uid=uid.hex(),
         seq=seq,
@@ -404,6 +381,8 @@ def _claim(row: Row) -> Claim:
         automatic=bool(automatic),
         is_key=bool(is_key),
     )
+    agent_id, session, existed = holding
+    return Lease(claim, agent_id, session, None if existed is None else bool(existed))
 
 
 def describe(claim: Claim, now: int, path: str, last_seen: str = "") -> str:

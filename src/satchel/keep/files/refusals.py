@@ -11,9 +11,9 @@ from satchel.base.text import fold
 from satchel.keep import events
 from satchel.keep.expiry import REFUSAL_MS
 from satchel.keep.files import claims, waiters
+from satchel.keep.files.claims import Claimant
 from satchel.keep.files.places import Place
 from satchel.keep.files.records import PendingClaim
-from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction, set_of
 
 
@@ -77,31 +77,18 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def log(
-    transaction: Transaction,
-    project_id: int,
-    actor: Actor,
-    places: Sequence[Place],
-    worktree: str | None,
-    holders: Iterable[str],
-    now: int,
-    **details: object,
+    claimant: Claimant, places: Sequence[Place], worktree: str | None, holders: Iterable[str], **details: object
 ) -> None:
     """Record the event that an agent was refused places, and who held them."""
     names = list(dict.fromkeys(holders))[:_MOST_HOLDERS]
     facts = {"paths": [place.path for place in places], "worktree": worktree, **details, "holders": names}
+    transaction, project_id, actor, now = claimant
     events.record(transaction, project_id, events.REFUSAL, now, by=actor, details=facts)
 
 
-def add(
-    transaction: Transaction,
-    project_id: int,
-    actor: Actor,
-    places: Iterable[Place],
-    now: int,
-    shared: Collection[Place] = (),
-) -> None:
+def add(by: Claimant, places: Iterable[Place], shared: Collection[Place] = ()) -> None:
     """Record refused places; a repeated refusal of a place replaces the last one."""
-    transaction.many(
+    by.transaction.many(
         """
         INSERT INTO claim_refusals
             (project_id, session_id, agent, folded, path, worktree, is_key, exclusive, created_at)
@@ -111,15 +98,15 @@ def add(
         """,
         [
             {
-                "project": project_id,
-                "session": actor.session,
-                "agent": actor.name or "",
-                "folded": fold(actor.name or ""),
+                "project": by.project_id,
+                "session": by.actor.session,
+                "agent": by.actor.name or "",
+                "folded": fold(by.actor.name or ""),
                 "path": place.path,
                 "worktree": place.worktree or "",
                 "is_key": int(place.is_key),
                 "exclusive": int(place not in shared),
-                "now": now,
+                "now": by.now,
             }
             for place in places
         ],
@@ -136,20 +123,20 @@ def newest(transaction: Transaction, project_id: int, now: int, most: int) -> li
     return [(_refusal(*row), session) for *row, session in rows]
 
 
-def available(transaction: Transaction, project_id: int, actor: Actor, now: int) -> list[Refusal]:
+def available(by: Claimant) -> list[Refusal]:
     """Return the refusals of an agent or its session that could be claimed now, oldest first."""
     return [
         refusal
-        for refusal in _load(transaction, project_id, _OF_ACTOR, _bounds(actor), now)
-        if not claims.find_overlaps(transaction, project_id, actor, [refusal.place], now, refusal.shared).blocking
-        and waiters.next_waiter(transaction, project_id, actor, [refusal.place], now, shared=refusal.shared) is None
+        for refusal in _load(by, _OF_ACTOR)
+        if not claims.find_overlaps(by, [refusal.place], refusal.shared).blocking
+        and waiters.next_waiter(by, [refusal.place], shared=refusal.shared) is None
     ]
 
 
-def blocked_by(transaction: Transaction, project_id: int, actor: Actor, now: int) -> list[Refusal]:
+def blocked_by(by: Claimant) -> list[Refusal]:
     """Return refusals of others because of the agent's claims, if it was not notified of them yet, oldest first."""
-    refused = _load(transaction, project_id, f"NOT ({_OF_ACTOR}) AND told_at IS NULL", _bounds(actor), now)
-    leases = claims.leases_of(transaction, project_id, actor, now) if refused else []
+    refused = _load(by, f"NOT ({_OF_ACTOR}) AND told_at IS NULL")
+    leases = claims.leases_of(by) if refused else []
     return [refusal for refusal in refused if any(refusal.place.clashes(own.place) for own in leases)]
 
 
@@ -170,59 +157,58 @@ def remove(transaction: Transaction, numbers: Sequence[int]) -> set[int]:
     return {row[0] for row in rows}
 
 
-def remove_claimed(transaction: Transaction, project_id: int, actor: Actor, places: Iterable[Place], now: int) -> None:
+def remove_claimed(by: Claimant, places: Iterable[Place]) -> None:
     """Delete an agent's refusals of places it has claimed now."""
     claimed = list(places)
-    own = _load(transaction, project_id, _OF_ACTOR, _bounds(actor), now)
-    ended = [refusal.id for refusal in own if any(refusal.place.clashes(place) for place in claimed)]
+    ended = [refusal.id for refusal in _load(by, _OF_ACTOR) if any(refusal.place.clashes(place) for place in claimed)]
     if ended:
-        remove(transaction, ended)
+        remove(by.transaction, ended)
 
 
-def pending_claims(
-    transaction: Transaction, project_id: int, holder: Actor, places: Sequence[Place], now: int
-) -> tuple[PendingClaim, ...]:
+def pending_claims(holder: Claimant, places: Sequence[Place]) -> tuple[PendingClaim, ...]:
     """Return the other agents that wait for some places, in order, then those that were refused them."""
     waiting = [
         PendingClaim(one.actor.name or "", place.path, True, one.created_at)
-        for one in waiters.load(transaction, project_id, now)
-        if not claims.is_actor(holder, one.actor.number or 0, one.actor.session)
+        for one in waiters.load(holder.transaction, holder.project_id, holder.now)
+        if not claims.is_actor(holder.actor, one.actor.number or 0, one.actor.session)
         for place in one.places
         if any(place.clashes(free) for free in places)
     ]
     queued = {(one.agent, one.path) for one in waiting}
     refused = [
         PendingClaim(one.agent, one.place.path, False, one.refused_at)
-        for one in _load(transaction, project_id, f"NOT ({_OF_ACTOR})", _bounds(holder), now)
+        for one in _load(holder, f"NOT ({_OF_ACTOR})")
         if (one.agent, one.place.path) not in queued
         and any(one.place.clashes(free) for free in places)
-        and not _is_held(transaction, project_id, one, now)
+        and not _is_held(holder, one)
     ]
     return (*waiting, *refused)
 
 
-def _is_held(transaction: Transaction, project_id: int, refused: Refusal, now: int) -> bool:
+def _is_held(by: Claimant, refused: Refusal) -> bool:
     # whether the agent would be refused again
     return any(
         lease.claim.agent != refused.agent
         and refused.place.clashes(lease.place)
         and (refused.exclusive or lease.claim.exclusive)
-        for lease in claims.load_overlapping(transaction, project_id, [refused.place], now)
+        for lease in claims.load_overlapping(by.transaction, by.project_id, [refused.place], by.now)
     )
 
 
 _OF_ACTOR = "session_id IS NOT NULL AND session_id = :session OR session_id IS NULL AND folded = :folded"
 
 
-def _bounds(actor: Actor) -> dict[str, object]:
-    return {"session": actor.session or 0, "folded": fold(actor.name or "")}
-
-
-def _load(transaction: Transaction, project_id: int, where: str, values: dict[str, object], now: int) -> list[Refusal]:
-    rows = transaction.all(
+def _load(by: Claimant, where: str) -> list[Refusal]:
+    actor = by.actor
+    rows = by.transaction.all(
         f"SELECT {_COLUMNS} FROM claim_refusals "
         f"WHERE project_id = :project AND created_at > :after AND ({where}) ORDER BY created_at, id",
-        {**values, "project": project_id, "after": now - REFUSAL_MS},
+        {
+            "session": actor.session or 0,
+            "folded": fold(actor.name or ""),
+            "project": by.project_id,
+            "after": by.now - REFUSAL_MS,
+        },
     )
     return [_refusal(*row) for row in rows]
 

@@ -269,10 +269,11 @@ class Files(Service):
             holder, _, _ = acting_named(transaction, work, project.id, name, now, "releasing files")
             if wanted is not None:
                 wanted = as_on_disk(transaction, project.id, work.files_root, wanted)
-            released = claims.release(transaction, project.id, holder, wanted, work.worktree, now)
+            by = claims.Claimant(transaction, project.id, holder, now)
+            released = claims.release(by, wanted, work.worktree)
             freed = {lease.place: lease for lease in released}
             missing = [place for place in wanted or () if place not in freed]
-            expired = claims.expired_of(transaction, project.id, holder, missing, now) if missing else {}
+            expired = claims.expired_of(by, missing) if missing else {}
             described = as_on_disk(transaction, project.id, work.files_root, list(each))
             texts = dict(zip(described, each.values(), strict=True))
             held = {**freed, **expired}
@@ -281,7 +282,7 @@ class Files(Service):
             edited = {place for place, state in states.items() if _is_edited(state, held[place])} or set(states)
             since = {place.path: one.claim.created_at for place, one in held.items() if not place.is_key}
             by_others = changes.unseen_of(transaction, project.id, holder, since, now) if since else ()
-            still = claims.claims_of_others(transaction, project.id, holder, list(since), now)
+            still = claims.claims_of_others(by, list(since))
             recorded = []
             for place, state in states.items():
                 one = texts.get(place, text if place in edited else None)
@@ -296,7 +297,7 @@ class Files(Service):
             if is_anyone_waiting(transaction, project.id) or is_anyone_refused(transaction, project.id):
                 from satchel.keep.files import refusals
 
-                pending = refusals.pending_claims(transaction, project.id, holder, list(freed), now)
+                pending = refusals.pending_claims(by, list(freed))
         notes = tuple(dict.fromkeys(note for some in (*(one.notes for one in done), followed) for note in some))
         notes += tuple(
             f"your claim on {self._display_path(place)} had expired {span_in_words(now - one.claim.expires_at)} ago"

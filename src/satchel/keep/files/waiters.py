@@ -15,6 +15,7 @@ from satchel.base.clock import moment_text, year_of
 from satchel.base.processes import Process
 from satchel.base.records import NamedTuple
 from satchel.keep.files import claims
+from satchel.keep.files.claims import Claimant
 from satchel.keep.files.places import Place
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Row, Transaction
@@ -49,16 +50,9 @@ class Waiter(NamedTuple):
         return self.process is None or processes.is_alive(self.process) is not False
 
 
-def add(
-    transaction: Transaction,
-    project_id: int,
-    actor: Actor,
-    places: Sequence[Place],
-    now: int,
-    expires_at: int,
-    shared: Collection[Place],
-) -> int:
+def add(by: Claimant, places: Sequence[Place], expires_at: int, shared: Collection[Place]) -> int:
     """Add a waiter at the end of the queue, delete those that ended, and return its number."""
+    transaction, project_id, actor, now = by
     for row in transaction.all(f"{_ROWS} WHERE w.project_id = :project", {"project": project_id}):
         waiter = _waiter(row)
         if waiter.expires_at <= now or not waiter.may_run:
@@ -96,50 +90,36 @@ def load(transaction: Transaction, project_id: int, now: int, before: int | None
 
 
 def next_waiter(
-    transaction: Transaction,
-    project_id: int,
-    actor: Actor,
-    wanted: Sequence[Place],
-    now: int,
-    before: int | None = None,
-    shared: Collection[Place] = (),
+    by: Claimant, wanted: Sequence[Place], before: int | None = None, shared: Collection[Place] = ()
 ) -> Waiter | None:
     """Return the waiter that is next for some of the places, ahead of the agent, or None.
 
     ``before`` is the agent's own number as a waiter, if it has one.
     """
-    for one in load(transaction, project_id, now, before):
+    for one in load(by.transaction, by.project_id, by.now, before):
         if (
-            not claims.is_actor(actor, one.actor.number or 0, one.actor.session)
+            not claims.is_actor(by.actor, one.actor.number or 0, one.actor.session)
             and any(
                 place.clashes(other) and not (place in shared and other in one.shared)
                 for place in wanted
                 for other in one.places
             )
-            and not claims.find_overlaps(transaction, project_id, one.actor, one.places, now, one.shared).blocking
+            and not claims.find_overlaps(by._replace(actor=one.actor), one.places, one.shared).blocking
         ):
             return one
     return None
 
 
-def refuse_out_of_turn(
-    transaction: Transaction,
-    project_id: int,
-    actor: Actor,
-    wanted: Sequence[Place],
-    now: int,
-    before: int | None,
-    shared: Collection[Place],
-) -> None:
+def refuse_out_of_turn(by: Claimant, wanted: Sequence[Place], before: int | None, shared: Collection[Place]) -> None:
     """Raise ClaimRefused if a waiter is next for some of the places, as :func:`next_waiter` finds."""
-    first = next_waiter(transaction, project_id, actor, wanted, now, before, shared)
+    first = next_waiter(by, wanted, before, shared)
     if first is None:
         return
     places = [place for place in wanted if any(place.clashes(other) for other in first.places)]
     listed = ", ".join(place.path for place in places)
     raise claims.ClaimRefused(
         f"nothing was claimed: {first.actor.name} has been waiting for {listed} since "
-        f"{moment_text(first.created_at, year_of(now))} UTC and is next",
+        f"{moment_text(first.created_at, year_of(by.now))} UTC and is next",
         f"ask {first.actor.name} by a message, or work on something else",
         places,
         [first.actor.name or ""],

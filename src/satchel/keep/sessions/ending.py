@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 
 from satchel.keep import events, paths
-from satchel.keep.expiry import end_claims, end_expired
+from satchel.keep.expiry import claim_again, end_claims, end_expired
 from satchel.keep.sessions.clients import State
 from satchel.store.transaction import Transaction, set_of, update_row
 
@@ -45,23 +44,7 @@ def take_back_claims(transaction: Transaction, project_id: int, state: State, no
         path, worktree = details["path"], details.get("worktree", "")
         holder = _holder(transaction, project_id, state, agent, path, worktree, now)
         if holder is None:
-            row = {
-                "uid": os.urandom(16),
-                "seq": transaction.next_seq(project_id),
-                "project_id": project_id,
-                "path": path,
-                "is_key": 0,
-                "agent_id": agent,
-                "session_id": state.id,
-                "worktree": worktree,
-                "exclusive": 1,
-                "automatic": 1,
-                "existed": details.get("existed"),
-                "created_at": now,
-                "renewed_at": now,
-                "expires_at": details["until"],
-            }
-            transaction.add("file_claims", row)
+            claim_again(transaction, project_id, state.id, agent, details, now, now)
         elif holder:
             lost.append(f"{path} by {holder}")
     if not lost:
