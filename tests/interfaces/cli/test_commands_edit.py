@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -64,40 +63,6 @@ def test_a_changed_text_replaces_the_rule_a_removed_one_is_retracted_and_a_new_o
     assert "No sleeps in tests" in rules
     assert "Tests name behaviours" not in rules
     assert "Tests name behaviours" in listed(cli, "rule", "list", "--status", "inactive")
-
-
-@pytest.mark.parametrize(
-    ("kind", "commands", "replacements"),
-    [
-        (
-            "rules",
-            (("rule", "add", "Log no token"), ("rule", "add", "Tests name behaviours")),
-            (("Log no token", "Log no secret"), ("## c2 | medium | general\n\nTests", "## new\n\nOur tests")),
-        ),
-        (
-            "decisions",
-            (("decide", "retries", "3", "--why", "a"), ("decide", "store", "sqlite", "--why", "b")),
-            (("\n\n3\n", "\n\n4\n"), ("## d2 store", "## new database")),
-        ),
-    ],
-)
-def test_one_undo_takes_back_all_of_it(
-    cli: Cli, editing: Any, kind: str, commands: tuple[tuple[str, ...], ...], replacements: tuple[tuple[str, str], ...]
-) -> None:
-    for command in commands:
-        cli(*command)
-    lists = ("rule", "list") if kind == "rules" else ("decisions", "--status", "active")
-
-    def texts() -> list[tuple[str, object]]:
-        items = json.loads(listed(cli, *lists, "--json"))["constraints" if kind == "rules" else "decisions"]
-        return sorted((one["id"], one.get("text") or one.get("value")) for one in items)
-
-    before = texts()
-    assert editing(kind, *replacements)[0] == 0
-    assert len(texts()) == 2
-    assert texts() != before
-    assert cli("undo")[0] == 0
-    assert texts() == before
 
 
 def test_a_rule_that_a_person_adds_is_theirs_whoever_stated_it(cli: Cli) -> None:

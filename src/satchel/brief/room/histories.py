@@ -175,7 +175,7 @@ def of_item(transaction: Transaction, project_id: int, kind: Kind, number: int) 
             one.agent,
             one.reason,
             None if one.heir is None else kind.ref(one.heir),
-            one.made_at,
+            one.created_at,
         )
         for one in log.of_item(transaction, kind, number)
     )

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from satchel.base.clock import Clock, system_clock
 from satchel.base.errors import SatchelError
 from satchel.client import Satchel
 from satchel.interfaces.cli import outcome
@@ -27,12 +26,9 @@ def opened(
     here: bool = False,
     read_only: bool = False,
     caller: str = COMMAND,
-    clock: Clock = system_clock,
 ) -> Iterator[Satchel]:
     """Open the store of a command; warnings about the configuration go to stderr."""
-    with open_anywhere(
-        db, project, agent, run_id, here=here, read_only=read_only, caller=caller, clock=clock
-    ) as satchel:
+    with open_anywhere(db, project, agent, run_id, here=here, read_only=read_only, caller=caller) as satchel:
         warn(satchel.config.warnings)
         try:
             yield satchel

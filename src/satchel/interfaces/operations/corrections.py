@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from satchel.base.errors import ERROR_KINDS, SatchelError
-from satchel.base.records import replace
 from satchel.interfaces.operations import parameters, services, text
 from satchel.interfaces.operations.declaration import Operation, Parameter
 
 if TYPE_CHECKING:
     from satchel.client import Satchel
-    from satchel.keep.corrections.log import Confirmed, Retracted, Undone
-
-_MOST_UNDONE = 1_000
+    from satchel.keep.corrections.log import Confirmed, Retracted
 
 _ITEM = Parameter("id", required=True, option="ID", passed_as="ref")
 
@@ -27,16 +23,6 @@ def _review(
     if verdict == "confirm":
         return satchel.corrections.confirm(ref, evidence, agent=agent)
     return satchel.corrections.retract(ref, evidence, closes=verdict == "close", agent=agent)
-
-
-def _undo(satchel: Satchel, ref: str | None = None, *, agent: str | None = None) -> Undone:
-    first = satchel.corrections.undo_change(ref, agent=agent)
-    others: list[Undone] = []
-    # what one command changed has one moment
-    with suppress(SatchelError):
-        while ref is None and len(others) < _MOST_UNDONE:
-            others.append(satchel.corrections.undo_change(agent=agent, made_at=first.made_at))
-    return replace(first, also=tuple(others))
 
 
 def _ask_for_older(error: SatchelError, values: dict[str, Any]) -> dict[str, Any] | None:
@@ -129,7 +115,7 @@ OPERATIONS = (
         "undone: name the older change by ID.",
         examples=("undo", "undo e14"),
         parameters=(Parameter("id", option="ID", passed_as="ref"), parameters.AGENT),
-        run=_undo,
+        run=services.corrections.undo_change,
         writes=True,
         corrects=_ask_for_older,
         text=text.items.undone_text,

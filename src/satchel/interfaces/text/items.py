@@ -214,18 +214,12 @@ def reviewed_text(result: Confirmed | Retracted) -> str:
     return retracted_text(result) if isinstance(result, Retracted) else confirmed_text(result)
 
 
-_STATES = {
-    "draft": "a draft again, which waits for an answer",
-    "deprecated": "ended again",
-    "proposed": "it waits for you again",
-    "unconfirmed": "it waits for you again, and until then binds only sessions of the person who stated it",
-}
+_STATES = {"draft": "a draft again, which waits for an answer", "deprecated": "ended again"}
 
 
 def undone_text(undone: Undone) -> str:
     if undone.action == "confirmed":
         line = f"{undone.ref} is no longer confirmed by you"
-        line += "" if undone.status is None else f": {_STATES[undone.status]}"
     elif undone.kind == "message":
         line = f"withdrew {undone.ref}: nobody had read it"
     elif undone.action == "written":
@@ -238,7 +232,7 @@ def undone_text(undone: Undone) -> str:
     else:
         line = f"{undone.ref} holds again"
         line += "" if undone.heir is None else f"; {undone.heir}, which had replaced it, is retracted"
-    return "\n".join([line, f" {quoted(undone.text)}", *map(undone_text, undone.also)])
+    return "\n".join([line, f" {quoted(undone.text)}"])
 
 
 def pinned_text(pin: Pin) -> str:

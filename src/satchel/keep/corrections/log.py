@@ -44,7 +44,7 @@ class Correction(NamedTuple):
     heir: int | None
     agent: str | None
     reason: str | None
-    made_at: int
+    created_at: int
 
 
 _COLUMNS = "c.id, c.action, c.item_kind, c.item_id, c.heir_id, a.name, c.reason, c.created_at"
@@ -308,10 +308,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """Result of an undo; ``heir`` is the replacement, which is retracted now, ``status`` the state that is back.
-
-    ``made_at`` is when the undone change was made, ``also`` what else the same command had changed.
-    """
+    """Result of an undo; ``heir`` is the replacement, which is retracted now, ``status`` that of a decision again."""
 
     ref: str
     kind: str
@@ -319,5 +316,3 @@ class Undone:
     heir: str | None
     text: str
     status: str | None = None
-    made_at: int | None = None
-    also: tuple[Undone, ...] = ()

@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from satchel.base.errors import Conflict, InvalidInput, NotFound, Refused
-from satchel.base.records import replace
 from satchel.base.text import check_name, fold, shortened
 from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import Kind
 from satchel.keep import constraints, events, kept, pins, projects, replacing
-from satchel.keep.binding import UNCONFIRMED
 from satchel.keep.constraints import Constraint
 from satchel.keep.corrections import log, undoing
 from satchel.keep.corrections.asking import ask_person, dispute
@@ -128,8 +126,7 @@ class Corrections(Service):
             if not (is_closed or _is_live(record)):
                 ended = log.end_reason(transaction, kind, number, log.ending_of(record))
                 raise Conflict(f"{record.ref} is no longer valid: {ended}", "Read what replaced it, if anything did")
-            accepts = getattr(record, "unconfirmed", False)
-            if accepts:
+            if getattr(record, "unconfirmed", False):
                 if not by.passes(record.ref):
                     stated_by = shown_name(record.stated_by or "a person")
                     raise Refused(
@@ -148,7 +145,7 @@ class Corrections(Service):
                 notes = (*notes, "you had confirmed it before")
             else:
                 correction = log.record(transaction, project_id, CONFIRMED, (kind, number), by, reason=text)
-                _log_event(transaction, project_id, events.CONFIRMATION, by, (kind, number), accepts=accepts)
+                _log_event(transaction, project_id, events.CONFIRMATION, by, (kind, number))
                 names = (*names, str(by.name))
         short = _short(record)
         return Confirmed(record.ref, kind_name(kind), names, short, notes, correction)
@@ -164,7 +161,7 @@ class Corrections(Service):
             return None
         last = ends[-1]
         heir = None if last.heir is None else kind.ref(last.heir)
-        return Ended(last.id, _ACTIONS[last.action], heir, last.agent, last.reason, last.made_at)
+        return Ended(last.id, _ACTIONS[last.action], heir, last.agent, last.reason, last.created_at)
 
     def undo(self, *, correction: int | None = None, agent: str | None = None) -> Undone:
         """Undo the last correction of the caller's session, or without one of its agent or person.
@@ -190,11 +187,11 @@ class Corrections(Service):
                 )
             return self._undo_correction(transaction, project_id, last, by)
 
-    def undo_change(self, ref: str | None = None, *, agent: str | None = None, made_at: int | None = None) -> Undone:
+    def undo_change(self, ref: str | None = None, *, agent: str | None = None) -> Undone:
         """Undo the caller's last change: a correction, a write, a set decision, a pin or a message that nobody read.
 
         A written item is retracted. A decision returns to its previous revision; a new one is deprecated. With ``ref``
-        the caller's last change of that item is undone, whatever they did since. With ``made_at`` it was made then.
+        the caller's last change of that item is undone, whatever they did since.
 
         Raises:
             NotFound: there is nothing to undo.
@@ -207,34 +204,30 @@ class Corrections(Service):
             last, lasting = undoing.last_change(transaction, project_id, by, item)
             if lasting:
                 raise undoing.not_last(transaction, lasting, last)
-            if last is None or made_at not in {None, last.made_at}:
+            if last is None:
                 raise NotFound("there is nothing to undo here", "What you write, set, pin or correct can be undone")
             if isinstance(last, Correction):
-                undone = self._undo_correction(transaction, project_id, last, by)
-                return replace(undone, made_at=last.made_at)
+                return self._undo_correction(transaction, project_id, last, by)
             if last.action != undoing.SET:
-                return replace(self._undo_write(transaction, project_id, last, by), made_at=last.made_at)
+                return self._undo_write(transaction, project_id, last, by)
             current = decisions.load_number(transaction, project_id, last.item)
             assert current is not None
-        return replace(self._restore(last, current.key, agent, by), made_at=last.made_at)
+        return self._restore(last, current.key, agent, by)
 
     def _undo_correction(self, transaction: Transaction, project_id: int, last: Correction, by: Corrector) -> Undone:
         record = _load(transaction, project_id, last.kind, last.item)
-        status = None
         if last.action == CONFIRMED:
-            is_stated = getattr(record, "stated_by", None) is not None
-            is_rule = last.kind is Kind.CONSTRAINT and last.agent is not None
-            if is_rule and (is_stated or _was_accepted(transaction, project_id, last.item)):
-                is_unconfirmed = not _has_other_person(transaction, last)
-                constraints.confirm(transaction, project_id, last.item, unconfirmed=is_unconfirmed)
-                status = (UNCONFIRMED if is_stated else "proposed") if is_unconfirmed else None
+            if getattr(record, "stated_by", None) is not None and last.agent is not None:
+                constraints.confirm(
+                    transaction, project_id, last.item, unconfirmed=not _has_other_person(transaction, last)
+                )
         else:
             _check_may_end(by, record)
             self._revive(transaction, project_id, last, by)
         log.mark_undone(transaction, project_id, last.id, by.now)
-        undoing.log_undo(transaction, project_id, (last.kind, last.item), by, last.made_at)
+        undoing.log_undo(transaction, project_id, (last.kind, last.item), by, last.created_at)
         heir = None if last.heir is None else last.kind.ref(last.heir)
-        return Undone(record.ref, kind_name(last.kind), _ACTIONS[last.action], heir, _short(record), status)
+        return Undone(record.ref, kind_name(last.kind), _ACTIONS[last.action], heir, _short(record))
 
     def _undo_write(self, transaction: Transaction, project_id: int, change: Change, by: Corrector) -> Undone:
         ref = change.kind.ref(change.item)
@@ -379,24 +372,8 @@ def _end_written(transaction: Transaction, project_id: int, change: Change, by: 
     undoing.record_taken_back(transaction, project_id, change, by)
 
 
-def _log_event(
-    transaction: Transaction,
-    project_id: int,
-    kind: int,
-    by: Corrector,
-    item: tuple[Kind, int],
-    *,
-    accepts: bool = False,
-) -> None:
-    details = {"accepted": True} if accepts else None
-    events.record(transaction, project_id, kind, by.now, session=by.session, agent=by.agent, item=item, details=details)
-
-
-def _was_accepted(transaction: Transaction, project_id: int, rule: int) -> bool:
-    # whether a confirmation was what an unconfirmed rule had waited for
-    where = "project_id = :project AND kind = :kind AND item_kind = :of AND item_id = :item AND details IS NOT NULL"
-    values = {"project": project_id, "kind": events.CONFIRMATION, "of": Kind.CONSTRAINT.number, "item": rule}
-    return transaction.one(f"SELECT 1 FROM events WHERE {where}", values) is not None
+def _log_event(transaction: Transaction, project_id: int, kind: int, by: Corrector, item: tuple[Kind, int]) -> None:
+    events.record(transaction, project_id, kind, by.now, session=by.session, agent=by.agent, item=item)
 
 
 _ACTIONS = {SUPERSEDED: "replaced", RETRACTED: "retracted", CONFIRMED: "confirmed"}

@@ -130,7 +130,7 @@ def last_change(
 ) -> tuple[Change | Correction | None, list[str]]:
     """Return the caller's last change of an item, or of any, with what they did since and cannot undo, in words."""
     correction = last_of(transaction, project_id, by, item)
-    after, lasting = 0 if correction is None else correction.made_at, []
+    after, lasting = 0 if correction is None else correction.created_at, []
     change = None
     for one in _changes(transaction, project_id, by):
         if one.made_at <= after:

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import click
 
-from satchel.base.clock import system_clock
 from satchel.base.errors import Conflict, InvalidInput, Refused, SatchelError, unknown_name
 from satchel.base.paging import MAX_LIMIT
 from satchel.base.vocabulary import PRIORITIES
@@ -261,9 +260,6 @@ def edit_command(kind: str, yes: bool, db: str | None, project: str | None) -> i
             return 0
         if not yes:
             _confirm_removal(before, changed, items, kind)
-    moment = system_clock()
-    # of one moment, so that one undo takes all of it back
-    with opened(db, project, clock=lambda: moment) as satchel:
         now = {one.ref: one for one in how.load(satchel)}
         is_whole = True
         for work in _changes(satchel, how, before, now, items):
