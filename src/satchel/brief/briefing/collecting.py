@@ -105,6 +105,7 @@ class Collected:
         handover: what the last session of the worktree did, if it left no scratchpad and this one begins.
         unanswered: the agent's unanswered questions, each with its receiver.
         is_bare: whether no rule, decision or note is stored.
+        is_briefed: whether the agent was told anything in its window before.
         tokens_left: what hooks have left in the window.
         missing: the names of the sources that were not reached.
     """
@@ -122,6 +123,7 @@ class Collected:
     handover: list[str] = field(default_factory=list)
     unanswered: list[str] = field(default_factory=list)
     is_bare: bool = False
+    is_briefed: bool = False
     tokens_left: int = deliveries.SESSION_TOKENS
     missing: list[str] = field(default_factory=lambda: [make.__name__ for make in _SOURCES])
 
@@ -231,6 +233,7 @@ def _collect(
         # several agents may give no name, and each needs everything
         got = {}
         collected.notes.append("no agent name, so everything is repeated; pass agent=NAME to get only what is new")
+    collected.is_briefed = bool(got)
     if not request.again:
         written.add_to(got)
     elif request.within_session:  # a hook that is explained: in a new window
