@@ -19,7 +19,7 @@ ON_POSTGRESQL := $(wildcard tests/*/test_machine.py tests/*/*/test_*machine.py) 
 	$(call tests_of,find,documents documents_rebuild search)
 # what a server answers: each tool with its parameters, and each command once
 OVER_SERVER := $(filter-out %_consult.py,$(wildcard tests/interfaces/mcp/test_tools*.py)) \
-	$(call tests_of,interfaces/cli,commands commands_brief commands_ledger_clear commands_search commands_show \
+	$(call tests_of,interfaces/cli,commands commands_brief commands_config commands_ledger_clear commands_search commands_show \
 		commands_status commands_who lone_surrogates)
 
 .PHONY: help tour test test-slow test-postgresql check installs referees trial bench bench-long bench-rivals dist lock clean

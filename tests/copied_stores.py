@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from functools import lru_cache
 from inspect import unwrap
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
-from satchel.base.clock import Clock
 from satchel.store import contents, known_stores, migrations, opening
 from satchel.store.known_stores import KnownStore, KnownStores, _connect
 from satchel.store.migrations import bring_up_to_date
@@ -70,22 +70,12 @@ def copy_stores(patch: pytest.MonkeyPatch, template: CopyStore, template_in_memo
         trust: Trust | None,
         *,
         writable: bool,
-        may_migrate: bool,
-        clock: Clock,
-        backups_keep: int,
+        **how: Any,
     ) -> apsw.Connection:
         with one_at_a_time:
             if writable and not access.file.stat().st_size and access.vfs is None:
                 copy(access.file, trust)
-        return bring_up_to_date(
-            access,
-            turnstile,
-            trust,
-            writable=writable,
-            may_migrate=may_migrate,
-            clock=clock,
-            backups_keep=backups_keep,
-        )
+        return bring_up_to_date(access, turnstile, trust, writable=writable, **how)
 
     def copy_in_memory() -> apsw.Connection:
         connection = apsw.Connection(":memory:")

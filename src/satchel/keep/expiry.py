@@ -194,7 +194,7 @@ _ENDED = {
 def claim_again(
     transaction: Transaction, project_id: int, session: int, agent: int, ended: Mapping[str, Any], began: int, now: int
 ) -> None:
-    """Insert a claim as the record of its end, ``ended``, has it; it began at ``began``."""
+    """Insert a claim again from the event details of its end, ``ended``, with ``began`` as its beginning."""
     add_item(
         transaction,
         "file_claims",

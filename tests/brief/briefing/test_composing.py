@@ -96,7 +96,7 @@ class TestWithoutAnything:
         for gathered in what.gathered:
             gathered.candidates.clear()
             gathered.total, gathered.repeated = 0, 3
-        assert composed(what, 100).notes == ("nothing beside what you wrote or your client loads itself",)
+        assert composed(what, 100).notes == ("nothing besides what you wrote and what your client loads itself",)
         what.is_briefed = True
         assert composed(what, 100).notes == ("nothing new since your last briefing; again=true repeats 6 items",)
 

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from satchel import Satchel
 
-if TYPE_CHECKING:
-    pass
-
-DAY = 86_400_000
 Refs = Callable[..., list[str]]
 
 

@@ -44,7 +44,7 @@ def test_a_hook_that_fails_needs_a_person_until_it_works(hook: Hook, looking: Sa
     hook("claude", "SessionStart", NONSENSE)
     (need,) = failing(looking)
     assert need.text == "claude SessionStart fails: NotAnEventError: the event is no JSON object, but list"
-    assert need.remedy == "this goes once the hook works again; if it stays, `satchel doctor` shows why"
+    assert need.remedy == "this clears once the hook works again; if it does not, `satchel doctor` shows why"
     hook("claude", "SessionEnd", reason="other")
     assert failing(looking) == [need]
     hook("claude", "SessionStart", source="startup")

@@ -160,7 +160,7 @@ def test_every_kind_of_need_has_its_next_step() -> None:
     status = replace(a_status(), needs=replace(a_status().needs, items=needs, total=3))
     assert screen(status, 160)[-4:-1] == [
         "Hook: do this",
-        "Stuck: `satchel show e3` says more, `satchel message send --to 'b c' TEXT` helps",
+        "Stuck: `satchel show e3` says more; answer with `satchel message send --to 'b c' TEXT`",
         "Decide: read `satchel show c2`, then `satchel accept c2` or `satchel reject c2`",
     ]
 

@@ -260,7 +260,7 @@ def _with_left_out(text: str, left_out: Sequence[LeftOut], count: Callable[[str]
 def _nothing(collected: Collected) -> list[str]:
     repeated = sum(one.repeated for one in collected.gathered)
     if repeated and not collected.is_briefed:
-        return ["nothing beside what you wrote or your client loads itself"]
+        return ["nothing besides what you wrote and what your client loads itself"]
     if repeated:
         return [f"nothing new since your last briefing; again=true repeats {repeated} item{'s' * (repeated > 1)}"]
     if collected.is_bare:

@@ -179,14 +179,12 @@ def of_item(transaction: Transaction, project_id: int, kind: Kind, number: int) 
         )
         for one in log.of_item(transaction, kind, number)
     )
-    replaced = (
-        f"SELECT item_id FROM corrections WHERE item_kind = {kind.number} AND heir_id = :id AND undone_at IS NULL"
-    )
     if kind is Kind.PACKAGE:
         replaced = f"SELECT id FROM {kind.table} WHERE superseded_by = :id"
-    replaces = [
-        number for (number,) in transaction.all(f"{replaced} ORDER BY id DESC LIMIT {MOST_DELIVERIES}", {"id": number})
-    ]
+    else:
+        of_kind = f"item_kind = {kind.number} AND undone_at IS NULL"
+        replaced = f"SELECT item_id FROM corrections WHERE heir_id = :id AND {of_kind}"
+    rows = transaction.all(f"{replaced} ORDER BY id DESC LIMIT {MOST_DELIVERIES}", {"id": number})
     heir = next((one.heir for one in reversed(corrections) if one.heir is not None), None)
     if kind in _SUPERSEDED:
         row = transaction.one(f"SELECT superseded_by FROM {kind.table} WHERE id = :id", {"id": number})
@@ -196,7 +194,7 @@ def of_item(transaction: Transaction, project_id: int, kind: Kind, number: int) 
     return ItemHistory(
         kind.ref(number),
         corrections,
-        tuple(map(kind.ref, dict.fromkeys(replaces))),
+        tuple(map(kind.ref, dict.fromkeys(row[0] for row in rows))),
         heir,
         tuple(
             Delivered(agent, None if uid is None else uid.hex(), client, branch, at)

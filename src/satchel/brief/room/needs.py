@@ -352,6 +352,6 @@ def _hook_need(hook: str, number: int, fields: dict[str, object], began: int) ->
     times = fields.get("times")
     often = f", {times} times or more within the hour" if isinstance(times, int) and times > 1 else ""
     text = shortened(f"{hook} fails{often}: {fields.get('problem') or 'unknown reason'}", LINE_CHARS)
-    remedy = "this goes once the hook works again; if it stays, `satchel doctor` shows why"
+    remedy = "this clears once the hook works again; if it does not, `satchel doctor` shows why"
     key = f"hook-{''.join(one if one.isalnum() else '-' for one in hook)}"
     return Need("hook", "high", text, numbered_ref("hook", number), None, None, began, ("see",), remedy=remedy, key=key)

@@ -159,7 +159,7 @@ OPERATIONS = (
         run=services.settling.reject,
         parameters=(
             *_PROPOSALS,
-            Parameter("reason", help="Why; the author of a decision or rule is told.", option="--why"),
+            Parameter("reason", help="The reason, which the author of a decision or rule gets.", option="--why"),
         ),
         command=("reject",),
         help="Reject what is proposed; its author gets a message. Shared texts and documents propose it again once it "

@@ -81,7 +81,8 @@ def _steps(status: Status) -> list[str]:
         elif one.kind == "hook":
             steps.setdefault("hook", f"Hook: {one.remedy}")
         elif one.agent and one.ref and "answer" in one.actions:
-            step = f"`satchel show {one.ref}` says more, `satchel message send --to {quote(one.agent)} TEXT` helps"
+            answer = f"answer with `satchel message send --to {quote(one.agent)} TEXT`"
+            step = f"`satchel show {one.ref}` says more; {answer}"
             steps.setdefault(one.kind, f"{one.kind.capitalize()}: {step}")
         elif one.kind == "rules":
             step = "`satchel rule list` shows them, `satchel confirm ID` and `satchel retract ID` decide"

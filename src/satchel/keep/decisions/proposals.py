@@ -193,8 +193,7 @@ def end(
     if draft is None or draft.status != "draft":
         return ()
     if is_accepted or (draft.value == decision.value and ends(draft.metadata) == (decision.status == "deprecated")):
-        ended = replace(draft, status="deprecated", agent=by.actor.name, updated_at=by.now)
-        tables.change(transaction, by, draft, ended)
+        ended = tables.change(transaction, by, draft, replace(draft, status="deprecated"))
         number = find_agent(transaction, by.project_id, draft.agent)
         if number is not None:
             before = records.replaced_state(draft, by.now)

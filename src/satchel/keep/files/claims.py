@@ -49,7 +49,7 @@ class Lease(NamedTuple):
 
 
 class Claimant(NamedTuple):
-    """Who claims or asks, in which project, at what time."""
+    """An agent that claims files or asks about claims, with the transaction, project and time of its call."""
 
     transaction: Transaction
     project_id: int
@@ -137,18 +137,18 @@ def others_in_worktree(by: Claimant, worktree: str | None) -> list[Lease]:
 
 def leases_of(by: Claimant) -> list[Lease]:
     """Return the live claims of an agent or its session, by path."""
-    return _held(by, "c.expires_at > :now ORDER BY c.path, c.id")
+    return _load_own(by, "c.expires_at > :now ORDER BY c.path, c.id")
 
 
 def expired_of(by: Claimant, wanted: Sequence[Place]) -> dict[Place, Lease]:
     """Return the last expired claims of an agent or its session on some places, except those deleted since."""
     if by.actor.number is None:
         return {}
-    leases = _held(by, "c.expires_at <= :now ORDER BY c.expires_at, c.id")
+    leases = _load_own(by, "c.expires_at <= :now ORDER BY c.expires_at, c.id")
     return {lease.place: lease for lease in leases if not lease.claim.automatic and lease.place in wanted}
 
 
-def _held(by: Claimant, condition: str) -> list[Lease]:
+def _load_own(by: Claimant, condition: str) -> list[Lease]:
     # the claims of an agent or its session that meet a condition
     leases = _load(
         by.transaction,
