@@ -143,6 +143,14 @@ def test_a_rule_that_a_person_stated_is_accepted_or_rejected(cli: Cli, folder: P
     assert (rule["id"], rule.get("unconfirmed")) == ("c1", None)
 
 
+def test_an_accepted_rule_waits_again_after_an_undo(cli: Cli, folder: Path) -> None:
+    with open_satchel(cwd=folder, environ={}) as satchel:
+        satchel.constraints.add("No floats in prices", stated_by="user", agent="ben")
+    cli("accept", "c1")
+    assert cli("undo")[1].splitlines()[0] == "c1 is no longer confirmed by you: it waits for you again"
+    assert "satchel accept c1" in cli("status")[1]
+
+
 def test_of_several_the_others_are_decided_and_the_one_that_fails_is_named(proposed: Cli) -> None:
     status, out, _ = proposed("accept", "d7", "d2")
     assert (status, out.splitlines()[0]) == (15, "accepted d2 as d1: vat: 21")

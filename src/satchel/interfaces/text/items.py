@@ -214,12 +214,18 @@ def reviewed_text(result: Confirmed | Retracted) -> str:
     return retracted_text(result) if isinstance(result, Retracted) else confirmed_text(result)
 
 
-_STATES = {"draft": "a draft again, which waits for an answer", "deprecated": "ended again"}
+_STATES = {
+    "draft": "a draft again, which waits for an answer",
+    "deprecated": "ended again",
+    "proposed": "it waits for you again",
+    "unconfirmed": "it waits for you again, and until then binds only sessions of the person who stated it",
+}
 
 
 def undone_text(undone: Undone) -> str:
     if undone.action == "confirmed":
         line = f"{undone.ref} is no longer confirmed by you"
+        line += "" if undone.status is None else f": {_STATES[undone.status]}"
     elif undone.kind == "message":
         line = f"withdrew {undone.ref}: nobody had read it"
     elif undone.action == "written":

@@ -308,7 +308,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """Result of an undo; ``heir`` is the replacement, which is retracted now, ``status`` that of a decision again."""
+    """Result of an undo; ``heir`` is the replacement, which is retracted now, ``status`` the state that is back."""
 
     ref: str
     kind: str

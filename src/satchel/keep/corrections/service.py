@@ -10,6 +10,7 @@ from satchel.base.text import check_name, fold, shortened
 from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.find.kind import Kind
 from satchel.keep import constraints, events, kept, pins, projects, replacing
+from satchel.keep.binding import UNCONFIRMED
 from satchel.keep.constraints import Constraint
 from satchel.keep.corrections import log, undoing
 from satchel.keep.corrections.asking import ask_person, dispute
@@ -126,7 +127,8 @@ class Corrections(Service):
             if not (is_closed or _is_live(record)):
                 ended = log.end_reason(transaction, kind, number, log.ending_of(record))
                 raise Conflict(f"{record.ref} is no longer valid: {ended}", "Read what replaced it, if anything did")
-            if getattr(record, "unconfirmed", False):
+            accepts = getattr(record, "unconfirmed", False)
+            if accepts:
                 if not by.passes(record.ref):
                     stated_by = shown_name(record.stated_by or "a person")
                     raise Refused(
@@ -145,7 +147,7 @@ class Corrections(Service):
                 notes = (*notes, "you had confirmed it before")
             else:
                 correction = log.record(transaction, project_id, CONFIRMED, (kind, number), by, reason=text)
-                _log_event(transaction, project_id, events.CONFIRMATION, by, (kind, number))
+                _log_event(transaction, project_id, events.CONFIRMATION, by, (kind, number), accepts=accepts)
                 names = (*names, str(by.name))
         short = _short(record)
         return Confirmed(record.ref, kind_name(kind), names, short, notes, correction)
@@ -216,18 +218,20 @@ class Corrections(Service):
 
     def _undo_correction(self, transaction: Transaction, project_id: int, last: Correction, by: Corrector) -> Undone:
         record = _load(transaction, project_id, last.kind, last.item)
+        status = None
         if last.action == CONFIRMED:
-            if getattr(record, "stated_by", None) is not None and last.agent is not None:
-                constraints.confirm(
-                    transaction, project_id, last.item, unconfirmed=not _has_other_person(transaction, last)
-                )
+            is_stated = getattr(record, "stated_by", None) is not None
+            if last.agent is not None and (is_stated or _was_accepted(transaction, project_id, last)):
+                is_unconfirmed = not _has_other_person(transaction, last)
+                constraints.confirm(transaction, project_id, last.item, unconfirmed=is_unconfirmed)
+                status = (UNCONFIRMED if is_stated else "proposed") if is_unconfirmed else None
         else:
             _check_may_end(by, record)
             self._revive(transaction, project_id, last, by)
         log.mark_undone(transaction, project_id, last.id, by.now)
         undoing.log_undo(transaction, project_id, (last.kind, last.item), by, last.created_at)
         heir = None if last.heir is None else last.kind.ref(last.heir)
-        return Undone(record.ref, kind_name(last.kind), _ACTIONS[last.action], heir, _short(record))
+        return Undone(record.ref, kind_name(last.kind), _ACTIONS[last.action], heir, _short(record), status)
 
     def _undo_write(self, transaction: Transaction, project_id: int, change: Change, by: Corrector) -> Undone:
         ref = change.kind.ref(change.item)
@@ -372,8 +376,26 @@ def _end_written(transaction: Transaction, project_id: int, change: Change, by: 
     undoing.record_taken_back(transaction, project_id, change, by)
 
 
-def _log_event(transaction: Transaction, project_id: int, kind: int, by: Corrector, item: tuple[Kind, int]) -> None:
-    events.record(transaction, project_id, kind, by.now, session=by.session, agent=by.agent, item=item)
+def _log_event(
+    transaction: Transaction,
+    project_id: int,
+    kind: int,
+    by: Corrector,
+    item: tuple[Kind, int],
+    *,
+    accepts: bool = False,
+) -> None:
+    details = {"accepted": True} if accepts else None
+    events.record(transaction, project_id, kind, by.now, session=by.session, agent=by.agent, item=item, details=details)
+
+
+def _was_accepted(transaction: Transaction, project_id: int, confirmation: Correction) -> bool:
+    # whether the rule had waited for this confirmation
+    if confirmation.kind is not Kind.CONSTRAINT:
+        return False
+    where = "project_id = :project AND kind = :kind AND item_kind = :of AND item_id = :item AND details IS NOT NULL"
+    values = {"project": project_id, "kind": events.CONFIRMATION, "of": confirmation.kind.number}
+    return transaction.one(f"SELECT 1 FROM events WHERE {where}", values | {"item": confirmation.item}) is not None
 
 
 _ACTIONS = {SUPERSEDED: "replaced", RETRACTED: "retracted", CONFIRMED: "confirmed"}
