@@ -1,4 +1,4 @@
-"""Drafts by which agents propose to change what a person decided: only a person accepts them."""
+"""Drafts that propose to change a decision in force: a person's only a person accepts, an agent's another agent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from satchel.base.text import shortened
 from satchel.find import likeness
 from satchel.keep.decisions import records, tables
 from satchel.keep.decisions.records import Decision
-from satchel.keep.names import PERSONS, alike_form, find_agent, shown_name
+from satchel.keep.names import PERSONS, alike_form, find_agent, is_persons, shown_name
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -125,22 +125,38 @@ def as_draft(persons: Decision, wanted: Decision, new: Prepared) -> Prepared:
     is_kept = isinstance(new.value, records.Keep) or not isinstance(new.metadata, records.Keep)
     is_end = new.status == "deprecated" or (ends(wanted.metadata) and is_kept)
     what = "to end it" if is_end else "a change"
+    notes = (f"{persons.key} stays as it is until another agent sets it active: this draft proposes {what}",)
+    if is_persons(str(persons.agent)):
+        decided_by = shown_name(str(persons.agent))
+        notes = (f"{persons.key} was decided by {decided_by} and stays: this draft proposes {what}", records.PROPOSED)
     return replace(
         as_prepared(wanted, new),
         key=key_of(persons),
         status="draft",
         metadata=_without_wish(wanted) | ({_WISH: _END} if is_end else {}),
         expected_revision=None,
-        notes=(
-            *new.notes,
-            f"{persons.key} was decided by {shown_name(str(persons.agent))} and stays: this draft proposes {what}",
-            records.PROPOSED,
-        ),
+        notes=(*new.notes, *notes),
     )
 
 
+def agreed(
+    transaction: Transaction, by: Setter, new: Prepared, before: Decision | None
+) -> tuple[Decision, Decision] | None:
+    """Return the draft that another agent accepts, and the decision of an agent that it changes; None for neither."""
+    if before is None or new.status != "active" or not isinstance(new.value, records.Keep):
+        return None
+    key = new.key.removesuffix(records.DRAFT_SUFFIX)
+    decision = before if key == new.key else records.load(transaction, by.project_id, key)
+    if decision is None or decision.status != "active" or is_persons(str(decision.agent)):
+        return None
+    draft = before if key != new.key else records.load(transaction, by.project_id, key_of(decision))
+    if draft is None or draft.status != "draft" or draft.agent == by.actor.name:
+        return None
+    return draft, decision
+
+
 def as_accepted(persons: Decision, draft: Decision | None, new: Prepared) -> Prepared:
-    """Return a person's decision as its draft proposes it, but for the fields that the person gives."""
+    """Return a decision as its draft proposes it, but for the fields that are given."""
     accepted = replace(new, key=persons.key, status="active", expected_revision=None)
     if draft is None:
         return accepted
