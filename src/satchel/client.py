@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from types import TracebackType
@@ -162,7 +162,7 @@ class Satchel:
     def messages(self) -> Messages:
         from satchel.keep.messages.service import Messages
 
-        return Messages(self.workplace, _has_news)
+        return Messages(self.workplace, _has_news, _last_heard)
 
     @cached_property
     def decisions(self) -> Decisions:
@@ -230,6 +230,12 @@ def _has_news(*arguments: Any) -> bool:
     from satchel.brief.news import is_waiting  # only a waiting call needs it
 
     return is_waiting(*arguments)
+
+
+def _last_heard(*arguments: Any) -> Sequence[str]:
+    from satchel.brief.last_heard import last_heard  # only who waits in vain needs it
+
+    return last_heard(*arguments)
 
 
 def _close_fixed(*arguments: Any) -> tuple[str, ...]:

@@ -100,7 +100,7 @@ class Collected:
         words: of the query; empty without one.
         notes: problems that the reader should know.
         is_complete: whether everything was read in time.
-        claims: the paths that the agent's session claims, the newest first.
+        claims: the paths that the agent's session claims, the newest first, with who left those it inherited.
         others: other sessions at work.
         handover: what the last session of the worktree did, if it left no scratchpad and this one begins.
         unanswered: the agent's unanswered questions, each with its receiver.
@@ -118,7 +118,7 @@ class Collected:
     words: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
     is_complete: bool = True
-    claims: list[str] = field(default_factory=list)
+    claims: list[tuple[str, str | None]] = field(default_factory=list)
     others: list[OtherAtWork] = field(default_factory=list)
     handover: list[str] = field(default_factory=list)
     unanswered: list[str] = field(default_factory=list)

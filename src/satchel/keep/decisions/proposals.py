@@ -125,7 +125,9 @@ def as_draft(persons: Decision, wanted: Decision, new: Prepared) -> Prepared:
     is_kept = isinstance(new.value, records.Keep) or not isinstance(new.metadata, records.Keep)
     is_end = new.status == "deprecated" or (ends(wanted.metadata) and is_kept)
     what = "to end it" if is_end else "a change"
-    notes = (f"{persons.key} stays as it is until another agent sets it active: this draft proposes {what}",)
+    notes: tuple[str, ...] = (
+        f"{persons.key} stays as it is until another agent sets it active: this draft proposes {what}",
+    )
     if is_persons(str(persons.agent)):
         decided_by = shown_name(str(persons.agent))
         notes = (f"{persons.key} was decided by {decided_by} and stays: this draft proposes {what}", records.PROPOSED)
