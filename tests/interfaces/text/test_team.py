@@ -212,7 +212,7 @@ def test_people_get_a_table_with_the_times_of_their_machine(capsys: pytest.Captu
     assert cells[0] == ["agents", "client", "branch", "task", "state", "seen", "claims", "left off", "continues"]
     seen, left_off = "2026-11-18 12:02", 'not done, next: "leeway"'
     assert cells[2:] == [
-        ["ann", "claude 2", "fix", "T1", "working, seen 4 min ago", seen, "src/ free to claim", left_off, "ben"],
+        ["ann", "claude 2", "fix", "T1", "working, seen 4 min ago", seen, "src/ until 12:18", left_off, "ben"],
         ["docs/ until 2026-11-19 12:06"],
         ["ben, scout (you)", "working, seen 60 min ago", "2026-11-18 11:06"],
         ["cat", "waiting for 60 min", seen],
