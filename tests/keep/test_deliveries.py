@@ -118,7 +118,7 @@ def test_what_hooks_have_spent_counts_in_the_windows_after_a_compaction_until_th
     left = []
     with store.workplace.engine.write() as transaction:
         for number, moment, tokens in (
-            (1, "start", 2_000),
+            (1, "start", 1_500),
             (2, "compaction", 1_200),
             (3, "prompt", 10),
             (4, "clear", 5),
@@ -129,5 +129,5 @@ def test_what_hooks_have_spent_counts_in_the_windows_after_a_compaction_until_th
             left.append(deliveries.tokens_left(deliveries.delivered(transaction, window)))
     # the third window has what a compaction gives back, however much was spent before
     assert left == pytest.approx(
-        [4_000 - 2_000 * 1.08, 4_000 - 3_200 * 1.08, 1_350 - 10 * 1.08, 4_000 - 4 * 1.08], abs=2
+        [4_000 - 1_500 * 1.08, 4_000 - 2_700 * 1.08, 2_050 - 10 * 1.08, 4_000 - 4 * 1.08], abs=2
     )

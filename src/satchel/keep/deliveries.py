@@ -26,7 +26,7 @@ SESSION_TOKENS = 4_000
 
 # What a window has after a compaction, however much those before have taken, since that has removed the rules; and what
 # of this the briefing leaves for prompts and edits.
-_LEAST_AGAIN, _FOR_PROMPTS = 1_350, 150
+_LEAST_AGAIN, _FOR_PROMPTS = 2_050, 850
 
 (
     FILE,
