@@ -221,9 +221,9 @@ def _collect(
     of_role, _ = deliveries.of_role(window, request.role, got)
     if of_role != window:
         got = deliveries.delivered(transaction, of_role)
-    is_again = request.within_session and actor.window > 1 and not got
+    is_again = request.within_session and not request.begins and actor.window > 1 and not got
     collected.tokens_left = (
-        deliveries.tokens_left_of_session(transaction, window) if is_again else deliveries.tokens_left(got)
+        deliveries.tokens_left_again(transaction, window) if is_again else deliveries.tokens_left(got)
     )
     # a client with hooks runs one agent without a name; it has what binds, so a query brings only what answers it
     is_hooked = deliveries.has_hook_texts(got) and not request.within_session
