@@ -14,7 +14,7 @@ JUDGED_CHARS = 256
 _SAMPLE_SIGNS = (
     *("example", "placeholder", "changeme", "change-me", "change_me", "your-", "your_", "your ", "yourpassword"),
     *("yourtoken", "yourkey", "yoursecret", "redacted", "dummy", "replace", "insert-", "insert_", "xxxxx", "***"),
-    *("...", "\u2026", "<", "{", "$(", "%(", "%s"),
+    *("...", "\u2026", "${", "$(", "%(", "%s"),
 )
 _SPECIAL = frozenset("!@#$%^&*?+")
 _PLACEHOLDER_WORDS = frozenset(
@@ -57,6 +57,8 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
         re.compile(pairs),
         re.compile(r"[A-Za-z_$][A-Za-z0-9_$.]*+"),
         re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"),
+        re.compile(r"<.*>|\{.*\}", re.DOTALL),
+        re.compile(r"<([A-Za-z][\w .:/-]*)>|\{ ?([A-Za-z_][\w.]*)(?:[!:[( ][^{}]*)?\}"),
     )
 
 
@@ -75,7 +77,15 @@ def is_placeholder(value: str) -> bool:
         or any(sign in lowered for sign in _SAMPLE_SIGNS)
         or "://" in value
         or _patterns()[0].fullmatch(value) is not None
+        or (("<" in value or "{" in value) and _holds_field(value))
     )
+
+
+def _holds_field(value: str) -> bool:
+    """Return whether a value is in brackets, or holds a word in them, as in ``key-<name>`` and ``{prefix}2``."""
+    if _patterns()[6].fullmatch(value):
+        return True
+    return any(_is_wordy(match[1] or match[2] or "") for match in _patterns()[7].finditer(value))
 
 
 def is_uuid(value: str) -> bool:
