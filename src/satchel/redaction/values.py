@@ -197,6 +197,28 @@ def is_strong_password(value: str) -> bool:
     return (letters.isalpha() and letters[1:].islower()) or looks_random(value, 8)
 
 
+@cache
+def _longer() -> tuple[re.Pattern[str], ...]:
+    edge = r"[A-Za-z0-9!@#$%^&*?+=~]"
+    return (
+        re.compile(r"[^\s\"'`]{8,64}(?=[ \t]*(?:\r?\n|\Z))"),
+        re.compile(rf"{edge}[^\s\"'`]{{6,62}}{edge}(?=[.,;:!?)]{{0,2}}(?:\s|\Z))"),
+        # a call, a subscript, what goes on, a link, line breaks, and the next pair
+        re.compile(r"[\w$.]*[(\[{].*[)\]}]|.*[,;({\[]|.*(?:\]\(|\\[nrt]|[&;,]\w+=)\S*"),
+    )
+
+
+def longer_password(text: str, start: int, *, is_line: bool, is_word: bool) -> str:
+    """Return a generated password with signs that end a value in code: all of a line or word; else an empty text."""
+    for pattern in _longer()[not is_line : 1 + is_word]:
+        match = pattern.match(text, start)
+        value = "" if match is None else match[0]
+        is_mixed = any(map(str.isdigit, value)) and not (value.islower() or value.isupper())
+        if is_mixed and looks_random(value, 8) and not _longer()[2].fullmatch(value) and not is_placeholder(value):
+            return value
+    return ""
+
+
 def is_plain_word(value: str) -> bool:
     """Return whether a value is a word of letters, as a password in an environment file may be."""
     return 6 <= len(value) <= 64 and value.replace("-", "").replace("_", "").isalpha()
