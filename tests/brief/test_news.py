@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -119,17 +120,22 @@ def test_who_drafted_what_another_sets_active_learns_it_from_one_message(
 ) -> None:
     drafter = open_in(project, environ={"SATCHEL_AGENT": "ben"}, caller=Caller(SERVER, {}))
     other = open_in(project, environ={"SATCHEL_AGENT": "ann"})
+    other.decisions.set("vat", 19, status="draft")
     drafter.brief()
+    drafter.items.read(["d1"])
     clock.advance(MINUTE)
+    drafter.decisions.set("vat", 20, status="draft")
     drafter.decisions.set("ttl", 45, status="draft")
     drafter.decisions.set("port", 80, status="draft")
     clock.advance(MINUTE)
+    other.decisions.set("vat", status="active")
     other.decisions.set("ttl", status="active")
     other.decisions.set("port", 81, status="active")
     told = drafter.notices.line() or ""
-    assert "Your proposal d1 (ttl) was accepted by ann" in told
-    assert "new decision d1" not in told
-    assert "new decision d2 port: 81, set by ann" in told
+    assert "Your proposal d2 (ttl) was accepted by ann" in told
+    assert "Your proposal d1 (vat) was accepted by ann" in told
+    assert not re.search("new decision d2|d1 vat is now|new decision d1", told)
+    assert "new decision d3 port: 81, set by ann" in told
 
 
 def test_who_changed_a_file_and_holds_it_no_more_learns_at_once_what_others_then_do_and_find(
@@ -285,7 +291,7 @@ def test_news_ends_the_wait_for_a_message(
     sleeps.actions = [None, lambda: other.files.record("src/a.py", "modified", description="typed", agent="ben")]
     monkeypatch.setattr(service, "time", sleeps)
     page = reader.messages.inbox(wait_seconds=45)
-    assert (page.total, page.notes, sleeps.count) == (0, (), 2)
+    assert (page.total, page.notes, sleeps.count) == (0, ("news came instead, below",), 2)
     assert "was modified by ben" in (reader.notices.line(shown_by=None) or "")
 
 

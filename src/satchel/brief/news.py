@@ -299,7 +299,7 @@ _BINDING = f"""
     SELECT news.*, (SELECT count(*) FROM shown WHERE kind = {deliveries.NEWS_OF_AGENT}) FROM (
         SELECT {Kind.DECISION.number} AS kind, c.id AS id, 0 AS is_new, {_DECISION_COLUMNS}
         FROM own JOIN shown s ON s.kind = {Kind.DECISION.number} JOIN decisions c ON c.id = s.item_id AND c.seq > s.seq
-        LEFT JOIN agents a ON a.id = c.agent_id WHERE c.agent_id IS DISTINCT FROM own.agent
+        LEFT JOIN agents a ON a.id = c.agent_id WHERE c.agent_id IS DISTINCT FROM own.agent AND NOT {_OWN_DRAFT}
         UNION ALL
         SELECT {Kind.CONSTRAINT.number}, c.id, 0, {_RULE_COLUMNS}
         FROM own JOIN shown s ON s.kind = {Kind.CONSTRAINT.number}

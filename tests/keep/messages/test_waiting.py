@@ -9,6 +9,7 @@ import pytest
 
 from satchel import Conflict, Interrupted, InvalidInput, Satchel
 from satchel.keep.messages import service
+from satchel.keep.sessions.caller import SERVER, Caller
 from sleeps import Sleeps
 
 
@@ -94,3 +95,12 @@ def test_no_more_calls_wait_than_there_are_seats(satchel: Satchel, sleeps: Sleep
 def test_how_long_is_bounded(satchel: Satchel, seconds: int) -> None:
     with pytest.raises(InvalidInput, match="wait_seconds"):
         texts(satchel, seconds)
+
+
+def test_who_waits_in_vain_learns_who_is_done(
+    satchel: Satchel, open_in: Callable[..., Satchel], project: Path, sleeps: Sleeps
+) -> None:
+    ann = open_in(project, environ={"SATCHEL_AGENT": "ann"}, caller=Caller(SERVER, {}))
+    pad = ann.entries.write("scratchpad", {"iteration": 1, "done": True, "next_step": "none"}).ref
+    (note,) = satchel.messages.inbox(agent="ben", wait_seconds=3).notes
+    assert f"ann is done ({pad}) and was last heard of less than 1 min ago" in note

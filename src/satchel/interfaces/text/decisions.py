@@ -95,10 +95,12 @@ def set_text(decisions: Sequence[Decision], when: lists.When | None = None) -> s
         line += f", revision {decision.revision}" if decision.revision > 1 or is_unchanged else " (new)"
         if is_unchanged and when is not None:  # people may have asked for the value
             line += f": {_shortened_value(decision.value)}" + (f" ({decision.rationale})" if decision.rationale else "")
+        where = ", ".join(decision.paths) if decision.paths else "everywhere"
         if not is_unchanged and decision.status == "active":
-            line += f"; binds {', '.join(decision.paths)}" if decision.paths else "; binds everywhere"
+            line += f"; binds {where}"
         if decision.status == "draft":
-            way = PROPOSED if PROPOSED in decision.notes else "it binds once another, who agrees, sets status=active"
+            way = f"it binds {where} once another, who agrees, sets status=active"
+            way = PROPOSED if PROPOSED in decision.notes else way
             line += f", a draft: briefed as proposed; {way}"
         below: Sequence[str] = ()
         if decision.replaced is not None:

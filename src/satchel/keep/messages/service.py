@@ -38,6 +38,8 @@ _MAX_ANSWER_MINUTES = 7 * 24 * 60
 _SILENT_MS = 30 * 60_000
 # One that was heard of so lately is active.
 _ACTIVE_MS = 5 * 60_000
+# How many sessions are looked at for who may still answer, and how many agents are named.
+_MOST_SESSIONS, _MOST_NAMED = 20, 3
 
 
 HasNews = Callable[[Transaction, Workplace, int, str], bool]
@@ -156,7 +158,8 @@ class Messages(Service):
         has_come = not wait_seconds or self._wait(name, wait_seconds)
         page = lists.find(self._workplace, queries.LISTING, MessagePage, filters, agent=name)
         if has_come:
-            return page
+            is_news = wait_seconds and not page.total
+            return replace(page, notes=(*page.notes, "news came instead, below")) if is_news else page
         heard = self._last_heard(name)
         others = f": {', '.join(heard)}" if heard else ""
         return replace(
@@ -190,22 +193,34 @@ class Messages(Service):
 
     def _last_heard(self, name: str) -> list[str]:
         # who may still answer: the other agents of sessions that are at work
+        from satchel.keep.entries.records import SCRATCHPAD
+        from satchel.keep.loop_scope import OF_LOOPS
+        from satchel.keep.sessions.team import last_scratchpad
+
         work = self._workplace
+        others: dict[str, str] = {}
         with projects.reading(work) as (transaction, project):
             now = work.clock()
             rows = transaction.all(
-                """
-                SELECT a.name, max(s.seen_at) FROM sessions s JOIN agents a ON a.id = COALESCE(s.agent_id, s.unnamed_id)
+                f"""
+                SELECT a.name, s.seen_at, c.id, c.content, c.created_at
+                FROM sessions s JOIN agents a ON a.id = COALESCE(s.agent_id, s.unnamed_id)
+                LEFT JOIN context c ON c.id = (
+                    SELECT n.id FROM context n
+                    WHERE n.session_id = s.id AND n.{OF_LOOPS} AND n.type = {SCRATCHPAD} AND n.superseded_by IS NULL
+                    ORDER BY n.created_at DESC, n.id DESC LIMIT 1
+                )
                 WHERE s.project_id = :project AND s.ended_at IS NULL AND s.seen_at > :since AND a.folded <> :name
-                GROUP BY a.name ORDER BY max(s.seen_at) DESC LIMIT 3
+                ORDER BY s.seen_at DESC LIMIT {_MOST_SESSIONS}
                 """,
                 {"project": project.id, "since": now - _SILENT_MS, "name": fold(name)},
             )
-        # a name of several words is quoted, so that it cannot pass for a sentence
-        return [
-            f"{other if ' ' not in other else quoted_line(other)} was last heard of {span_in_words(now - seen_at)} ago"
-            for other, seen_at in rows
-        ]
+        for other, seen_at, *pad in rows:
+            # a name of several words is quoted, so that it cannot pass for a sentence
+            who, last = other if " " not in other else quoted_line(other), last_scratchpad(pad[0], other, *pad[1:])
+            is_done = f" is done ({last.ref}) and" if last is not None and last.done else ""
+            others.setdefault(other, f"{who}{is_done} was last heard of {span_in_words(now - seen_at)} ago")
+        return list(others.values())[:_MOST_NAMED]
 
     def _name_of_session(self) -> str:
         # gives the agent of a session that has written nothing yet a name

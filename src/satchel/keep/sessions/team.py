@@ -410,15 +410,16 @@ def _load_last_steps(transaction: Transaction, sessions: Sequence[int]) -> Askin
     steps = {}
     for session, number, agent, content, created, change, *columns in rows.all():
         last_change = None if change is None else LastChange(Kind.FILE_CHANGE.ref(change), *columns)
-        steps[session] = _LastSteps(_scratchpad(number, agent, content, created), last_change)
+        steps[session] = _LastSteps(last_scratchpad(number, agent, content, created), last_change)
     return steps
 
 
-def _scratchpad(number: int | None, agent: str | None, content: str, created: int) -> LastScratchpad | None:
+def last_scratchpad(number: int | None, agent: str | None, content: str, created: int) -> LastScratchpad | None:
+    """Return the record of a scratchpad's row; None without a row, or if another program wrote it."""
     if number is None:
         return None
     try:
         pad = structured.scratchpad(content)
-    except InvalidInput:  # written by another program
+    except InvalidInput:
         return None
     return LastScratchpad(Kind.ENTRY.ref(number), agent, pad.done, pad.next_step, pad.blockers, created)
