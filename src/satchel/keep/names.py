@@ -210,6 +210,8 @@ def check_agent(workplace: Workplace, agent: str | None) -> str | None:
 
 def _check_speaker(workplace: Workplace, agent: str) -> str:
     name = check_identifier(agent, "agent")
+    if alike_form(name).endswith(IMPORTED_MARK):
+        raise InvalidInput(f"agent {name!r} ends like a person's name in an import", "Leave the mark out")
     if is_persons(name) and not standing.standing_of(workplace.caller).is_person:
         remedy = f"Leave agent out, or give a name that neither is {HUMAN} nor begins with {HUMAN}:"
         standing.require_person(workplace.caller, f"act as {name!r}", remedy, workplace.person)
