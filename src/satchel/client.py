@@ -126,8 +126,6 @@ class Satchel:
     agents: Agents = _service("satchel.keep.names:Agents")
     finding: Finding = _service("satchel.keep.finding:Finding")
     items: Items = _service("satchel.keep.items:Items")
-    moving: Moving = _service("satchel.keep.moving.service:Moving")
-    importing: Importing = _service("satchel.keep.importing.service:Importing")
     documents: Documents = _service("satchel.keep.documents.service:Documents", takes_config=True)
     shared: SharedTexts = _service("satchel.keep.shared.service:SharedTexts", takes_config=True)
     learning: Learning = _service("satchel.brief.learning:Learning")
@@ -170,6 +168,19 @@ class Satchel:
         from satchel.keep.decisions.service import Decisions
 
         return Decisions(self.workplace, announcer(self.workplace))
+
+    @cached_property
+    def moving(self) -> Moving:
+        from satchel.brief.announcements import announcer
+        from satchel.keep.moving.service import Moving
+
+        return Moving(self.workplace, announcer(self.workplace))
+
+    @cached_property
+    def importing(self) -> Importing:
+        from satchel.keep.importing.service import Importing
+
+        return Importing(self.workplace, self.moving)
 
     @cached_property
     def sessions(self) -> Sessions:
