@@ -43,7 +43,7 @@ def test_whoever_set_a_decision_learns_that_another_changed_it(satchel: Satchel,
     ("changed", "said"),
     [
         ({"value": "300"}, "value"),
-        ({"value": 5.5, "status": "deprecated"}, "value, status"),
+        ({"value": 5.5, "status": "deprecated"}, "value, status deprecated"),
         ({"version": "2"}, "version"),
         ({"layer": None}, "layer"),
         ({"tags": []}, "tags"),

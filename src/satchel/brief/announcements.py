@@ -251,7 +251,7 @@ def _text(overtaken: ChangedDecision) -> str:
             f"with {accept}, or reject it with {reject}"
         )
     by = f"by {shown_name(str(now.agent))} " if is_persons(now.agent) else ""
-    changed = ", ".join(changed_fields(before, now))
+    changed = ", ".join(f"{name} {now.status}" if name == "status" else name for name in changed_fields(before, now))
     return (
         f"{_BEGIN}{now.key}, which {name_text(before.agent)}{_MIDDLE}was changed {by}({changed}): revision "
         f"{before.revision} is now {now.revision}, get_items ids={_ref(now.key)} shows both"

@@ -237,6 +237,7 @@ def test_a_draft_of_an_active_key_stands_beside_it_until_another_agent_sets_the_
     assert decisions.set("cache", status="active", agent="ben").value == "redis"  # who proposes does not agree
     after = decisions.set("cache", status="active", agent="ann")
     assert (after.ref, after.value, after.rationale, after.revision) == ("d1", "memcached", "smaller", 2)
+    assert after.similar == ()
     assert decisions.get("cache_draft").decision.status == "deprecated"
 
 

@@ -116,11 +116,12 @@ _WHOLE_CHARS = 1_000
 def refuse_second(transaction: Transaction, by: Setter, key: str, alike: Sequence[records.Similar]) -> None:
     """Refuse a draft whose key says the same as that of another agent's draft: both may propose one thing at once.
 
-    One key may hold the other, as in new_argument and new_argument_style, if the other draft is at most an hour old.
+    The order of words does not count. One key may hold the other, as in new_argument and new_argument_style, if the
+    other draft is at most an hour old.
     """
-    words = likeness.words_of(key)
+    words = sorted(likeness.words_of(key))
     for one in alike:
-        theirs = likeness.words_of(one.key)
+        theirs = sorted(likeness.words_of(one.key))
         other = records.load(transaction, by.project_id, one.key) if _holds(theirs, words) else None
         if other is None or other.status != "draft" or other.agent == by.actor.name:
             continue
@@ -136,7 +137,7 @@ def refuse_second(transaction: Transaction, by: Setter, key: str, alike: Sequenc
 
 def _holds(one: Sequence[str], other: Sequence[str]) -> bool:
     short, long = sorted((one, other), key=len)
-    return one == other or (len(short) > 1 and any(long[at : at + len(short)] == short for at in range(len(long))))
+    return one == other or (len(short) > 1 and set(short) <= set(long))
 
 
 def ends(metadata: records.Metadata) -> bool:

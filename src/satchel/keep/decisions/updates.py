@@ -235,7 +235,9 @@ def _accept(
     accepted = proposals.as_accepted(persons, draft, new)
     result = upsert(transaction, by._replace(passes=lambda _: True), accepted)
     ended = proposals.end(transaction, by, result.decision, is_accepted=True)
-    return _told(result.decision, (*result.changes, *ended))
+    # the draft itself says nearly the same
+    similar = tuple(one for one in result.decision.similar if one.key != proposals.key_of(persons))
+    return _told(replace(result.decision, similar=similar), (*result.changes, *ended))
 
 
 def _propose(transaction: Transaction, by: Setter, new: Prepared, persons: Decision, wanted: Decision) -> SetResult:
