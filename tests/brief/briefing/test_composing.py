@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from briefing_parts import KIND_OF, NOW, candidate, collected, words
 from satchel.brief.briefing.collecting import Collected
 from satchel.brief.briefing.composing import BIND, NOR_NOTES, PERSONS, REPORTS, Composed, compose
-from satchel.brief.briefing.page import OPENING
+from satchel.brief.briefing.page import OPENING, title_line
 from satchel.brief.briefing.records import EMERGENCY, NORMAL, ZONES, Candidate, Zone, zone_of
 from satchel.brief.loop_history import LoopStatus
 from satchel.find.kind import Kind
@@ -295,3 +295,50 @@ def test_no_text_exceeds_its_budget_and_what_is_not_in_it_is_counted(what: Colle
 @given(some_candidates, st.integers(0, 300))
 def test_the_same_candidates_make_the_same_text(some: list[Candidate], budget: int) -> None:
     assert composed(collected(some), budget) == composed(collected(some), budget)
+
+
+def letters(text: str) -> int:
+    """Count a token for four letters, as hooks do at least."""
+    return -(-len(text) // 4)
+
+
+class TestCriticalRules:
+    def test_a_long_one_takes_no_line_from_short_ones(self) -> None:
+        short = [candidate(n, "rules", text=f"no edits in {n}", priority=4, changed_at=NOW - 1) for n in range(1, 13)]
+        long = candidate(13, "rules", text="keep it. " + "word " * 300, priority=4)
+        for budget in (150, 310, 330, 360, 400):
+            one = compose(collected([*short, long]), words, budget, NORMAL, now=NOW)
+            assert sorted(refs(one)) == sorted(rule.ref for rule in (*short, long))
+            assert any(item.is_title for item in one.items) == (budget < 400)
+
+    @given(
+        st.lists(st.tuples(st.integers(20, 8_000), st.integers(1, 400)), min_size=1, max_size=20),
+        st.lists(st.integers(0, 4_000), min_size=1, max_size=9),
+        st.sampled_from([words, letters]),
+        st.sampled_from([{}, {"status": STUCK}, {"notes": [LONG], "claims": ["a" * 90]}]),
+    )
+    def test_a_larger_budget_never_names_fewer_and_all_whose_titles_fit(
+        self, some: list[tuple[int, int]], budgets: list[int], count: Any, frame: dict[str, Any]
+    ) -> None:
+        texts = [
+            f"{n} {'word ' * (sentence // 5)}end. {'more ' * 1600}"[:length]
+            for n, (length, sentence) in enumerate(some)
+        ]
+        rules = [candidate(n, "rules", text=text, priority=4) for n, text in enumerate(texts, 1)]
+        others = [candidate(1, text=LONG), candidate(50, "rules", text="a rule that is not critical")]
+        titles = [
+            "critical",
+            *map(title_line, rules),
+            OPENING,
+            f"left out: {len(rules)} critical, 2 more (search)",
+            "\n",
+        ]
+        least = sum(count(f"{line}\n") for line in titles)
+        before = 0
+        for budget in sorted({*budgets, 299, 300, least}):
+            one = compose(collected([*rules, *others], **frame), count, budget, NORMAL, now=NOW)
+            named = sum(item.candidate.is_critical for item in one.items)
+            assert count(one.text) <= budget
+            assert before <= named
+            assert named == len(rules) or budget < least
+            before = named

@@ -75,9 +75,9 @@ class TestAdding:
 
     def test_shows_what_is_too_long_for_one_item_as_a_title_unless_it_is_critical(self) -> None:
         page = Page(words, 500, 50)
-        for one in (candidate(1, text=LONG), candidate(2, text=LONG, priority=4)):
-            page.add(one)
-        assert {one.candidate.number: one.is_title for one in page.items.values()} == {1: True, 2: False}
+        page.add_critical([candidate(2, text=LONG, priority=4)])
+        page.add(candidate(1, text=LONG))
+        assert {one.candidate.number: one.is_title for one in page.items.values()} == {2: False, 1: True}
 
     def test_shows_nothing_but_titles_of_what_does_not_bind_if_told_so(self) -> None:
         page = Page(words, 500, 500, titles_only=True)
@@ -87,14 +87,15 @@ class TestAdding:
 
     def test_of_what_was_delivered_only_the_title_is_repeated_and_needs_no_hint(self) -> None:
         page, one = Page(words, 500, 500), candidate(1, "rules", text=LONG, priority=4, is_repeated=True)
-        page.add(one)
+        page.add_critical([one])
         assert page.lines([one]) == ["critical", "c1: The first sentence is short. …"]
         assert not page.has_titles
 
     def test_the_last_to_stay_are_the_critical_ones(self) -> None:
         ordered = [candidate(1, priority=4), candidate(3, "rules", priority=4), candidate(2, priority=3), candidate(4)]
         page = Page(words, 100, 100)
-        for one in ordered:
+        page.add_critical(ordered[:2])
+        for one in ordered[2:]:
             page.add(one)
         gone = []
         while page.remove_last(ordered):

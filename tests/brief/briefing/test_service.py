@@ -163,6 +163,12 @@ class TestWhatIsAnswered:
         other = open_in(ruled.place.file.parent.parent)
         assert ruled.brief(**asked) == ruled.brief(**asked) == other.brief(**asked)
 
+    def test_critical_rules_are_all_named_where_they_have_room(self, store: Satchel) -> None:
+        for number in range(20):
+            store.constraints.add(f"no {number}", priority="critical")
+        for budget in (160, 200, 300):
+            assert len(store.brief(budget=budget, dry_run=True).items) == 20
+
 
 class TestWhatIsDelivered:
     def test_is_not_repeated_and_that_is_said(self, ruled: Satchel) -> None:

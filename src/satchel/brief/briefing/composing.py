@@ -87,24 +87,17 @@ def _compose(
         [f"note: {note}" for note in notes[:_MAX_NOTES]],
         _at_work(collected, now) if budget >= _LEAST_FOR_HEADER else [],
     )
-    reserved = _reserve(_left_out(collected.gathered, ()), count, budget)
-    if zone is not EMERGENCY:
-        while count(frame.around()) > _MAX_FOR_FRAME * (budget - reserved) and frame.drop():
-            pass
-    page = Page(
-        count,
-        budget - reserved - count(frame.around() + "\n\n"),
-        int(_MAX_OF_ONE * budget),
-        titles_only=zone.titles_only,
-        gives_reasons=gives_reasons,
-    )
-    if zone is not EMERGENCY:
-        fill(
-            page,
-            [one for one in ordered if one.is_critical or one.priority >= zone.least_priority],
-            budget,
-            has_query=bool(collected.words),
-        )
+    page = Page(count, budget, int(_MAX_OF_ONE * budget), titles_only=zone.titles_only, gives_reasons=gives_reasons)
+    is_full = zone is EMERGENCY
+    candidates = [one for one in ordered if not is_full and one.priority >= zone.least_priority]
+    # a line of each critical item comes before the frame and all else
+    room = budget - page.least_of_critical([one for one in candidates if one.is_critical])
+    reserved = _reserve(_left_out(collected.gathered, ()), count, budget, room)
+    while not is_full and frame.cost(count) > min(_MAX_FOR_FRAME * (budget - reserved), room - reserved):
+        if not frame.drop():
+            break
+    page.room = budget - reserved - frame.cost(count)
+    fill(page, candidates, budget, has_query=bool(collected.words))
     while True:
         left_out = _left_out(collected.gathered, tuple(page.items.values()))
         text = _with_left_out(frame.around(page, ordered), left_out, count, budget)
@@ -120,6 +113,9 @@ class _Frame:
     alerts: list[str]
     notes: list[str]
     others: list[str]
+
+    def cost(self, count: Callable[[str], int]) -> int:
+        return count(self.around() + "\n\n")
 
     def around(self, page: Page | None = None, ordered: Sequence[Candidate] = ()) -> str:
         lines = {} if page is None else {place: page.lines(some) for place, some in _parts(ordered).items()}
@@ -243,10 +239,10 @@ def _wordings(left_out: Sequence[LeftOut]) -> tuple[str, ...]:
     )
 
 
-def _reserve(left_out: Sequence[LeftOut], count: Callable[[str], int], budget: int) -> int:
+def _reserve(left_out: Sequence[LeftOut], count: Callable[[str], int], budget: int, room: int) -> int:
     costs = [count(f"{line}\n") for line in _wordings(left_out)]
     most = max(_MAX_FOR_LEFT_OUT * budget, _TOKENS_OF_LEFT_OUT if budget >= _LEAST_FOR_HEADER else 0)
-    return next((cost for cost in costs if cost <= most), min(costs))
+    return next((cost for cost in costs if cost <= min(most, room)), min(costs))
 
 
 def _with_left_out(text: str, left_out: Sequence[LeftOut], count: Callable[[str], int], budget: int) -> str | None:

@@ -78,8 +78,8 @@ def fill(page: Page, ordered: Sequence[Candidate], budget: int, *, has_query: bo
     of_place: dict[int, list[Candidate]] = {}
     for one in ordered:
         of_place.setdefault(place_of(one), []).append(one)
-    for place in (CRITICAL, ATTEMPTS):
-        _add(page, of_place.get(place, ()))
+    page.add_critical(of_place.get(CRITICAL, []))
+    _add(page, of_place.get(ATTEMPTS, ()))
     fixes, notes = (
         sorted((one for one in of_place.get(place, ()) if one.relevance >= _ANSWER), key=lambda one: -one.relevance)
         for place in (FIXES, NOTES)
@@ -193,13 +193,13 @@ class Page:
     _titles: int = 0
 
     def add(self, candidate: Candidate, at_most: int | None = None) -> bool:
-        """Show an item whole, else as a title, if that fits; return whether it is shown.
+        """Show an item that is not critical whole, else as a title, if that fits; return whether it is shown.
 
         ``at_most`` limits its tokens.
         """
         if candidate.key in self.items:
             return True
-        group = _CRITICAL_GROUP if candidate.is_critical else candidate.group
+        group = candidate.group
         heading = 0 if group in self._headings else self._cost(f"{group}\n")
         room = self.room - self.used if at_most is None else min(self.room - self.used, at_most)
         item = self._whole(candidate, group, room - heading) or self._title(candidate, group, room - heading)
@@ -210,6 +210,39 @@ class Page:
         self.used += heading + item.cost + (self._cost(f"{OPENING}\n") if item.is_title and not self._titles else 0)
         self._titles += item.is_title
         return True
+
+    def add_critical(self, ordered: Sequence[Candidate]) -> None:
+        """Show critical items as the first on the page: a line of each while they fit, and whole those that leave that.
+
+        A larger page never shows fewer of them.
+        """
+        items = self._critical(ordered, self.room)
+        if self._total(items) > self.room:
+            items = self._critical(ordered, 0)
+            while items and self._total(items) > self.room:
+                items.pop()
+            used = self._total(items)
+            for place, line in enumerate(items):
+                whole = self._whole(line.candidate, line.group, self.room - used + line.cost)
+                items[place] = whole or line
+                used += items[place].cost - line.cost
+        self.items |= {item.candidate.key: item for item in items}
+        self.used, self._titles = self._total(items), sum(item.is_title for item in items)
+        self._headings[_CRITICAL_GROUP] = len(items)
+
+    def least_of_critical(self, candidates: Sequence[Candidate]) -> int:
+        """Return the tokens that a line of each critical item takes at least."""
+        return min(self._total(self._critical(candidates, room)) for room in (0, self.room))
+
+    def _critical(self, candidates: Sequence[Candidate], room: int) -> list[PageItem]:
+        group = _CRITICAL_GROUP
+        return [self._whole(one, group, room) or self._line(one, group) for one in candidates]
+
+    def _total(self, items: Sequence[PageItem]) -> int:
+        if not items:
+            return 0
+        frame = f"{items[0].group}\n", *([f"{OPENING}\n"] if any(item.is_title for item in items) else [])
+        return sum(map(self._cost, frame)) + sum(item.cost for item in items)
 
     def cost_of(self, candidate: Candidate, *, with_heading: bool) -> int:
         """Return the tokens of an item at its length on this page."""
@@ -258,15 +291,15 @@ class Page:
         return PageItem(candidate, group, line, cost, False) if cost <= room else None
 
     def _title(self, candidate: Candidate, group: str, room: int) -> PageItem | None:
-        line = title_line(candidate)
-        whole = line_of(candidate)
-        if len(line) >= len(whole):
-            line, is_title = whole, False
-        else:
-            is_title = not candidate.is_repeated
-        opening = self._cost(f"{OPENING}\n") if is_title and not self._titles else 0
-        cost = self._cost(f"{line}\n")
-        return PageItem(candidate, group, line, cost, is_title) if cost + opening <= room else None
+        item = self._line(candidate, group)
+        opening = self._cost(f"{OPENING}\n") if item.is_title and not self._titles else 0
+        return item if item.cost + opening <= room else None
+
+    def _line(self, candidate: Candidate, group: str) -> PageItem:
+        title, whole = title_line(candidate), line_of(candidate)
+        is_shorter = len(title) < len(whole)
+        line = title if is_shorter else whole
+        return PageItem(candidate, group, line, self._cost(f"{line}\n"), is_shorter and not candidate.is_repeated)
 
 
 def line_of(candidate: Candidate, *, gives_reason: bool = False) -> str:

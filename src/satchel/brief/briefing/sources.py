@@ -227,9 +227,9 @@ def _choose(context: BriefingContext, gathered: Gathered, notes: list[str]) -> A
     if gathered.total or counted is None:
         most = source.most(context.budget)
         if context.has_query and not source.binds:
-            # other items only fill the rest, except critical ones
-            fill = 0 if context.only_matches else source.most(context.budget // _PART_WITHOUT_MATCH)
-            most = max(fill, min(most, gathered.critical))
+            # other items only fill the rest
+            most = 0 if context.only_matches else source.most(context.budget // _PART_WITHOUT_MATCH)
+        most = max(most, min(MAX_CANDIDATES, gathered.critical))
         most += len(priorities) if most else 0
         ordered = [
             transaction.ask(
