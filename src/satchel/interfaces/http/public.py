@@ -84,7 +84,7 @@ def run_public(
     started(satchel)
     passed = {DETAIL.name: detail} if operation.passes_detail else {}
     answer = with_whole_texts(operation, detail, operation.bound(satchel)(**operation.renamed(arguments), **passed))
-    fields = dict(make(answer))
+    fields = dict(make(answer) or {})
     agent = arguments.get("agent") if operation.has_actor else None
     notice = notice_beside(satchel, operation, answer, agent, None if operation.lists_messages else "get_messages")
     return fields if notice is None else {**fields, "notice": notice}
