@@ -1,7 +1,8 @@
-"""Compacting and forgetting, with other processes at work on the same store."""
+"""Compacting and forgetting, with other processes at work on the same store, and the room that its disk has."""
 
 from __future__ import annotations
 
+import shutil
 from contextlib import closing
 from pathlib import Path
 
@@ -126,3 +127,17 @@ def test_doctor_names_the_conflict_copies_of_sync_tools(open_store: OpenStore, s
     checks = {check.name: check for check in satchel.housekeeping.doctor()}
     assert checks["sync"].status == "warning"
     assert copy.name in checks["sync"].detail
+
+
+@pytest.mark.parametrize("free", [0, 2_500_000, 20_000_000])
+def test_a_disk_that_is_nearly_full_is_reported(
+    open_store: OpenStore, store_file: Path, monkeypatch: pytest.MonkeyPatch, free: int
+) -> None:
+    satchel = open_store()
+    fill(satchel, 1)
+    usage = shutil.disk_usage(store_file)._replace(free=free)
+    monkeypatch.setattr(shutil, "disk_usage", {store_file.parent: usage}.__getitem__)
+    (place,) = (check for check in satchel.housekeeping.doctor() if check.name == "place")
+    assert (place.status, f"{free / 1e6:.1f} MB left" in place.detail) == (
+        ("ok", False) if free == 20_000_000 else ("warning", True)
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from satchel.store.sqlite import SqliteEngine
 
 _WAL_WARNING_BYTES = 128 * 1024 * 1024
+_LEAST_FREE_BYTES = 10_000_000
 _CHECKPOINT_PAUSE = 0.01
 _CONFLICT = re.compile(r"(?i)conflict|^ \(\d+\)| \d+\.|_conf\(")
 """The rest of the name of a copy that a sync tool made: Dropbox, Syncthing, Nextcloud, OneDrive, iCloud."""
@@ -212,7 +214,7 @@ class SqliteUpkeep(Upkeep):
         side_files.sweep(self._file, self._backup_folders())
 
     def check_place(self) -> Check:
-        """Check the file's mode and file system."""
+        """Check the file's mode, file system and room."""
         self._engine.check_files()
         file = self._file
         if not file.exists():
@@ -222,6 +224,10 @@ class SqliteUpkeep(Upkeep):
         mode = stat.S_IMODE(file.stat().st_mode)
         if mode & 0o077:
             return Check("place", "warning", f"{file} has mode {mode:04o}: others can read it; run chmod 600 on it")
+        free = shutil.disk_usage(file.parent).free
+        if free < _LEAST_FREE_BYTES:
+            problem = f"its disk has {free / 1e6:.1f} MB left, and writes are refused once it is full: free some space"
+            return Check("place", "warning", f"{file}: {problem}")
         writable = "" if os.access(file, os.W_OK) else ", cannot be written here"
         return Check("place", "ok", f"{file}{f' on {kind}' if kind else ''}, mode {mode:04o}{writable}")
 
