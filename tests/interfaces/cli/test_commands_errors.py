@@ -80,6 +80,11 @@ def test_a_key_press_ends_a_command_with_its_status(cli: Cli, monkeypatch: pytes
         (("reed",), "unknown command 'reed'. Did you mean `satchel read` or `satchel reject`? See `satchel --help`"),
         (("remember", "x"), "unknown command 'remember'. Did you mean `satchel write`? See `satchel --help`"),
         (("remembr", "x"), "unknown command 'remembr'. Did you mean `satchel write`? See `satchel --help`"),
+        (("top",), "Did you mean `satchel status --watch` or `satchel status`?"),
+        (("conversations",), "Did you mean `satchel consult --list`?"),
+        (("move", "a", "b"), "Did you mean `satchel export` or `satchel import --as-written`?"),
+        (("prune",), "Did you mean `satchel clear --notes`?"),
+        (("compact",), "Did you mean `satchel clear --compact`?"),
         (("rm", "e1"), "Did you mean `satchel retract` or `satchel forget`?"),
         (("ls",), "Did you mean `satchel read`, `satchel rule list` or `satchel decisions`?"),
         (("rule", "delete", "c1"), "unknown command 'delete'. Did you mean `satchel retract` or `satchel forget`?"),
@@ -226,7 +231,6 @@ def test_a_closed_output_is_no_failure(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("write -", "error [invalid_input]: the content of the discovery is empty"),
         ("error report KeyError", "error [invalid_input]: message is empty"),
         ("consult opus", "error [invalid_input]: the question is empty"),
         ("import", "error [store_foreign]: standard input is not an export"),

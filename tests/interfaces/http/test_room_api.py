@@ -37,11 +37,9 @@ def test_a_person_looks_and_marks_what_they_saw(tmp_path: Path, monkeypatch: pyt
         assert ask("room_see", refs=[decided])[0] == 200
         assert ids("room_since") == []
         assert ask("room_unsee", ref="d9")[0] == 404
-        assert [ask("room_unsee", ref=decided) for _ in range(2)] == [
-            (200, {"shown_again": True}),
-            (200, {"shown_again": False}),
-        ]
+        assert [ask("room_unsee", ref=decided) for _ in range(2)] == [(200, {"result": True}), (200, {"result": False})]
         assert ids("room_since") == [decided]
+        assert ask("room_see", refs=[decided])[0] == 200
         assert ask("room_answer", "agent-token", ref=asked, message="80")[0] == 403
         status, sent = ask("room_answer", ref=asked, message="80")
         assert (status, sent["from"], sent["to"]) == (200, "human:ann", "dev")
@@ -73,6 +71,6 @@ def test_a_proposal_is_rejected_and_a_message_is_unread_again(tmp_path: Path, mo
             return answer.status, answer.json()
 
         (need,) = ask("room_needs", person="human:ann")[1]["items"]
-        assert ask("room_reject_proposal", ref=need["id"], person="human:ann") == (200, {})
+        assert ask("room_reject_proposal", ref=need["id"], person="human:ann") == (200, {"result": None})
         assert ask("room_needs", person="human:ann")[1]["items"] == []
-        assert ask("messages_mark_unread", refs=[told], agent="human:ann")[1]["unread"] == [told]
+        assert ask("messages_mark_unread", refs=[told], agent="human:ann")[1]["result"] == [told]

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 def main(arguments: Sequence[str] | None = None, command: Callable[[], object] | None = None) -> NoReturn:
     """Run one command and exit with its status; the arguments are those of :func:`run`."""
-    # None if the caller has closed it; a server's would otherwise be the next file that it opens
-    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115 -- for the whole process
-    sys.stdout = sys.stdout or io.StringIO()
+    sys.stdout = sys.stdout or io.StringIO()  # None if the caller has closed it
     for stream in (sys.stdout, sys.stderr):
         # characters that the terminal's encoding lacks are escaped, so that printing never fails
         if isinstance(stream, io.TextIOWrapper):

@@ -154,7 +154,7 @@ class Operation(Declared):
         shown: the answer for people: a table, or a function that returns the lines above the notes, or None if it has
             printed everything itself. If missing, people get the text for agents.
         timed: the text takes a function that renders times, which for people are local.
-        items: the name of the items of a list, or of an answer that is one value.
+        items: the name of the items of a list.
         fields: converts its answer to JSON, if that is not its record.
         prepare: converts the values from people to arguments, if they differ.
         corrects: at a terminal, asks a person after an error, given that and the arguments, and returns corrected ones;

@@ -11,10 +11,8 @@ _PERSON = Parameter("person", about="human:NAME, or human; default who calls")
 _REF = Parameter("ref", about="The item's short id", required=True)
 
 
-def _for_programs(
-    run: Callable[..., object], *parameters: Parameter, writes: bool = False, items: str = ""
-) -> Operation:
-    return Operation(run=run, parameters=parameters, writes=writes, items=items, names_files=False)
+def _for_programs(run: Callable[..., object], *parameters: Parameter, writes: bool = False) -> Operation:
+    return Operation(run=run, parameters=parameters, writes=writes, names_files=False)
 
 
 OPERATIONS = (
@@ -97,18 +95,13 @@ OPERATIONS = (
         writes=True,
     ),
     _for_programs(
-        services.room.unsee,
-        Parameter("ref", required=True, about="What answers call id"),
-        _PERSON,
-        writes=True,
-        items="shown_again",
+        services.room.unsee, Parameter("ref", required=True, about="What answers call id"), _PERSON, writes=True
     ),
     _for_programs(
         services.messages.mark_unread,
         Parameter("refs", list[str], required=True, about="Messages"),
         parameters.AGENT,
         writes=True,
-        items="unread",
     ),
     _for_programs(
         services.room.promote,

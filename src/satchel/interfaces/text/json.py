@@ -74,8 +74,8 @@ def fields_of(value: Any, items: str = "") -> Any:
         return _page(value, items)
     if field_names(value) is not None and not isinstance(value, type):
         return _record(value)
-    if items and not isinstance(value, Mapping):
-        return {items: fields_of(value)}
+    if items and isinstance(value, tuple):
+        return {items: fields_of(list(value))}
     if isinstance(value, Mapping):
         return {str(key): fields_of(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
