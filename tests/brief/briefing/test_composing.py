@@ -315,7 +315,7 @@ class TestCriticalRules:
         st.lists(st.tuples(st.integers(20, 8_000), st.integers(1, 400)), min_size=1, max_size=20),
         st.lists(st.integers(0, 4_000), min_size=1, max_size=9),
         st.sampled_from([words, letters]),
-        st.sampled_from([{}, {"status": STUCK}, {"notes": [LONG], "claims": ["a" * 90]}]),
+        st.sampled_from([{}, {"status": STUCK}, {"notes": [LONG], "claims": [("a" * 90, None)]}]),
     )
     def test_a_larger_budget_never_names_fewer_and_all_whose_titles_fit(
         self, some: list[tuple[int, int]], budgets: list[int], count: Any, frame: dict[str, Any]

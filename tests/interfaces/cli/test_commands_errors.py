@@ -228,6 +228,23 @@ def test_a_closed_output_is_no_failure(cli: Cli) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("error report KeyError", "error [invalid_input]: message is empty"),
+        ("consult opus", "error [invalid_input]: the question is empty"),
+        ("import", "error [store_foreign]: standard input is not an export"),
+        ("mcp", ""),
+    ],
+)
+def test_a_closed_input_is_an_empty_one(cli: Cli, command: str, said: str) -> None:
+    cli("write", "discovery", "x")
+    closing = ["sh", "-c", f'"$0" -m satchel {command} <&-', sys.executable]
+    done = subprocess.run(closing, check=False, capture_output=True, text=True, timeout=60)
+    assert done.stderr.startswith(said)
+    assert (done.returncode == 0) == (done.stderr == "")
+
+
 @pytest.mark.parametrize("how", [(), ("--json",)], ids=["text", "json"])
 def test_a_reader_of_another_encoding_gets_escapes(cli: Cli, how: tuple[str, ...]) -> None:
     cli("decide", "word", "é 漢")
