@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from satchel.base.tokens import token_counter
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Registry
 from satchel.interfaces.operations.as_tool import ALL_TOOLS
-from tool_asking import Asker, Case, check_case, field, fields, named, untested
+from tool_asking import Asker, Case, by_tool, check_cases, field, fields, untested
 
 HERE = {"run_id": "r1", "agent": "ben"}
 CLAIMED = "notice: src/a.py is claimed by ann until "
@@ -88,9 +88,9 @@ def full(new_asker: Callable[[], Asker]) -> Callable[[], Asker]:
     return make
 
 
-@pytest.mark.parametrize("case", named(CASES))
-def test_every_parameter_counts(world: Callable[[], Asker], case: Case) -> None:
-    check_case(world, case)
+@pytest.mark.parametrize("cases", by_tool(CASES))
+def test_every_parameter_counts(world: Callable[[], Asker], cases: Iterable[Case]) -> None:
+    check_cases(world, cases)
 
 
 def test_no_parameter_is_left_out_of_the_table() -> None:

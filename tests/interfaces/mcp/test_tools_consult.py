@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from satchel.consult.records import ConversationKey
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Outcome, Registry
 from satchel.interfaces.operations.as_tool import ALL_TOOLS
-from tool_asking import Asker, Case, check_case, check_format, field, named, untested
+from tool_asking import Asker, Case, by_tool, check_cases, check_format, field, untested
 
 MODEL = "compatible:tiny"
 ASK: dict[str, Any] = {"assistant": MODEL, "instructions": "Why?"}
@@ -168,9 +168,9 @@ def lines(text: str) -> list[str]:
     return [line for line in text.split("\n") if not line.startswith(" ")]
 
 
-@pytest.mark.parametrize("case", named(CASES))
-def test_every_parameter_counts(world: Callable[[], Asker], case: Case) -> None:
-    check_case(world, case)
+@pytest.mark.parametrize("cases", by_tool(CASES))
+def test_every_parameter_counts(world: Callable[[], Asker], cases: Iterable[Case]) -> None:
+    check_cases(world, cases)
 
 
 def test_no_parameter_is_left_out_of_the_table() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 
-from tool_asking import Asker, Case, check_case, check_format, field, named
+from tool_asking import Asker, Case, by_tool, check_cases, check_format, field
 
 CASES = [
     Case("review_item", "id", {"id": "e1", "verdict": "retract"}, field("id"), "e1"),
@@ -90,9 +90,9 @@ def test_what_replaces_a_note_names_it(world: Callable[[], Asker]) -> None:
     assert refused.startswith("error [conflict]: e1 was replaced by e2 already")
 
 
-@pytest.mark.parametrize("case", named(CASES))
-def test_the_command_does_the_same(world: Callable[[], Asker], case: Case) -> None:
-    check_case(world, case)
+@pytest.mark.parametrize("cases", by_tool(CASES))
+def test_the_command_does_the_same(world: Callable[[], Asker], cases: Iterable[Case]) -> None:
+    check_cases(world, cases)
 
 
 @pytest.mark.parametrize(

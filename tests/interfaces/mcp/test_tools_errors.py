@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 
-from tool_asking import Asker, Case, check_case, field, named, untested
+from tool_asking import Asker, Case, by_tool, check_cases, field, untested
 
 KNOWN = {"error_type": "ModuleNotFoundError", "message": "No module named 'requests'"}
 NEW = {"error_type": "KeyError", "message": "'user_id'"}
@@ -73,9 +73,9 @@ def world(new_asker: Callable[[], Asker]) -> Callable[[], Asker]:
     return make
 
 
-@pytest.mark.parametrize("case", named(CASES))
-def test_every_parameter_counts(world: Callable[[], Asker], case: Case) -> None:
-    check_case(world, case)
+@pytest.mark.parametrize("cases", by_tool(CASES))
+def test_every_parameter_counts(world: Callable[[], Asker], cases: Iterable[Case]) -> None:
+    check_cases(world, cases)
 
 
 def test_no_parameter_is_left_out_of_the_table() -> None:
