@@ -18,6 +18,7 @@ from satchel import open_satchel
 from satchel.base import errors
 from satchel.base.errors import ERROR_KINDS, AnswerLost, SatchelError
 from satchel.keep.entries.service import Entries
+from tables import in_one_test
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -74,7 +75,7 @@ def test_a_key_press_ends_a_command_with_its_status(cli: Cli, monkeypatch: pytes
     assert (status, err.strip()) == (130, "error [interrupted]: stopped")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "problem"),
     [
         (("reed",), "unknown command 'reed'. Did you mean `satchel read` or `satchel reject`? See `satchel --help`"),

@@ -11,6 +11,7 @@ import pytest
 
 from cli_asking import Cli, asked, options_of
 from satchel import open_satchel
+from tables import in_one_test
 
 GROUPS = ("error", "strategy", "package")
 COMMON = {"--db", "--project", "--agent", "--json", "--detail"}
@@ -190,10 +191,9 @@ def test_every_option_has_a_test() -> None:
 
 
 @pytest.mark.usefixtures("filled")
-@pytest.mark.parametrize(
+@in_one_test(
     ("command", "given", "expected"),
     [(command, given, expected) for command, _, given, expected in FILTERS],
-    ids=[f"{command[0]} {option}" for command, option, _, _ in FILTERS],
 )
 def test_a_filter_counts(cli: Cli, command: tuple[str, ...], given: tuple[str, ...], expected: list[str]) -> None:
     assert found(asked(cli, command)) != expected
@@ -276,9 +276,10 @@ def test_every_command_that_acts_as_somebody_is_tested() -> None:
 
 @pytest.mark.usefixtures("filled")
 @pytest.mark.parametrize("place", [("--project", "other"), ("--db", "other.db")], ids=["project", "db"])
-@pytest.mark.parametrize("command", READS, ids=[command[0] for command in READS])
+@in_one_test("command", READS)
 def test_a_list_is_of_the_place_that_is_named(cli: Cli, command: tuple[str, ...], place: tuple[str, ...]) -> None:
-    cli("strategy", "save", "theirs", "x", *place)
+    if not found(asked(cli, STRATEGIES, "--topic", "theirs", *place)):
+        cli("strategy", "save", "theirs", "x", *place)
     expected = ["s1" if "--db" in place else "s4"] if command == STRATEGIES else []
     assert found(asked(cli, command, *place)) == expected
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from cli_asking import Cli, asked, options_of
+from tables import in_one_test
 from tool_asking import options_in_cases
 
 GROUPS = ("decide", "decisions", "rule", "message", "file", "clear")
@@ -122,10 +123,9 @@ def test_every_option_has_a_test() -> None:
 
 
 @pytest.mark.usefixtures("ledger")
-@pytest.mark.parametrize(
+@in_one_test(
     ("command", "given", "expected"),
     [(command, given, expected) for command, _, given, expected in FILTERS],
-    ids=[f"{command[0]} {option}" for command, option, _, _ in FILTERS],
 )
 def test_a_filter_counts(cli: Cli, command: tuple[str, ...], given: tuple[str, ...], expected: list[str]) -> None:
     assert found(asked(cli, command)) != expected
@@ -162,7 +162,7 @@ def test_a_claim_can_be_shared(cli: Cli, given: tuple[str, ...], expected: bool)
 
 @pytest.mark.usefixtures("ledger")
 @pytest.mark.parametrize("place", [("--project", "other"), ("--db", "other.db")], ids=["project", "db"])
-@pytest.mark.parametrize("command", READS, ids=[command[0] for command in READS])
+@in_one_test("command", READS)
 def test_a_list_is_of_the_place_that_is_named(cli: Cli, command: tuple[str, ...], place: tuple[str, ...]) -> None:
     cli("decide", "theirs", "1", *place)
     expected = ["d1" if "--db" in place else "d4"] if command[0] == "decisions" else []

@@ -186,9 +186,9 @@ def test_a_cancelled_call_packs_nothing(world: Callable[[], Asker]) -> None:
         ({"tokens": 5}, "unknown get_briefing argument 'tokens'"),
     ],
 )
-def test_a_faulty_request_is_refused(world: Callable[[], Asker], arguments: dict[str, Any], told: str) -> None:
+def test_a_faulty_request_is_refused(made: Asker, arguments: dict[str, Any], told: str) -> None:
     given = {name: value for name, value in {**HERE, **arguments}.items() if value is not None}
-    assert told in world().refused("get_briefing", **given)
+    assert told in made.refused("get_briefing", **given)
 
 
 def test_the_answer_is_the_briefing_that_the_library_packs(world: Callable[[], Asker]) -> None:

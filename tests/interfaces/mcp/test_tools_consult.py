@@ -132,6 +132,12 @@ def desk(new_asker: Callable[..., Asker], provider: Parrot) -> Callable[..., Ask
 
 
 @pytest.fixture
+def vacant(desk: Callable[..., Asker]) -> Asker:
+    """One of these stores."""
+    return desk()
+
+
+@pytest.fixture
 def world(desk: Callable[..., Asker]) -> Callable[[], Asker]:
     """The same, with two active runs, what a briefing shows, and conversations; the newest is called other."""
 
@@ -382,12 +388,11 @@ def test_an_answer_about_a_claimed_file_says_so(desk: Callable[..., Asker]) -> N
     ],
 )
 def test_a_faulty_question_is_refused_and_nothing_is_sent(
-    desk: Callable[..., Asker], provider: Parrot, arguments: dict[str, Any], told: str
+    vacant: Asker, provider: Parrot, arguments: dict[str, Any], told: str
 ) -> None:
-    ask = desk()
-    assert told in ask.refused("consult", **arguments)
+    assert told in vacant.refused("consult", **arguments)
     assert provider.requests == []
-    assert ask.fields("list_conversations")["total"] == 0
+    assert vacant.fields("list_conversations")["total"] == 0
 
 
 @pytest.mark.parametrize(
@@ -400,12 +405,9 @@ def test_a_faulty_question_is_refused_and_nothing_is_sent(
         ({"conversation": "x" * 300}, "conversation has 300 characters"),
     ],
 )
-def test_a_faulty_reset_is_refused_and_forgets_nothing(
-    world: Callable[[], Asker], arguments: dict[str, Any], told: str
-) -> None:
-    ask = world()
-    assert told in ask.refused("reset_conversation", confirm=True, **arguments)
-    assert ask.fields("list_conversations")["total"] == 4
+def test_a_faulty_reset_is_refused_and_forgets_nothing(made: Asker, arguments: dict[str, Any], told: str) -> None:
+    assert told in made.refused("reset_conversation", confirm=True, **arguments)
+    assert made.fields("list_conversations")["total"] == 4
 
 
 @pytest.mark.parametrize("arguments", [{"limit": -1}, {"limit": 501}, {"offset": -1}])

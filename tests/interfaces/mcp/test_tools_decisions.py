@@ -268,8 +268,8 @@ def test_what_is_wrong_is_refused_and_nothing_is_written(empty: Asker, arguments
         ({"since": "yesterday"}, "since"),
     ],
 )
-def test_a_faulty_filter_is_refused(world: Callable[[], Asker], arguments: dict[str, Any], told: str) -> None:
-    assert told in world().refused("find_decisions", **arguments)
+def test_a_faulty_filter_is_refused(made: Asker, arguments: dict[str, Any], told: str) -> None:
+    assert told in made.refused("find_decisions", **arguments)
 
 
 def test_an_unknown_key_names_the_nearest(world: Callable[[], Asker]) -> None:

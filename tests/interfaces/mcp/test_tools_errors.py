@@ -204,10 +204,7 @@ def test_a_faulty_report_is_refused_and_nothing_is_written(empty: Asker, argumen
         ({"id": "s9"}, "there is no strategy s9"),
     ],
 )
-def test_a_faulty_outcome_is_refused_and_nothing_is_changed(
-    world: Callable[[], Asker], arguments: dict[str, Any], told: str
-) -> None:
-    ask = world()
-    before = ask.satchel.patterns.find().items, ask.satchel.strategies.find().items
-    assert told in ask.refused("report_outcome", **arguments)
-    assert (ask.satchel.patterns.find().items, ask.satchel.strategies.find().items) == before
+def test_a_faulty_outcome_is_refused_and_nothing_is_changed(made: Asker, arguments: dict[str, Any], told: str) -> None:
+    before = made.satchel.patterns.find().items, made.satchel.strategies.find().items
+    assert told in made.refused("report_outcome", **arguments)
+    assert (made.satchel.patterns.find().items, made.satchel.strategies.find().items) == before

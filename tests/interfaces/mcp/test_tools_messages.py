@@ -204,8 +204,8 @@ def test_an_unknown_addressee_is_kept_and_said(world: Callable[[], Asker]) -> No
         ("get_messages", {"agent": "ben", "unread": "yes"}, "unread must be true or false"),
     ],
 )
-def test_a_faulty_call_is_refused(world: Callable[[], Asker], tool: str, arguments: dict[str, Any], told: str) -> None:
-    refusal = world().refused(tool, **arguments)
+def test_a_faulty_call_is_refused(made: Asker, tool: str, arguments: dict[str, Any], told: str) -> None:
+    refusal = made.refused(tool, **arguments)
     assert refusal.startswith("error [")
     assert told in refusal
 

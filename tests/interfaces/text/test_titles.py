@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from conftest import opened_once
 from interfaces.text.fixture.generate import MAKERS, SEED
 from interfaces.text.hostile_decisions import decision, page_of
 from satchel import Satchel
@@ -20,9 +22,15 @@ from tool_asking import Asker
 LONG = "The token service answers late. " * 40
 
 
-@pytest.fixture
-def ask(satchel: Satchel) -> Asker:
+@pytest.fixture(scope="module")
+def ask(request: pytest.FixtureRequest) -> Iterator[Asker]:
     """A store with something of every kind that has a list, by ann."""
+    with opened_once(request) as satchel:
+        _fill(satchel)
+        yield Asker(satchel)
+
+
+def _fill(satchel: Satchel) -> None:
     satchel.runs.start("night", title="At night\nonly")
     write = satchel.entries.write
     write("discovery", LONG, agent="ann", run_id="main")
@@ -33,7 +41,6 @@ def ask(satchel: Satchel) -> Asker:
     satchel.messages.mark_read(["m1"], agent="ben")
     satchel.files.record("src/token.py", "modified", description="reads the token once", agent="ann")
     satchel.packages.save("why the token failed", content="all of it", agent="ann", run_id="main")
-    return Asker(satchel)
 
 
 TITLES = [
