@@ -286,7 +286,7 @@ def test_a_list_is_of_the_place_that_is_named(cli: Cli, command: tuple[str, ...]
 
 @pytest.mark.usefixtures("filled")
 @pytest.mark.parametrize("place", [("--project", "other"), ("--db", "other.db")], ids=["project", "db"])
-@pytest.mark.parametrize("command", CHANGES, ids=[command[0] for command in CHANGES])
+@in_one_test("command", CHANGES)
 def test_a_change_is_made_in_the_place_that_is_named(
     cli: Cli, folder: Path, command: tuple[str, ...], place: tuple[str, ...]
 ) -> None:

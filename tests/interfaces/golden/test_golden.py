@@ -18,6 +18,7 @@ from interfaces.golden.calls import READING, WRITING, Calls
 from interfaces.golden.stores import FILLED, connect
 from satchel import Satchel
 from satchel.interfaces.operations.as_tool import ALL_TOOLS
+from tables import in_one_test
 from tool_asking import Asker
 
 FOLDER = Path(__file__).parent
@@ -95,7 +96,7 @@ def test_every_tool_has_its_answers_and_no_text_is_left_over() -> None:
     assert {str(file.relative_to(FOLDER).with_suffix("")) for file in FOLDER.glob("*/*.txt")} == set(NAMES)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@in_one_test("name", NAMES)
 def test_every_answer_says_times_and_counts_in_one_way(answers: Mapping[str, str], name: str) -> None:
     text = answers[name]
     assert _ISO.findall(text) == []

@@ -13,6 +13,7 @@ from satchel.base.tokens import token_counter
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Registry
 from satchel.interfaces.operations.as_tool import ALL_TOOLS
+from tables import in_one_test
 from tool_asking import Asker, Case, by_tool, check_cases, field, fields, untested
 
 HERE = {"run_id": "r1", "agent": "ben"}
@@ -171,7 +172,7 @@ def test_a_cancelled_call_packs_nothing(world: Callable[[], Asker]) -> None:
     assert shown(ask.fields("get_briefing", **HERE, iteration=1)) == ["p1", "e1", "e2"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "told"),
     [
         ({"budget": -1}, "budget -1 is out of range"),

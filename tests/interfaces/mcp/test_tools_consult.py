@@ -15,6 +15,7 @@ from satchel.consult.records import ConversationKey
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Outcome, Registry
 from satchel.interfaces.operations.as_tool import ALL_TOOLS
+from tables import in_one_test
 from tool_asking import Asker, Case, by_tool, check_cases, check_format, field, untested
 
 MODEL = "compatible:tiny"
@@ -366,7 +367,7 @@ def test_an_answer_about_a_claimed_file_says_so(desk: Callable[..., Asker]) -> N
     assert told.split("\n")[-1].startswith("notice: src/auth.py is claimed by ben until ")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "told"),
     [
         ({"assistant": MODEL}, "argument 'instructions' is missing"),
@@ -395,7 +396,7 @@ def test_a_faulty_question_is_refused_and_nothing_is_sent(
     assert vacant.fields("list_conversations")["total"] == 0
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "told"),
     [
         ({}, "argument 'conversation' is missing"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tables import in_one_test
 from tool_asking import Asker, Case, by_tool, check_cases, check_format, field, ids, untested
 
 if TYPE_CHECKING:
@@ -227,7 +228,7 @@ def test_a_text_that_could_be_several_is_no_list(empty: Asker, tags: str) -> Non
     assert "tags must be a list or null" in empty.refused("set_decision", key="k", value=1, tags=tags)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "told"),
     [
         ({"value": 1}, "set_decision argument 'key' is missing"),
@@ -253,7 +254,7 @@ def test_what_is_wrong_is_refused_and_nothing_is_written(empty: Asker, arguments
     assert empty.fields("find_decisions")["total"] == 0
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "told"),
     [
         ({"status": "old"}, "Valid: active, deprecated, draft"),

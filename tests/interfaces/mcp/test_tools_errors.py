@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tables import in_one_test
 from tool_asking import Asker, Case, by_tool, check_cases, field, untested
 
 KNOWN = {"error_type": "ModuleNotFoundError", "message": "No module named 'requests'"}
@@ -158,7 +159,7 @@ def test_hints_may_be_a_list_or_its_json_text(empty: Asker, hints: object) -> No
     empty.text("report_error", **NEW, hints=hints)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "told"),
     [
         ({"message": "x"}, "report_error argument 'error_type' is missing"),
@@ -179,7 +180,7 @@ def test_a_faulty_report_is_refused_and_nothing_is_written(empty: Asker, argumen
     assert empty.satchel.patterns.find().total == 0
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "told"),
     [
         ({}, "id"),

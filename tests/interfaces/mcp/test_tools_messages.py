@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tables import in_one_test
 from tool_asking import Asker, Case, by_tool, check_cases, check_format, field, fields, ids, untested
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ def test_an_unknown_addressee_is_kept_and_said(world: Callable[[], Asker]) -> No
     assert "did you mean 'ben'?" in kept["notes"][0]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("tool", "arguments", "told"),
     [
         ("send_message", {"agent": "ann"}, "send_message argument 'message' is missing"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tables import in_one_test
 from tool_asking import Asker, Case, by_tool, check_cases, check_format, field, ids, untested
 
 if TYPE_CHECKING:
@@ -248,7 +249,7 @@ def test_an_answer_that_names_a_claimed_file_says_so(empty: Asker) -> None:
         assert told.split("\n")[-1].startswith("notice: docs/a.md is claimed by ben until ")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("tool", "arguments", "told"),
     [
         ("save_package", {"content": "x"}, "summary is missing"),

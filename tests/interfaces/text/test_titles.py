@@ -17,6 +17,7 @@ from satchel.base.tokens import token_counter
 from satchel.interfaces.operations.all import OPERATIONS
 from satchel.interfaces.operations.parameters import DETAIL, PAGE
 from satchel.interfaces.text.search import outlines_fields, outlines_text
+from tables import in_one_test
 from tool_asking import Asker
 
 LONG = "The token service answers late. " * 40
@@ -108,8 +109,8 @@ def test_every_list_takes_it() -> None:
     assert [one.tool for one in paged if DETAIL not in one.parameters] == []
 
 
-@pytest.mark.parametrize("name", MAKERS)
-@pytest.mark.parametrize("seed", range(SEED, SEED + 4))
+@in_one_test("name", MAKERS)
+@in_one_test("seed", range(SEED, SEED + 4))
 def test_twenty_titles_cost_at_most_450_tokens(name: str, seed: int) -> None:
     counter = token_counter()
     assert counter.exact, counter.reason
