@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from shutil import copytree
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -201,10 +202,9 @@ def test_a_filter_counts(cli: Cli, command: tuple[str, ...], given: tuple[str, .
 
 
 @pytest.mark.usefixtures("filled")
-@pytest.mark.parametrize(
+@in_one_test(
     ("command", "given", "path", "expected"),
     [(command, given, path, expected) for command, _, given, path, expected in WRITES],
-    ids=[f"{command[0]} {option}" for command, option, _, _, _ in WRITES],
 )
 def test_an_option_of_a_write_counts(
     cli: Cli,
@@ -214,9 +214,9 @@ def test_an_option_of_a_write_counts(
     path: tuple[str | int, ...],
     expected: object,
 ) -> None:
-    shutil.copytree(folder / ".satchel", folder / "copy")
-    assert seen(asked(cli, command, "--db", "copy/satchel.db"), path) != expected
-    assert seen(asked(cli, command, *given), path) == expected
+    copies = [copytree(folder / ".satchel", mkdtemp(dir=folder), dirs_exist_ok=True) for _ in range(2)]
+    assert seen(asked(cli, command, "--db", f"{copies[0]}/satchel.db"), path) != expected
+    assert seen(asked(cli, command, *given, "--db", f"{copies[1]}/satchel.db"), path) == expected
 
 
 def test_what_a_command_names_is_what_it_works_on(cli: Cli) -> None:

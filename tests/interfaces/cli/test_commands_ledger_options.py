@@ -5,9 +5,10 @@ A test compares both tables of cases with the program.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from shutil import copytree
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -133,10 +134,9 @@ def test_a_filter_counts(cli: Cli, command: tuple[str, ...], given: tuple[str, .
 
 
 @pytest.mark.usefixtures("ledger")
-@pytest.mark.parametrize(
+@in_one_test(
     ("command", "given", "expected"),
     [(command, given, expected) for command, _, given, expected in WRITES],
-    ids=[f"{command[0]} {option}" for command, option, _, _ in WRITES],
 )
 def test_an_option_of_a_write_counts(
     cli: Cli,
@@ -145,10 +145,10 @@ def test_an_option_of_a_write_counts(
     given: tuple[str, ...],
     expected: Mapping[str, object],
 ) -> None:
-    shutil.copytree(folder / ".satchel", folder / "copy")
-    without = asked(cli, command, "--db", "copy/satchel.db")
+    copies = [copytree(folder / ".satchel", mkdtemp(dir=folder), dirs_exist_ok=True) for _ in range(2)]
+    without = asked(cli, command, "--db", f"{copies[0]}/satchel.db")
     assert {name: without.get(name) for name in expected} != expected
-    answer = asked(cli, command, *given)
+    answer = asked(cli, command, *given, "--db", f"{copies[1]}/satchel.db")
     assert {name: answer.get(name) for name in expected} == expected
 
 
