@@ -27,6 +27,7 @@ from satchel.keep.kinds import KINDS
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.packages.records import EVENTS
 from satchel.keep.packages.records import TYPES as PACKAGE_TYPES
+from tables import in_one_test
 from tool_asking import Asker
 
 READING = {
@@ -356,31 +357,39 @@ def test_every_tool_is_called_below() -> None:
     assert {name for name, _ in ANSWERING + FOR_THE_DEFAULT} == {tool.name for tool in ALL_TOOLS}
 
 
+_HERE = {"consult", "get_consultation", "list_conversations", "reset_conversation"} if over_server.is_asked_for else ()
+"""Tools whose calls the local program answers itself, and asks no server."""
+
 # which shows the message itself
-BUT_A_BRIEFING = [call for call in ANSWERING if call[0] != "get_briefing"]
+BUT_A_BRIEFING = [call for call in ANSWERING if call[0] not in {"get_briefing", *_HERE}]
 
 
-@pytest.mark.parametrize(("tool", "arguments"), BUT_A_BRIEFING)
-def test_who_acts_learns_of_unread_messages(
-    waiting: Callable[..., Asker], tool: str, arguments: dict[str, Any]
-) -> None:
-    ask = waiting()
-    assert ask.text(tool, **arguments, agent="ben").split("\n")[-1] == WAITING
-    assert ask.fields(tool, **arguments, agent="ben")["notice"] == WAITING
+@pytest.fixture
+def nobodys(waiting: Callable[..., Asker]) -> Asker:
+    """Such a store, without a default agent."""
+    return waiting()
 
 
-@pytest.mark.parametrize(("tool", "arguments"), BUT_A_BRIEFING + FOR_THE_DEFAULT)
-def test_the_default_agent_learns_of_unread_messages(
-    waiting: Callable[..., Asker], tool: str, arguments: dict[str, Any]
-) -> None:
-    if over_server.is_asked_for and tool == "get_consultation":
-        pytest.skip("the local program knows its handles itself, and asks no server")
-    assert waiting(agent="ben").text(tool, **arguments).split("\n")[-1] == WAITING
+@pytest.fixture
+def bens(waiting: Callable[..., Asker]) -> Asker:
+    """Such a store, whose default agent is ben."""
+    return waiting(agent="ben")
 
 
-@pytest.mark.parametrize(("tool", "arguments"), ANSWERING)
-def test_another_agent_is_told_nothing(waiting: Callable[..., Asker], tool: str, arguments: dict[str, Any]) -> None:
-    assert "notice" not in waiting(agent="ben").text(tool, **arguments, agent="cat")
+@in_one_test(("tool", "arguments"), BUT_A_BRIEFING)
+def test_who_acts_learns_of_unread_messages(nobodys: Asker, tool: str, arguments: dict[str, Any]) -> None:
+    assert nobodys.text(tool, **arguments, agent="ben").split("\n")[-1] == WAITING
+    assert nobodys.fields(tool, **arguments, agent="ben")["notice"] == WAITING
+
+
+@in_one_test(("tool", "arguments"), BUT_A_BRIEFING + [call for call in FOR_THE_DEFAULT if call[0] not in _HERE])
+def test_the_default_agent_learns_of_unread_messages(bens: Asker, tool: str, arguments: dict[str, Any]) -> None:
+    assert bens.text(tool, **arguments).split("\n")[-1] == WAITING
+
+
+@in_one_test(("tool", "arguments"), [call for call in ANSWERING if call[0] not in _HERE])
+def test_another_agent_is_told_nothing(bens: Asker, tool: str, arguments: dict[str, Any]) -> None:
+    assert "notice" not in bens.text(tool, **arguments, agent="cat")
 
 
 def test_once_read_a_message_is_not_told_of_again(waiting: Callable[..., Asker]) -> None:

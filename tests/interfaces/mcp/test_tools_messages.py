@@ -193,12 +193,10 @@ def test_an_unknown_addressee_is_kept_and_said(world: Callable[[], Asker]) -> No
     ("tool", "arguments", "told"),
     [
         ("send_message", {"agent": "ann"}, "send_message argument 'message' is missing"),
-        ("send_message", {"message": "x"}, "agent"),
         ("send_message", {"message": "x", "agent": "ann", "type": "infos"}, "Did you mean 'info'?"),
         ("send_message", {"message": "x", "agent": "ann", "priority": "hihg"}, "Did you mean 'high'?"),
         ("send_message", {"message": "x", "agent": "ann", "reply_to": "m99"}, "there is no message m99"),
         ("send_message", {"message": "x", "agent": "ann", "form": "y"}, "unknown send_message argument 'form'"),
-        ("get_messages", {}, "agent"),
         ("get_messages", {"agent": "ben", "from_": "ann"}, "Did you mean 'from'?"),
         ("get_messages", {"agent": "ben", "types": ["infos"]}, "Did you mean 'info'?"),
         ("get_messages", {"agent": "ben", "thread": "x"}, "no id of a message"),
@@ -209,6 +207,11 @@ def test_a_faulty_call_is_refused(made: Asker, tool: str, arguments: dict[str, A
     refusal = made.refused(tool, **arguments)
     assert refusal.startswith("error [")
     assert told in refusal
+
+
+@in_one_test(("tool", "arguments"), [("send_message", {"message": "x"}), ("get_messages", {})])
+def test_a_call_of_nobody_is_refused(made: Asker, tool: str, arguments: dict[str, Any]) -> None:
+    assert "agent" in made.refused(tool, **arguments)
 
 
 def test_the_texts_name_who_and_what(world: Callable[[], Asker]) -> None:
