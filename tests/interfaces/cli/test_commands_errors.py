@@ -40,13 +40,13 @@ def test_every_code_has_an_error() -> None:
     assert ERRORS.keys() == ERROR_KINDS.keys()
 
 
-@pytest.mark.parametrize("code", ERRORS)
+@in_one_test("code", ERRORS)
 def test_every_error_has_its_exit_status_and_one_line(cli: Cli, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     fail_reading(monkeypatch, ERRORS[code]("it broke", "Mend it"))
     assert cli("read") == (ERROR_KINDS[code].exit_status, "", f"error [{code}]: it broke. Mend it\n")
 
 
-@pytest.mark.parametrize("code", ERRORS)
+@in_one_test("code", ERRORS)
 def test_every_error_is_json_where_json_was_asked_for(cli: Cli, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     fail_reading(monkeypatch, ERRORS[code]("it broke", "Mend it"))
     status, out, err = cli("read", "--json")

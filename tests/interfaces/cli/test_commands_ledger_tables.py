@@ -126,7 +126,7 @@ def test_a_narrow_terminal_gets_a_block_for_each_item(terminal: Terminal) -> Non
     assert lines[:4] == ["id     d2", "key    beta", "value  a zebra crosses", "status draft"]
 
 
-@pytest.mark.parametrize("text", ["[red]x[/red]", "[/]", "[link=x]y[/link]", ":smile:", "a\\[b", "[bold]", "{0}", "%s"])
+@in_one_test("text", ["[red]x[/red]", "[/]", "[link=x]y[/link]", ":smile:", "a\\[b", "[bold]", "{0}", "%s"])
 def test_markup_is_shown_as_it_is(cli: Cli, text: str) -> None:
     cli("decide", "key", text, "--why", text, "--tag", text)
     assert cli("decisions")[1].count(text) == 3

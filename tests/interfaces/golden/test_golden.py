@@ -82,7 +82,7 @@ def shortened(answer: str) -> str:
     return "\n".join(f"{line[:300]} [...]" if len(line) > 400 else line for line in answer.split("\n"))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@in_one_test("name", NAMES)
 def test_every_answer_is_as_it_was_read(answers: Mapping[str, str], name: str) -> None:
     file = FOLDER / f"{name}.txt"
     if RENEWS:

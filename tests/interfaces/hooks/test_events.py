@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from satchel.interfaces.hooks import events
 from satchel.interfaces.hooks.events import CLIENTS, NotAnEventError, answer, parse
+from tables import in_one_test
 
 CLAUDE = {"session_id": "s1", "transcript_path": "/t.jsonl", "cwd": "/p"}
 CURSOR = {"conversation_id": "c1", "generation_id": "g1", "workspace_roots": ["/p", "/q"]}
@@ -111,7 +112,7 @@ SEEN += [
 ]
 
 
-@pytest.mark.parametrize(("called", "fields", "client", "happening"), SEEN)
+@in_one_test(("called", "fields", "client", "happening"), SEEN)
 def test_an_event_is_understood_in_its_clients_dialect(
     called: str, fields: dict[str, Any], client: str, happening: str
 ) -> None:
