@@ -108,15 +108,13 @@ def is_wrong(number: str, noun: str) -> bool:
     return (int(number.replace(",", "")) == 1) == noun.endswith("s")
 
 
-@pytest.mark.parametrize(
-    ("text", "is_found"), [("1 entries", True), ("2 result", True), ("1 entry", False), ("0 runs", False)]
-)
+@in_one_test(("text", "is_found"), [("1 entries", True), ("2 result", True), ("1 entry", False), ("0 runs", False)])
 def test_a_wrong_count_would_be_found(text: str, is_found: bool) -> None:
     found = _COUNT.search(text)
     assert found is not None
     assert is_wrong(found[1], found[2]) == is_found
 
 
-@pytest.mark.parametrize("text", ["2026-11-18T06:31", "20261118 0631", "063140.000", "06:31:40"])
+@in_one_test("text", ["2026-11-18T06:31", "20261118 0631", "063140.000", "06:31:40"])
 def test_a_time_of_another_shape_would_be_found(text: str) -> None:
     assert _ISO.search(text) is not None

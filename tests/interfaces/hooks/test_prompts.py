@@ -14,6 +14,7 @@ from satchel import Satchel
 from satchel.base.clock import system_clock
 from satchel.interfaces.hooks import events
 from satchel.interfaces.hooks.explaining import explain
+from tables import in_one_test
 
 NOTE = "DHL's tracking gives Berlin's local times without an offset"
 PROMPT = "tracking events from DHL appear two hours early in the app"
@@ -219,7 +220,7 @@ class TestWhenNothingIsPutIn:
 
 
 class TestWhatNobodyWrote:
-    @pytest.mark.parametrize(
+    @in_one_test(
         "text",
         [
             f"<task-notification>\n<summary>{PROMPT}</summary>\n</task-notification>",
@@ -238,7 +239,7 @@ class TestWhatNobodyWrote:
     def test_is_passed_over(self, text: object) -> None:
         assert events.prompt_of({"prompt": text}) == ""
 
-    @pytest.mark.parametrize(
+    @in_one_test(
         "text",
         [
             PROMPT,

@@ -134,7 +134,7 @@ TERMS = ("loop", "run", "layer", "seq", "iteration", "scope", "window")
 """What an agent cannot know: it is explained wherever a parameter is called so."""
 
 
-@pytest.mark.parametrize("listed", LISTED, ids=lambda listed: listed["name"])
+@in_one_test("listed", LISTED)
 def test_a_tool_is_understandable_alone(listed: dict[str, Any]) -> None:
     properties: dict[str, Any] = listed["inputSchema"]["properties"]
     silent = [name for name, schema in properties.items() if not schema.get("description")]
@@ -143,7 +143,7 @@ def test_a_tool_is_understandable_alone(listed: dict[str, Any]) -> None:
     assert [name for name, schema in properties.items() if not isinstance(schema["type"], str)] == []
 
 
-@pytest.mark.parametrize("listed", LISTED, ids=lambda listed: listed["name"])
+@in_one_test("listed", LISTED)
 def test_a_tool_has_a_title_words_to_find_it_and_all_hints(listed: dict[str, Any]) -> None:
     assert listed["title"][0].isupper()
     assert listed["_meta"]["anthropic/searchHint"]
@@ -158,7 +158,7 @@ def test_three_tools_are_shown_by_hosts_that_show_names_alone() -> None:
     assert shown == ["get_briefing", "write_context", "search"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("words", "tools"),
     [
         ("remember", {"write_context", "read_context", "get_items"}),
@@ -178,8 +178,8 @@ def test_the_words_that_models_search_with_find_a_tool(words: str, tools: set[st
 EVERY_SET = [[name] for name in READING] + [list(DEFAULT_TOOLSETS), ["all"]]
 
 
-@pytest.mark.parametrize("read_only", [False, True])
-@pytest.mark.parametrize("toolsets", EVERY_SET, ids=",".join)
+@in_one_test("read_only", [False, True])
+@in_one_test("toolsets", EVERY_SET)
 def test_the_instructions_name_only_what_is_served(toolsets: list[str], read_only: bool) -> None:
     served = Registry(ALL_TOOLS, toolsets, read_only=read_only).tools
     said = set(re.findall(r"[a-z]+(?:_[a-z]+)*", instructions(served)))
@@ -205,7 +205,7 @@ def test_the_calls_that_a_prompt_shows_take_those_parameters(prompt: Prompt) -> 
     assert shown
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("tool", "parameter", "valid"),
     [
         ("read_context", "status", LIVENESS),

@@ -75,7 +75,7 @@ def saved(counter: TokenCounter, text: str, said: Mapping[str, object]) -> float
     return 100 - 100 * counter.count(text) / pretty
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@in_one_test("name", MAKERS)
 def test_the_committed_page_is_what_its_seed_gives(name: str) -> None:
     assert (FOLDER / f"{name}.json").read_text(encoding="utf-8") == as_json(MAKERS[name](SEED))
 
