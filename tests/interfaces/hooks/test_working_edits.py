@@ -91,8 +91,9 @@ class TestEdits:
         assert 'ask ben (satchel\'s send_message), or wait for it: claim_files(["src/a.py"], wait_seconds=45)' in said
 
     def test_it_is_stopped_while_another_writes_to_the_store_too(
-        self, at_work: AtWork, store: Satchel, project: Path
+        self, at_work: AtWork, store: Satchel, project: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        monkeypatch.setenv("SATCHEL_HOOKS_DEADLINE_MS", "6000")  # each write waits for a sixth of it
         store.files.claim(["a.py"], agent="ben")
         with store.workplace.engine.write():
             said = denial(at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")))
