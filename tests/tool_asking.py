@@ -105,7 +105,7 @@ def check_cases(world: Callable[[], Asker], cases: Iterable[Case]) -> None:
                 is_seen = _sees(case, answers[key]) and (arguments is not without or "error" not in answers[key])
                 if is_seen is (arguments is without):
                     failures.append((case.tool, case.parameter, ask.__name__, arguments, answers[key]))
-    assert not failures
+    assert not failures, "\n".join(map(str, failures))
 
 
 def _sees(case: Case, answer: dict[str, Any]) -> bool:
