@@ -324,7 +324,7 @@ def test_what_is_wrong_is_refused_in_one_line_and_nothing_is_written(
     assert asked(cli, ("stats",))["seq"] == 0
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "arguments",
     [
         ("error", "outcome", "y9"),

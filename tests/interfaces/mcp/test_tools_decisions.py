@@ -162,8 +162,8 @@ CLEARED: list[tuple[str, object]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "nothing"), CLEARED)
-@pytest.mark.parametrize("in_a_batch", [False, True])
+@in_one_test(("name", "nothing"), CLEARED)
+@in_one_test("in_a_batch", [False, True])
 def test_an_explicit_nothing_clears(empty: Asker, name: str, nothing: object, in_a_batch: bool) -> None:
     empty.text("set_decision", **FULL)
     given = {"key": "session_ttl", name: nothing}
@@ -198,7 +198,7 @@ def test_a_number_is_a_number_and_a_text_stays_text(empty: Asker, value: object,
     assert (read, type(read)) == (kept, type(kept))
 
 
-@pytest.mark.parametrize(("name", "empty_one"), [("layer", ""), ("rationale", ""), ("tags", []), ("scopes", [])])
+@in_one_test(("name", "empty_one"), [("layer", ""), ("rationale", ""), ("tags", []), ("scopes", [])])
 def test_what_is_empty_clears(empty: Asker, name: str, empty_one: object) -> None:
     empty.text("set_decision", **FULL)
     empty.text("set_decision", key=FULL["key"], **{name: empty_one})

@@ -56,7 +56,7 @@ TITLES = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "arguments", "expected"), TITLES, ids=[one[0] for one in TITLES])
+@in_one_test(("tool", "arguments", "expected"), TITLES)
 def test_a_title_is_one_line(ask: Asker, tool: str, arguments: dict[str, Any], expected: list[str]) -> None:
     head, *lines = ask.text(tool, **arguments, detail="titles").split("\n")
     assert head.split(" ")[0] == str(len(expected))
@@ -65,14 +65,14 @@ def test_a_title_is_one_line(ask: Asker, tool: str, arguments: dict[str, Any], e
     assert max(map(len, lines)) <= 95
 
 
-@pytest.mark.parametrize(("tool", "arguments", "expected"), TITLES, ids=[one[0] for one in TITLES])
+@in_one_test(("tool", "arguments", "expected"), TITLES)
 def test_a_snippet_is_two_lines(ask: Asker, tool: str, arguments: dict[str, Any], expected: list[str]) -> None:
     lines = ask.text(tool, **arguments, detail="snippets").split("\n")
     assert [line[:1] == " " for line in lines[1:]] == [False, True] * len(expected)
     assert max(map(len, lines)) <= 165
 
 
-@pytest.mark.parametrize(("tool", "arguments", "expected"), TITLES, ids=[one[0] for one in TITLES])
+@in_one_test(("tool", "arguments", "expected"), TITLES)
 def test_titles_as_json_are_id_kind_and_title(
     ask: Asker, tool: str, arguments: dict[str, Any], expected: list[str]
 ) -> None:
@@ -96,7 +96,7 @@ def test_a_search_shows_whole_texts_where_that_is_asked_for(ask: Asker) -> None:
     assert ask.fields("search", query="late", detail="full")["results"][0]["snippet"] == LONG
 
 
-@pytest.mark.parametrize("tool", [one[0] for one in TITLES if one[0] != "search"])
+@in_one_test("tool", [one[0] for one in TITLES if one[0] != "search"])
 def test_in_full_is_as_without_a_word(ask: Asker, tool: str) -> None:
     arguments = {"agent": "ben"} if tool == "get_messages" else {}
     assert ask.text(tool, **arguments, detail="full") == ask.text(tool, **arguments)
