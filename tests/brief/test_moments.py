@@ -79,8 +79,8 @@ def test_a_session_begins_with_what_the_project_keeps(session: Session) -> None:
 def test_where_something_found_no_room_the_end_says_what_and_how_to_get_it(
     open_in: Callable[..., Satchel], project: Path, other: Satchel
 ) -> None:
-    for number in range(200):
-        other.decisions.set(f"module_{number}.retries", f"{number} times, then give up", agent="human:ann")
+    retries = [NewDecision(f"module_{number}.retries", f"{number} times, then give up") for number in range(200)]
+    other.decisions.set_many(retries, agent="human:ann")
     made = Session(open_in, project).make(START)
     *lines, left_out, last = made.text.splitlines()
     assert f"c1: {RULE}" in lines
