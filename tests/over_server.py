@@ -140,17 +140,11 @@ def remote_of(satchel: Satchel, role: str = PERSON) -> RemoteSatchel:
     return RemoteSatchel(calls, workplace, satchel.place, satchel.config, satchel.environ)
 
 
-_CONSULTS = "a consultation reads files, and uses keys, on the machine of who asks, which keeps the conversation"
 _READS_FILES = "a server sends the text of no file: who reads a package opens its file in its own working tree"
 _UPKEEP = "upkeep is done on the machine of the store"
 _TOKEN_NAMES = "a program that says nothing of itself acts as the person of its token, and not as nobody"
 
 LEFT_OUT: Mapping[str, str] = {
-    "test_the_default_agent_learns_of_unread_messages[reset_conversation": _CONSULTS,
-    "test_the_default_agent_learns_of_unread_messages[list_conversations": _CONSULTS,
-    "test_who_acts_learns_of_unread_messages[consult": _CONSULTS,
-    "test_the_default_agent_learns_of_unread_messages[consult": _CONSULTS,
-    "test_another_agent_is_told_nothing[consult": _CONSULTS,
     "test_a_package_that_cannot_be_read_keeps_no_other_from_being_read": _READS_FILES,
     "test_a_file_is_read_as_it_is_now": _READS_FILES,
     "test_a_rebuild_": _UPKEEP,
@@ -160,11 +154,7 @@ LEFT_OUT: Mapping[str, str] = {
     "test_a_critical_rule_stays_and_the_answer_says_who_was_asked": _TOKEN_NAMES,
     "test_a_run_that_was_started_is_worked_in_by_its_name": _TOKEN_NAMES,
     "test_a_message_shown_to_its_person_counts_as_read": _TOKEN_NAMES,
-    "[claim_files-arguments10-agent]": _TOKEN_NAMES,
-    "[release_files-arguments16-agent]": _TOKEN_NAMES,
-    "[send_message-arguments1-agent]": _TOKEN_NAMES,
-    "[get_messages-arguments6-agent]": _TOKEN_NAMES,
-    "[review_item-arguments6-confirming needs an agent]": _TOKEN_NAMES,
+    "test_a_call_of_nobody_is_refused": _TOKEN_NAMES,
 }
 """Why tests do not run over a server, by a part of their ids."""
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from satchel.brief.loop_history import LoopStatus, fails, judge_pads, new_attempts, succeeded
 from satchel.keep.entries.structured import Scratchpad
+from tables import in_one_test
 
 
 def pad(
@@ -18,7 +19,7 @@ def pad(
     return Scratchpad(1, done, status, blockers=tuple(blockers), attempted=attempted)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("status", "is_failure"),
     [
         ("failing", True),
@@ -40,7 +41,7 @@ def test_what_a_test_status_says_of_failures(status: str | None, is_failure: boo
     assert fails(status) == is_failure
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("done", "status", "is_success"),
     [
         (None, "passing", True),
@@ -62,7 +63,7 @@ def test_when_an_iteration_succeeded(done: bool | None, status: str | None, is_s
     assert succeeded(pad("a", done=done, status=status)) == is_success
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("earlier", "attempted", "new"),
     [
         ((), ("a", "b"), ["a", "b"]),
@@ -79,7 +80,7 @@ CACHE, LOCK, RETRY = "clear the build cache", "lock the token table", "retry the
 STUCK, REPEATING, NEITHER = (True, False), (False, True), (False, False)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("pads", "how", "iterations"),
     [
         pytest.param([], NEITHER, 0, id="nothing was written"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from satchel import Satchel
+from satchel import NewDecision, Satchel
 from satchel.base.tokens import token_counter
 from satchel.brief.briefing.collecting import Deadline
 from satchel.brief.moments import CLEAR, COMPACTION, MOMENTS, RESUME, START, SUBAGENT, Moment, PutIn
@@ -16,6 +16,7 @@ from satchel.keep import deliveries
 from satchel.keep.entries.records import NewEntry
 from satchel.keep.sessions.caller import Caller
 from satchel.keep.sessions.records import Actor
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -78,8 +79,8 @@ def test_a_session_begins_with_what_the_project_keeps(session: Session) -> None:
 def test_where_something_found_no_room_the_end_says_what_and_how_to_get_it(
     open_in: Callable[..., Satchel], project: Path, other: Satchel
 ) -> None:
-    for number in range(200):
-        other.decisions.set(f"module_{number}.retries", f"{number} times, then give up", agent="human:ann")
+    retries = [NewDecision(f"module_{number}.retries", f"{number} times, then give up") for number in range(200)]
+    other.decisions.set_many(retries, agent="human:ann")
     made = Session(open_in, project).make(START)
     *lines, left_out, last = made.text.splitlines()
     assert f"c1: {RULE}" in lines
@@ -173,7 +174,7 @@ class TestASubagent:
         assert made.briefing.role == "QA_Expert"
 
 
-@pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: moment.name)
+@in_one_test("moment", MOMENTS)
 def test_a_budget_of_nothing_puts_in_nothing_but_the_session_is_known(
     other: Satchel, open_in: Callable[..., Satchel], project: Path, moment: Moment
 ) -> None:
@@ -183,19 +184,29 @@ def test_a_budget_of_nothing_puts_in_nothing_but_the_session_is_known(
     assert made.entered is not None
 
 
-@pytest.mark.parametrize("moment", [START, COMPACTION, SUBAGENT], ids=lambda moment: moment.name)
+@pytest.fixture
+def many(satchel: Satchel) -> None:
+    """More decisions than a briefing has room for."""
+    satchel.decisions.set_many(
+        [
+            NewDecision(f"module_{number}.retries", f"{number % 7} times, {number * 13} ms after `pool.get()`")
+            for number in range(150)
+        ]
+    )
+
+
+@pytest.mark.usefixtures("many")
+@in_one_test("moment", [START, COMPACTION, SUBAGENT])
 def test_a_full_store_fills_the_budget_and_never_exceeds_it(
-    open_in: Callable[..., Satchel], project: Path, satchel: Satchel, moment: Moment
+    open_in: Callable[..., Satchel], project: Path, moment: Moment
 ) -> None:
-    for number in range(150):
-        satchel.decisions.set(f"module_{number}.retries", f"{number % 7} times, {number * 13} ms after `pool.get()`")
     for budget, least in [(150, 0.4), (300, 0.75), (400, 0.8), (600, 0.8), (900, 0.8), (1_600, 0.8)]:
         made = Session(open_in, project, **{moment.setting: budget}).make(moment, agent_id="a1")
         assert least * budget <= token_counter().count(made.text) <= budget, budget
 
 
-@pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: moment.name)
-@pytest.mark.parametrize("budget", [1, 10, 40])
+@in_one_test("moment", MOMENTS)
+@in_one_test("budget", [1, 10, 40])
 def test_a_budget_for_less_than_the_opening_puts_in_nothing(
     other: Satchel, open_in: Callable[..., Satchel], project: Path, moment: Moment, budget: int
 ) -> None:
@@ -215,8 +226,9 @@ def test_words_of_many_letters_fill_no_more_than_9000_characters(
 class TestWhatHooksMaySpend:
     @pytest.fixture
     def full(self, open_in: Callable[..., Satchel], project: Path, satchel: Satchel) -> Session:
-        for number in range(300):
-            satchel.decisions.set(f"module_{number}.retries", f"{number} times, then give up")
+        retries = [NewDecision(f"module_{number}.retries", f"{number} times, then give up") for number in range(300)]
+        satchel.decisions.set_many(retries[:150])
+        satchel.decisions.set_many(retries[150:])
         satchel.constraints.add(RULE, priority="critical", agent="ann")
         return Session(open_in, project)
 

@@ -8,12 +8,13 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from satchel import open_satchel
 
 STEPS = st.sampled_from(["Ann proposes", "Bob proposes", "read", "read by another", "reject", "an hour passes"])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(steps=st.lists(STEPS, max_size=8))
 def test_as_many_are_counted_unread_as_are_listed(steps: list[str]) -> None:
     now = [1_795_000_000_000]

@@ -18,6 +18,7 @@ from satchel import open_satchel
 from satchel.consult import MARK
 from satchel.interfaces.cli.commands.hook import mcp_command as by_click
 from satchel.interfaces.cli.options import OF_SERVER, read
+from tables import in_one_test
 
 HEAVY = {
     "argparse",
@@ -154,9 +155,7 @@ def test_options_mean_what_they_mean_to_click(arguments: list[str]) -> None:
             assert by_entry == context.params
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--help"], ["-h"], ["--db"], ["--unknown"], ["word"], ["--read-only=1"], ["--"]]
-)
+@in_one_test("arguments", [["--help"], ["-h"], ["--db"], ["--unknown"], ["word"], ["--read-only=1"], ["--"]])
 def test_what_only_click_can_answer_is_left_to_it(arguments: list[str]) -> None:
     assert read(OF_SERVER, arguments) is None
 

@@ -15,6 +15,7 @@ from satchel.brief.briefing.page import OPENING, title_line
 from satchel.brief.briefing.records import EMERGENCY, NORMAL, ZONES, Candidate, Zone, zone_of
 from satchel.brief.loop_history import LoopStatus
 from satchel.find.kind import Kind
+from tables import in_one_test
 
 STUCK = LoopStatus(is_stuck=True, is_repeating=False, iterations=4)
 REPEATING = LoopStatus(is_stuck=False, is_repeating=True, iterations=2)
@@ -49,11 +50,11 @@ class TestTheFrame:
     def test_a_small_budget_has_no_room_for_that(self) -> None:
         assert composed(collected([candidate()]), 299).text.splitlines() == ["entries", "e1: text 1"]
 
-    @pytest.mark.parametrize("zone", ZONES[1:], ids=lambda zone: zone.name)
+    @in_one_test("zone", ZONES[1:])
     def test_every_zone_but_the_normal_one_gives_its_advice(self, zone: Zone) -> None:
         assert zone.advice in composed(collected([candidate(priority=4)]), 500, zone).text.splitlines()
 
-    @pytest.mark.parametrize(
+    @in_one_test(
         ("status", "budget", "said"),
         [
             (STUCK, 500, "STUCK: 4 iterations without progress, each another approach. Write a scratchpad "),
@@ -128,7 +129,7 @@ class TestWhatIsLeftOut:
         what.gathered[0].total = 1_000
         assert left_out(composed(what, 100)) == ["999 entries (search)"]
 
-    @pytest.mark.parametrize(
+    @in_one_test(
         ("count", "critical", "said"),
         [
             (1, 0, "1 entry (t)"),

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from briefing_parts import candidate, words
 from satchel.brief.briefing.page import OPENING, Page, line_of, title_line, title_of
 from satchel.find.kind import Kind
+from tables import in_one_test
 
 LONG = "The first sentence is short. " + "word " * 99 + "end"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("given", "line"),
     [
         ({}, "e1: text 1"),
@@ -33,7 +32,7 @@ def test_a_line_gives_the_reason_where_there_is_room() -> None:
     assert line_of(candidate(reason="it is slow"), gives_reason=True) == "e1: text 1 (because: it is slow)"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "title"),
     [
         ("short", "short"),

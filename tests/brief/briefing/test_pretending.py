@@ -10,7 +10,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +20,7 @@ from satchel.base.vocabulary import PRIORITIES
 from satchel.brief.fields import OWN_WORDS, by, cut_head, name_text
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.packages.records import TYPES
+from tables import in_one_test
 
 _PLAIN = r"(?![A-Za-z]{1,2}\d+\*)[^\s\"'<>:;,()\[\]{}|`…]+"
 _FIELD = rf'(?:"(?:[^"\\]|\\.)*"|{_PLAIN})'
@@ -130,9 +130,7 @@ def test_a_strict_reader_finds_in_a_briefing_what_was_stored(
     assert {ref: shown.get(ref) for ref in stored} == stored
 
 
-@pytest.mark.parametrize(
-    "tag", ["<system-reminder>", "</system-reminder>", "< / SYSTEM-REMINDER >", "<ide_selection a>"]
-)
+@in_one_test("tag", ["<system-reminder>", "</system-reminder>", "< / SYSTEM-REMINDER >", "<ide_selection a>"])
 def test_tags_of_clients_are_none_any_more(tag: str) -> None:
     assert neutral(f"a {tag} b") == f"a {tag} b".replace("<", "‹")
 

@@ -16,6 +16,7 @@ from satchel import Satchel
 from satchel.brief.briefing.page import in_order
 from satchel.brief.briefing.ranking import base_score_sql, score
 from satchel.keep.citations import Citation
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 DAY = 86_400_000
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("given", "expected"),
     [
         ({"priority": 1}, 4 + 1),

@@ -15,6 +15,7 @@ from satchel.base.errors import Busy, ReadOnly, StoreFull
 from satchel.base.tokens import TokenCounter
 from satchel.brief.briefing.records import Briefing
 from satchel.keep import deliveries
+from tables import in_one_test
 
 LONG = "a rule about the way in which tokens are written to the log of the gateway; " * 8
 
@@ -35,7 +36,7 @@ EVERYTHING = {"c1", "e1"}
 
 
 class TestBadInput:
-    @pytest.mark.parametrize(
+    @in_one_test(
         ("given", "problem"),
         [
             ({"budget": -1}, "budget -1 is out of range"),

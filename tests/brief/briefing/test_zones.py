@@ -9,9 +9,10 @@ import pytest
 
 from satchel import InvalidInput
 from satchel.brief.briefing.records import ZONES, zone_of
+from tables import in_one_test
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("window_used", "name"),
     [
         (None, "normal"),
@@ -46,7 +47,7 @@ def test_every_zone_but_the_normal_one_says_something() -> None:
     assert [zone.name for zone in ZONES if not zone.advice] == ["normal"]
 
 
-@pytest.mark.parametrize("window_used", [-0.01, 1.2, 85, math.nan, math.inf, "0.5", True, [], b"1"], ids=repr)
+@in_one_test("window_used", [-0.01, 1.2, 85, math.nan, math.inf, "0.5", True, [], b"1"])
 def test_what_is_no_share_is_refused_with_what_would_be_one(window_used: Any) -> None:
     with pytest.raises(InvalidInput, match=r"window_used .* is out of range.* Give 0 to 1"):
         zone_of(window_used)

@@ -10,6 +10,7 @@ import pytest
 
 from brief.learning.loops import ERROR, pad, solutions, verdict
 from satchel import NewEntry, Satchel
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -47,7 +48,7 @@ class TestErrorsThatAreOnlyNoted:
             f"x1 {error_type}: y1 is stored as its fix (do it right); if not, report_outcome id=y1 helped=false",
         )
 
-    @pytest.mark.parametrize(
+    @in_one_test(
         "content",
         [
             "the build fails on CI: no idea why",

@@ -9,6 +9,7 @@ import pytest
 from brief.learning.loops import pad, solutions, verdict
 from held_stores import refusing_rows
 from satchel import Satchel
+from tables import in_one_test
 
 
 class TestWhatCountsAsSuccess:
@@ -22,15 +23,13 @@ class TestWhatCountsAsSuccess:
         pad(dev, 1, "call it by name", done=True, **({} if status is None else {"test_status": status}))
         assert solutions(dev) == ["call it by name"]
 
-    @pytest.mark.parametrize(
-        "status", ["failing", "failed", "FAIL", "red", "2 failed, 3 passed", "error", "not passing"]
-    )
-    @pytest.mark.parametrize("done", [True, False])
+    @in_one_test("status", ["failing", "failed", "FAIL", "red", "2 failed, 3 passed", "error", "not passing"])
+    @in_one_test("done", [True, False])
     def test_a_failure_does_not_count_whatever_is_done(self, dev: Satchel, status: str, done: bool) -> None:
         entry = pad(dev, 1, "call it by name", done=done, test_status=status)
         assert (solutions(dev), entry.notes) == ([], ())
 
-    @pytest.mark.parametrize("status", [None, "not run", "12 passed, 0 failed", "passing soon"])
+    @in_one_test("status", [None, "not run", "12 passed, 0 failed", "passing soon"])
     def test_an_open_end_does_not_count(self, dev: Satchel, status: str | None) -> None:
         pad(dev, 1, "call it by name", **({} if status is None else {"test_status": status}))
         pad(dev, 2, "call it by name", done=False, **({} if status is None else {"test_status": status}))

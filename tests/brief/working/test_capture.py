@@ -16,6 +16,7 @@ from satchel.interfaces.hooks.events import prompt_of
 from satchel.interfaces.text.items import confirmed_text
 from satchel.keep.sessions.caller import COMMAND, Caller
 from satchel.keep.sessions.updates import has_heard
+from tables import in_one_test
 
 HOUR = 3_600_000
 PROMPTS = Path(__file__).parents[2] / "data/prompts/prompts.jsonl"
@@ -160,7 +161,7 @@ def test_a_rule_that_the_person_did_not_state_is_the_agents_own_and_unconfirmed(
 LONG = "From now on, never use print() in parse.py; always use the module's log instead."
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "sentence"),
     [
         (f"{LONG} Then fix it.", LONG),

@@ -12,6 +12,7 @@ from satchel import Satchel
 from satchel.brief.working.commands import is_error, is_simple
 from satchel.brief.working.service import Working
 from satchel.keep.patterns.records import Solution
+from tables import in_one_test
 
 HERE = "/p"
 FAILURE = "Traceback (most recent call last):\nModuleNotFoundError: No module named 'yaml'"
@@ -131,9 +132,7 @@ class TestConfirming:
         assert fix().confirmed == 0
 
 
-@pytest.mark.parametrize(
-    "command", ["make test", "cd x && make 2>&1", "a && b", "echo 'a | b; c'", 'grep "x|y" f', "a >&2"]
-)
+@in_one_test("command", ["make test", "cd x && make 2>&1", "a && b", "echo 'a | b; c'", 'grep "x|y" f', "a >&2"])
 def test_the_status_of_a_plain_command_is_that_of_all_its_parts(command: str) -> None:
     assert is_simple(command)
 
@@ -204,7 +203,7 @@ class TestWhatIsKept:
         (pattern,) = satchel.patterns.find().items
         assert "MIIEpAIBAAKC" not in f"{pattern.message}{pattern.example}"
 
-    @pytest.mark.parametrize(
+    @in_one_test(
         ("command", "status", "is_kept"),
         [
             ("[ -f x ]", 1, False),
@@ -218,7 +217,7 @@ class TestWhatIsKept:
     def test_a_failure_that_is_an_answer_is_not(self, command: str, status: int, is_kept: bool) -> None:
         assert is_error(command, status, "boom") == is_kept
 
-    @pytest.mark.parametrize(
+    @in_one_test(
         ("command", "is_kept"),
         [
             ("satchel write x --bad", False),

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-
 from satchel.brief.working.prompts import _LEAST_PULL, Item, _pull
 from satchel.find.kind import Kind
+from tables import in_one_test
 
 
 def item(kind: Kind, strength: float, head: str = "") -> Item:
     return Item(kind, 1, 1, head, "a text", strength)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("kind", "strength", "is_shown"),
     [
         (Kind.CONSTRAINT, 0.5, True),

@@ -13,6 +13,7 @@ import pytest
 from cli_asking import Cli, asked, options_of
 from satchel import open_satchel
 from satchel.interfaces.cli import run
+from tables import in_one_test
 from tool_asking import options_in_cases
 
 BRIEF = ("brief",)
@@ -150,7 +151,7 @@ def test_on_a_terminal_a_person_sees_what_it_costs(
 
 
 @pytest.mark.usefixtures("briefed")
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "told"),
     [
         (("--budget", "-1"), "budget -1 is out of range"),

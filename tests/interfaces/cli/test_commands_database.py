@@ -17,6 +17,7 @@ from satchel.interfaces.cli.group import satchel_command
 from satchel.interfaces.hooks import command as hook
 from satchel.interfaces.hooks import state
 from store.postgres.places import new_place
+from tables import in_one_test
 
 from .conftest import Cli
 
@@ -52,11 +53,12 @@ def _left_behind(folder: Path) -> str:
     return "".join(one.read_bytes().decode("latin-1") for one in files if ".git/" not in str(one))
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@in_one_test("name", COMMANDS)
 def test_a_command_that_cannot_reach_the_database_shows_no_password(
     cli: Cli, folder: Path, monkeypatch: MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("SATCHEL_DEBUG", "1")
+    monkeypatch.delenv("SATCHEL_DB", raising=False)
     printed = "".join(str(one) for one in cli(*_line(name), "--db", NOBODYS)[1:])
     monkeypatch.setenv("SATCHEL_DB", NOBODYS)
     printed += "".join(str(one) for one in cli(*_line(name))[1:])

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tables import in_one_test
+
 Cli = Callable[..., tuple[int, str, str]]
 
 DESTRUCTIVE = {
@@ -31,7 +33,7 @@ def contents(cli: Cli) -> list[str]:
     return [entry["content"] for entry in json.loads(cli("read", "--order", "asc", "--json")[1])["entries"]]
 
 
-@pytest.mark.parametrize("name", DESTRUCTIVE)
+@in_one_test("name", DESTRUCTIVE)
 def test_no_leaves_everything(cli: Cli, name: str) -> None:
     status, _, err = cli(*DESTRUCTIVE[name], stdin=b"n\n")
     assert status == 0
@@ -39,7 +41,7 @@ def test_no_leaves_everything(cli: Cli, name: str) -> None:
     assert contents(cli) == ["one", "two", "three"]
 
 
-@pytest.mark.parametrize("name", DESTRUCTIVE)
+@in_one_test("name", DESTRUCTIVE)
 def test_no_answer_leaves_everything(cli: Cli, name: str) -> None:
     status, _, err = cli(*DESTRUCTIVE[name])
     assert (status, "Add --yes" in err, "SATCHEL_PERSON" in err) == (2, True, True)
@@ -57,7 +59,7 @@ def test_yes_does_it(cli: Cli, name: str, left: list[str], how: str) -> None:
     assert contents(cli) == left
 
 
-@pytest.mark.parametrize("name", ["notes", "forget"])
+@in_one_test("name", ["notes", "forget"])
 def test_json_alone_only_previews(cli: Cli, name: str) -> None:
     status, out, err = cli(*DESTRUCTIVE[name], "--json")
     assert (status, err) == (0, "")

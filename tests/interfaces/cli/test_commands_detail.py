@@ -11,6 +11,7 @@ from interfaces.cli.conftest import Cli
 from satchel import Satchel, open_satchel
 from satchel.interfaces.operations.all import OPERATIONS
 from satchel.interfaces.operations.parameters import DETAIL
+from tables import in_one_test
 
 LONG = "The token service answers late. " * 40
 
@@ -57,7 +58,7 @@ def test_every_list_is_here() -> None:
     }
 
 
-@pytest.mark.parametrize(("words", "start"), LISTS.items(), ids=[" ".join(words) for words in LISTS])
+@in_one_test(("words", "start"), LISTS.items())
 def test_titles_are_a_line_each_and_as_json_no_more(cli: Cli, words: tuple[str, ...], start: str) -> None:
     status, out, err = cli(*words, "--detail", "titles")
     head, *lines = out.splitlines()

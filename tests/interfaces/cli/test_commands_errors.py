@@ -18,6 +18,7 @@ from satchel import open_satchel
 from satchel.base import errors
 from satchel.base.errors import ERROR_KINDS, AnswerLost, SatchelError
 from satchel.keep.entries.service import Entries
+from tables import in_one_test
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -39,13 +40,13 @@ def test_every_code_has_an_error() -> None:
     assert ERRORS.keys() == ERROR_KINDS.keys()
 
 
-@pytest.mark.parametrize("code", ERRORS)
+@in_one_test("code", ERRORS)
 def test_every_error_has_its_exit_status_and_one_line(cli: Cli, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     fail_reading(monkeypatch, ERRORS[code]("it broke", "Mend it"))
     assert cli("read") == (ERROR_KINDS[code].exit_status, "", f"error [{code}]: it broke. Mend it\n")
 
 
-@pytest.mark.parametrize("code", ERRORS)
+@in_one_test("code", ERRORS)
 def test_every_error_is_json_where_json_was_asked_for(cli: Cli, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     fail_reading(monkeypatch, ERRORS[code]("it broke", "Mend it"))
     status, out, err = cli("read", "--json")
@@ -74,7 +75,7 @@ def test_a_key_press_ends_a_command_with_its_status(cli: Cli, monkeypatch: pytes
     assert (status, err.strip()) == (130, "error [interrupted]: stopped")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "problem"),
     [
         (("reed",), "unknown command 'reed'. Did you mean `satchel read` or `satchel reject`? See `satchel --help`"),

@@ -17,6 +17,7 @@ from satchel.base.folders import state_folder
 from satchel.interfaces import cli as command_line
 from satchel.interfaces.http.tokens import Tokens
 from satchel.keep.sessions.caller import COMMAND
+from tables import in_one_test
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -28,7 +29,18 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+def at_the_shell_of_a_client(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store with a note and a backup, and its lines; what follows is called by a client."""
+    cli("write", "discovery", "the gateway signs")
+    cli("backup")
+    Path("lines.jsonl").write_text(cli("export")[1])
+    monkeypatch.setenv("CLAUDECODE", "1")
+    monkeypatch.setenv("SATCHEL_PERSON", "ann")
+
+
+@pytest.mark.usefixtures("at_the_shell_of_a_client")
+@in_one_test(
     "arguments",
     [
         ("token", "new", "ci", "--role", "person"),
@@ -47,16 +59,8 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("accept", "--all"),
         ("reject", "d1"),
     ],
-    ids=" ".join,
 )
-def test_the_shell_of_a_client_is_refused(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
-) -> None:
-    cli("write", "discovery", "the gateway signs")
-    cli("backup")
-    Path("lines.jsonl").write_text(cli("export")[1])
-    monkeypatch.setenv("CLAUDECODE", "1")
-    monkeypatch.setenv("SATCHEL_PERSON", "ann")
+def test_the_shell_of_a_client_is_refused(cli: Cli, arguments: tuple[str, ...]) -> None:
     status, out, err = cli(*arguments)
     assert (status, out) == (5, "")
     assert "only a person can" in err

@@ -14,6 +14,7 @@ from cli_asking import Cli, asked
 from satchel.base.errors import InvalidInput
 from satchel.interfaces.cli.common import given_or_read
 from satchel.keep.patterns.kind import SOLUTION_FILTERS, STATE_FILTERS
+from tables import in_one_test
 
 KNOWN = ("error report", "ModuleNotFoundError", "No module named 'requests'")
 SECRET = "password=hunter2hunter2"
@@ -281,7 +282,7 @@ def test_without_a_run_there_are_no_packages(cli: Cli) -> None:
     assert err.startswith("0 of 0 packages\nnothing was written for this project yet")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "problem"),
     [
         (("error", "report"), "Missing argument 'TYPE'"),
@@ -323,7 +324,7 @@ def test_what_is_wrong_is_refused_in_one_line_and_nothing_is_written(
     assert asked(cli, ("stats",))["seq"] == 0
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "arguments",
     [
         ("error", "outcome", "y9"),

@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tables import in_one_test
+
 Cli = Callable[..., tuple[int, str, str]]
 
 
@@ -24,7 +26,7 @@ def decided(cli: Cli, *arguments: str) -> Any:
     return decision
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("typed", "kept"),
     [
         ("300", 300),
@@ -93,7 +95,7 @@ def test_clear_empties_one_field_and_leaves_the_others(cli: Cli, field: str, cle
     assert {name: after.get(name) for name in names} == {name: before[name] for name in names} | {field: cleared}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "problem"),
     [
         (("decide", "key", "--tag", "a", "--clear", "tags"), "tags cannot be given and cleared at once"),

@@ -5,14 +5,16 @@ A test compares both tables of cases with the program.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from shutil import copytree
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
 
 from cli_asking import Cli, asked, options_of
+from tables import in_one_test
 from tool_asking import options_in_cases
 
 GROUPS = ("decide", "decisions", "rule", "message", "file", "clear")
@@ -122,10 +124,9 @@ def test_every_option_has_a_test() -> None:
 
 
 @pytest.mark.usefixtures("ledger")
-@pytest.mark.parametrize(
+@in_one_test(
     ("command", "given", "expected"),
     [(command, given, expected) for command, _, given, expected in FILTERS],
-    ids=[f"{command[0]} {option}" for command, option, _, _ in FILTERS],
 )
 def test_a_filter_counts(cli: Cli, command: tuple[str, ...], given: tuple[str, ...], expected: list[str]) -> None:
     assert found(asked(cli, command)) != expected
@@ -133,10 +134,9 @@ def test_a_filter_counts(cli: Cli, command: tuple[str, ...], given: tuple[str, .
 
 
 @pytest.mark.usefixtures("ledger")
-@pytest.mark.parametrize(
+@in_one_test(
     ("command", "given", "expected"),
     [(command, given, expected) for command, _, given, expected in WRITES],
-    ids=[f"{command[0]} {option}" for command, option, _, _ in WRITES],
 )
 def test_an_option_of_a_write_counts(
     cli: Cli,
@@ -145,10 +145,10 @@ def test_an_option_of_a_write_counts(
     given: tuple[str, ...],
     expected: Mapping[str, object],
 ) -> None:
-    shutil.copytree(folder / ".satchel", folder / "copy")
-    without = asked(cli, command, "--db", "copy/satchel.db")
+    copies = [copytree(folder / ".satchel", mkdtemp(dir=folder), dirs_exist_ok=True) for _ in range(2)]
+    without = asked(cli, command, "--db", f"{copies[0]}/satchel.db")
     assert {name: without.get(name) for name in expected} != expected
-    answer = asked(cli, command, *given)
+    answer = asked(cli, command, *given, "--db", f"{copies[1]}/satchel.db")
     assert {name: answer.get(name) for name in expected} == expected
 
 
@@ -162,7 +162,7 @@ def test_a_claim_can_be_shared(cli: Cli, given: tuple[str, ...], expected: bool)
 
 @pytest.mark.usefixtures("ledger")
 @pytest.mark.parametrize("place", [("--project", "other"), ("--db", "other.db")], ids=["project", "db"])
-@pytest.mark.parametrize("command", READS, ids=[command[0] for command in READS])
+@in_one_test("command", READS)
 def test_a_list_is_of_the_place_that_is_named(cli: Cli, command: tuple[str, ...], place: tuple[str, ...]) -> None:
     cli("decide", "theirs", "1", *place)
     expected = ["d1" if "--db" in place else "d4"] if command[0] == "decisions" else []
@@ -171,7 +171,7 @@ def test_a_list_is_of_the_place_that_is_named(cli: Cli, command: tuple[str, ...]
 
 @pytest.mark.usefixtures("ledger")
 @pytest.mark.parametrize("place", [("--project", "other"), ("--db", "other.db")], ids=["project", "db"])
-@pytest.mark.parametrize("command", CHANGES, ids=[command[0] for command in CHANGES])
+@in_one_test("command", CHANGES)
 def test_a_change_is_made_in_the_place_that_is_named(
     cli: Cli, folder: Path, command: tuple[str, ...], place: tuple[str, ...]
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from satchel.interfaces.text.lists import show_table
 from satchel.interfaces.text.parts import counted
+from tables import in_one_test
 
 Cli = Callable[..., tuple[int, str, str]]
 Terminal = Callable[..., str]
@@ -107,8 +108,8 @@ def test_no_colour_is_printed_where_the_environment_forbids_it(
 
 
 @pytest.mark.usefixtures("ledger")
-@pytest.mark.parametrize("width", [34, 60, 100, 200])
-@pytest.mark.parametrize("command", LISTS)
+@in_one_test("width", [34, 60, 100, 200])
+@in_one_test("command", LISTS)
 def test_nothing_is_lost_or_too_wide_on_any_terminal(terminal: Terminal, cli: Cli, command: str, width: int) -> None:
     shown = ESCAPES.sub("", terminal(*command.split(), width=width))
     assert max(map(len, shown.splitlines())) <= width
@@ -125,7 +126,7 @@ def test_a_narrow_terminal_gets_a_block_for_each_item(terminal: Terminal) -> Non
     assert lines[:4] == ["id     d2", "key    beta", "value  a zebra crosses", "status draft"]
 
 
-@pytest.mark.parametrize("text", ["[red]x[/red]", "[/]", "[link=x]y[/link]", ":smile:", "a\\[b", "[bold]", "{0}", "%s"])
+@in_one_test("text", ["[red]x[/red]", "[/]", "[link=x]y[/link]", ":smile:", "a\\[b", "[bold]", "{0}", "%s"])
 def test_markup_is_shown_as_it_is(cli: Cli, text: str) -> None:
     cli("decide", "key", text, "--why", text, "--tag", text)
     assert cli("decisions")[1].count(text) == 3

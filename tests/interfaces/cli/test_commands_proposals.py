@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from satchel import open_satchel
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,8 +66,8 @@ def test_the_fields_that_a_proposal_changes_are_named_wherever_it_is_decided_on(
     assert "note: sec: no secrets in logs -> none with other tags, as ben proposed" in cli("accept", "d2@3")[1]
 
 
-@pytest.mark.parametrize("verb", ["accept", "reject"])
-@pytest.mark.parametrize("refs", [("",), ("d2", " ")])
+@in_one_test("verb", ["accept", "reject"])
+@in_one_test("refs", [("",), ("d2", " ")])
 def test_an_empty_name_is_not_all_of_them(proposed: Cli, verb: str, refs: tuple[str, ...]) -> None:
     status, out, err = proposed(verb, *refs)
     assert (status, out) == (2, "")

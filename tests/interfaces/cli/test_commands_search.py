@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from satchel import open_satchel
+from tables import in_one_test
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -58,7 +59,7 @@ def refs(cli: Cli, *arguments: str) -> set[str]:
     return {result["id"] for result in json.loads(out)["results"]}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "expected"),
     [
         (("sessions",), {"e1", "e2", "e4", "e5"}),
@@ -79,7 +80,6 @@ def refs(cli: Cli, *arguments: str) -> set[str]:
         (("--operators", '"sessions table" OR signed'), {"e2", "e6"}),
         (("--like", "e6"), {"e5"}),
     ],
-    ids=lambda value: "" if isinstance(value, set) else repr(value),
 )
 def test_each_option_chooses(cli: Cli, arguments: tuple[str, ...], expected: set[str]) -> None:
     assert refs(cli, *arguments) == expected
@@ -137,7 +137,7 @@ def test_a_stored_text_cannot_pass_for_a_result_nor_colour_the_terminal(cli: Cli
     assert "\x1b[31m" not in on_a_terminal("search", "omega")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "problem"),
     [
         (("--operators", '"open'), "a quote is not closed, at character 1 of the query"),
@@ -149,7 +149,6 @@ def test_a_stored_text_cannot_pass_for_a_result_nor_colour_the_terminal(cli: Cli
         (("word", "--status", "old"), "'old' is not one of"),
         (("--like", "zebra"), "'zebra' is no item's id"),
     ],
-    ids=lambda value: "" if isinstance(value, set) else repr(value),
 )
 def test_what_is_wrong_ends_with_status_2_and_says_why(cli: Cli, arguments: tuple[str, ...], problem: str) -> None:
     status, out, err = cli("search", *arguments)

@@ -7,6 +7,7 @@ import pytest
 from cli_asking import Cli
 from satchel.interfaces.cli.wording import for_people
 from satchel.interfaces.operations.all import OPERATIONS
+from tables import in_one_test
 
 TOOLS = {one.name: one for one in OPERATIONS}
 
@@ -44,7 +45,7 @@ def _store(cli: Cli) -> None:
     assert cli("write", "one")[0] == 0
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "problem"),
     [
         (("decide", "max_age", "6", "--expect", "7"), "set it with --expect 1 if your change still applies"),

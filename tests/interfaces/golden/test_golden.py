@@ -18,6 +18,7 @@ from interfaces.golden.calls import READING, WRITING, Calls
 from interfaces.golden.stores import FILLED, connect
 from satchel import Satchel
 from satchel.interfaces.operations.as_tool import ALL_TOOLS
+from tables import in_one_test
 from tool_asking import Asker
 
 FOLDER = Path(__file__).parent
@@ -81,7 +82,7 @@ def shortened(answer: str) -> str:
     return "\n".join(f"{line[:300]} [...]" if len(line) > 400 else line for line in answer.split("\n"))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@in_one_test("name", NAMES)
 def test_every_answer_is_as_it_was_read(answers: Mapping[str, str], name: str) -> None:
     file = FOLDER / f"{name}.txt"
     if RENEWS:
@@ -95,7 +96,7 @@ def test_every_tool_has_its_answers_and_no_text_is_left_over() -> None:
     assert {str(file.relative_to(FOLDER).with_suffix("")) for file in FOLDER.glob("*/*.txt")} == set(NAMES)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@in_one_test("name", NAMES)
 def test_every_answer_says_times_and_counts_in_one_way(answers: Mapping[str, str], name: str) -> None:
     text = answers[name]
     assert _ISO.findall(text) == []
@@ -107,15 +108,13 @@ def is_wrong(number: str, noun: str) -> bool:
     return (int(number.replace(",", "")) == 1) == noun.endswith("s")
 
 
-@pytest.mark.parametrize(
-    ("text", "is_found"), [("1 entries", True), ("2 result", True), ("1 entry", False), ("0 runs", False)]
-)
+@in_one_test(("text", "is_found"), [("1 entries", True), ("2 result", True), ("1 entry", False), ("0 runs", False)])
 def test_a_wrong_count_would_be_found(text: str, is_found: bool) -> None:
     found = _COUNT.search(text)
     assert found is not None
     assert is_wrong(found[1], found[2]) == is_found
 
 
-@pytest.mark.parametrize("text", ["2026-11-18T06:31", "20261118 0631", "063140.000", "06:31:40"])
+@in_one_test("text", ["2026-11-18T06:31", "20261118 0631", "063140.000", "06:31:40"])
 def test_a_time_of_another_shape_would_be_found(text: str) -> None:
     assert _ISO.search(text) is not None

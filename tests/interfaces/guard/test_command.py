@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from satchel.interfaces.guard import is_ours
+from tables import in_one_test
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "ours"),
     [
         (".satchel/satchel.db", True),

@@ -63,15 +63,22 @@ def store(filled: Satchel, open_in: Callable[..., Satchel], project: Path) -> Sa
 
 @pytest.fixture
 def at_work(hook: Hook) -> AtWork:
-    """Let an agent use a tool of its client."""
-    for begun, client in CLIENTS.items():
-        hook(client, "SessionStart", session_id=begun, source="startup")
+    """Let an agent use a tool of its client; the session s1 has begun."""
+    hook(CLIENTS["s1"], "SessionStart", session_id="s1", source="startup")
 
     def use(session: str, event: str, tool: str, /, **fields: Any) -> dict[str, Any] | None:
         number = {"tool_use_id": f"t{next(NUMBERS)}"}
         return hook(CLIENTS[session], event, number | fields, session_id=session, tool_name=tool)
 
     return use
+
+
+@pytest.fixture
+def all_have_begun(at_work: AtWork, hook: Hook) -> None:
+    """The sessions of the other clients have begun too."""
+    for session, client in CLIENTS.items():
+        if session != "s1":
+            hook(client, "SessionStart", session_id=session, source="startup")
 
 
 def context(answer: dict[str, Any] | None) -> str:

@@ -50,6 +50,7 @@ def test_a_new_decision_comes_with_the_next_prompt_and_so_does_its_change(
     assert prompt() == ""
 
 
+@pytest.mark.usefixtures("all_have_begun")
 def test_a_critical_rule_comes_with_the_next_edit_or_command_and_others_wait_for_a_prompt(
     at_work: AtWork, prompt: Callable[..., str], store: Satchel, project: Path
 ) -> None:
@@ -79,6 +80,7 @@ def test_a_rule_with_paths_comes_once_the_session_touched_such_a_file(
     assert "c2" not in text
 
 
+@pytest.mark.usefixtures("all_have_begun")
 def test_what_the_session_itself_stored_is_no_news(
     prompt: Callable[..., str], store: Satchel, open_in: Callable[..., Satchel], project: Path
 ) -> None:
@@ -100,6 +102,7 @@ def test_the_tokens_of_a_session_limit_news_but_for_critical_rules(
     assert "publish" not in text
 
 
+@pytest.mark.usefixtures("all_have_begun")
 @pytest.mark.parametrize(
     ("session", "event", "tool"), [("s1", "PreToolUse", "Edit"), ("s1", "PostToolUse", "Bash"), ("c1", "", "")]
 )

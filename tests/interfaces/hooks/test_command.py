@@ -20,6 +20,7 @@ from interfaces.hooks.conftest import RULE, Hook, context
 from satchel import Satchel
 from satchel.base import folders
 from satchel.interfaces.hooks import command, events, state
+from tables import in_one_test
 
 
 def faults() -> list[str]:
@@ -61,7 +62,7 @@ class TestWhatItAnswers:
         for number in range(2):
             assert RULE in context(hook("claude", "SubagentStart", agent_id=f"a{number}", agent_type="general-purpose"))
 
-    @pytest.mark.parametrize("name", ["PreCompact", "Stop", "Notification", "SomethingNew", ""])
+    @in_one_test("name", ["PreCompact", "Stop", "Notification", "SomethingNew", ""])
     def test_nothing_is_said_at_other_events(self, hook: Hook, name: str) -> None:
         assert hook("claude", name) is None
         assert faults() == []

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from satchel.interfaces.hooks import events
 from satchel.interfaces.hooks.events import CLIENTS, NotAnEventError, answer, parse
+from tables import in_one_test
 
 CLAUDE = {"session_id": "s1", "transcript_path": "/t.jsonl", "cwd": "/p"}
 CURSOR = {"conversation_id": "c1", "generation_id": "g1", "workspace_roots": ["/p", "/q"]}
@@ -111,7 +112,7 @@ SEEN += [
 ]
 
 
-@pytest.mark.parametrize(("called", "fields", "client", "happening"), SEEN)
+@in_one_test(("called", "fields", "client", "happening"), SEEN)
 def test_an_event_is_understood_in_its_clients_dialect(
     called: str, fields: dict[str, Any], client: str, happening: str
 ) -> None:
@@ -142,7 +143,7 @@ def test_different_events_have_different_keys() -> None:
     assert len({read("claude", "", one).key for one in different}) == len(different)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("client", "name", "fields", "happening"),
     [
         ("gemini", "BeforeTool", {"tool_name": "replace", "tool_input": {"file_path": "a"}}, "before an edit"),
@@ -173,7 +174,7 @@ def test_the_same_call_at_another_time_is_another_event_where_calls_have_no_id(c
     assert first.key != second.key
 
 
-@pytest.mark.parametrize("data", [b"[1]", b'"x"', b"{", b"\xff\xfe", b"[" * 100_000, b"null", b"1e999"])
+@in_one_test("data", [b"[1]", b'"x"', b"{", b"\xff\xfe", b"[" * 100_000, b"null", b"1e999"])
 def test_what_is_no_object_is_no_event(data: bytes) -> None:
     with pytest.raises(NotAnEventError):
         parse(data, "claude", "SessionStart")
@@ -224,7 +225,7 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(("client", "expected"), ANSWERS, ids=[client for client, _ in ANSWERS])
+@in_one_test(("client", "expected"), ANSWERS)
 def test_each_client_gets_its_own_form(client: str, expected: dict[str, Any]) -> None:
     said = answer(events.HookEvent(client, "SessionStart", "start"), "é\n", "ab")
     assert json.loads(said) == expected
@@ -253,7 +254,7 @@ def test_cursor_tells_its_model_why_an_edit_is_stopped() -> None:
     assert said == {"permission": "deny", "user_message": DENIED, "agent_message": DENIED}
 
 
-@pytest.mark.parametrize("mode", ["default", "plan", "bypassPermissions", "dontAsk", None])
+@in_one_test("mode", ["default", "plan", "bypassPermissions", "dontAsk", None])
 def test_a_user_is_asked_only_where_the_dialog_is_for_a_hook(mode: str | None) -> None:
     event = events.HookEvent("claude", "PreToolUse", "before an edit", mode="acceptEdits")
     assert event.can_ask

@@ -17,6 +17,7 @@ from satchel import Satchel
 from satchel.interfaces.hooks import state
 from satchel.keep.files.places import Place
 from satchel.store.sqlite_transaction import SqliteTransaction
+from tables import in_one_test
 
 EVENTS = {
     "claude": ("PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop", "SessionEnd", "SubagentStart"),
@@ -123,32 +124,31 @@ def test_odd_events_are_answered_in_the_clients_form_or_not_at_all(
     assert everything_in(tricky) == before
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "data",
     [
-        b'{"tool_name": "Bash", "tool_input": ' + b'{"a": ' * 5_000 + b"1" + b"}" * 5_000 + b"}",
-        b'{"tool_name": "Bash", "tool_input": {"command": "x"}, "tool_response": ' + b"[" * 900 + b"]" * 900 + b"}",
+        pytest.param(
+            b'{"tool_name": "Bash", "tool_input": ' + b'{"a": ' * 5_000 + b"1" + b"}" * 5_000 + b"}", id="deep object"
+        ),
+        pytest.param(
+            b'{"tool_name": "Bash", "tool_input": {"command": "x"}, "tool_response": ' + b"[" * 900 + b"]" * 900 + b"}",
+            id="deep output",
+        ),
         b'{"tool_name": "Edit", "tool_input": {"file_path": "a\xff\xfe.py"}}',
-        b'{"tool_name": "Edit", "tool_input": {"file_path": "\\ud83d.py"}, "session_id": "\\udc00"}',
-        b'{"tool_name": "Edit", "tool_input": {"file_path": "a.py"}, "cwd": "a\\u0000b"}',
+        pytest.param(
+            b'{"tool_name": "Edit", "tool_input": {"file_path": "\\ud83d.py"}, "session_id": "\\udc00"}',
+            id="surrogates",
+        ),
+        pytest.param(
+            b'{"tool_name": "Edit", "tool_input": {"file_path": "a.py"}, "cwd": "a\\u0000b"}', id="NUL in the folder"
+        ),
         b'{"tool_name": "Edit", "tool_input": {"file_path": "a\\u0000b/c.py"}}',
         b'{"tool_name": "Edit", "tool_input": {"line": ' + b"9" * 10_000 + b"}}",
         b'{"tool_name": "Edit", "tool_input": {"file_path": NaN}}',
         b'\xef\xbb\xbf{"tool_name": "Edit", "tool_input": {"file_path": "a.py"}}',
     ],
-    ids=[
-        "deep object",
-        "deep output",
-        "invalid UTF-8",
-        "surrogates",
-        "NUL in the folder",
-        "NUL in the path",
-        "long number",
-        "no number",
-        "byte order mark",
-    ],
 )
-@pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse"])
+@in_one_test("event", ["PreToolUse", "PostToolUse"])
 def test_odd_json_is_no_fault(hook: Hook, data: bytes, event: str) -> None:
     assert hook("claude", event, data) is None
     assert state.faults(0) == []

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from interfaces.hooks.conftest import Hook, context
-from satchel import Satchel
+from satchel import NewDecision, NewEntry, Satchel
 from satchel.base.clock import system_clock
 from satchel.interfaces.hooks import events
 from satchel.interfaces.hooks.explaining import explain
+from tables import in_one_test
 
 NOTE = "DHL's tracking gives Berlin's local times without an offset"
 PROMPT = "tracking events from DHL appear two hours early in the app"
@@ -25,8 +26,9 @@ Ask = Callable[..., dict[str, Any] | None]
 def store(filled: Satchel, open_in: Callable[..., Satchel], project: Path) -> Satchel:
     """A store by the clock that hooks have, with notes of which one is about the prompt."""
     satchel = open_in(project, clock=system_clock)
-    for thing in ("gateway", "scanner", "ledger", "planner", "printer", "portal", "archive"):
-        satchel.entries.write("discovery", f"The {thing} restarts at night, before the nightly jobs run", agent="ben")
+    things = ("gateway", "scanner", "ledger", "planner", "printer", "portal", "archive")
+    notes = [NewEntry("discovery", f"The {thing} restarts at night, before the nightly jobs run") for thing in things]
+    satchel.entries.write_many(notes, agent="ben")
     return satchel
 
 
@@ -121,8 +123,8 @@ class TestTheFirstTask:
     def small(self, hook: Hook, store: Satchel, monkeypatch: pytest.MonkeyPatch) -> Hook:
         """A start that had room for the critical rule and hardly anything else."""
         monkeypatch.setenv("SATCHEL_HOOKS_START", "120")
-        for number in range(60):
-            store.decisions.set(f"module_{number}.retries", f"{number} times, then give up", agent="ann")
+        retries = [NewDecision(f"module_{number}.retries", f"{number} times, then give up") for number in range(60)]
+        store.decisions.set_many(retries, agent="ann")
         store.decisions.set("dhl.offset", "Europe/Berlin", agent="human:ann")
         hook("claude", "SessionStart", source="startup", session_id="s1")
         return hook
@@ -219,7 +221,7 @@ class TestWhenNothingIsPutIn:
 
 
 class TestWhatNobodyWrote:
-    @pytest.mark.parametrize(
+    @in_one_test(
         "text",
         [
             f"<task-notification>\n<summary>{PROMPT}</summary>\n</task-notification>",
@@ -238,7 +240,7 @@ class TestWhatNobodyWrote:
     def test_is_passed_over(self, text: object) -> None:
         assert events.prompt_of({"prompt": text}) == ""
 
-    @pytest.mark.parametrize(
+    @in_one_test(
         "text",
         [
             PROMPT,

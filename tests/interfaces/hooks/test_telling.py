@@ -83,7 +83,10 @@ def test_a_hook_that_fails_again_and_again_is_seldom_told(
     assert told(looking) == [1, 10, 100, 1]
 
 
-def test_a_store_that_could_not_be_written_is_told_by_the_next_hook_that_works(hook: Hook, looking: Satchel) -> None:
+def test_a_store_that_could_not_be_written_is_told_by_the_next_hook_that_works(
+    hook: Hook, looking: Satchel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SATCHEL_HOOKS_DEADLINE_MS", "6000")  # each write waits for a sixth of it
     with looking.workplace.engine.write() as transaction:
         transaction.run("UPDATE store SET min_reader = min_reader")
         hook("claude", "SessionStart", NONSENSE)

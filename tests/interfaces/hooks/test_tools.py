@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from satchel.interfaces.hooks import tools
+from tables import in_one_test
 
 PATCH = (
     "*** Begin Patch\n*** Add File: new.py\n+x\n*** Update File: a.py\n-x\n+y\n*** Delete File: old.py\n*** End Patch"
@@ -33,7 +34,7 @@ EDITS = [
 ]
 
 
-@pytest.mark.parametrize(("client", "fields", "edits"), EDITS)
+@in_one_test(("client", "fields", "edits"), EDITS)
 def test_each_client_names_the_files_of_an_edit(client: str, fields: dict[str, Any], edits: list[object]) -> None:
     call = tools.read(fields, client, is_failure=False)
     assert call is not None
@@ -90,7 +91,7 @@ QWEN = (
 MENTIONS = "the worker exited with code 3"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("ran_in", "expected"),
     [
         (("gemini", GEMINI.format("Error: x", "\nExit Code: 3")), (True, 3, "Error: x")),
@@ -134,7 +135,7 @@ def test_qwen_tells_of_a_command_that_failed_in_an_event_of_its_own() -> None:
     assert call.command == tools.Command("make", True, 3, "hi")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "given"),
     [
         ("Write", {"file_path": "/p/a.py", "content": "x" * 3_000_000}),

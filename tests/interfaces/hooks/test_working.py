@@ -117,6 +117,7 @@ class TestProgress:
         tested = at_work("s1", "PostToolUse", "Bash", **bash("pytest", tool_response={"stdout": "2 passed"}))
         assert "write_context" in context(tested)
 
+    @pytest.mark.usefixtures("all_have_begun")
     def test_a_client_that_does_not_say_how_a_command_ended_shows_it_by_the_output(
         self, at_work: AtWork, project: Path
     ) -> None:
@@ -165,6 +166,7 @@ class TestProgress:
             ('{"what":"tests"}', session.agents[0]),
         ]
 
+    @pytest.mark.usefixtures("all_have_begun")
     def test_nothing_is_said_when_an_agent_stops(self, at_work: AtWork, hook: Hook, project: Path) -> None:
         self.changed(at_work, project)
         assert hook("claude", "Stop", session_id="s1") is None
@@ -247,6 +249,7 @@ class TestPlans:
         limit = store.workplace.max_content_bytes
         assert limit / 2 < len(entry.content.encode()) <= limit
 
+    @pytest.mark.usefixtures("all_have_begun")
     def test_one_that_was_not_approved_is_not_kept(self, at_work: AtWork, store: Satchel) -> None:
         at_work("s1", "PreToolUse", "ExitPlanMode", tool_input={"plan": "x"})
         at_work("s1", "PostToolUseFailure", "ExitPlanMode", tool_input={"plan": "x"}, error="The user said no")

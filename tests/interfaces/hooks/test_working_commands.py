@@ -59,6 +59,7 @@ class TestCommands:
         at_work("s1", "PostToolUseFailure", "Bash", **bash(command, error=error))
         assert store.patterns.find().total == 0
 
+    @pytest.mark.usefixtures("all_have_begun")
     def test_in_codex_its_record_says_that_a_command_failed(
         self, at_work: AtWork, store: Satchel, tmp_path: Path
     ) -> None:
@@ -70,6 +71,7 @@ class TestCommands:
         failed = bash("python a.py", tool_response=FAILURE.partition("\n")[2], transcript_path=str(record))
         assert "install PyYAML" in context(at_work("c1", "PostToolUse", "Bash", **failed, tool_use_id="c7"))
 
+    @pytest.mark.usefixtures("all_have_begun")
     def test_where_nothing_says_how_a_command_ended_messages_come_and_nothing_is_learned(
         self, at_work: AtWork, store: Satchel
     ) -> None:
@@ -78,6 +80,7 @@ class TestCommands:
         assert "the API changed" in said
         assert store.patterns.find().total == 0
 
+    @pytest.mark.usefixtures("all_have_begun")
     def test_a_fix_comes_at_the_next_event_where_the_client_carries_no_text_at_a_failure(
         self, at_work: AtWork, store: Satchel, project: Path
     ) -> None:
@@ -96,6 +99,7 @@ class TestCommands:
         (solution,) = store.patterns.get(met.ref).solutions
         assert solution.confidence == fix.confidence + 1
 
+    @pytest.mark.usefixtures("all_have_begun")
     def test_a_fix_that_nobody_was_told_is_not_confirmed(self, at_work: AtWork, store: Satchel) -> None:
         met = store.patterns.report("ModuleNotFoundError", "No module named 'yaml'", agent="ann").pattern
         fix = store.patterns.solve(met.ref, "install PyYAML", agent="ann")

@@ -32,6 +32,7 @@ class TestEdits:
         (change,) = store.files.changes().changes
         assert (change.file, change.change) == ("a.py", "modified")
 
+    @pytest.mark.usefixtures("all_have_begun")
     def test_what_a_tool_made_is_created_and_what_it_removed_is_deleted(
         self, at_work: AtWork, store: Satchel, project: Path
     ) -> None:
@@ -58,6 +59,7 @@ class TestEdits:
         assert "min left" in said
         assert store.files.claims(author="human").total == store.files.claims().total
 
+    @pytest.mark.usefixtures("all_have_begun")
     def test_a_claim_of_a_server_that_its_hooks_did_not_meet_is_refused_with_the_way_out(
         self, at_work: AtWork, open_in: Callable[..., Satchel], project: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -73,6 +75,7 @@ class TestEdits:
         codex = {"tool_input": {"command": "*** Begin Patch\n*** Update File: a.py\n*** End Patch"}}
         assert "separate sessions" not in denial(at_work("c1", "PreToolUse", "apply_patch", **codex))
 
+    @pytest.mark.usefixtures("all_have_begun")
     def test_nor_by_the_patch_of_another_client(self, at_work: AtWork, store: Satchel) -> None:
         store.files.claim(["a.py"], agent="ben")
         patch = "*** Begin Patch\n*** Update File: a.py\n@@\n-a\n+b\n*** End Patch"
@@ -88,8 +91,9 @@ class TestEdits:
         assert 'ask ben (satchel\'s send_message), or wait for it: claim_files(["src/a.py"], wait_seconds=45)' in said
 
     def test_it_is_stopped_while_another_writes_to_the_store_too(
-        self, at_work: AtWork, store: Satchel, project: Path
+        self, at_work: AtWork, store: Satchel, project: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        monkeypatch.setenv("SATCHEL_HOOKS_DEADLINE_MS", "6000")  # each write waits for a sixth of it
         store.files.claim(["a.py"], agent="ben")
         with store.workplace.engine.write():
             said = denial(at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")))
@@ -160,6 +164,7 @@ class TestEdits:
         store.files.claim(["a.py"], agent="ben")
         assert at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")) is None
 
+    @pytest.mark.usefixtures("all_have_begun")
     def test_a_file_that_another_session_edits_is_pointed_out_and_stays_its(
         self, at_work: AtWork, store: Satchel, project: Path
     ) -> None:
@@ -238,6 +243,7 @@ class TestEdits:
         assert store.files.claims().total == 0
         assert state.faults(0) == []
 
+    @pytest.mark.usefixtures("all_have_begun")
     def test_a_thousand_files_are_claimed_at_once_and_pointed_out_to_another_in_a_line(
         self, at_work: AtWork, store: Satchel
     ) -> None:
@@ -258,6 +264,7 @@ class TestEdits:
         store.entries.write("discovery", "the lock is taken by the caller", file="a.py", agent="ann")
         assert at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")) is None
 
+    @pytest.mark.usefixtures("all_have_begun")
     @pytest.mark.parametrize(("session", "tool"), [("c1", "apply_patch"), ("v1", "replace_string_in_file")])
     def test_in_each_client_that_says_something_before(
         self, at_work: AtWork, store: Satchel, session: str, tool: str
@@ -266,11 +273,13 @@ class TestEdits:
         assert "the token must be rotated" in context(at_work(session, "PreToolUse", tool, **edit("a.py")))
         assert at_work(session, "PostToolUse", tool, **edit("a.py")) is None
 
+    @pytest.mark.usefixtures("all_have_begun")
     def test_where_the_client_says_nothing_before_they_come_after(self, at_work: AtWork, store: Satchel) -> None:
         store.entries.write("discovery", "the token must be rotated", file="a.py", agent="ann")
         assert at_work("g1", "BeforeTool", "replace", **edit("a.py")) is None
         assert "the token must be rotated" in context(at_work("g1", "AfterTool", "replace", **edit("a.py")))
 
+    @pytest.mark.usefixtures("all_have_begun")
     def test_so_does_who_else_is_at_work_there(self, at_work: AtWork, store: Satchel, project: Path) -> None:
         at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py"))
         (held,) = store.files.claims().items
@@ -289,6 +298,7 @@ class TestEdits:
         assert at_work("s1", "PreToolUse", "Edit", **edit(project / "a.py")) is None
         assert at_work("s1", "PreToolUse", "Edit", **edit(project / "b.py")) is None
 
+    @pytest.mark.usefixtures("all_have_begun")
     @pytest.mark.parametrize(
         ("session", "event", "tool"), [("g1", "AfterTool", "read_file"), ("v1", "PostToolUse", "read_file")]
     )

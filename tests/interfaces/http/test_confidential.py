@@ -13,6 +13,7 @@ from satchel.interfaces.http.failing import SAFETY_HEADERS
 from satchel.interfaces.http.stores import without_places
 from satchel.remote.calls import CONTENT_TYPE
 from server_process import made_store
+from tables import in_one_test
 
 _MCP = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 
@@ -34,7 +35,7 @@ def test_the_error_of_a_store_names_no_path_of_the_server_by_any_way_to_call_it(
             assert b"secret place" not in answer.body
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "code", "hidden"),
     [
         ("cannot reach postgresql://ann:pw@db/x.", "unavailable", "cannot reach (the server's database)"),

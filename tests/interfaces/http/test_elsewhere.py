@@ -14,6 +14,7 @@ from satchel.base.project_paths import canonical_path
 from satchel.interfaces.http.ask import MAX_FACTS, CallerElsewhere, Recorded, read_facts
 from satchel.keep.citations import COMPARED
 from satchel.remote.facts import fact
+from tables import in_one_test
 
 LAPTOP, OTHER = ("token", "laptop", "/web", ""), ("token", "laptop", "/web", "/linked")
 
@@ -22,7 +23,7 @@ def unnamed(worktree: str | None) -> str | None:
     return worktree
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "facts",
     [
         [5],

@@ -10,6 +10,7 @@ import pytest
 from http_serving import Answer, Served, answer_from
 from satchel.base.errors import Refused
 from serving_probes import SECRET
+from tables import in_one_test
 
 MIB = 1024 * 1024
 
@@ -49,8 +50,8 @@ UNKNOWN = (
 )
 
 
-@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS", "MADE-UP"])
-@pytest.mark.parametrize("token", [None, "wrong", "agent-token"])
+@in_one_test("method", ["GET", "POST", "OPTIONS", "MADE-UP"])
+@in_one_test("token", [None, "wrong", "agent-token"])
 def test_unknown_paths_are_not_found_with_and_without_a_token(server: Served, method: str, token: str | None) -> None:
     for path in UNKNOWN:
         answer = server.ask(path, method=method, token=token)

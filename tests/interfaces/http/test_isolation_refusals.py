@@ -18,6 +18,7 @@ from satchel.base.errors import SatchelError
 from satchel.brief.moments import MOMENTS
 from satchel.interfaces.http.calls import Calls
 from satchel.interfaces.http.public import run_public
+from tables import in_one_test
 
 
 @pytest.fixture
@@ -109,7 +110,7 @@ MALFORMED: Mapping[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", MALFORMED)
+@in_one_test("name", MALFORMED)
 def test_a_malformed_call_is_refused_as_such(shared: Twin, name: str) -> None:
     for value in MALFORMED[name]:
         fields = {"facts": [value]} if name == "facts" else {name: value}

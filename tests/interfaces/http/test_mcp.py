@@ -21,6 +21,7 @@ from satchel.interfaces.http.access import PERSON
 from satchel.interfaces.http.serving import Serving
 from satchel.interfaces.operations.as_tool import ALL_TOOLS
 from satchel.store.sqlite import SqliteEngine
+from tables import in_one_test
 
 NOTE = {"type": "discovery", "content": "Sessions expire after 300 s"}
 
@@ -265,7 +266,7 @@ def test_who_only_reads_is_offered_only_that_and_leaves_no_trace(
     assert "It writes, and this token or address only reads" in said
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("query", "session", "problem"),
     [
         ("?toolsets=serch", "", "unknown toolset 'serch'"),

@@ -30,3 +30,9 @@ def new_asker(open_in: Callable[..., Satchel], tmp_path: Path) -> Callable[..., 
 def empty(new_asker: Callable[..., Asker]) -> Asker:
     """An empty store, with no default agent."""
     return new_asker()
+
+
+@pytest.fixture
+def made(world: Callable[[], Asker]) -> Asker:
+    """One store of those that a module's tests begin with."""
+    return world()

@@ -7,6 +7,7 @@ import pytest
 
 from satchel.base.errors import Interrupted
 from satchel.interfaces.mcp.call import Call
+from tables import in_one_test
 
 
 class Client:
@@ -20,14 +21,14 @@ class Client:
         self.told.append(params)
 
 
-@pytest.mark.parametrize("token", ["t", "", 0, 7])
+@in_one_test("token", ["t", "", 0, 7])
 def test_progress_carries_the_token(token: str | int) -> None:
     client = Client()
     Call(None, {"progressToken": token}, client.notify).progress(1)
     assert client.told == [{"progressToken": token, "progress": 1}]
 
 
-@pytest.mark.parametrize("token", [None, True, 1.5, ["t"]])
+@in_one_test("token", [None, True, 1.5, ["t"]])
 def test_without_a_usable_token_no_progress_is_sent(token: object) -> None:
     client = Client()
     Call(None, {"progressToken": token}, client.notify).progress(1)

@@ -13,6 +13,7 @@ from satchel.interfaces.mcp.jsonrpc import (
     parse,
     read_message,
 )
+from tables import in_one_test
 
 
 def nested(depth: int) -> dict[str, object]:
@@ -33,7 +34,7 @@ def test_a_message_one_level_deeper_is_refused_under_its_id() -> None:
     assert (rejected.id, rejected.error.message) == (1, "the message nests deeper than 64")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("line", "told"),
     [
         (b"\xff", "not UTF-8 at byte 0"),
@@ -56,7 +57,7 @@ def test_a_faulty_notification_is_not_answered() -> None:
     assert read_message({"jsonrpc": "2.0", "method": "m", "params": 3}) is None
 
 
-@pytest.mark.parametrize("request_id", ["\ud800", '"', "\u2028", 10**4_000])
+@in_one_test("request_id", ["\ud800", '"', "\u2028", 10**4_000])
 def test_an_id_survives_the_round_trip(request_id: str | int) -> None:
     assert json.loads(encode_result(request_id, {}))["id"] == request_id
 

@@ -11,6 +11,7 @@ from satchel import Satchel
 from satchel.interfaces.mcp.jsonrpc import encode_result
 from satchel.interfaces.mcp.registry import Tool
 from satchel.interfaces.operations.as_tool import ALL_TOOLS
+from tables import in_one_test
 from tool_asking import Asker
 
 LONE = ("\ud800", "a\udcffb", "ab\ud800", "\udbff\udbff cd")
@@ -91,7 +92,7 @@ def asker(empty: Asker) -> Asker:
     return empty
 
 
-@pytest.mark.parametrize("tool", ALL_TOOLS, ids=lambda tool: tool.name)
+@in_one_test("tool", ALL_TOOLS)
 def test_no_argument_of_a_tool_fails_inside(asker: Asker, tool: Tool[Satchel]) -> None:
     for arguments in calls(tool):
         outcome = asker(tool.name, **arguments)

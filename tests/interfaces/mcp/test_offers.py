@@ -6,6 +6,7 @@ import pytest
 
 from satchel.base.errors import InvalidInput
 from satchel.interfaces.mcp.guidance import Prompt, PromptArgument, Resource, ResourceTemplate
+from tables import in_one_test
 
 TEMPLATE = ResourceTemplate("s://runs/{run}/{kind}.md", "run", "A run.", "text/markdown", str)
 
@@ -22,7 +23,7 @@ PROMPT = Prompt(
 )
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("uri", "values"),
     [
         ("s://runs/r7/state.md", {"run": "r7", "kind": "state"}),

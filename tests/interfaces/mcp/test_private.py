@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from every_table import every_row
+from tables import in_one_test
 from tool_asking import Asker
 
 SECRET = "zqxjkv"
@@ -39,7 +40,7 @@ def with_text(value: Any, text: str) -> Any:
 
 
 @pytest.mark.parametrize("text", [PRIVATE, UNCLOSED], ids=["closed", "unclosed"])
-@pytest.mark.parametrize(("tool", "arguments"), CALLS, ids=[f"{tool}{place}" for place, (tool, _) in enumerate(CALLS)])
+@in_one_test(("tool", "arguments"), CALLS)
 def test_private_text_reaches_neither_the_store_nor_an_answer(
     empty: Asker, tool: str, arguments: dict[str, Any], text: str
 ) -> None:

@@ -11,6 +11,7 @@ from satchel.interfaces.mcp.guidance import Prompt, Resource, ResourceTemplate
 from satchel.interfaces.mcp.jsonrpc import Request, RpcError
 from satchel.interfaces.mcp.protocol import HANDSHAKE_REVISIONS, Connection, Server
 from satchel.interfaces.mcp.registry import Registry, Tool
+from tables import in_one_test
 
 STATELESS = "2026-07-28"
 HANDSHAKE = "2025-11-25"
@@ -80,7 +81,7 @@ def not_admitted(method: str, **params: object) -> tuple[int, str, object]:
 # Admission.
 
 
-@pytest.mark.parametrize("revision", HANDSHAKE_REVISIONS)
+@in_one_test("revision", HANDSHAKE_REVISIONS)
 def test_a_known_handshake_revision_is_agreed_on_and_kept(revision: str) -> None:
     connection = Connection(FULL)
     assert admit(connection, "initialize", protocolVersion=revision) == revision
@@ -117,7 +118,7 @@ def test_ping_needs_no_handshake() -> None:
     assert admit(Connection(FULL), "ping") == HANDSHAKE
 
 
-@pytest.mark.parametrize("meta", [None, [], {}, {"progressToken": 1}, {CAPABILITIES_KEY: {}}])
+@in_one_test("meta", [None, [], {}, {"progressToken": 1}, {CAPABILITIES_KEY: {}}])
 def test_a_request_of_no_era_is_told_both_ways(meta: object) -> None:
     code, message, _ = not_admitted("tools/list", _meta=meta)
     assert code == -32602
@@ -137,7 +138,7 @@ def test_an_unknown_method_is_told_before_any_handshake() -> None:
     assert not_admitted("no/such")[0] == -32601
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("meta", "told"),
     [
         ({REVISION_KEY: STATELESS}, CAPABILITIES_KEY),
@@ -194,10 +195,8 @@ def test_a_method_of_the_other_era_is_unknown(method: str, revision: str) -> Non
     assert refusal(FULL, method, revision)[0] == -32601
 
 
-@pytest.mark.parametrize(
-    "method", ["logging/setLevel", "completion/complete", "resources/subscribe", "subscriptions/listen"]
-)
-@pytest.mark.parametrize("revision", [HANDSHAKE, STATELESS])
+@in_one_test("method", ["logging/setLevel", "completion/complete", "resources/subscribe", "subscriptions/listen"])
+@in_one_test("revision", [HANDSHAKE, STATELESS])
 def test_what_is_not_advertised_is_unknown(method: str, revision: str) -> None:
     assert refusal(FULL, method, revision)[0] == -32601
 
@@ -209,7 +208,7 @@ def test_a_server_without_resources_and_prompts_advertises_none() -> None:
     assert refusal(bare, "prompts/list")[0] == -32601
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("method", "params", "cacheable"),
     [
         ("tools/list", {}, True),
@@ -228,13 +227,13 @@ def test_only_the_results_that_may_be_kept_say_for_how_long(
     assert ("ttlMs" in result, "cacheScope" in result) == (cacheable, cacheable)
 
 
-@pytest.mark.parametrize("method", ["tools/list", "resources/list", "resources/templates/list", "prompts/list"])
+@in_one_test("method", ["tools/list", "resources/list", "resources/templates/list", "prompts/list"])
 def test_a_cursor_that_was_never_given_out_is_refused(method: str) -> None:
     assert refusal(FULL, method, cursor="x")[0] == -32602
     assert ask(FULL, method, cursor=None) == ask(FULL, method)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("method", "params"),
     [
         ("tools/call", {}),

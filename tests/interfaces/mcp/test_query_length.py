@@ -7,6 +7,7 @@ import pytest
 from satchel import Satchel
 from satchel.interfaces.mcp.registry import Tool
 from satchel.interfaces.operations.as_tool import ALL_TOOLS
+from tables import in_one_test
 from tool_asking import Asker
 
 SEARCHING = [
@@ -17,7 +18,7 @@ SEARCHING = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "name"), SEARCHING)
+@in_one_test(("tool", "name"), SEARCHING)
 def test_a_search_of_more_than_64_kib_is_refused(empty: Asker, tool: Tool[Satchel], name: str) -> None:
     empty.satchel.entries.write("discovery", "x", agent="ann")
     agent = {"agent": "ann"} if tool.name == "get_messages" else {}

@@ -7,6 +7,7 @@ import pytest
 from satchel.base.errors import InvalidInput
 from satchel.interfaces.mcp.schema import Schema, check_arguments
 from satchel.interfaces.operations.as_tool import ALL_TOOLS
+from tables import in_one_test
 
 NAN, INFINITE = float("nan"), float("inf")
 TEXT: Schema = {"type": "string"}
@@ -37,7 +38,7 @@ def problem(schema: Schema, arguments: dict[str, object]) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("schema", "given", "expected"),
     [
         (TEXT, "x", "x"),
@@ -89,7 +90,7 @@ def test_a_value_is_taken_in_its_declared_type(schema: Schema, given: object, ex
     assert (taken, type(taken)) == (expected, type(expected))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("schema", "given", "wanted"),
     [
         (TEXT, True, "value must be text, not True"),
@@ -160,7 +161,7 @@ def test_a_huge_unknown_name_is_repeated_only_in_part() -> None:
     assert len(problem(parameters(value=WHOLE), {"x" * 100_000: 1})) < 200
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("declared", "given", "meant"),
     [
         (("content", "file"), "text", "content"),

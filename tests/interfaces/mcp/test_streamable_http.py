@@ -13,6 +13,7 @@ from satchel.interfaces.mcp.jsonrpc import Request, RpcError
 from satchel.interfaces.mcp.protocol import Server
 from satchel.interfaces.mcp.registry import Registry, Tool
 from satchel.interfaces.mcp.streamable_http import TransportError, admit, check_media_types, read_body, status_of
+from tables import in_one_test
 
 STATELESS = "2026-07-28"
 HANDSHAKE = "2025-11-25"
@@ -43,14 +44,12 @@ def call(name: str, **meta: object) -> Request:
     return Request(7, "tools/call", {"name": name, "_meta": meta or META})
 
 
-@pytest.mark.parametrize(
-    "accept", [BOTH, "*/*", "text/*,application/*;q=0.5", "TEXT/EVENT-STREAM; q=1 , application/json"]
-)
+@in_one_test("accept", [BOTH, "*/*", "text/*,application/*;q=0.5", "TEXT/EVENT-STREAM; q=1 , application/json"])
 def test_both_forms_of_an_answer_are_listed_one_by_one_or_by_wildcards(accept: str) -> None:
     check_media_types("Application/JSON; charset=utf-8", accept)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("content_type", "accept", "status"),
     [
         ("application/json", "application/json", 406),
@@ -67,7 +66,7 @@ def test_other_media_types_are_refused(content_type: str, accept: str, status: i
     assert refusal(status, caught.value)["id"] is None
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("body", "request_id", "code"),
     [
         (b"{", None, -32700),
@@ -121,7 +120,7 @@ def test_headers_repeat_a_stateless_message(name: str) -> None:
     assert admit(SERVER, call(name), sent) == STATELESS
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "wrong",
     [
         {"mcp-protocol-version": HANDSHAKE},

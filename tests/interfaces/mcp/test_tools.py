@@ -27,6 +27,7 @@ from satchel.keep.kinds import KINDS
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.packages.records import EVENTS
 from satchel.keep.packages.records import TYPES as PACKAGE_TYPES
+from tables import in_one_test
 from tool_asking import Asker
 
 READING = {
@@ -133,7 +134,7 @@ TERMS = ("loop", "run", "layer", "seq", "iteration", "scope", "window")
 """What an agent cannot know: it is explained wherever a parameter is called so."""
 
 
-@pytest.mark.parametrize("listed", LISTED, ids=lambda listed: listed["name"])
+@in_one_test("listed", LISTED)
 def test_a_tool_is_understandable_alone(listed: dict[str, Any]) -> None:
     properties: dict[str, Any] = listed["inputSchema"]["properties"]
     silent = [name for name, schema in properties.items() if not schema.get("description")]
@@ -142,7 +143,7 @@ def test_a_tool_is_understandable_alone(listed: dict[str, Any]) -> None:
     assert [name for name, schema in properties.items() if not isinstance(schema["type"], str)] == []
 
 
-@pytest.mark.parametrize("listed", LISTED, ids=lambda listed: listed["name"])
+@in_one_test("listed", LISTED)
 def test_a_tool_has_a_title_words_to_find_it_and_all_hints(listed: dict[str, Any]) -> None:
     assert listed["title"][0].isupper()
     assert listed["_meta"]["anthropic/searchHint"]
@@ -157,7 +158,7 @@ def test_three_tools_are_shown_by_hosts_that_show_names_alone() -> None:
     assert shown == ["get_briefing", "write_context", "search"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("words", "tools"),
     [
         ("remember", {"write_context", "read_context", "get_items"}),
@@ -177,8 +178,8 @@ def test_the_words_that_models_search_with_find_a_tool(words: str, tools: set[st
 EVERY_SET = [[name] for name in READING] + [list(DEFAULT_TOOLSETS), ["all"]]
 
 
-@pytest.mark.parametrize("read_only", [False, True])
-@pytest.mark.parametrize("toolsets", EVERY_SET, ids=",".join)
+@in_one_test("read_only", [False, True])
+@in_one_test("toolsets", EVERY_SET)
 def test_the_instructions_name_only_what_is_served(toolsets: list[str], read_only: bool) -> None:
     served = Registry(ALL_TOOLS, toolsets, read_only=read_only).tools
     said = set(re.findall(r"[a-z]+(?:_[a-z]+)*", instructions(served)))
@@ -204,7 +205,7 @@ def test_the_calls_that_a_prompt_shows_take_those_parameters(prompt: Prompt) -> 
     assert shown
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("tool", "parameter", "valid"),
     [
         ("read_context", "status", LIVENESS),
@@ -356,31 +357,39 @@ def test_every_tool_is_called_below() -> None:
     assert {name for name, _ in ANSWERING + FOR_THE_DEFAULT} == {tool.name for tool in ALL_TOOLS}
 
 
+_HERE = {"consult", "get_consultation", "list_conversations", "reset_conversation"} if over_server.is_asked_for else ()
+"""Tools whose calls the local program answers itself, and asks no server."""
+
 # which shows the message itself
-BUT_A_BRIEFING = [call for call in ANSWERING if call[0] != "get_briefing"]
+BUT_A_BRIEFING = [call for call in ANSWERING if call[0] not in {"get_briefing", *_HERE}]
 
 
-@pytest.mark.parametrize(("tool", "arguments"), BUT_A_BRIEFING)
-def test_who_acts_learns_of_unread_messages(
-    waiting: Callable[..., Asker], tool: str, arguments: dict[str, Any]
-) -> None:
-    ask = waiting()
-    assert ask.text(tool, **arguments, agent="ben").split("\n")[-1] == WAITING
-    assert ask.fields(tool, **arguments, agent="ben")["notice"] == WAITING
+@pytest.fixture
+def nobodys(waiting: Callable[..., Asker]) -> Asker:
+    """Such a store, without a default agent."""
+    return waiting()
 
 
-@pytest.mark.parametrize(("tool", "arguments"), BUT_A_BRIEFING + FOR_THE_DEFAULT)
-def test_the_default_agent_learns_of_unread_messages(
-    waiting: Callable[..., Asker], tool: str, arguments: dict[str, Any]
-) -> None:
-    if over_server.is_asked_for and tool == "get_consultation":
-        pytest.skip("the local program knows its handles itself, and asks no server")
-    assert waiting(agent="ben").text(tool, **arguments).split("\n")[-1] == WAITING
+@pytest.fixture
+def bens(waiting: Callable[..., Asker]) -> Asker:
+    """Such a store, whose default agent is ben."""
+    return waiting(agent="ben")
 
 
-@pytest.mark.parametrize(("tool", "arguments"), ANSWERING)
-def test_another_agent_is_told_nothing(waiting: Callable[..., Asker], tool: str, arguments: dict[str, Any]) -> None:
-    assert "notice" not in waiting(agent="ben").text(tool, **arguments, agent="cat")
+@in_one_test(("tool", "arguments"), BUT_A_BRIEFING)
+def test_who_acts_learns_of_unread_messages(nobodys: Asker, tool: str, arguments: dict[str, Any]) -> None:
+    assert nobodys.text(tool, **arguments, agent="ben").split("\n")[-1] == WAITING
+    assert nobodys.fields(tool, **arguments, agent="ben")["notice"] == WAITING
+
+
+@in_one_test(("tool", "arguments"), BUT_A_BRIEFING + [call for call in FOR_THE_DEFAULT if call[0] not in _HERE])
+def test_the_default_agent_learns_of_unread_messages(bens: Asker, tool: str, arguments: dict[str, Any]) -> None:
+    assert bens.text(tool, **arguments).split("\n")[-1] == WAITING
+
+
+@in_one_test(("tool", "arguments"), [call for call in ANSWERING if call[0] not in _HERE])
+def test_another_agent_is_told_nothing(bens: Asker, tool: str, arguments: dict[str, Any]) -> None:
+    assert "notice" not in bens.text(tool, **arguments, agent="cat")
 
 
 def test_once_read_a_message_is_not_told_of_again(waiting: Callable[..., Asker]) -> None:

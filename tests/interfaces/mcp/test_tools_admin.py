@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +10,8 @@ import pytest
 from consult.answered_turns import take_turn
 from satchel.base.config_keys import KEYS
 from satchel.consult.conversations import Conversations
-from tool_asking import Asker, Case, check_case, check_format, field, named, untested
+from tables import in_one_test
+from tool_asking import Asker, Case, by_tool, check_cases, check_format, field, untested
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -53,9 +54,9 @@ def world(new_asker: Callable[[], Asker], clock: ManualClock) -> Callable[[], As
     return make
 
 
-@pytest.mark.parametrize("case", named(CASES))
-def test_every_parameter_counts(world: Callable[[], Asker], case: Case) -> None:
-    check_case(world, case)
+@pytest.mark.parametrize("cases", by_tool(CASES))
+def test_every_parameter_counts(world: Callable[[], Asker], cases: Iterable[Case]) -> None:
+    check_cases(world, cases)
 
 
 def test_no_parameter_is_left_out_of_the_table() -> None:
@@ -140,7 +141,7 @@ def test_what_is_confirmed_is_removed(world: Callable[[], Asker]) -> None:
     assert (counted["messages"], counted["file_changes"], counted["conversations"]) == (1, 0, 0)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "told"),
     [
         ({"messages_hours": -1}, "messages_hours -1 is out of range"),
@@ -151,8 +152,10 @@ def test_what_is_confirmed_is_removed(world: Callable[[], Asker]) -> None:
         ({"dry_run": False}, "unknown clear_old_data argument 'dry_run'"),
     ],
 )
-def test_a_faulty_call_is_refused(world: Callable[[], Asker], arguments: dict[str, Any], told: str) -> None:
-    assert told in world().refused("clear_old_data", **arguments)
+def test_a_faulty_call_is_refused(made: Asker, arguments: dict[str, Any], told: str) -> None:
+    before = made.fields("get_stats")
+    assert told in made.refused("clear_old_data", **arguments)
+    assert made.fields("get_stats") == before
 
 
 def test_every_setting_is_shown_with_value_source_and_meaning(new_asker: Callable[..., Asker]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -13,7 +13,8 @@ from satchel.base.tokens import token_counter
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Registry
 from satchel.interfaces.operations.as_tool import ALL_TOOLS
-from tool_asking import Asker, Case, check_case, field, fields, named, untested
+from tables import in_one_test
+from tool_asking import Asker, Case, by_tool, check_cases, field, fields, untested
 
 HERE = {"run_id": "r1", "agent": "ben"}
 CLAIMED = "notice: src/a.py is claimed by ann until "
@@ -88,9 +89,9 @@ def full(new_asker: Callable[[], Asker]) -> Callable[[], Asker]:
     return make
 
 
-@pytest.mark.parametrize("case", named(CASES))
-def test_every_parameter_counts(world: Callable[[], Asker], case: Case) -> None:
-    check_case(world, case)
+@pytest.mark.parametrize("cases", by_tool(CASES))
+def test_every_parameter_counts(world: Callable[[], Asker], cases: Iterable[Case]) -> None:
+    check_cases(world, cases)
 
 
 def test_no_parameter_is_left_out_of_the_table() -> None:
@@ -171,7 +172,7 @@ def test_a_cancelled_call_packs_nothing(world: Callable[[], Asker]) -> None:
     assert shown(ask.fields("get_briefing", **HERE, iteration=1)) == ["p1", "e1", "e2"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "told"),
     [
         ({"budget": -1}, "budget -1 is out of range"),
@@ -186,9 +187,9 @@ def test_a_cancelled_call_packs_nothing(world: Callable[[], Asker]) -> None:
         ({"tokens": 5}, "unknown get_briefing argument 'tokens'"),
     ],
 )
-def test_a_faulty_request_is_refused(world: Callable[[], Asker], arguments: dict[str, Any], told: str) -> None:
+def test_a_faulty_request_is_refused(made: Asker, arguments: dict[str, Any], told: str) -> None:
     given = {name: value for name, value in {**HERE, **arguments}.items() if value is not None}
-    assert told in world().refused("get_briefing", **given)
+    assert told in made.refused("get_briefing", **given)
 
 
 def test_the_answer_is_the_briefing_that_the_library_packs(world: Callable[[], Asker]) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tool_asking import Asker, Case, check_case, check_format, field, ids, named, untested
+from tool_asking import Asker, Case, by_tool, check_cases, check_format, field, ids, untested
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -91,9 +91,9 @@ def world(new_asker: Callable[[], Asker], clock: ManualClock) -> Callable[[], As
     return make
 
 
-@pytest.mark.parametrize("case", named(CASES))
-def test_every_parameter_counts(world: Callable[[], Asker], case: Case) -> None:
-    check_case(world, case)
+@pytest.mark.parametrize("cases", by_tool(CASES))
+def test_every_parameter_counts(world: Callable[[], Asker], cases: Iterable[Case]) -> None:
+    check_cases(world, cases)
 
 
 def test_no_parameter_is_left_out_of_the_table() -> None:

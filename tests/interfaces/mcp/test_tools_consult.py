@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ from satchel.consult.records import ConversationKey
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Outcome, Registry
 from satchel.interfaces.operations.as_tool import ALL_TOOLS
-from tool_asking import Asker, Case, check_case, check_format, field, named, untested
+from tables import in_one_test
+from tool_asking import Asker, Case, by_tool, check_cases, check_format, field, untested
 
 MODEL = "compatible:tiny"
 ASK: dict[str, Any] = {"assistant": MODEL, "instructions": "Why?"}
@@ -132,6 +133,12 @@ def desk(new_asker: Callable[..., Asker], provider: Parrot) -> Callable[..., Ask
 
 
 @pytest.fixture
+def vacant(desk: Callable[..., Asker]) -> Asker:
+    """One of these stores."""
+    return desk()
+
+
+@pytest.fixture
 def world(desk: Callable[..., Asker]) -> Callable[[], Asker]:
     """The same, with two active runs, what a briefing shows, and conversations; the newest is called other."""
 
@@ -168,9 +175,9 @@ def lines(text: str) -> list[str]:
     return [line for line in text.split("\n") if not line.startswith(" ")]
 
 
-@pytest.mark.parametrize("case", named(CASES))
-def test_every_parameter_counts(world: Callable[[], Asker], case: Case) -> None:
-    check_case(world, case)
+@pytest.mark.parametrize("cases", by_tool(CASES))
+def test_every_parameter_counts(world: Callable[[], Asker], cases: Iterable[Case]) -> None:
+    check_cases(world, cases)
 
 
 def test_no_parameter_is_left_out_of_the_table() -> None:
@@ -360,7 +367,7 @@ def test_an_answer_about_a_claimed_file_says_so(desk: Callable[..., Asker]) -> N
     assert told.split("\n")[-1].startswith("notice: src/auth.py is claimed by ben until ")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "told"),
     [
         ({"assistant": MODEL}, "argument 'instructions' is missing"),
@@ -382,15 +389,14 @@ def test_an_answer_about_a_claimed_file_says_so(desk: Callable[..., Asker]) -> N
     ],
 )
 def test_a_faulty_question_is_refused_and_nothing_is_sent(
-    desk: Callable[..., Asker], provider: Parrot, arguments: dict[str, Any], told: str
+    vacant: Asker, provider: Parrot, arguments: dict[str, Any], told: str
 ) -> None:
-    ask = desk()
-    assert told in ask.refused("consult", **arguments)
+    assert told in vacant.refused("consult", **arguments)
     assert provider.requests == []
-    assert ask.fields("list_conversations")["total"] == 0
+    assert vacant.fields("list_conversations")["total"] == 0
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "told"),
     [
         ({}, "argument 'conversation' is missing"),
@@ -400,12 +406,9 @@ def test_a_faulty_question_is_refused_and_nothing_is_sent(
         ({"conversation": "x" * 300}, "conversation has 300 characters"),
     ],
 )
-def test_a_faulty_reset_is_refused_and_forgets_nothing(
-    world: Callable[[], Asker], arguments: dict[str, Any], told: str
-) -> None:
-    ask = world()
-    assert told in ask.refused("reset_conversation", confirm=True, **arguments)
-    assert ask.fields("list_conversations")["total"] == 4
+def test_a_faulty_reset_is_refused_and_forgets_nothing(made: Asker, arguments: dict[str, Any], told: str) -> None:
+    assert told in made.refused("reset_conversation", confirm=True, **arguments)
+    assert made.fields("list_conversations")["total"] == 4
 
 
 @pytest.mark.parametrize("arguments", [{"limit": -1}, {"limit": 501}, {"offset": -1}])

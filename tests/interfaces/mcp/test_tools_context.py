@@ -16,6 +16,7 @@ from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Outcome, Registry
 from satchel.interfaces.operations.as_tool import ALL_TOOLS
 from satchel.keep.entries.records import ENTRY_TYPES
+from tables import in_one_test
 from tool_asking import Asker
 
 START = int(datetime(2026, 11, 21, 9, 0, tzinfo=UTC).timestamp()) * 1_000
@@ -157,7 +158,7 @@ def three(ask: Ask, opened: Satchel, clock: HandClock) -> None:
 
 
 @pytest.mark.usefixtures("three")
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "expected"),
     [
         ({}, ["e4", "e3", "e2", "e1"]),
@@ -184,7 +185,6 @@ def three(ask: Ask, opened: Satchel, clock: HandClock) -> None:
         ({"run_id": "r0"}, ["e1"]),
         ({"after_seq": 0}, ["e1", "e2", "e3", "e4"]),
     ],
-    ids=str,
 )
 def test_every_parameter_of_read_counts(ask: Ask, arguments: dict[str, Any], expected: list[str]) -> None:
     assert refs(ask("read_context", **arguments, format="json")) == expected

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 
-from tool_asking import Asker, Case, check_case, check_format, field, named
+from tables import in_one_test
+from tool_asking import Asker, Case, by_tool, check_cases, check_format, field
 
 CASES = [
     Case("review_item", "id", {"id": "e1", "verdict": "retract"}, field("id"), "e1"),
@@ -90,9 +91,9 @@ def test_what_replaces_a_note_names_it(world: Callable[[], Asker]) -> None:
     assert refused.startswith("error [conflict]: e1 was replaced by e2 already")
 
 
-@pytest.mark.parametrize("case", named(CASES))
-def test_the_command_does_the_same(world: Callable[[], Asker], case: Case) -> None:
-    check_case(world, case)
+@pytest.mark.parametrize("cases", by_tool(CASES))
+def test_the_command_does_the_same(world: Callable[[], Asker], cases: Iterable[Case]) -> None:
+    check_cases(world, cases)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ def test_the_format_is_chosen(world: Callable[[], Asker], tool: str, arguments: 
     check_format(world(), tool, arguments)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("tool", "arguments", "told"),
     [
         ("review_item", {"id": "e99", "verdict": "retract"}, "error [not_found]: there is no note e99"),
@@ -119,8 +120,11 @@ def test_the_format_is_chosen(world: Callable[[], Asker], tool: str, arguments: 
         ("review_item", {"verdict": "retract"}, "review_item argument 'id' is missing"),
         ("review_item", {"id": "e1", "verdict": "confirm", "evidence": " ", "agent": "ben"}, "evidence is empty"),
         ("review_item", {"id": "s1", "verdict": "confirm", "agent": "ben"}, "report_outcome id=s1"),
-        ("review_item", {"id": "e1", "verdict": "confirm"}, "confirming needs an agent"),
     ],
 )
-def test_a_faulty_call_is_refused(world: Callable[[], Asker], tool: str, arguments: dict[str, Any], told: str) -> None:
-    assert told in world().refused(tool, **arguments)
+def test_a_faulty_call_is_refused(made: Asker, tool: str, arguments: dict[str, Any], told: str) -> None:
+    assert told in made.refused(tool, **arguments)
+
+
+def test_a_call_of_nobody_is_refused(made: Asker) -> None:
+    assert "confirming needs an agent" in made.refused("review_item", id="e1", verdict="confirm")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tool_asking import Asker, Case, check_case, check_format, field, ids, named, untested
+from tables import in_one_test
+from tool_asking import Asker, Case, by_tool, check_cases, check_format, field, ids, untested
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -107,9 +108,9 @@ def world(new_asker: Callable[[], Asker], clock: ManualClock) -> Callable[[], As
     return make
 
 
-@pytest.mark.parametrize("case", named(CASES))
-def test_every_parameter_counts(world: Callable[[], Asker], case: Case) -> None:
-    check_case(world, case)
+@pytest.mark.parametrize("cases", by_tool(CASES))
+def test_every_parameter_counts(world: Callable[[], Asker], cases: Iterable[Case]) -> None:
+    check_cases(world, cases)
 
 
 def test_no_parameter_is_left_out_of_the_table() -> None:
@@ -161,8 +162,8 @@ CLEARED: list[tuple[str, object]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "nothing"), CLEARED)
-@pytest.mark.parametrize("in_a_batch", [False, True])
+@in_one_test(("name", "nothing"), CLEARED)
+@in_one_test("in_a_batch", [False, True])
 def test_an_explicit_nothing_clears(empty: Asker, name: str, nothing: object, in_a_batch: bool) -> None:
     empty.text("set_decision", **FULL)
     given = {"key": "session_ttl", name: nothing}
@@ -197,7 +198,7 @@ def test_a_number_is_a_number_and_a_text_stays_text(empty: Asker, value: object,
     assert (read, type(read)) == (kept, type(kept))
 
 
-@pytest.mark.parametrize(("name", "empty_one"), [("layer", ""), ("rationale", ""), ("tags", []), ("scopes", [])])
+@in_one_test(("name", "empty_one"), [("layer", ""), ("rationale", ""), ("tags", []), ("scopes", [])])
 def test_what_is_empty_clears(empty: Asker, name: str, empty_one: object) -> None:
     empty.text("set_decision", **FULL)
     empty.text("set_decision", key=FULL["key"], **{name: empty_one})
@@ -227,7 +228,7 @@ def test_a_text_that_could_be_several_is_no_list(empty: Asker, tags: str) -> Non
     assert "tags must be a list or null" in empty.refused("set_decision", key="k", value=1, tags=tags)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "told"),
     [
         ({"value": 1}, "set_decision argument 'key' is missing"),
@@ -253,7 +254,7 @@ def test_what_is_wrong_is_refused_and_nothing_is_written(empty: Asker, arguments
     assert empty.fields("find_decisions")["total"] == 0
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "told"),
     [
         ({"status": "old"}, "Valid: active, deprecated, draft"),
@@ -268,8 +269,8 @@ def test_what_is_wrong_is_refused_and_nothing_is_written(empty: Asker, arguments
         ({"since": "yesterday"}, "since"),
     ],
 )
-def test_a_faulty_filter_is_refused(world: Callable[[], Asker], arguments: dict[str, Any], told: str) -> None:
-    assert told in world().refused("find_decisions", **arguments)
+def test_a_faulty_filter_is_refused(made: Asker, arguments: dict[str, Any], told: str) -> None:
+    assert told in made.refused("find_decisions", **arguments)
 
 
 def test_an_unknown_key_names_the_nearest(world: Callable[[], Asker]) -> None:

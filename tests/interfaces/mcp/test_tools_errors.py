@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 
-from tool_asking import Asker, Case, check_case, field, named, untested
+from tables import in_one_test
+from tool_asking import Asker, Case, by_tool, check_cases, field, untested
 
 KNOWN = {"error_type": "ModuleNotFoundError", "message": "No module named 'requests'"}
 NEW = {"error_type": "KeyError", "message": "'user_id'"}
@@ -73,9 +74,9 @@ def world(new_asker: Callable[[], Asker]) -> Callable[[], Asker]:
     return make
 
 
-@pytest.mark.parametrize("case", named(CASES))
-def test_every_parameter_counts(world: Callable[[], Asker], case: Case) -> None:
-    check_case(world, case)
+@pytest.mark.parametrize("cases", by_tool(CASES))
+def test_every_parameter_counts(world: Callable[[], Asker], cases: Iterable[Case]) -> None:
+    check_cases(world, cases)
 
 
 def test_no_parameter_is_left_out_of_the_table() -> None:
@@ -158,7 +159,7 @@ def test_hints_may_be_a_list_or_its_json_text(empty: Asker, hints: object) -> No
     empty.text("report_error", **NEW, hints=hints)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "told"),
     [
         ({"message": "x"}, "report_error argument 'error_type' is missing"),
@@ -179,7 +180,7 @@ def test_a_faulty_report_is_refused_and_nothing_is_written(empty: Asker, argumen
     assert empty.satchel.patterns.find().total == 0
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "told"),
     [
         ({}, "id"),
@@ -204,10 +205,7 @@ def test_a_faulty_report_is_refused_and_nothing_is_written(empty: Asker, argumen
         ({"id": "s9"}, "there is no strategy s9"),
     ],
 )
-def test_a_faulty_outcome_is_refused_and_nothing_is_changed(
-    world: Callable[[], Asker], arguments: dict[str, Any], told: str
-) -> None:
-    ask = world()
-    before = ask.satchel.patterns.find().items, ask.satchel.strategies.find().items
-    assert told in ask.refused("report_outcome", **arguments)
-    assert (ask.satchel.patterns.find().items, ask.satchel.strategies.find().items) == before
+def test_a_faulty_outcome_is_refused_and_nothing_is_changed(made: Asker, arguments: dict[str, Any], told: str) -> None:
+    before = made.satchel.patterns.find().items, made.satchel.strategies.find().items
+    assert told in made.refused("report_outcome", **arguments)
+    assert (made.satchel.patterns.find().items, made.satchel.strategies.find().items) == before

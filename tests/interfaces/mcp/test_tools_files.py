@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from satchel.keep.files import claiming
-from tool_asking import Asker, Case, check_case, check_format, field, fields, ids, named, untested
+from tables import in_one_test
+from tool_asking import Asker, Case, by_tool, check_cases, check_format, field, fields, ids, untested
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -142,9 +143,9 @@ def world(new_asker: Callable[[], Asker], clock: ManualClock) -> Callable[[], As
     return make
 
 
-@pytest.mark.parametrize("case", named(CASES))
-def test_every_parameter_counts(world: Callable[[], Asker], case: Case) -> None:
-    check_case(world, case)
+@pytest.mark.parametrize("cases", by_tool(CASES))
+def test_every_parameter_counts(world: Callable[[], Asker], cases: Iterable[Case]) -> None:
+    check_cases(world, cases)
 
 
 def test_no_parameter_is_left_out_of_the_table() -> None:
@@ -279,7 +280,7 @@ def test_paths_may_be_a_list_its_json_text_or_one_path(empty: Asker, paths: obje
     assert empty.fields("release_files", paths=paths, agent="ann")["released"] == ["src/new.py"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("tool", "arguments", "told"),
     [
         ("record_file_change", {"change": "created"}, "record_file_change argument 'file' is missing"),
@@ -292,13 +293,11 @@ def test_paths_may_be_a_list_its_json_text_or_one_path(empty: Asker, paths: obje
         ("get_file_changes", {"path": "a.py"}, "unknown get_file_changes argument 'path'"),
         ("claim_files", {"paths": ["a.py"], "agent": "ann", "wait_seconds": 46}, "wait_seconds 46 is out of range"),
         ("claim_files", {"paths": ["a.py"] * 10_000, "agent": "ann"}, "paths has 10,000 paths"),
-        ("claim_files", {"paths": ["a.py"]}, "agent"),
         ("claim_files", {"agent": "ann"}, "nothing to claim was named"),
         ("claim_files", {"paths": [], "agent": "ann"}, "nothing to claim was named"),
         ("claim_files", {"paths": ["../x"], "agent": "ann"}, "error [invalid_input]"),
         ("claim_files", {"paths": ["a.py"], "agent": "ann", "minutes": 0}, "minutes 0"),
         ("claim_files", {"paths": ["a.py"], "agent": "ann", "shared": ["a.py"]}, "a.py is in paths and in shared"),
-        ("release_files", {}, "agent"),
     ],
 )
 def test_a_faulty_call_is_refused_and_nothing_is_written(
@@ -307,6 +306,12 @@ def test_a_faulty_call_is_refused_and_nothing_is_written(
     assert told in empty.refused(tool, **arguments)
     counted = empty.fields("get_stats")
     assert (counted["file_changes"], counted["claims"]) == (0, 0)
+
+
+@in_one_test(("tool", "arguments"), [("claim_files", {"paths": ["a.py"]}), ("release_files", {})])
+def test_a_call_of_nobody_is_refused(empty: Asker, tool: str, arguments: dict[str, Any]) -> None:
+    assert "agent" in empty.refused(tool, **arguments)
+    assert empty.fields("get_stats")["claims"] == 0
 
 
 def test_the_texts_name_files_and_agents(world: Callable[[], Asker]) -> None:

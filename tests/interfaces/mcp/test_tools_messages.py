@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tool_asking import Asker, Case, check_case, check_format, field, fields, ids, named, untested
+from tables import in_one_test
+from tool_asking import Asker, Case, by_tool, check_cases, check_format, field, fields, ids, untested
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -94,9 +95,9 @@ def world(new_asker: Callable[[], Asker], clock: ManualClock) -> Callable[[], As
     return make
 
 
-@pytest.mark.parametrize("case", named(CASES))
-def test_every_parameter_counts(world: Callable[[], Asker], case: Case) -> None:
-    check_case(world, case)
+@pytest.mark.parametrize("cases", by_tool(CASES))
+def test_every_parameter_counts(world: Callable[[], Asker], cases: Iterable[Case]) -> None:
+    check_cases(world, cases)
 
 
 def test_no_parameter_is_left_out_of_the_table() -> None:
@@ -188,26 +189,29 @@ def test_an_unknown_addressee_is_kept_and_said(world: Callable[[], Asker]) -> No
     assert "did you mean 'ben'?" in kept["notes"][0]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("tool", "arguments", "told"),
     [
         ("send_message", {"agent": "ann"}, "send_message argument 'message' is missing"),
-        ("send_message", {"message": "x"}, "agent"),
         ("send_message", {"message": "x", "agent": "ann", "type": "infos"}, "Did you mean 'info'?"),
         ("send_message", {"message": "x", "agent": "ann", "priority": "hihg"}, "Did you mean 'high'?"),
         ("send_message", {"message": "x", "agent": "ann", "reply_to": "m99"}, "there is no message m99"),
         ("send_message", {"message": "x", "agent": "ann", "form": "y"}, "unknown send_message argument 'form'"),
-        ("get_messages", {}, "agent"),
         ("get_messages", {"agent": "ben", "from_": "ann"}, "Did you mean 'from'?"),
         ("get_messages", {"agent": "ben", "types": ["infos"]}, "Did you mean 'info'?"),
         ("get_messages", {"agent": "ben", "thread": "x"}, "no id of a message"),
         ("get_messages", {"agent": "ben", "unread": "yes"}, "unread must be true or false"),
     ],
 )
-def test_a_faulty_call_is_refused(world: Callable[[], Asker], tool: str, arguments: dict[str, Any], told: str) -> None:
-    refusal = world().refused(tool, **arguments)
+def test_a_faulty_call_is_refused(made: Asker, tool: str, arguments: dict[str, Any], told: str) -> None:
+    refusal = made.refused(tool, **arguments)
     assert refusal.startswith("error [")
     assert told in refusal
+
+
+@in_one_test(("tool", "arguments"), [("send_message", {"message": "x"}), ("get_messages", {})])
+def test_a_call_of_nobody_is_refused(made: Asker, tool: str, arguments: dict[str, Any]) -> None:
+    assert "agent" in made.refused(tool, **arguments)
 
 
 def test_the_texts_name_who_and_what(world: Callable[[], Asker]) -> None:

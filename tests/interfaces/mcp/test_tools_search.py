@@ -14,6 +14,7 @@ from satchel.client import Satchel
 from satchel.interfaces.mcp.call import Call
 from satchel.interfaces.mcp.registry import Outcome, Registry
 from satchel.interfaces.operations.as_tool import ALL_TOOLS
+from tables import in_one_test
 
 START = 1_795_000_000_000
 HOUR = 3_600_000
@@ -62,7 +63,7 @@ def refs(outcome: Outcome) -> list[str]:
     return [result["id"] for result in answer(outcome)["results"]]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("filters", "expected"),
     [
         ({}, {"e1", "e2", "e4", "e5"}),
@@ -80,7 +81,6 @@ def refs(outcome: Outcome) -> list[str]:
         ({"query": "gamma -parse", "syntax": "operators"}, {"e1", "e2", "e4"}),
         ({"query": "delta"}, {"e5", "e6"}),
     ],
-    ids=lambda value: "" if isinstance(value, set) else repr(value),
 )
 def test_each_parameter_chooses(ask: Ask, filters: dict[str, Any], expected: set[str]) -> None:
     outcome = ask(**{"query": "gamma", **filters}, format="json")
@@ -134,7 +134,7 @@ def test_a_stored_text_cannot_pass_for_a_result(ask: Ask, opened: Satchel) -> No
     assert [line[:4] for line in text.replace("\u2028", "\n").splitlines()[1:] if not line.startswith(" ")] == ["e7 d"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("arguments", "error"),
     [
         ({"query": " "}, "the search is empty"),
@@ -151,7 +151,6 @@ def test_a_stored_text_cannot_pass_for_a_result(ask: Ask, opened: Satchel) -> No
         ({"like": "e77"}, "there is no e77"),
         ({"query": "gamma", "agents": "Ann"}, "agent"),
     ],
-    ids=lambda value: "" if isinstance(value, set) else repr(value),
 )
 def test_what_is_wrong_is_an_error_that_says_how_to_go_on(ask: Ask, arguments: dict[str, Any], error: str) -> None:
     outcome = ask(**arguments)

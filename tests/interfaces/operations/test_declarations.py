@@ -18,6 +18,7 @@ from satchel.keep.files.records import CHANGES
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.packages.records import EVENTS, TYPES
 from satchel.keep.runs import STATUSES
+from tables import in_one_test
 
 EVERY = [*OPERATIONS, *(other for one in OPERATIONS for other in one.instead.values())]
 
@@ -67,7 +68,7 @@ def test_a_parameter_is_declared_once_in_an_operation() -> None:
         assert len(names) == len(set(names)), operation.name
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("command", "parameter", "choices"),
     [
         ("message send", "type", MESSAGE_TYPES),

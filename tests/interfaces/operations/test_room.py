@@ -11,6 +11,7 @@ from satchel import Satchel
 from satchel.base.errors import NotFound
 from satchel.base.wire import packed, unpacked
 from satchel.interfaces.operations.room import OPERATIONS
+from tables import in_one_test
 
 BY_NAME = {one.name: one for one in OPERATIONS}
 
@@ -37,7 +38,7 @@ def test_they_have_the_names_of_the_api() -> None:
     assert [name for name, one in BY_NAME.items() if one.writes] == WRITING
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "name",
     [
         "room_needs",

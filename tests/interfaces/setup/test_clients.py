@@ -14,6 +14,7 @@ from satchel.interfaces.setup.clients import CLIENTS, EVENTS, Place, Target, Wis
 from satchel.interfaces.setup.editing import Syntax, edited, parse
 from satchel.interfaces.setup.texts import TextPart
 from satchel.keep.sessions.clients import CLIENTS as SESSION_CLIENTS
+from tables import in_one_test
 
 WISH = Wish("/opt/satchel")
 HOME = Path("/home/ann")
@@ -72,7 +73,7 @@ def test_the_files_of_a_project(name: str, tmp_path: Path) -> None:
     assert {target.below for target in found} == {tmp_path}
 
 
-@pytest.mark.parametrize("name", CLIENTS)
+@in_one_test("name", CLIENTS)
 def test_without_hooks_only_the_server_is_written(name: str) -> None:
     assert len(targets(name, replace(WISH, hooks=False))) == 1
 
@@ -169,7 +170,7 @@ MATCHERS = {
 }
 
 
-@pytest.mark.parametrize("name", MATCHERS)
+@in_one_test("name", MATCHERS)
 def test_hooks_at_tools_are_called_for_edits_reads_and_commands_alone(name: str) -> None:
     hooks = written(targets(name)[1])["hooks"]
     assert isinstance(hooks, dict)

@@ -8,6 +8,7 @@ import pytest
 
 from satchel.base.errors import InvalidInput, Refused
 from satchel.interfaces.setup.editing import Append, Change, Drop, Prune, Put, Remove, Syntax, edited, is_same, parse
+from tables import in_one_test
 
 SYNTAXES = pytest.mark.parametrize("syntax", Syntax)
 SATCHEL = {"command": "/opt/satchel", "args": ["mcp"], "env": {"A": "1"}}
@@ -55,7 +56,7 @@ def test_a_toml_server_gets_a_table_of_its_own_beside_others() -> None:
     assert edited(now, Syntax.TOML, [Drop(("mcp_servers", "satchel"))]) == text
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "now"),
     [
         ("[a]\nx = 1 # x\n\n[b]\n", "[a]\nx = 1 # x\nc = 2\n\n[b]\n"),
@@ -90,7 +91,7 @@ def test_a_table_before_an_array_of_tables_of_others_is_removed_alone() -> None:
     assert edited(text, Syntax.TOML, [Drop(("mcp_servers", "satchel"))]) == f"\n# mine\n{others}"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "change", "by_hand"),
     [
         ("a.x = 1\ny = 2\n", Put(("a", "c"), 2), "set a.c to 2"),
@@ -141,7 +142,7 @@ def test_a_toml_key_without_a_line_of_its_own_is_refused_with_the_change_to_make
     assert refusal.value.remedy == 'Make the change by hand: set a.x to "2"'
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "now"),
     [
         ("[a] # a\n# about x\nx = 1 # x\n\n[b]\ny = 2\n", "[a] # a\n# about x\n# x\n\n[b]\ny = 2\n"),
@@ -154,8 +155,8 @@ def test_an_empty_toml_table_stays_if_comments_belong_to_it(text: str, now: str)
     assert edited(text, Syntax.TOML, [Drop(("a", "x")), Prune(("a",))]) == now
 
 
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
-@pytest.mark.parametrize("path", [("z",), ("spaced", "out", "z"), ("z", "z")])
+@in_one_test("newline", ["\n", "\r\n"])
+@in_one_test("path", [("z",), ("spaced", "out", "z"), ("z", "z")])
 def test_every_form_of_toml_is_passed_over(path: tuple[str, ...], newline: str) -> None:
     text = ALL_FORMS.replace("\n", newline)
     for value in (1, {"a": [1]}):
@@ -164,7 +165,7 @@ def test_every_form_of_toml_is_passed_over(path: tuple[str, ...], newline: str) 
         assert edited(now, Syntax.TOML, [Drop(path), Prune(("z",))]) == text
 
 
-@pytest.mark.parametrize("key", sorted(parse(ALL_FORMS, Syntax.TOML)))
+@in_one_test("key", sorted(parse(ALL_FORMS, Syntax.TOML)))
 def test_every_form_of_toml_is_replaced_and_removed(key: str) -> None:
     for change in (Put((key,), "new"), Put((key,), {"a": {"b": 1}}), Drop((key,))):
         now = edited(ALL_FORMS, Syntax.TOML, [change])
@@ -178,7 +179,7 @@ def test_comments_of_others_outlive_what_they_stood_beside() -> None:
     assert edited(text, Syntax.JSONC, [Drop(("x",))]) == '{\n  // about x\n   // why\n  "y": 2\n}'
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "syntax", "where"),
     [
         ('{"a": 1,}', Syntax.JSON, "line 1, column 9"),

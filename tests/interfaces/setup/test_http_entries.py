@@ -18,6 +18,7 @@ from satchel.interfaces.setup.guide import Verdict
 from satchel.interfaces.setup.journal import Journal
 from satchel.interfaces.setup.planning import carry_out, plan_removal, plan_setup
 from satchel.interfaces.setup.shown import by_hand_text, http_changes, http_entry
+from tables import in_one_test
 
 URL = "https://satchel.example.org"
 BY_VARIABLE = {"Authorization": "Bearer ${SATCHEL_TOKEN}"}
@@ -50,7 +51,7 @@ def entry(client: Client, place: Place, wish: Wish) -> object:
     return inner
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "expected"),
     [
         ("claude", {"type": "http", "url": f"{URL}/mcp", "headers": BY_VARIABLE}),

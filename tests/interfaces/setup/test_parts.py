@@ -16,6 +16,7 @@ from satchel.interfaces.setup.editing import Append, Change, Put, Syntax, applie
 from satchel.interfaces.setup.entries import Server
 from satchel.interfaces.setup.parts import Fixed, Hook, Hooks, State, hook_command, hook_of
 from satchel.interfaces.setup.texts import TextPart
+from tables import in_one_test
 
 LAUNCHERS = st.sampled_from(["/opt/satchel/bin/satchel", "/home/ann b/.local/bin/satchel", "/o'brien/$x/satchel"])
 TARGETS = [
@@ -97,7 +98,7 @@ def test_any_configuration_survives(name: str, number: int, data: st.DataObject)
     assert all(line in after.splitlines() for line in before.splitlines() if line.lstrip().startswith(("//", "#")))
 
 
-@pytest.mark.parametrize(("name", "number"), TARGETS)
+@in_one_test(("name", "number"), TARGETS)
 def test_what_is_put_in_is_taken_out_to_the_byte(name: str, number: int) -> None:
     target = target_of(name, number)
     if target.syntax is Syntax.TOML:
@@ -139,7 +140,7 @@ def test_an_entry_that_runs_satchel_through_a_runner_is_replaced() -> None:
     assert data == {"mcpServers": {"satchel": new}}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "entry", [{"type": "http", "url": "https://satchel.example"}, {"command": "postman", "args": ["mcp"]}, "text", None]
 )
 def test_an_entry_of_the_name_that_starts_something_else_is_refused_and_never_removed(entry: object) -> None:
@@ -245,7 +246,7 @@ def test_a_call_in_a_form_of_the_users_own_is_named_and_left() -> None:
     assert HOOKS.take(had) == []
 
 
-@pytest.mark.parametrize("hooks", ["text", [], {"SessionStart": "text"}, {"SessionStart": {}}])
+@in_one_test("hooks", ["text", [], {"SessionStart": "text"}, {"SessionStart": {}}])
 def test_hooks_of_another_shape_are_refused(hooks: object) -> None:
     data: dict[str, object] = {"hooks": hooks}
     with pytest.raises(InvalidInput, match="hooks"):
@@ -258,7 +259,7 @@ def test_a_command_is_known_again_whatever_its_launcher(launcher: str, is_guarde
     assert hook_of(command) == Hook(launcher, "codex", "SessionStart")
 
 
-@pytest.mark.parametrize("command", ["", "satchel mcp", "satchel hook claude", "other hook claude X", "'", None, 3, []])
+@in_one_test("command", ["", "satchel mcp", "satchel hook claude", "other hook claude X", "'", None, 3, []])
 def test_what_setup_never_wrote_is_no_hook_of_its_own(command: object) -> None:
     assert hook_of(command) is None
 

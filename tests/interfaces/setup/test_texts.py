@@ -23,6 +23,7 @@ from satchel.interfaces.setup.texts import (
 )
 from satchel.keep.documents.block import instructions_file, instructions_notes
 from satchel.keep.documents.splitting import BEGIN, END
+from tables import in_one_test
 
 LINES = st.lists(st.sampled_from(["# Title", "", "text", "<!-- other -->", "  - item"]), max_size=6)
 
@@ -47,7 +48,7 @@ def test_a_block_of_another_version_is_replaced_where_it_stands() -> None:
     assert INSTRUCTIONS.take(put) == "before\n\nafter\n"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text",
     [
         f"{BEGIN}\n",

@@ -8,6 +8,7 @@ import pytest
 
 from satchel.brief.briefing import Briefing, LeftOut
 from satchel.interfaces.text.briefings import briefing_text, other_notes, room_for
+from tables import in_one_test
 
 BRIEFING = Briefing(
     text="note: first\ne1: water",
@@ -69,7 +70,7 @@ def test_without_a_text_it_says_what_waits(briefing: Briefing, told: str) -> Non
     assert briefing_text(briefing, words) == f"a budget of 3 tokens has no room for a briefing; {told}"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("notice", "budget", "room"),
     [(None, 100, 0), ("two words", 16, 4), ("two words", 15, 0), ("two words", -1, 0), ("two words", 10_000, 4)],
 )

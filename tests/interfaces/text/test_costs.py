@@ -18,6 +18,7 @@ from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.messages import messages_text
 from satchel.interfaces.text.rules import constraints_text
 from satchel.keep.decisions.records import DecisionPage
+from tables import in_one_test
 
 OTHER_SEEDS = range(SEED + 1, SEED + 9)
 RENDERINGS: dict[str, Callable[[Any], str]] = {
@@ -74,7 +75,7 @@ def saved(counter: TokenCounter, text: str, said: Mapping[str, object]) -> float
     return 100 - 100 * counter.count(text) / pretty
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@in_one_test("name", MAKERS)
 def test_the_committed_page_is_what_its_seed_gives(name: str) -> None:
     assert (FOLDER / f"{name}.json").read_text(encoding="utf-8") == as_json(MAKERS[name](SEED))
 
@@ -101,8 +102,8 @@ def test_other_decisions_cost_about_as_much_less(counter: TokenCounter) -> None:
     assert sum(figures) / len(figures) >= 72
 
 
-@pytest.mark.parametrize("seed", [SEED, *OTHER_SEEDS])
-@pytest.mark.parametrize(
+@in_one_test("seed", [SEED, *OTHER_SEEDS])
+@in_one_test(
     ("name", "all_fields", "same_fields"),
     [("decisions", 82, 78.5), ("constraints", 76, 69), ("messages", 78, 68), ("file_changes", 81, 76)],
 )

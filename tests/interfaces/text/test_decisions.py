@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-import pytest
 from hypothesis import example, given
 
 from interfaces.text.hostile import MINUTE, NEW_YEAR
@@ -15,6 +14,7 @@ from interfaces.text.reading_decisions import FORMAT, read_decisions
 from satchel.interfaces.text.decisions import decisions_text
 from satchel.interfaces.text.parts import json_line
 from satchel.keep.decisions.records import DecisionPage, Value
+from tables import in_one_test
 
 
 @given(pages())
@@ -47,7 +47,7 @@ def test_no_stored_text_can_pass_for_a_line_of_ours(page: DecisionPage) -> None:
     assert len(ours) == 1 + len(headings) + len(items) + len(notes)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("value", "text"),
     [
         (300, "300"),

@@ -11,7 +11,6 @@ import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -23,6 +22,7 @@ from satchel.interfaces.text.entries import entries_text, written_text
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.parts import value_text
 from satchel.keep.entries.records import ENTRY_TYPES, Entry, EntryPage
+from tables import in_one_test
 
 FORMAT = Format(
     noun="(?:entry|entrie)",
@@ -284,7 +284,7 @@ def test_a_page_without_a_run_says_why() -> None:
     assert entries_text(page_of(run_id=None, notes=("nothing yet",))) == "0 entries\nnote: nothing yet"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("value", "text"),
     [(None, "-"), ("-", '"-"'), ("a", "a"), ("a b", '"a b"'), ('a"b', '"a\\"b"'), ("日本", "日本")],
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -40,6 +39,7 @@ from satchel.keep.files.records import (
     RecentActivity,
     Released,
 )
+from tables import in_one_test
 
 WORKTREE = rf"worktree:{VALUE}"
 CHANGE = "|".join(CHANGES)
@@ -201,7 +201,7 @@ def test_changes_of_one_file_stand_under_it() -> None:
     assert headings == ["src/a-longer-name-0.py:", "src/a-longer-name-1.py:"]
 
 
-@pytest.mark.parametrize("file", ["modified", "by", "data", "11-20", "worktree:x", "a b"])
+@in_one_test("file", ["modified", "by", "data", "11-20", "worktree:x", "a b"])
 def test_a_file_whose_name_is_another_field_is_quoted(file: str) -> None:
     assert f'f1 "{file}" modified' in changes_text(page_of(change(file=file)))
 

@@ -6,14 +6,13 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from interfaces.text.hostile_decisions import decision, page_of
 from satchel.base.paging import Page
 from satchel.interfaces.text.decisions import decisions_text, history_text
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.parts import MAX_CHARS, fitting_fields, fitting_text
 from satchel.keep.decisions.records import DecisionHistory, DecisionPage, DecisionState
+from tables import in_one_test
 
 NOW = 1_795_000_000_000
 
@@ -24,7 +23,7 @@ def as_json(page: DecisionPage) -> dict[str, Any]:
     return fields
 
 
-@pytest.mark.parametrize(("each", "shown"), [(100, 30), (1_000, 18), (6_700, 2), (18_000, 1)])
+@in_one_test(("each", "shown"), [(100, 30), (1_000, 18), (6_700, 2), (18_000, 1)])
 def test_so_many_items_are_shown_as_there_is_room_for(each: int, shown: int) -> None:
     page = page_of(*(decision(number, value="x" * each) for number in range(30, 0, -1)))
     text = fitting_text(page, decisions_text)

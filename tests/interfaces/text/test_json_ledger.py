@@ -23,6 +23,7 @@ from satchel.keep.files.records import (
     Released,
 )
 from satchel.keep.messages.records import MarkedRead, Message, MessagePage
+from tables import in_one_test
 
 AT = 1_767_225_600_000
 ISO = "2026-01-01T00:00:00.000Z"
@@ -240,7 +241,7 @@ def test_a_value_that_is_nothing_much_is_kept(value: str | float) -> None:
     assert fields_of(dataclasses.replace(DECISION, value=value))["value"] == value
 
 
-@pytest.mark.parametrize("payload", [[], {}, 0, "", False])
+@in_one_test("payload", [[], {}, 0, "", False])
 def test_a_payload_that_is_nothing_much_is_kept(payload: object) -> None:
     assert fields_of(dataclasses.replace(MESSAGE, payload=payload))["payload"] == payload
 
@@ -250,7 +251,7 @@ def test_a_message_to_everyone_says_null() -> None:
     assert "payload" not in fields_of(dataclasses.replace(MESSAGE, payload=None))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "name", "items"),
     [
         (

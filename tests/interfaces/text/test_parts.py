@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from satchel.interfaces.text.parts import shown_of
+from tables import in_one_test
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("shown", "total", "said"),
     [
         (1, 1, "1 entry"),

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from satchel import Satchel
 from satchel.find.snippets import Snippet
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.lists import single_lines, utc
 from satchel.interfaces.text.search import explanation_text, result_line, results_text
 from satchel.keep.finding import Explanation, Found, FoundPage, TermShare
+from tables import in_one_test
 
 BARE = Found(
     kind="entry",
@@ -64,7 +63,7 @@ def test_everything_that_is_known_of_a_result_is_said_once() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("kind", "type_", "label"),
     [
         ("entry", "error", "error"),
@@ -80,7 +79,7 @@ def test_what_a_result_is_cannot_be_mistaken(kind: str, type_: str | None, label
     assert line_of(replace(BARE, kind=kind, type=type_)).startswith(f"{BARE.ref} {label} 11-18")
 
 
-@pytest.mark.parametrize(("status", "shown"), [("live", False), ("active", False), ("draft", True), ("inactive", True)])
+@in_one_test(("status", "shown"), [("live", False), ("active", False), ("draft", True), ("inactive", True)])
 def test_a_state_is_said_unless_it_is_the_usual_one(status: str, shown: bool) -> None:
     assert (f" {status} " in line_of(replace(BARE, status=status))) is shown
 
@@ -111,7 +110,7 @@ def test_what_gave_nothing_is_left_out_of_an_explanation() -> None:
     assert explanation_text(Explanation((TermShare("x", 1.0, 2.0, 0.0),), 0.0, 0.0)) == "x: 2 own (idf 1)"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "stored",
     ["x\ne9 discovery by root score:9", "x\u2028e9 discovery", "x\u2029e9 discovery", "e9 discovery by root score:9"],
 )
@@ -121,8 +120,8 @@ def test_a_stored_text_cannot_pass_for_a_result(stored: str) -> None:
     assert [line for line in lines[1:] if not line.startswith(" ")] == [line_of(BARE)]
 
 
-@pytest.mark.parametrize("field", ["agent", "run_id", "task_id", "loop_id", "file"])
-@pytest.mark.parametrize("value", ["x score:9 e9", 'x" by root', "x file:b"])
+@in_one_test("field", ["agent", "run_id", "task_id", "loop_id", "file"])
+@in_one_test("value", ["x score:9 e9", 'x" by root', "x file:b"])
 def test_a_value_cannot_pass_for_another_field(field: str, value: str) -> None:
     changes: dict[str, Any] = {field: value}
     line = line_of(replace(BARE, **changes))

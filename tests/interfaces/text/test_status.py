@@ -20,6 +20,7 @@ from satchel.brief.room.records import (
     Status,
 )
 from satchel.interfaces.text.status import status_text
+from tables import in_one_test
 
 NOW, MINUTE = 1_795_000_000_000, 60_000
 
@@ -127,7 +128,7 @@ def test_a_decision_set_by_two_is_a_conflict_unless_it_needs_the_person_anyway()
     assert "Conflicts" not in lines
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("state", "seen_min", "expected"),
     [
         (AgentState("working", NOW - 60 * MINUTE), 2, " seen 2 min ago"),

@@ -14,6 +14,7 @@ from satchel.base.clock import span_in_words
 from satchel.interfaces.text.json import fields_of
 from satchel.interfaces.text.parts import MAX_CHARS, fitting_text
 from satchel.interfaces.text.team import show_team, team_text
+from tables import in_one_test
 
 NOW = 1_795_000_000_000
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
@@ -87,7 +88,7 @@ def test_all_that_is_known_of_a_session_is_told() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("changes", "expected"),
     [
         ({}, "ann working, seen 4 min ago"),
@@ -106,7 +107,7 @@ def test_the_line_of_a_session(changes: dict[str, object], expected: str) -> Non
     assert line(replace(PLAIN, **changes)) == expected  # type: ignore[arg-type] # fields of the record
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("changes", "expected"),
     [
         ({"done": True, "next_step": None, "blockers": ()}, " last scratchpad e12, 5 min ago: done"),
@@ -139,7 +140,7 @@ def test_no_text_of_a_session_can_pass_for_a_line() -> None:
     assert [shown[:1] for shown in team_text(team(one)).splitlines()] == ["1", '"', " ", " "]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("told", "expected"),
     [
         (team(PLAIN, PLAIN), "2 sessions"),
@@ -169,7 +170,7 @@ def test_notes_come_last() -> None:
     assert team_text(team(PLAIN, notes=("two\nlines",))).splitlines()[2:] == ["note: two", " lines"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("length", "expected"),
     [
         (-1, "less than 1 min"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from conftest import opened_once
 from interfaces.text.fixture.generate import MAKERS, SEED
 from interfaces.text.hostile_decisions import decision, page_of
 from satchel import Satchel
@@ -15,14 +17,21 @@ from satchel.base.tokens import token_counter
 from satchel.interfaces.operations.all import OPERATIONS
 from satchel.interfaces.operations.parameters import DETAIL, PAGE
 from satchel.interfaces.text.search import outlines_fields, outlines_text
+from tables import in_one_test
 from tool_asking import Asker
 
 LONG = "The token service answers late. " * 40
 
 
-@pytest.fixture
-def ask(satchel: Satchel) -> Asker:
+@pytest.fixture(scope="module")
+def ask(request: pytest.FixtureRequest) -> Iterator[Asker]:
     """A store with something of every kind that has a list, by ann."""
+    with opened_once(request) as satchel:
+        _fill(satchel)
+        yield Asker(satchel)
+
+
+def _fill(satchel: Satchel) -> None:
     satchel.runs.start("night", title="At night\nonly")
     write = satchel.entries.write
     write("discovery", LONG, agent="ann", run_id="main")
@@ -33,7 +42,6 @@ def ask(satchel: Satchel) -> Asker:
     satchel.messages.mark_read(["m1"], agent="ben")
     satchel.files.record("src/token.py", "modified", description="reads the token once", agent="ann")
     satchel.packages.save("why the token failed", content="all of it", agent="ann", run_id="main")
-    return Asker(satchel)
 
 
 TITLES = [
@@ -48,7 +56,7 @@ TITLES = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "arguments", "expected"), TITLES, ids=[one[0] for one in TITLES])
+@in_one_test(("tool", "arguments", "expected"), TITLES)
 def test_a_title_is_one_line(ask: Asker, tool: str, arguments: dict[str, Any], expected: list[str]) -> None:
     head, *lines = ask.text(tool, **arguments, detail="titles").split("\n")
     assert head.split(" ")[0] == str(len(expected))
@@ -57,14 +65,14 @@ def test_a_title_is_one_line(ask: Asker, tool: str, arguments: dict[str, Any], e
     assert max(map(len, lines)) <= 95
 
 
-@pytest.mark.parametrize(("tool", "arguments", "expected"), TITLES, ids=[one[0] for one in TITLES])
+@in_one_test(("tool", "arguments", "expected"), TITLES)
 def test_a_snippet_is_two_lines(ask: Asker, tool: str, arguments: dict[str, Any], expected: list[str]) -> None:
     lines = ask.text(tool, **arguments, detail="snippets").split("\n")
     assert [line[:1] == " " for line in lines[1:]] == [False, True] * len(expected)
     assert max(map(len, lines)) <= 165
 
 
-@pytest.mark.parametrize(("tool", "arguments", "expected"), TITLES, ids=[one[0] for one in TITLES])
+@in_one_test(("tool", "arguments", "expected"), TITLES)
 def test_titles_as_json_are_id_kind_and_title(
     ask: Asker, tool: str, arguments: dict[str, Any], expected: list[str]
 ) -> None:
@@ -88,7 +96,7 @@ def test_a_search_shows_whole_texts_where_that_is_asked_for(ask: Asker) -> None:
     assert ask.fields("search", query="late", detail="full")["results"][0]["snippet"] == LONG
 
 
-@pytest.mark.parametrize("tool", [one[0] for one in TITLES if one[0] != "search"])
+@in_one_test("tool", [one[0] for one in TITLES if one[0] != "search"])
 def test_in_full_is_as_without_a_word(ask: Asker, tool: str) -> None:
     arguments = {"agent": "ben"} if tool == "get_messages" else {}
     assert ask.text(tool, **arguments, detail="full") == ask.text(tool, **arguments)
@@ -101,15 +109,15 @@ def test_every_list_takes_it() -> None:
     assert [one.tool for one in paged if DETAIL not in one.parameters] == []
 
 
-@pytest.mark.parametrize("name", MAKERS)
-@pytest.mark.parametrize("seed", range(SEED, SEED + 4))
+@in_one_test("name", MAKERS)
+@in_one_test("seed", range(SEED, SEED + 4))
 def test_twenty_titles_cost_at_most_450_tokens(name: str, seed: int) -> None:
     counter = token_counter()
     assert counter.exact, counter.reason
     assert counter.count(outlines_text(MAKERS[name](seed), "item", "titles")) <= 450
 
 
-@pytest.mark.parametrize("text", ["a1_b2-c3/d4.e5 " * 30, "x" * 500, "認証トークンの更新を行う。" * 20, "é ñ ü " * 60])
+@in_one_test("text", ["a1_b2-c3/d4.e5 " * 30, "x" * 500, "認証トークンの更新を行う。" * 20, "é ñ ü " * 60])
 def test_titles_of_costly_texts_are_shorter(text: str) -> None:
     page = page_of(*(decision(number, value=text) for number in range(20, 0, -1)))
     assert token_counter().count(outlines_text(page, "decision", "titles")) <= 520

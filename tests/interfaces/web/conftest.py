@@ -12,7 +12,7 @@ import room_world
 from http_serving import FixedTokens, Served, served
 from room_browsing import Browser
 from room_world import World
-from satchel import Satchel, open_satchel
+from satchel import NewDecision, Satchel, open_satchel
 from satchel.base.clock import system_clock
 from satchel.interfaces.web.logins import Logins
 from satchel.keep.sessions.caller import Caller
@@ -54,9 +54,11 @@ def full(tmp_path_factory: pytest.TempPathFactory, logins: Logins) -> Iterator[S
     with open_satchel(cwd=folder, environ={}, settings=relaxed) as satchel:
         for number in range(MESSAGES):
             satchel.messages.send(f"{number}: {LONG}", to="human", agent=f"agent-{number % 7}")
-        for number in range(CHANGES):
-            satchel.decisions.set(f"key {number}", LONG, agent="first")
-            satchel.decisions.set(f"key {number}", f"{number} {LONG}", agent="second")
+        numbers = range(CHANGES)
+        satchel.decisions.set_many([NewDecision(f"key {number}", LONG) for number in numbers], agent="first")
+        changes = [NewDecision(f"key {number}", f"{number} {LONG}") for number in numbers]
+        satchel.decisions.set_many(changes, agent="second")
+        for number in numbers:
             satchel.constraints.add(f"Rule {number}: {LONG}", agent="first")
         store = satchel.place.file
     for number in range(SESSIONS):

@@ -23,12 +23,13 @@ from satchel.interfaces.web.logins import Logins
 from satchel.interfaces.web.pages.agents import AgentWeek
 from satchel.interfaces.web.rendering import SHORT, visible
 from satchel.keep.sessions.caller import Caller
+from tables import in_one_test
 
 PLACES = tuple(f"/p/project{path}" for path, _, _ in pages.PLACES)
 PAGES = (*PLACES, "/p/project/memory?q=sessions", "/p/project/items/e1", "/p/project/new", "/p/project/proposals")
 
 
-@pytest.mark.parametrize("path", [*PAGES, "/login", "/login?key=wrong", "/p/none/", "/p/project/items/e999"])
+@in_one_test("path", [*PAGES, "/login", "/login?key=wrong", "/p/none/", "/p/project/items/e999"])
 def test_every_page_loads_from_this_server_alone_and_is_not_kept(ann: Browser, path: str) -> None:
     answer = ann.get(path)
     assert answer.headers["content-security-policy"] == SAFETY_HEADERS["Content-Security-Policy"]
@@ -419,7 +420,7 @@ def test_the_former_address_of_a_project_is_no_format(ann: Browser, address: str
     assert ann.get(here).headers["location"] == f"{here}/"
 
 
-@pytest.mark.parametrize("former", pages.MOVED)
+@in_one_test("former", pages.MOVED)
 def test_addresses_of_former_pages_lead_to_what_replaces_them(ann: Browser, satchel: Satchel, former: str) -> None:
     one = satchel.decisions.set("former", "address", agent="builder")
     path = former.replace("{ref}", one.ref).replace("{number}", "1").replace("{name}", "needs")
