@@ -6,6 +6,7 @@ import pytest
 
 from satchel.base.clock import iso, moment_text, parse_time, system_clock, year_of
 from satchel.base.errors import InvalidInput
+from tables import in_one_test
 
 NOW = 1_795_000_000_000
 
@@ -42,7 +43,7 @@ def test_what_is_shown_is_read_back_to_the_millisecond(milliseconds: int) -> Non
     assert parse_time(iso(milliseconds), NOW) == milliseconds
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("age", "milliseconds"),
     [("0s", 0), ("45s", 45_000), ("90m", 5_400_000), ("24h", 86_400_000), ("7d", 604_800_000), ("2w", 1_209_600_000)],
 )
@@ -63,7 +64,7 @@ def test_a_time_without_an_offset_is_utc(text: str, milliseconds: int) -> None:
     assert parse_time(text, NOW) == milliseconds
 
 
-@pytest.mark.parametrize("text", ["", "yesterday", "90", "1.5h", "-5m", "90M", "2026-13-01", "24:00"])
+@in_one_test("text", ["", "yesterday", "90", "1.5h", "-5m", "90M", "2026-13-01", "24:00"])
 def test_what_is_no_time_is_refused_with_the_field(text: str) -> None:
     with pytest.raises(InvalidInput, match=r"expires .* is not a time"):
         parse_time(text, NOW, "expires")

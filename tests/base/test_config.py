@@ -10,6 +10,7 @@ from base.loaded_config import MOMENTS, from_toml, from_user
 from satchel.base.config import RESERVED_VARIABLES, documented_toml, load_config, parse_value, read_text
 from satchel.base.config_keys import KEYS, Key
 from satchel.base.errors import InvalidInput
+from tables import in_one_test
 
 RATE = Key("brief.rate", float, 1.0, "A factor.", minimum=0)
 SWITCH = Key("brief.switch", bool, True, "A switch.")
@@ -109,7 +110,7 @@ def test_an_empty_variable_counts_as_not_set() -> None:
     assert (config.store_backups_keep, config.warnings) == (10, ())
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "text"),
     [
         ("store.durability", "fast"),
@@ -342,7 +343,7 @@ def test_what_is_no_number_or_switch_is_refused(key: Key, given: object) -> None
         parse_value(key, given)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("key", "text", "value"),
     [
         (SWITCH, "true", True),

@@ -7,6 +7,7 @@ import pytest
 
 from satchel.base.errors import InvalidInput
 from satchel.base.tokens import TokenCount, TokenCounter, estimate, token_counter
+from tables import in_one_test
 
 PROSE = (
     "The session middleware keeps a refresh token for each device. When the gateway rotates its key, every "
@@ -111,7 +112,7 @@ def test_a_tokenizer_without_its_vocabulary_is_not_used(
     assert token_counter().reason == "splintr-rs cannot load o200k_base (no such vocabulary)"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "kind"),
     [
         pytest.param(PROSE, None, id="prose"),

@@ -8,6 +8,7 @@ from satchel import InvalidInput, TooLarge
 from satchel.base.tokens import TokenCounter
 from satchel.consult.models import WindowFull, check_fits, next_conversation, room
 from satchel.consult.records import Window
+from tables import in_one_test
 
 EXACT = TokenCounter("exact", True, None, lambda text, _kind: len(text))
 ESTIMATE = TokenCounter("estimate", False, "no vocabulary", lambda text, _kind: len(text))
@@ -51,7 +52,7 @@ def test_the_warning_begins_at_85_percent(added: int, warns: bool) -> None:
         assert "'auth-3'" in warnings[0]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("conversation", "taken", "expected"),
     [
         ("auth", (), "auth-2"),

@@ -21,6 +21,7 @@ from satchel.keep.files import kind as files
 from satchel.keep.messages import queries as messages
 from satchel.keep.packages import service as packages
 from satchel.keep.patterns import kind as patterns
+from tables import in_one_test
 
 Find = Callable[..., KeptPage[Any]]
 
@@ -167,7 +168,7 @@ def test_a_filter_that_a_kind_does_not_have_is_a_mistake_of_the_caller(satchel: 
         LISTS[kind](satchel)(colour="red")
 
 
-@pytest.mark.parametrize(("declared", "typed"), DECLARED, ids=lambda value: getattr(value, "__name__", ""))
+@in_one_test(("declared", "typed"), DECLARED)
 def test_what_is_declared_of_a_kind_is_what_its_list_takes(declared: listing.Listing[Any], typed: type) -> None:
     common = listing.RunFilters if declared.in_run else ListFilters
     assert get_type_hints(typed).keys() - get_type_hints(common).keys() == {one.name for one in declared.filters}

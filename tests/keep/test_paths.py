@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from satchel import InvalidInput
 from satchel.keep.paths import check_path, check_place, covers, overlap
+from tables import in_one_test
 
 ROOT = "/home/ann/app"
 
@@ -40,7 +41,7 @@ def test_every_spelling_of_a_path_has_one_form(given_path: str, canonical: str) 
     assert check_path(given_path, ROOT) == canonical
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "outside",
     [
         "..",
@@ -62,15 +63,13 @@ def test_a_path_outside_the_project_is_refused(outside: str) -> None:
         check_path(outside, ROOT)
 
 
-@pytest.mark.parametrize(
-    "pattern", ["src/*.py", "*", "src/*", "src/**/test.py", "**/x.py", "a**", "src/***", "*/", "a*/**"]
-)
+@in_one_test("pattern", ["src/*.py", "*", "src/*", "src/**/test.py", "**/x.py", "a**", "src/***", "*/", "a*/**"])
 def test_a_pattern_that_is_no_folder_is_refused_with_what_would_be_right(pattern: str) -> None:
     with pytest.raises(InvalidInput, match=r"is a pattern\. Name a file such as src/app\.py, or a whole folder"):
         check_path(pattern, ROOT)
 
 
-@pytest.mark.parametrize("value", [None, 5, True, ["a"], "", "   ", "a\0b", "a\nb", "\ud800", "{{file}}", "x" * 10_000])
+@in_one_test("value", [None, 5, True, ["a"], "", "   ", "a\0b", "a\nb", "\ud800", "{{file}}", "x" * 10_000])
 def test_what_is_no_path_is_refused_and_the_argument_named(value: object) -> None:
     with pytest.raises(InvalidInput, match=r"^paths\[3\] ") as refused:
         check_path(value, ROOT, "paths[3]")
@@ -90,7 +89,7 @@ def test_a_path_is_taken_as_relative_where_there_is_no_root() -> None:
         check_path("/src/", None)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("path", "other"),
     [
         ("src/a", "src/a"),
@@ -109,7 +108,7 @@ def test_a_folder_covers_what_is_in_it_and_its_own_name(path: str, other: str) -
     assert overlap(other, path)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("path", "other"),
     [
         ("src/a", "src/ab"),

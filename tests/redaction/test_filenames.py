@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from satchel.redaction.filenames import is_secret_folder, is_secret_name, is_secret_path
+from tables import in_one_test
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "name",
     """
     .env .ENV .env.local .env.production .env.example.local .env-prod prod.env id_rsa id_ed25519 id_ecdsa_sk
@@ -20,7 +21,7 @@ def test_a_name_that_says_secret_is_one(name: str) -> None:
     assert is_secret_name(name)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "name",
     """
     .env.example .env.sample .env.template .env.local.example example.env env.py environment.ts .envoy.yaml
@@ -32,7 +33,7 @@ def test_a_name_that_only_looks_alike_is_none(name: str) -> None:
     assert not is_secret_name(name)
 
 
-@pytest.mark.parametrize("name", [".ssh", ".GnuPG", ".kube", ".docker", ".aws"])
+@in_one_test("name", [".ssh", ".GnuPG", ".kube", ".docker", ".aws"])
 def test_folders_of_keys_and_logins_are_secret(name: str) -> None:
     assert is_secret_folder(name)
 

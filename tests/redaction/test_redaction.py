@@ -14,6 +14,7 @@ from redaction.secret_samples import ADVERSARIAL, ALNUM, TOKENS, UPPER, chars
 from satchel.redaction import finds_secret, redact
 from satchel.redaction.formats import TOKEN_FORMATS
 from satchel.redaction.values import is_plain_word
+from tables import in_one_test
 
 
 def test_a_published_token_goes_and_the_text_around_it_stays() -> None:
@@ -39,10 +40,9 @@ def test_a_token_assigned_to_a_name_is_called_by_its_provider() -> None:
     assert redact('GITHUB_TOKEN="gh' + "p_" + chars(ALNUM, 36) + '"').text == 'GITHUB_TOKEN="[redacted:github-token]"'
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("kind", "before", "secret", "after"),
     KEPT_BESIDE,
-    ids=[f"{row[0]}-{n}" for n, row in enumerate(KEPT_BESIDE)],
 )
 def test_only_the_secret_part_goes(kind: str, before: str, secret: str, after: str) -> None:
     assert redact(before + secret + after).text == f"{before}[redacted:{kind}]{after}"
@@ -106,7 +106,7 @@ def test_an_ordinary_name_holds_no_secret() -> None:
     assert finds_secret("src/auth/token_store.py") is None
 
 
-@pytest.mark.parametrize("piece", ADVERSARIAL)
+@in_one_test("piece", ADVERSARIAL)
 def test_redacting_an_adversarial_text_twice_changes_nothing_more(piece: str) -> None:
     once = redact(piece * 500).text
     assert redact(once).text is once

@@ -11,6 +11,7 @@ from bazinga_databases import FORMATS, BazingaDatabase, sample, stamp
 from keep.importing.read import NOW, at, read_bazinga
 from satchel.keep.importing.bazinga import tenths_of
 from satchel.keep.importing.tables import moment_of
+from tables import in_one_test
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def test_a_pattern_comes_with_everything(newest: BazingaDatabase) -> None:
     assert (pattern.last_seen, pattern.created_at) == (at(NOW - 60), at(NOW - 600))
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("confidence", "tenths"),
     [
         (0.5, 5),

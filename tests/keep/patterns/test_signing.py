@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from keep.patterns.mutations import pairs
 from keep.patterns.outputs import OUTPUTS
 from satchel.keep.patterns import mask, signature
+from tables import in_one_test
 
 TRACE = """Traceback (most recent call last):
   File "/srv/app/main.py", line 12, in <module>
@@ -42,7 +43,7 @@ def test_type_and_message_do_not_run_together() -> None:
     assert signature("a", "b c") != signature("a b", "c")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("one", "other"),
     [
         ("No module named 'foo'", "No module named 'requests'"),
@@ -77,7 +78,7 @@ def test_what_tells_errors_apart_is_kept(one: str, other: str) -> None:
     assert mask(one) != mask(other)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("one", "other"),
     [
         ("cannot read /home/alice/app/users.csv", "cannot read C:\\build7\\users.csv"),
@@ -181,8 +182,8 @@ HOSTILE = (
 
 
 # No figure is judged: what takes quadratic time would run into the limit many times over.
-@pytest.mark.parametrize("piece", HOSTILE)
-@pytest.mark.parametrize("tail", ["1111", "!\n\ta:1"])
+@in_one_test("piece", HOSTILE)
+@in_one_test("tail", ["1111", "!\n\ta:1"])
 @pytest.mark.timeout(30)
 def test_hostile_repetitions_end(piece: str, tail: str) -> None:
     assert isinstance(mask("x\n  at " + piece * (60_000 // len(piece)) + tail), str)
