@@ -28,7 +28,7 @@ def test_a_case_that_does_not_raise_what_it_should_is_named_too() -> None:
     @in_one_test("number", [0, 1])
     def check(number: int) -> None:
         with pytest.raises(ZeroDivisionError):
-            1 / number  # noqa: B018
+            1 / number
 
     with pytest.raises(ExceptionGroup) as caught:
         check()

@@ -173,7 +173,7 @@ def test_a_very_large_number_is_not_repeated() -> None:
     assert f"{10**18 - 1} is not" in small
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "line",
     [
         'lock_wait_ms = "5000"',
@@ -185,7 +185,6 @@ def test_a_very_large_number_is_not_repeated() -> None:
         f"lock_wait_ms = 0x{'f' * 20_000}",
         f"lock_wait_ms{'.x' * 3_000} = 1",
     ],
-    ids=lambda line: line[:28],
 )
 def test_a_value_of_the_wrong_type_in_the_file_is_warned_about(tmp_path: Path, line: str) -> None:
     config = from_toml(tmp_path, f"[store]\n{line}\n")
@@ -325,7 +324,7 @@ def test_numbers_and_switches_are_accepted_in_their_type(key: Key, given: object
     assert (parsed, type(parsed)) == (value, key.type)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("key", "given"),
     [
         (RATE, True),
@@ -336,7 +335,6 @@ def test_numbers_and_switches_are_accepted_in_their_type(key: Key, given: object
         (SWITCH, 1),
         (SWITCH, "yes"),
     ],
-    ids=repr,
 )
 def test_what_is_no_number_or_switch_is_refused(key: Key, given: object) -> None:
     with pytest.raises(InvalidInput, match=rf"^{key.name} .* is not {key.allowed}\."):

@@ -18,6 +18,7 @@ from satchel.base.errors import Conflict, InvalidInput, NotFound, SatchelError, 
 from satchel.consult.conversations import Conversations
 from satchel.consult.records import ConversationKey, ConversationState, Exchange, KnownFile, Overflow
 from satchel.consult.vector_stores import VectorStores
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -134,8 +135,8 @@ def test_a_conversation_of_another_project_is_apart(open_in: Callable[..., Satch
         other.reset(KEY)
 
 
-@pytest.mark.parametrize("part", ["assistant", "conversation"])
-@pytest.mark.parametrize("value", ["", " ", "a\nb", "x" * 201, "{{session}}", SECRET, None, 7])
+@in_one_test("part", ["assistant", "conversation"])
+@in_one_test("value", ["", " ", "a\nb", "x" * 201, "{{session}}", SECRET, None, 7])
 def test_a_key_that_is_no_name_is_refused(conversations: Conversations, part: str, value: Any) -> None:
     parts = {"assistant": "gpt", "conversation": "review", part: value}
     with pytest.raises(InvalidInput, match=part):

@@ -200,7 +200,7 @@ def test_any_text_with_operators_is_accepted_or_refused_with_a_place_in_it(
     assert not query.terms or accepted(connection, query)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "condition"),
     [
         ("a", '"a"'),

@@ -8,6 +8,7 @@ import pytest
 from satchel import InvalidInput, Satchel
 from satchel.base.text import fold
 from satchel.keep import names
+from tables import in_one_test
 
 
 def test_every_field_of_an_agent_comes_back(satchel: Satchel) -> None:
@@ -102,7 +103,7 @@ LOOK_ALIKES = (
 )
 
 
-@pytest.mark.parametrize("name", LOOK_ALIKES)
+@in_one_test("name", LOOK_ALIKES)
 def test_a_name_that_could_pass_for_another_is_refused_and_nothing_is_written(satchel: Satchel, name: str) -> None:
     with pytest.raises(InvalidInput, match=r"^agent "):
         satchel.entries.write("discovery", "x", agent=name)
@@ -110,7 +111,7 @@ def test_a_name_that_could_pass_for_another_is_refused_and_nothing_is_written(sa
     assert satchel.entries.read().total == 0
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "name",
     ["René", "Строитель", "構築エージェント", "佐藤 kei", "빌더-2", "O\u2019Brien", "plugin:reviewer", "human_liaison"],
 )

@@ -73,7 +73,7 @@ def kept(request: pytest.FixtureRequest) -> Iterator[Satchel]:
         yield satchel
 
 
-@pytest.mark.parametrize("kind", LISTS)
+@in_one_test("kind", LISTS)
 def test_a_filter_acts_before_the_ranking_cuts_its_candidates(
     kept: Satchel, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,8 +84,8 @@ def test_a_filter_acts_before_the_ranking_cuts_its_candidates(
     assert (page.total, len(page)) == (1, 1)
 
 
-@pytest.mark.parametrize("kind", BY_AUTHOR)
-@pytest.mark.parametrize("query", [None, "needle"])
+@in_one_test("kind", BY_AUTHOR)
+@in_one_test("query", [None, "needle"])
 def test_of_an_unknown_author_it_is_said_who_has_written(kept: Satchel, kind: str, query: str | None) -> None:
     page = LISTS[kind](kept)(**{BY_AUTHOR[kind]: "anna"}, query=query)
     said = "nobody here is called 'anna'; authors here: ann, old"
@@ -141,7 +141,7 @@ BAD_FILTERS: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize("is_empty", [True, False])
-@pytest.mark.parametrize("kind", LISTS)
+@in_one_test("kind", LISTS)
 def test_what_contradicts_or_is_out_of_range_is_refused(satchel: Satchel, kind: str, is_empty: bool) -> None:
     if not is_empty:
         satchel.entries.write("discovery", "x")
@@ -156,13 +156,13 @@ def test_an_empty_author_is_refused(satchel: Satchel, kind: str) -> None:
         LISTS[kind](satchel)(**{BY_AUTHOR[kind]: ""})
 
 
-@pytest.mark.parametrize("kind", LISTS)
+@in_one_test("kind", LISTS)
 def test_a_query_of_more_than_64_kib_is_refused(satchel: Satchel, kind: str) -> None:
     with pytest.raises(TooLarge, match=r"^the text to search for has 65,537 bytes"):
         LISTS[kind](satchel)(query="x" * 65_537)
 
 
-@pytest.mark.parametrize("kind", LISTS)
+@in_one_test("kind", LISTS)
 def test_a_filter_that_a_kind_does_not_have_is_a_mistake_of_the_caller(satchel: Satchel, kind: str) -> None:
     with pytest.raises(TypeError, match="takes no colour"):
         LISTS[kind](satchel)(colour="red")

@@ -9,6 +9,7 @@ from satchel import Satchel
 from satchel.base.errors import InvalidInput, TooLarge
 from satchel.keep.shared import items, markdown
 from satchel.keep.texts import metadata_parts
+from tables import in_one_test
 
 FIELDS: dict[str, str | float] = {"ticket": "OPS-7", "risk": 3, "signed": True, "note": 'say "risk":4, then'}
 
@@ -41,7 +42,7 @@ def test_a_key_or_a_key_and_its_value_selects(satchel: Satchel, wanted: str, is_
     assert satchel.constraints.find(metadata=wanted).total == is_met
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "value", [[1], "text", {"a b": 1}, {'a"': 1}, {"a": [1]}, {"a": {"b": 1}}, {"a": None}, {"a": float("nan")}]
 )
 def test_what_is_no_flat_object_is_refused(satchel: Satchel, value: object) -> None:

@@ -41,7 +41,7 @@ def seq(satchel: Satchel) -> int:
     return satchel.housekeeping.statistics().seq
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("given", "expected"),
     [
         ([], ()),
@@ -62,9 +62,7 @@ def test_names_are_trimmed_and_kept_once_as_first_written_in_the_order_given(
     assert check_names(given, "tags") == expected
 
 
-@pytest.mark.parametrize(
-    "given", ["api", "", None, 3, {"api": 1}, iter(["api"])], ids="text nothing none number mapping iterator".split()
-)
+@in_one_test("given", ["api", "", None, 3, {"api": 1}, iter(["api"])])
 def test_what_is_no_list_of_names_is_refused_by_field(given: Any) -> None:
     with pytest.raises(InvalidInput, match=r'^tags is no list of names\. Give tags as \["\.\.\.", "\.\.\."\]'):
         check_names(given, "tags")

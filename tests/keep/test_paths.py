@@ -13,7 +13,7 @@ from tables import in_one_test
 ROOT = "/home/ann/app"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("given_path", "canonical"),
     [
         ("src/a.py", "src/a.py"),
@@ -137,7 +137,7 @@ def test_a_folder_covers_exactly_what_goes_through_it(folder: list[str], other: 
             assert covers(path, "/".join(other + end)) == (other[: len(folder)] == folder)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("given", "place"),
     [
         ("src/app.py:12", ("src/app.py", 12)),

@@ -11,6 +11,7 @@ import pytest
 from satchel.client import Satchel
 from satchel.store.sqlite import SqliteEngine
 from satchel.store.transaction import Transaction
+from tables import in_one_test
 
 OpenEngine = Callable[..., SqliteEngine]
 OpenStore = Callable[..., Satchel]
@@ -66,7 +67,7 @@ STORE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("table", "row"),
     [
         ("conversations", CONVERSATION),

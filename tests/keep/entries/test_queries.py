@@ -12,6 +12,7 @@ import pytest
 from satchel import Entry, EntryPage, InvalidInput, NewEntry, Satchel
 from satchel.base.clock import iso
 from satchel.store.transaction import Transaction
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -207,7 +208,7 @@ def test_the_default_limit_is_twenty(satchel: Satchel) -> None:
     assert (len(satchel.entries.read()), satchel.entries.read().next_offset) == (20, 20)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("options", "problem"),
     [
         ({"limit": -1}, "limit -1 is out of range. Give 0 to 500"),

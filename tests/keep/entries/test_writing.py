@@ -11,6 +11,7 @@ import pytest
 from kept_bytes import kept_bytes
 from satchel import InvalidInput, NewEntry, Satchel, TooLarge
 from satchel.keep.entries.structured import ISSUE_TYPES
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -202,8 +203,8 @@ def test_what_is_cleaned_in_the_texts_of_structured_content_is_said(satchel: Sat
 
 
 @pytest.mark.no_store
-@pytest.mark.parametrize("field", ["task_id", "loop_id", "file", "run_id", "agent"])
-@pytest.mark.parametrize("name", ["a\0b", "a\nb", "\ud800", "", "  ", "{{loopId}}", "x" * 201, TOKEN, f"src/{TOKEN}/a"])
+@in_one_test("field", ["task_id", "loop_id", "file", "run_id", "agent"])
+@in_one_test("name", ["a\0b", "a\nb", "\ud800", "", "  ", "{{loopId}}", "x" * 201, TOKEN, f"src/{TOKEN}/a"])
 def test_what_must_not_stand_in_a_name_is_refused_and_nothing_is_written(
     satchel: Satchel, project: Path, field: str, name: str
 ) -> None:

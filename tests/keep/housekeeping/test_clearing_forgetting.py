@@ -10,6 +10,7 @@ from kept_bytes import kept_bytes
 from satchel import NotFound, Satchel
 from satchel.find.kind import KIND_OF
 from satchel.keep.kinds import KINDS
+from tables import in_one_test
 
 Fill = Callable[[Satchel, str], Mapping[str, str]]
 Deliver = Callable[[Satchel, str], None]
@@ -137,7 +138,7 @@ def test_a_preview_removes_nothing(satchel: Satchel, fill: Fill, kind: str) -> N
     assert satchel.finding.search("alpha", limit=0).total == len(KINDS)
 
 
-@pytest.mark.parametrize("letter", [kind.letter for kind in KINDS])
+@in_one_test("letter", [kind.letter for kind in KINDS])
 def test_an_item_that_there_is_none_of_is_said(satchel: Satchel, letter: str) -> None:
     satchel.housekeeping.initialise()
     with pytest.raises(NotFound, match=f"there is no .* {letter}7 in this project"):

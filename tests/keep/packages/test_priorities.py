@@ -10,6 +10,7 @@ import pytest
 
 from satchel import Conflict, InvalidInput, NotFound, Package, ReadOnly, Satchel
 from satchel.base.vocabulary import PRIORITIES
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -118,8 +119,8 @@ def test_a_package_that_is_not_there_is_said(
     assert other.packages.find().packages[0].priority == "medium"
 
 
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("ref", ["x1", "", None, True])
+@in_one_test("change", CHANGES)
+@in_one_test("ref", ["x1", "", None, True])
 def test_what_is_no_id_is_refused(satchel: Satchel, change: Callable[[Satchel, Any], Package], ref: Any) -> None:
     with pytest.raises(InvalidInput, match="is no id of a package"):
         change(satchel, ref)

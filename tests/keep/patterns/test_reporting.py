@@ -8,6 +8,7 @@ import pytest
 from days_of_use import vouch_in
 from satchel import InvalidInput, Satchel, TooLarge
 from satchel.keep.patterns import mask, signature
+from tables import in_one_test
 
 if TYPE_CHECKING:
     from conftest import ManualClock
@@ -241,7 +242,7 @@ class TestHintsAndStack:
     def test_there_may_be_none(self, undecided: Satchel, hints: Any) -> None:
         assert len(texts(undecided, hints=hints)) == 3
 
-    @pytest.mark.parametrize(
+    @in_one_test(
         ("hints", "problem"),
         [
             ("import statement", "hints is not JSON, at character 1"),
@@ -271,7 +272,7 @@ class TestHintsAndStack:
 
 
 @pytest.mark.no_store
-@pytest.mark.parametrize(
+@in_one_test(
     ("given", "problem"),
     [
         ({"error_type": ""}, "error_type is empty"),

@@ -9,7 +9,7 @@ from satchel.keep.patterns.saying import plain_type, read
 from tables import in_one_test
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("given", "plain"),
     [
         ("requests.exceptions.ConnectionError", "ConnectionError"),
