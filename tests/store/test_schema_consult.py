@@ -33,7 +33,7 @@ def insert(transaction: Transaction, table: str, **values: object) -> int:
 
 
 @pytest.fixture
-def engine(open_engine: OpenEngine) -> SqliteEngine:
+def engine(open_engine: OpenEngine, from_template: None) -> SqliteEngine:
     """A store with projects 1 and 2, and in project 1 conversation 1 with a turn, a file, a content and a store."""
     engine = open_engine()
     with engine.write() as transaction:
