@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from satchel import NewEntry, NotFound, Satchel
+from satchel.keep.entries import kind
 from satchel.keep.entries.kind import NEWEST_PER_TYPE
 from satchel.keep.entries.structured import (
     CodebaseAnalysis,
@@ -97,9 +98,10 @@ def test_exactly_as_many_as_are_loaded_leave_nothing_out(satchel: Satchel) -> No
     assert satchel.entries.load_state().left_out == ()
 
 
-def test_scratchpads_take_no_place_in_the_state(satchel: Satchel) -> None:
+def test_scratchpads_take_no_place_in_the_state(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kind, "NEWEST_PER_TYPE", 3)
     satchel.entries.write("discovery", "kept")
-    satchel.entries.write_many([NewEntry("scratchpad", {"iteration": number}) for number in range(500)])
+    satchel.entries.write_many([NewEntry("scratchpad", {"iteration": number}) for number in range(3)])
     state = satchel.entries.load_state()
     assert [note.content for note in state.discoveries] == ["kept"]
     assert state.left_out == ()
