@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from satchel import NewEntry, NotFound, Satchel
-from satchel.keep.entries import kind
 from satchel.keep.entries.kind import NEWEST_PER_TYPE
 from satchel.keep.entries.structured import (
     CodebaseAnalysis,
@@ -99,7 +98,7 @@ def test_exactly_as_many_as_are_loaded_leave_nothing_out(satchel: Satchel) -> No
 
 
 def test_scratchpads_take_no_place_in_the_state(satchel: Satchel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kind, "NEWEST_PER_TYPE", 3)
+    monkeypatch.setattr("satchel.keep.entries.kind.NEWEST_PER_TYPE", 3)
     satchel.entries.write("discovery", "kept")
     satchel.entries.write_many([NewEntry("scratchpad", {"iteration": number}) for number in range(3)])
     state = satchel.entries.load_state()
