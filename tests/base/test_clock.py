@@ -18,7 +18,7 @@ def test_the_system_clock_tells_whole_milliseconds() -> None:
     assert before <= now <= time.time_ns() // 1_000_000
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("milliseconds", "text"),
     [
         (0, "1970-01-01T00:00:00.000Z"),
@@ -30,15 +30,13 @@ def test_a_time_is_shown_as_iso_8601_utc_with_milliseconds(milliseconds: int, te
     assert iso(milliseconds) == text
 
 
-@pytest.mark.parametrize(
-    ("year", "text"), [("2026", "11-21 22:24"), ("2025", "2026-11-21 22:24"), ("", "2026-11-21 22:24")]
-)
+@in_one_test(("year", "text"), [("2026", "11-21 22:24"), ("2025", "2026-11-21 22:24"), ("", "2026-11-21 22:24")])
 def test_an_agent_reads_the_minute_and_the_year_where_it_does_not_go_without_saying(year: str, text: str) -> None:
     assert moment_text(1_795_299_896_123, year) == text
     assert year_of(1_795_299_896_123) == "2026"
 
 
-@pytest.mark.parametrize("milliseconds", [0, 1, 999, 1_795_299_896_123])
+@in_one_test("milliseconds", [0, 1, 999, 1_795_299_896_123])
 def test_what_is_shown_is_read_back_to_the_millisecond(milliseconds: int) -> None:
     assert parse_time(iso(milliseconds), NOW) == milliseconds
 
@@ -51,7 +49,7 @@ def test_an_age_counts_back_from_now(age: str, milliseconds: int) -> None:
     assert parse_time(f" {age} ", NOW) == NOW - milliseconds
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "milliseconds"),
     [
         ("2026-11-21", 1_795_219_200_000),

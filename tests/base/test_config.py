@@ -85,7 +85,7 @@ def test_an_argument_sets_every_key(as_text: bool) -> None:
         assert (setting.value, setting.source, config.warnings) == (value, "argument", ()), name
 
 
-@pytest.mark.parametrize(("deadline_ms", "wait_ms"), [(None, 250), (50, 8), (20_000, 3_333)])
+@in_one_test(("deadline_ms", "wait_ms"), [(None, 250), (50, 8), (20_000, 3_333)])
 def test_a_hook_waits_longer_for_a_lock_where_it_may_take_longer(deadline_ms: int | None, wait_ms: int) -> None:
     assert load_config(None, {}, {"hooks.deadline_ms": deadline_ms}).hooks_lock_wait_ms == wait_ms
 
@@ -315,7 +315,7 @@ def test_asking_for_an_unknown_key_is_refused_with_the_nearest_name() -> None:
         load_config(None, {}).setting("store.durabilty")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("key", "given", "value"),
     [(RATE, 1.5, 1.5), (RATE, 2, 2.0), (SWITCH, False, False), (SWITCH, True, True)],
 )

@@ -20,7 +20,7 @@ class Thing:
 NOTHING: tuple[Thing, ...] = ()
 
 
-@pytest.mark.parametrize(("limit", "offset"), [(0, 0), (1, 0), (500, 10**9)])
+@in_one_test(("limit", "offset"), [(0, 0), (1, 0), (500, 10**9)])
 def test_pages_within_the_bounds_are_accepted(limit: int, offset: int) -> None:
     check_page(limit, offset)
 

@@ -291,7 +291,7 @@ class TestListing:
         clock.advance(1_000)
         assert conversations.list().items[0].lease is None
 
-    @pytest.mark.parametrize("page", [{"limit": -1}, {"limit": 501}, {"offset": -1}])
+    @in_one_test("page", [{"limit": -1}, {"limit": 501}, {"offset": -1}])
     def test_what_is_no_page_is_refused(self, conversations: Conversations, page: dict[str, Any]) -> None:
         with pytest.raises(InvalidInput):
             conversations.list(**page)

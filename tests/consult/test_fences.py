@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,6 +63,6 @@ def test_a_path_that_could_be_misread_in_a_list_is_quoted(path: str) -> None:
     assert listed_name(path) == quoted(path)
 
 
-@pytest.mark.parametrize("path", ["src/a.py", "über/x-1_2.tsx", "(a)[b]@c+d~"])
+@in_one_test("path", ["src/a.py", "über/x-1_2.tsx", "(a)[b]@c+d~"])
 def test_an_ordinary_path_is_not_quoted(path: str) -> None:
     assert listed_name(path) == path

@@ -77,7 +77,7 @@ def test_an_unknown_model_is_refused_with_what_would_be_right(name: object, prob
     assert problem in str(refused.value)
 
 
-@pytest.mark.parametrize(("window", "output"), [(100, None), (10**9, None), (8_192, 8_192), (8_192, 0)])
+@in_one_test(("window", "output"), [(100, None), (10**9, None), (8_192, 8_192), (8_192, 0)])
 def test_limits_that_make_no_sense_are_refused(window: int, output: int | None) -> None:
     with pytest.raises(InvalidInput, match=r"out of range|does not fit"):
         find_model("ollama:qwen3", window=window, output=output)
@@ -182,7 +182,7 @@ def test_tokens_of_a_model_are_counted_as_many_as_they_may_be(name: str, factor:
     assert find_model(name, window=100_000).window.token_factor == factor
 
 
-@pytest.mark.parametrize("key", ["sk-\nsecond", "sk-schlüssel", "sk-\x1b[31m"])
+@in_one_test("key", ["sk-\nsecond", "sk-schlüssel", "sk-\x1b[31m"])
 def test_a_key_that_cannot_be_one_is_refused_without_showing_it(key: str) -> None:
     with pytest.raises(InvalidInput, match="OPENAI_API_KEY holds characters") as refused:
         open_assistant("gpt-6-sol", {"OPENAI_API_KEY": key})

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,7 +87,7 @@ def test_what_is_mixed_into_a_run_is_a_word_of_its_own(word: str, mixed: list[st
     assert mixed_parts(word) == mixed
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "parts"),
     [
         ("the plain words have none", ""),

@@ -66,7 +66,7 @@ def test_the_environment_names_the_default_agent(open_in: Callable[..., Satchel]
     assert satchel.entries.write("discovery", "x").agent == "theirs"
 
 
-@pytest.mark.parametrize("name", ["", "a\nb", "{{agent}}", "\ud800", "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"])
+@in_one_test("name", ["", "a\nb", "{{agent}}", "\ud800", "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"])
 def test_what_is_no_name_of_an_agent_is_refused_and_nothing_is_written(satchel: Satchel, name: str) -> None:
     with pytest.raises(InvalidInput, match=r"^agent "):
         satchel.agents.register(name)

@@ -150,7 +150,7 @@ def test_what_contradicts_or_is_out_of_range_is_refused(satchel: Satchel, kind: 
             LISTS[kind](satchel)(**given)
 
 
-@pytest.mark.parametrize("kind", BY_AUTHOR)
+@in_one_test("kind", BY_AUTHOR)
 def test_an_empty_author_is_refused(satchel: Satchel, kind: str) -> None:
     with pytest.raises(InvalidInput, match="is empty"):
         LISTS[kind](satchel)(**{BY_AUTHOR[kind]: ""})

@@ -95,7 +95,7 @@ def test_the_end_of_a_rule_or_decision_is_briefed_with_it_and_stays_until_it_is_
     assert satchel.decisions.get("cache").history.items[0].metadata == changed.metadata
 
 
-@pytest.mark.parametrize("until", ["x" * 201, "two\nlines", 3])
+@in_one_test("until", ["x" * 201, "two\nlines", 3])
 def test_an_end_that_is_no_short_line_is_refused(satchel: Satchel, until: object) -> None:
     with pytest.raises((InvalidInput, TooLarge), match="until"):
         satchel.constraints.add("no floats", until=until)  # type: ignore[arg-type]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sysconfig
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,7 +51,7 @@ def test_what_is_no_secret_is_returned_as_the_same_object() -> None:
     assert [(text, redact(text).kinds) for text in SPARED if redact(text).text is not text] == []
 
 
-@pytest.mark.parametrize("label", ["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"])
+@in_one_test("label", ["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"])
 def test_a_private_key_goes_whole(label: str) -> None:
     body = "\n".join(chars(ALNUM + "+/", 64) for _ in range(4))
     key = f"-----BEGIN {label}-----\n{body}\n-----END {label}-----"
@@ -148,7 +147,7 @@ def test_the_standard_library_has_less_than_one_finding_per_megabyte() -> None:
     assert findings < read / 1_000_000
 
 
-@pytest.mark.parametrize("text", ["-----BEGIN PRIVATE KEY", "PRIVATE KEY -----BEGIN ", "-----BEGIN x PRIVATE KEY-"])
+@in_one_test("text", ["-----BEGIN PRIVATE KEY", "PRIVATE KEY -----BEGIN ", "-----BEGIN x PRIVATE KEY-"])
 def test_the_beginning_of_a_key_header_alone_is_left_as_it_is(text: str) -> None:
     assert redact(text).text == text
 

@@ -154,14 +154,14 @@ class TestDecisions:
             satchel.corrections.confirm(ref, agent="ben")
 
 
-@pytest.mark.parametrize("ref", ["c99", "d99", "e99", "s99"])
+@in_one_test("ref", ["c99", "d99", "e99", "s99"])
 def test_an_unknown_id_is_said(satchel: Satchel, ref: str) -> None:
     keep_rule(satchel)
     with pytest.raises(NotFound, match=f"there is no .* {ref} in this project"):
         satchel.corrections.retract(ref)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("ref", "remedy"),
     [
         ("p1", "supersedes"),

@@ -127,7 +127,7 @@ def test_a_conflict_that_cuts_through_the_block_and_a_half_block_are_refused() -
                 with_block(text, block)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text",
     [
         f"```\n{_OLD}```\n",

@@ -128,7 +128,7 @@ def test_since_takes_iso_8601_an_age_and_milliseconds_and_includes_the_moment(in
     assert satchel.entries.read(since="59s").total == 1
 
 
-@pytest.mark.parametrize("since", ["", "yesterday", True, 2.5, -1, 2**70])
+@in_one_test("since", ["", "yesterday", True, 2.5, -1, 2**70])
 def test_a_time_that_is_none_is_refused(satchel: Satchel, since: Any) -> None:
     with pytest.raises(InvalidInput, match=r"^since "):
         satchel.entries.read(since=since)

@@ -188,8 +188,6 @@ def test_the_texts_can_be_searched_but_not_the_names(satchel: Satchel) -> None:
     assert satchel.entries.read(query="description").total == 0
 
 
-@pytest.mark.parametrize(
-    ("status", "expected"), [("failing", "tests failing"), ("Tests pass", "Tests pass"), ("", ""), (None, "")]
-)
+@in_one_test(("status", "expected"), [("failing", "tests failing"), ("Tests pass", "Tests pass"), ("", ""), (None, "")])
 def test_a_status_that_names_the_tests_does_not_repeat_the_word(status: str | None, expected: str) -> None:
     assert state_of("scratchpad", {"test_status": status}) == expected

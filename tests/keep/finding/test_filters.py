@@ -48,7 +48,7 @@ def test_every_filter_is_kept_to(story: Story, filters: dict[str, Any], keys: se
     assert page.total == len(wanted)
 
 
-@pytest.mark.parametrize("form", ["iso", "age", "milliseconds"])
+@in_one_test("form", ["iso", "age", "milliseconds"])
 def test_since_takes_only_what_was_written_from_then_on(story: Story, form: str) -> None:
     moment = story.times["clock-skew"]
     since = {

@@ -127,7 +127,7 @@ def test_what_was_marked_as_consumed_is_a_delivery_too(newest: BazingaDatabase) 
     ]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "text", ["2026-11-22 09:00:00", "2026-11-22T09:00:00", "2026-11-22T09:00:00Z", "2026-11-22T10:00:00+01:00"]
 )
 def test_a_time_without_an_offset_is_utc(text: str) -> None:

@@ -126,14 +126,14 @@ def test_what_is_no_id_is_refused(satchel: Satchel, change: Callable[[Satchel, A
         change(satchel, ref)
 
 
-@pytest.mark.parametrize("priority", ["urgent", "", None, 4])
+@in_one_test("priority", ["urgent", "", None, 4])
 def test_an_unknown_priority_is_refused(satchel: Satchel, priority: Any) -> None:
     saved = save(satchel)
     with pytest.raises(InvalidInput, match=r"unknown priority .*Valid: low, medium, high, critical"):
         satchel.packages.set_priority(saved.ref, priority)
 
 
-@pytest.mark.parametrize("event", ["eror", "", None, ["error"]])
+@in_one_test("event", ["eror", "", None, ["error"]])
 def test_an_unknown_event_is_refused(satchel: Satchel, event: Any) -> None:
     saved = save(satchel)
     with pytest.raises(InvalidInput, match=r"unknown event .*Valid: error, blocker, finding, resolved, stale"):

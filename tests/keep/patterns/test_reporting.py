@@ -111,7 +111,7 @@ class TestLife:
         assert (told.pattern.ttl_days, told.pattern.id != first.id) == (90, True)
         assert satchel.patterns.find(limit=0).total == satchel.finding.search("foo").total == 1
 
-    @pytest.mark.parametrize(
+    @in_one_test(
         ("days", "problem"),
         [
             (0, "ttl_days 0 is out of range"),
@@ -195,7 +195,7 @@ class TestSecrets:
         )
         assert told.pattern.example == "[redacted:private-key]"
 
-    @pytest.mark.parametrize("field", ["error_type", "lang", "agent"])
+    @in_one_test("field", ["error_type", "lang", "agent"])
     def test_one_in_a_name_is_refused(self, satchel: Satchel, field: str) -> None:
         given: dict[str, Any] = {"error_type": "E", "message": "m", field: TOKEN}
         with pytest.raises(InvalidInput, match=f"{field} looks like a secret"):
@@ -265,7 +265,7 @@ class TestHintsAndStack:
             satchel.patterns.report(*MISSING, hints=hints)
         assert satchel.patterns.find().total == 0
 
-    @pytest.mark.parametrize("given", [{"hints": ["x" * 300_000]}, {"hints": "x" * 300_000}, {"stack": "x" * 300_000}])
+    @in_one_test("given", [{"hints": ["x" * 300_000]}, {"hints": "x" * 300_000}, {"stack": "x" * 300_000}])
     def test_what_is_too_large_is_refused(self, satchel: Satchel, given: dict[str, Any]) -> None:
         with pytest.raises(TooLarge, match=next(iter(given))):
             satchel.patterns.report(*MISSING, **given)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from satchel.keep.patterns import signature
 from satchel.keep.patterns.saying import plain_type, read
 from tables import in_one_test
@@ -131,7 +129,7 @@ def test_what_a_refusal_says_before_git_ends_counts() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     "said", ["bash: foo: command not found", "zsh: command not found: foo", "./run.sh: line 12: foo: command not found"]
 )
 def test_every_shell_says_alike_that_a_command_is_not_there(said: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from satchel.brief.working.commands import command_error
 from satchel.keep.patterns import signature
 from tables import in_one_test
@@ -192,7 +190,7 @@ def test_what_names_the_cause_counts(one: str, other: str) -> None:
     assert signature("error", one) != signature("error", other)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("kind", "command", "output"),
     [
         ("jinja2.exceptions.TemplateNotFound", "python run.py", "jinja2.exceptions.TemplateNotFound: home.html\n"),

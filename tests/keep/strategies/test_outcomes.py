@@ -59,7 +59,7 @@ def test_outcomes_at_once_lose_no_count(open_in: Callable[..., Satchel], project
     assert (counted.helped, counted.not_helped) == (60, 60)
 
 
-@pytest.mark.parametrize("helped", [None, 1, 0, "yes", "false"])
+@in_one_test("helped", [None, 1, 0, "yes", "false"])
 def test_what_is_neither_true_nor_false_is_refused(satchel: Satchel, helped: Any) -> None:
     saved = satchel.strategies.save("x", "y")
     with pytest.raises(InvalidInput, match="is neither true nor false"):
