@@ -26,20 +26,25 @@ def test_it_comes_back_and_stays_until_it_is_replaced(satchel: Satchel) -> None:
     assert satchel.constraints.add("no floats", metadata=FIELDS).metadata == FIELDS
 
 
-@pytest.mark.parametrize(
+@pytest.fixture
+def described(satchel: Satchel) -> Satchel:
+    satchel.decisions.set("cache", "redis", metadata=FIELDS)
+    satchel.decisions.set("queue", "redis")
+    satchel.constraints.add("no floats", metadata=FIELDS)
+    return satchel
+
+
+@in_one_test(
     ("wanted", "is_met"),
     [
         *((one, True) for one in ("risk", "risk=3", "ticket=OPS-7", "signed=true", 'note=say "risk":4, then')),
         *((one, False) for one in ("RISK", "ris", "risk=4", "risk=30", "ticket=OPS", "signed=1", "OPS-7")),
     ],
 )
-def test_a_key_or_a_key_and_its_value_selects(satchel: Satchel, wanted: str, is_met: bool) -> None:
-    satchel.decisions.set("cache", "redis", metadata=FIELDS)
-    satchel.decisions.set("queue", "redis")
-    satchel.constraints.add("no floats", metadata=FIELDS)
-    assert satchel.decisions.find(metadata=wanted).total == is_met
-    assert satchel.decisions.find(metadata=wanted, query="redis").total == is_met
-    assert satchel.constraints.find(metadata=wanted).total == is_met
+def test_a_key_or_a_key_and_its_value_selects(described: Satchel, wanted: str, is_met: bool) -> None:
+    assert described.decisions.find(metadata=wanted).total == is_met
+    assert described.decisions.find(metadata=wanted, query="redis").total == is_met
+    assert described.constraints.find(metadata=wanted).total == is_met
 
 
 @in_one_test(

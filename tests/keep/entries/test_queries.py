@@ -173,21 +173,26 @@ def test_time_counts_before_the_id(satchel: Satchel, clock: ManualClock) -> None
     assert contents(satchel.entries.read(order="desc")) == ["later", "earlier"]
 
 
-@pytest.mark.parametrize("options", [{}, {"order": "asc"}, {"query": "word"}, {"after_seq": 0}, {"status": "all"}])
-@pytest.mark.parametrize("limit", [1, 3, 7, 11])
-def test_paging_covers_everything_exactly_once(satchel: Satchel, options: dict[str, Any], limit: int) -> None:
+@pytest.fixture
+def seven(satchel: Satchel) -> Satchel:
     satchel.entries.write_many(
         [NewEntry("discovery", "word " * (1 + number % 3) + f"of{number}") for number in range(7)]
     )
+    return satchel
+
+
+@in_one_test("options", [{}, {"order": "asc"}, {"query": "word"}, {"after_seq": 0}, {"status": "all"}])
+@in_one_test("limit", [1, 3, 7, 11])
+def test_paging_covers_everything_exactly_once(seven: Satchel, options: dict[str, Any], limit: int) -> None:
     seen: list[int] = []
     offset: int | None = 0
     while offset is not None:
-        page = satchel.entries.read(limit=limit, offset=offset, **options)
+        page = seven.entries.read(limit=limit, offset=offset, **options)
         assert (page.total, page.limit, page.offset) == (7, limit, offset)
         seen += [entry.id for entry in page]
         offset = page.next_offset
     assert len(seen) == 7
-    assert seen == [entry.id for entry in satchel.entries.read(limit=100, **options)]
+    assert seen == [entry.id for entry in seven.entries.read(limit=100, **options)]
 
 
 @pytest.mark.parametrize("options", [{}, {"query": "word"}, {"after_seq": 0}])
