@@ -15,7 +15,7 @@ import psycopg
 
 from benchmarks.big_stores import open_kept
 from benchmarks.briefing import LATER, ROLES, WIDE, fill
-from benchmarks.content import Note, notes
+from benchmarks.content import PLAIN, Note, notes
 from benchmarks.harness import Bench, Figure, NotMeasuredError, Samples, Section, interleave, timed
 from satchel.base.records import replace
 from satchel.client import Satchel, open_satchel
@@ -164,7 +164,7 @@ def _engine(satchel: Satchel) -> PostgresEngine:
 
 def _satchel(url: str, folder: Path, *, project: str | None = _PROJECT) -> Satchel:
     """Open a store in PostgreSQL as the server does: bound to its project; without one as a person."""
-    environ = {"SATCHEL_PERSON": "bencher"} if project is None else {}
+    environ = {**PLAIN, "SATCHEL_PERSON": "bencher"} if project is None else PLAIN
     opened = open_satchel(url, _PROJECT, "bencher", _PROJECT, cwd=folder, environ=environ, clock=lambda: LATER)
     if project is None:
         return opened

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from types import TracebackType
@@ -126,8 +126,6 @@ class Satchel:
     agents: Agents = _service("satchel.keep.names:Agents")
     finding: Finding = _service("satchel.keep.finding:Finding")
     items: Items = _service("satchel.keep.items:Items")
-    moving: Moving = _service("satchel.keep.moving.service:Moving")
-    importing: Importing = _service("satchel.keep.importing.service:Importing")
     documents: Documents = _service("satchel.keep.documents.service:Documents", takes_config=True)
     shared: SharedTexts = _service("satchel.keep.shared.service:SharedTexts", takes_config=True)
     learning: Learning = _service("satchel.brief.learning:Learning")
@@ -162,7 +160,7 @@ class Satchel:
     def messages(self) -> Messages:
         from satchel.keep.messages.service import Messages
 
-        return Messages(self.workplace, _has_news)
+        return Messages(self.workplace, _has_news, _last_heard)
 
     @cached_property
     def decisions(self) -> Decisions:
@@ -170,6 +168,19 @@ class Satchel:
         from satchel.keep.decisions.service import Decisions
 
         return Decisions(self.workplace, announcer(self.workplace))
+
+    @cached_property
+    def moving(self) -> Moving:
+        from satchel.brief.announcements import announcer
+        from satchel.keep.moving.service import Moving
+
+        return Moving(self.workplace, announcer(self.workplace))
+
+    @cached_property
+    def importing(self) -> Importing:
+        from satchel.keep.importing.service import Importing
+
+        return Importing(self.workplace, self.moving)
 
     @cached_property
     def sessions(self) -> Sessions:
@@ -230,6 +241,12 @@ def _has_news(*arguments: Any) -> bool:
     from satchel.brief.news import is_waiting  # only a waiting call needs it
 
     return is_waiting(*arguments)
+
+
+def _last_heard(*arguments: Any) -> Sequence[str]:
+    from satchel.brief.last_heard import last_heard  # only who waits in vain needs it
+
+    return last_heard(*arguments)
 
 
 def _close_fixed(*arguments: Any) -> tuple[str, ...]:

@@ -121,7 +121,7 @@ def test_of_a_batch_each_change_is_told(satchel: Satchel) -> None:
 def test_a_batch_that_fails_tells_nobody(satchel: Satchel) -> None:
     satchel.decisions.set_many([NewDecision("a", 1), NewDecision("b", 1)], agent="Ann")
     with pytest.raises(Conflict):
-        satchel.decisions.set_many([NewDecision("a", 2), NewDecision("b", 2, status="draft")], agent="Bob")
+        satchel.decisions.set_many([NewDecision("a", 2), NewDecision("b", 2, expected_revision=7)], agent="Bob")
     assert all_messages(satchel) == 0
 
 

@@ -11,7 +11,7 @@ import pytest
 from satchel import Satchel
 from satchel.base.tokens import token_counter
 from satchel.brief.briefing.collecting import Deadline
-from satchel.brief.moments import COMPACTION, MOMENTS, RESUME, START, SUBAGENT, Moment, PutIn
+from satchel.brief.moments import CLEAR, COMPACTION, MOMENTS, RESUME, START, SUBAGENT, Moment, PutIn
 from satchel.keep import deliveries
 from satchel.keep.entries.records import NewEntry
 from satchel.keep.sessions.caller import Caller
@@ -224,7 +224,13 @@ class TestWhatHooksMaySpend:
         count = token_counter().count
         texts = [full.put_in(START), full.put_in(COMPACTION)]
         assert sum(map(count, texts)) <= 4_000
-        assert 1_500 < count(texts[1]) < count(texts[0])
+        assert 1_000 < count(texts[1]) < count(texts[0])
+        prompt = full.hook().working.prompt("mend the gateway, whose parser drops every second session", lambda: False)
+        assert 0 < count(prompt.text) < 250
+
+    def test_begins_anew_in_a_cleared_window(self, full: Session) -> None:
+        texts = [full.put_in(moment) for moment in (START, COMPACTION, CLEAR)]
+        assert len(texts[2]) == len(texts[0])
 
     def test_is_never_too_little_for_what_is_critical(
         self, full: Session, satchel: Satchel, clock: ManualClock

@@ -165,3 +165,12 @@ def test_the_help_of_the_server_names_every_option() -> None:
     shown = CliRunner().invoke(by_click, ["--help"]).output
 
     assert all(option.flag in shown for option in OF_SERVER)
+
+
+def test_a_command_whose_standard_input_is_closed_reads_nothing(project: Path) -> None:
+    command = f'"{sys.executable}" -m satchel write discovery - <&-'
+    process = subprocess.run(["sh", "-c", command], check=False, cwd=project, capture_output=True, text=True)
+    assert (process.returncode, process.stderr.partition(".")[0]) == (
+        2,
+        "error [invalid_input]: the content of the discovery is empty",
+    )

@@ -87,6 +87,8 @@ LOOK_ALIKES = (
         "builder by human:ann",
         "human:ann (agent)",
         "human:ann (imported)",
+        "ann (imported)",
+        "Ann (\u0456mported)",
     ),
     *(
         "hurnan:ann",

@@ -111,3 +111,24 @@ def test_what_hooks_have_spent_in_a_window_is_summed_and_a_requested_briefing_is
     left = deliveries.tokens_left(delivered(store, OF_SESSION))
     assert left == deliveries.SESSION_TOKENS - math.ceil((2_200 + 250) * PROSE_MARGIN)
     assert deliveries.tokens_left(delivered(store, replace(OF_SESSION, number=4))) == deliveries.SESSION_TOKENS
+
+
+def test_what_hooks_have_spent_counts_in_the_windows_after_a_compaction_until_the_conversation_is_cleared(
+    store: Satchel,
+) -> None:
+    left = []
+    with store.workplace.engine.write() as transaction:
+        for number, moment, tokens in (
+            (1, "start", 1_500),
+            (2, "compaction", 1_200),
+            (3, "prompt", 10),
+            (4, "clear", 5),
+        ):
+            window = replace(OF_SESSION, number=number)
+            for _ in range(2):
+                deliveries.deliver(transaction, window, ITEMS, 5, moment=moment, tokens=tokens // 2)
+            left.append(deliveries.tokens_left(deliveries.delivered(transaction, window)))
+    # the third window has what a compaction gives back, however much was spent before
+    assert left == pytest.approx(
+        [4_000 - 1_500 * 1.08, 4_000 - 2_700 * 1.08, 2_050 - 10 * 1.08, 4_000 - 4 * 1.08], abs=2
+    )

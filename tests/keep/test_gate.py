@@ -198,6 +198,43 @@ def test_an_imported_line_renames_nobody(open_in: Open, project: Path, tmp_path:
     assert {agent.name for agent in satchel.agents.list()} == {"builder", ANN, "bob (imported)"}
 
 
+@pytest.mark.parametrize("key", ["API", "a-pi", "ap\u0456", "api_draft", "API_draft_draft"])
+def test_a_decision_that_an_agent_imports_beside_a_persons_that_it_looks_like_is_a_draft_that_they_hear_of(
+    open_in: Open, project: Path, tmp_path: Path, key: str
+) -> None:
+    person = open_in(project, caller=caller(COMMAND, {"SATCHEL_PERSON": "ann"}))
+    person.decisions.set("api", "rest", agent=ANN)
+    person.decisions.set("other", "rpc", agent="ben")
+    file = export(person, tmp_path / "lines.jsonl")
+    header, *lines, end = map(json.loads, file.read_text().splitlines())
+    [other] = [line for line in lines if line.get("key") == "other"]
+    lines.append(other | {"uid": "c" * 32, "key": key})
+    file.write_text("".join(json.dumps(line) + "\n" for line in (header, *lines, end)))
+    agent = open_in(project, caller=caller(COMMAND, IN_CLIENT))
+    results = [agent.moving.import_file(file) for _ in range(2)]
+    assert {one.key: (one.value, one.status) for one in agent.decisions.find().items} == {
+        "api": ("rest", "active"),
+        "other": ("rpc", "active"),
+        "api_draft": ("rpc", "draft"),
+    }
+    told = [message.message for message in person.messages.inbox(agent=ANN)]
+    assert [text.partition(";")[0] for text in told] == ["Decision api, which ann had set, stays as it is"]
+    notes = ["api was decided by ann and stays: the draft api_draft proposes a change"]
+    assert [one.reason for one in results[0].troubles if not one.left_out] == notes
+
+
+def test_an_agents_import_of_what_a_person_wrote_here_unchanged_is_no_change(
+    open_in: Open, project: Path, tmp_path: Path
+) -> None:
+    person = open_in(project, caller=caller(COMMAND, {"SATCHEL_PERSON": "ann"}))
+    person.constraints.add("sign every request", priority="critical", agent=ANN)
+    person.decisions.set("api", "rest", agent=ANN)
+    file = export(person, tmp_path / "lines.jsonl")
+    result = open_in(project, caller=caller(COMMAND, IN_CLIENT)).moving.import_file(file)
+    assert [(one.kind, one.updated, one.left_out) for one in result.kinds if one.updated or one.left_out] == []
+    assert (result.troubles, [one.priority for one in person.constraints.find().items]) == ((), ["critical"])
+
+
 def test_an_imported_agent_named_like_a_person_is_marked_once(open_in: Open, project: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     (other / ".git").mkdir(parents=True)

@@ -45,6 +45,7 @@ class PrivateFile(Generic[Content]):
         parse: Callable[[dict[str, Any]], Content],
         empty: Callable[[], Content],
         remedy: str,
+        unnamed_schema: int | None = None,
     ) -> None:
         self.path = path
         self._what = what
@@ -52,6 +53,7 @@ class PrivateFile(Generic[Content]):
         self._parse = parse
         self._empty = empty
         self._remedy = remedy
+        self._unnamed_schema = unnamed_schema
         self._last_read: tuple[_State, Content] | None = None
 
     def current(self) -> Content:
@@ -117,8 +119,9 @@ class PrivateFile(Generic[Content]):
             fields = json.loads(data)
             if not isinstance(fields, dict):
                 raise ValueError("it is not a JSON object")
-            if fields.get("schema") != self._schema:
-                raise ValueError(f"another version of Satchel wrote it, schema {fields.get('schema')!r}")
+            schema = fields.get("schema", self._unnamed_schema)
+            if schema != self._schema:
+                raise ValueError(f"another version of Satchel wrote it, schema {schema!r}")
             return _state_of(status), self._parse(fields)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise Refused(f"{self._what} in {self.path} cannot be read ({error})", self._remedy) from error

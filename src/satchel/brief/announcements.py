@@ -243,9 +243,12 @@ def _text(overtaken: ChangedDecision) -> str:
         return f"Your proposal {now.ref} ({now.key}) was {verb} by {shown_name(str(now.agent))}{about}"
     if human_key is not None:
         proposed, accepted = ", ".join(proposed_fields(before, now)), accept_ref(now.ref, now.revision)
+        accept, reject = f"`satchel accept {accepted}`", f"`satchel reject {now.ref}`"
+        if not is_persons(str(before.agent)):
+            accept, reject = f"key={name_text(human_key)} status=active", f"key={name_text(now.key)} status=deprecated"
         return (
             f"{_BEGIN}{human_key}, which {shown_name(str(before.agent))}{_proposes(now.ref)}({proposed}) and accept it "
-            f"with `satchel accept {accepted}`, or reject it with `satchel reject {now.ref}`"
+            f"with {accept}, or reject it with {reject}"
         )
     by = f"by {shown_name(str(now.agent))} " if is_persons(now.agent) else ""
     changed = ", ".join(changed_fields(before, now))

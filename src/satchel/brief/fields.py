@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from satchel.base.text import shortened
+from satchel.base.text import quoted_line, shortened
 from satchel.keep.names import is_persons
 
 _MAX_CHARS = 80
@@ -13,6 +13,8 @@ _PLAIN = re.compile(r"(?![A-Za-z]{1,2}\d+\*)[^\s\"'<>:;,()\[\]{}|`…]+")
 _QUOTED_OR_WORD = re.compile(r'"(?:[^"\\]|\\.)*"\S*|\S+')
 _ELLIPSIS = "…"
 _REASON = "(because:"
+
+_QUESTION_CHARS = 80  # of the question that an answer names
 
 OWN_WORDS = frozenset(
     {
@@ -58,6 +60,11 @@ def by(agent: str | None) -> str | None:
         return None
     is_plain = is_persons(agent) and _PLAIN.fullmatch(agent.partition(":")[2] or agent)
     return f"by {agent if is_plain else name_text(agent)}"
+
+
+def question_mark(question: str | None) -> str | None:
+    """Return the field of a message that names the question it answers, or None."""
+    return None if question is None else f"in answer to {quoted_line(question, _QUESTION_CHARS)}"
 
 
 def joined(*parts: str | None) -> str:

@@ -14,6 +14,7 @@ from satchel.brief.briefing.collecting import Deadline, Request
 from satchel.brief.briefing.records import Briefing
 from satchel.brief.briefing.service import Briefings, Prepared, record
 from satchel.find.kind import Kind
+from satchel.keep import deliveries
 from satchel.keep.projects import Workplace
 from satchel.keep.sessions.actors import subagent_name
 from satchel.keep.sessions.clients import only_looks
@@ -198,7 +199,7 @@ class Moments:
                 reminds=False,
                 counts=False,
                 within_session=True,
-                begins=moment.name in {"start", "clear"},
+                begins=moment.name in deliveries.BEGINS,
             ),
             deadline,
         )

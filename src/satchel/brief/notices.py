@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from satchel.base.clock import moment_text, year_of
 from satchel.base.errors import SatchelError
 from satchel.base.text import fold, quoted_line
-from satchel.brief.fields import by, name_text, quoted
+from satchel.brief.fields import by, joined, name_text, question_mark, quoted
 from satchel.find.kind import Kind
 from satchel.keep import projects
 from satchel.keep.names import check_agent, is_persons, shown_name
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from satchel.keep.binding import Binding
     from satchel.keep.files.records import Claim
     from satchel.keep.files.refusals import Refusal
+    from satchel.keep.messages.visibility import Unseen
 
 _MAX_CLAIMS = 20
 _MAX_SENDERS = 3
@@ -208,13 +209,9 @@ def _waiting(
     if waiting <= _MAX_SHOWN and critical in {0, waiting} and _remembers(work, actor):
         urgent = " (critical)" if critical else ""
         rows = newest_unseen(transaction, reader, is_delivered, values, _MAX_SHOWN)
-        if all(len(text) <= _SHOWN_CHARS for _, _, _, text in rows):
+        if all(len(row.text) <= _SHOWN_CHARS for row in rows):
             return [
-                News(
-                    f"{Kind.MESSAGE.ref(number)} from {_sender(name)}{urgent}: {quoted_line(text)}",
-                    [(Kind.MESSAGE.number, number, seq)],
-                )
-                for number, seq, name, text in reversed(rows)
+                News(_message_line(row, urgent), [(Kind.MESSAGE.number, row.number, row.seq)]) for row in reversed(rows)
             ], []
     names = [_sender(name) for name, _, _ in senders]
     more = len(names) - _MAX_SENDERS
@@ -225,7 +222,12 @@ def _waiting(
     if not (is_persons(actor.name) and _remembers(work, actor)):
         return [], [text]
     rows = newest_unseen(transaction, reader, is_delivered, values, _MAX_MESSAGES)
-    return [News(text, [(Kind.MESSAGE.number, number, seq) for number, seq, *_ in rows])], []
+    return [News(text, [(Kind.MESSAGE.number, row.number, row.seq) for row in rows])], []
+
+
+def _message_line(row: Unseen, urgent: str) -> str:
+    head = joined(f"{Kind.MESSAGE.ref(row.number)} from {_sender(row.sender)}{urgent}", question_mark(row.question))
+    return f"{head}: {quoted_line(row.text)}"
 
 
 def _sender(name: str | None) -> str:

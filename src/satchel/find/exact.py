@@ -262,8 +262,7 @@ def choose(
                 else f"nothing contains {name.text} as a whole word; shown are hits of {stage.label}"
             )
             return Choice(stage, only, note)
-    words = {word for stage in name.stages for term in stage.terms for word in term.words}
-    return Choice(Stage(()), None, missing_note(transaction, name.text, words, index, texts))
+    return Choice(Stage(()), None, None)
 
 
 def _containing(transaction: Transaction, texts: Mapping[int, str], whole: re.Pattern[str]) -> Iterator[int]:
@@ -362,7 +361,9 @@ class ResolvedQuery:
         return [[places[term] for term in thing if term in places] for thing in self.things]
 
 
-def resolve(transaction: Transaction, query: Query, index: ScopedIndex, texts: Texts | None) -> ResolvedQuery:
+def resolve(
+    transaction: Transaction, query: Query, index: ScopedIndex, texts: Texts | None, nearest_in: Texts | None
+) -> ResolvedQuery:
     """Decide how to search for the names of a query, by what occurs in the scope."""
     if not query.names:
         return ResolvedQuery(tuple((term,) for term in query.terms))
@@ -379,6 +380,9 @@ def resolve(transaction: Transaction, query: Query, index: ScopedIndex, texts: T
             whole += [stage.terms] if stage.terms else []
         if choice.only is not None:
             only |= {term: only.get(term, frozenset()) | choice.only for term in stage.terms}
+        if not stage.terms:
+            words = {word for stage in name.stages for term in stage.terms for word in term.words}
+            missing.append(missing_note(transaction, name.text, words, index, nearest_in))
         missing += [choice.note] if choice.note else []
     return ResolvedQuery((*whole, *other_things), len(whole), only, tuple(missing))
 

@@ -16,7 +16,7 @@ from satchel.find.scopes import Condition, Either, Scope, Term, expression, term
 from satchel.find.scoring import Matched
 from satchel.find.words import parts_text
 from satchel.store.postgres.schema import BUCKET_BITS, LEXEMES
-from satchel.store.transaction import Row, Rows, Transaction, put_rows
+from satchel.store.transaction import Row, Transaction, put_rows
 
 if TYPE_CHECKING:
     from satchel.find.documents import Document
@@ -193,24 +193,29 @@ class ScopedPostgresIndex:
         return f" AND ({within})" if ranges else "", values
 
     def counts(self, terms: Sequence[Term], most: int) -> list[int]:
-        counts = [self._ask("1", term, most) for term in terms]
+        queries = [self._query(term, most) for term in terms]
+        counts = [self._transaction.ask(f"SELECT count(*) FROM ({sql}) AS counted", values) for sql, values in queries]
         return [rows.all()[0][0] for rows in counts]
 
     def documents(self, condition: Condition, most: int, *, newest: bool = True, filtered: bool = False) -> list[int]:
-        return [row[0] for row in self._ask("w.document", condition, most, newest=newest, filtered=filtered).all()]
+        return [row[0] for row in self._transaction.all(*self._query(condition, most, newest, filtered=filtered))]
 
     def matches(
         self, terms: Sequence[Term], choosing: Sequence[Term], condition: Condition | None, most: int, *, newest: bool
     ) -> list[Matched]:
-        selecting = condition or Either(tuple(choosing or terms))
-        columns = "w.document, w.length, w.words, w.parts"
-        rows = self._ask(columns, selecting, most, newest=newest, filtered=True).all()
-        return _counted([_IndexTerm.of(term) for term in terms], rows if newest else rows[::-1])
+        sql, values = self._query(condition or Either(tuple(choosing or terms)), most, newest, filtered=True)
+        # sorting numbers and then reading their texts takes a third less than sorting the texts
+        rows = self._transaction.all(
+            "SELECT document, length, words, parts FROM documents_words "
+            f"WHERE project_id = :of_project AND document = ANY (ARRAY ({sql}))",
+            values,
+        )
+        return _counted([_IndexTerm.of(term) for term in terms], sorted(rows, reverse=True))
 
-    def _ask(
-        self, columns: str, condition: Condition, most: int, *, newest: bool | None = None, filtered: bool = False
-    ) -> Rows:
-        # None counts: sorting a bucket would read all of it, where a count ends at the limit
+    def _query(
+        self, condition: Condition, most: int, newest: bool | None = None, *, filtered: bool = False
+    ) -> tuple[str, dict[str, object]]:
+        # None leaves the order open: sorting a bucket would read all of it, where a count ends at the limit
         conditions, of_scope = self._conditions
         values = of_scope | {"of_most": most}
 
@@ -224,16 +229,18 @@ class ScopedPostgresIndex:
         is_exact = all(_IndexTerm.of(term).is_exact for term in terms_of(condition))
         # what is excluded may be more than a word: then only the text tells
         without = " & !" if is_exact else None
-        values["of_lexemes"] = expression(condition, lambda term: _IndexTerm.of(term).lexemes, " & ", " | ", without)
+        lexemes = expression(condition, lambda term: _IndexTerm.of(term).lexemes, " & ", " | ", without)
+        values["of_lexemes"] = lexemes.replace("?", f"{self._scope.project_id}:?:")
         filters, of_filters = scopes.filters(self._scope) if filtered else ("", {})
         if filters:
             # IS TRUE keeps this from becoming a join, whose nested loop may be a hundred times as slow
             conditions += f" AND (EXISTS (SELECT 1 FROM documents d WHERE d.id = w.document AND {filters})) IS TRUE"
         order = "" if newest is None else f"ORDER BY w.document {'DESC' if newest else 'ASC'}"
         first, last = self._ends
-        ends = [f":of_first >> {BUCKET_BITS}", f":of_last >> {BUCKET_BITS}"]
+        # a subquery hides its value from the planner: with known ones it plans anew each time, which takes 0.4 ms
+        ends = [f"(SELECT :of_first >> {BUCKET_BITS})", f"(SELECT :of_last >> {BUCKET_BITS})"]
         buckets = ", ".join([*ends, "1"] if newest is False else [*ends[::-1], "-1"])
-        chosen = f"{LEXEMES} @@ CAST(replace(:of_lexemes, '?', :of_project || ':' || b.number || ':') AS tsquery)"
+        chosen = f"{LEXEMES} @@ CAST(replace(:of_lexemes, '?', CAST(b.number AS text)) AS tsquery)"
         if last - first < _FEW:
             buckets = "1, 1"
             chosen = "w.project_id = :of_project AND w.document BETWEEN :of_first AND :of_last"
@@ -241,13 +248,11 @@ class ScopedPostgresIndex:
             chosen += f" AND {holds}"
         # a bucket is read once those before it had too few documents
         sql = f"""
-            SELECT f.* FROM generate_series({buckets}) AS b (number) CROSS JOIN LATERAL (
-                SELECT {columns} FROM documents_words w WHERE {chosen} {conditions} {order} LIMIT :of_most
-            ) AS f LIMIT :of_most
+            SELECT f.document FROM generate_series({buckets}) AS b (number) CROSS JOIN LATERAL (
+                SELECT w.document FROM documents_words w WHERE {chosen} {conditions} {order} LIMIT (SELECT :of_most)
+            ) AS f LIMIT (SELECT :of_most)
         """
-        if newest is None:
-            sql = f"SELECT count(*) FROM ({sql}) AS counted"
-        return self._transaction.ask(sql, of_filters | values)
+        return sql, of_filters | values
 
 
 def _counted(terms: Sequence[_IndexTerm], rows: Sequence[Row]) -> list[Matched]:

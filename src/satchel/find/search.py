@@ -130,7 +130,9 @@ def rank(
     population = index.population
     is_long = len(query.terms) > MANY_TERMS and population > candidates
     is_small = population <= small and not is_long
-    resolved = resolve(transaction, query, index, texts)
+    # a search that only counts shows no similar names, which take as long to find as all else
+    nearest_in = None if reach == 0 else texts
+    resolved = resolve(transaction, query, index, texts, nearest_in)
     if is_small and query.condition is None:
         resolved = with_forms(resolved, index)
     terms = resolved.terms
@@ -178,7 +180,7 @@ def rank(
     if not matched:
         if query.is_lookup and not query.names and len(terms) == 1 and not index.documents(terms[0], 1):
             (word,) = terms[0].words
-            limits.append(exact.missing_note(transaction, word, (word,), index, texts))
+            limits.append(exact.missing_note(transaction, word, (word,), index, nearest_in))
         return replace(NOTHING, terms=terms, limits=tuple(limits), is_cut=query.is_cut)
     words = resolved.words(terms)
     scores, idf = scoring.term_scores(matched, [term.weight for term in terms], population, words)

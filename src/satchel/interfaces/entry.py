@@ -41,6 +41,8 @@ def main() -> None:
         from satchel.interfaces.line import run as print_line
 
         os._exit(print_line(os.environ))
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: PTH123, SIM115 -- a shell has closed it
     from satchel.interfaces import cli
 
     if arguments[:1] == ["mcp"]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from satchel.base.errors import Refused, unknown_name
 from satchel.base.paging import DEFAULT_LIMIT, KeptPage
@@ -27,6 +27,7 @@ from satchel.store.transaction import Row, Transaction, set_of, update_row
 
 if TYPE_CHECKING:
     from satchel.keep.binding import FileBinding
+    from satchel.keep.moving.reading import Reading
 
 USER = "user"  # the value of `stated_by`: the person of the session
 
@@ -116,6 +117,12 @@ def _display_texts(transaction: Transaction, numbers: Sequence[int]) -> dict[int
     return {number: f"{marks[2 * unconfirmed or personal]}{text}" for number, text, unconfirmed, personal in rows}
 
 
+def _bounded(reading: Reading, row: dict[str, Any]) -> None:
+    if reading.is_by_agent and row["priority"] == binding.CRITICAL:
+        row["priority"] -= 1
+        reading.changed = True
+
+
 CONSTRAINT = ItemKind(
     "a rule",
     (
@@ -137,6 +144,7 @@ CONSTRAINT = ItemKind(
     ),
     (names_part("constraint", "tags", fields.TAG),),
     Kind.CONSTRAINT,
+    derive=_bounded,
     rank=("deactivated_at",),
     record=Constraint,
     statuses=STATUSES,

@@ -18,11 +18,15 @@ MOMENTS = ("briefing", "start", "clear", "resume", "compaction", "subagent", "pr
 """The moments of deliveries: a requested briefing, a new window or subagent, or an action of the session. Stored by
 position, from 1."""
 
-SESSION_TOKENS = 4_000
-"""The most tokens that all texts of hooks take in one window of a session; critical items come in any case."""
+BEGINS = ("start", "clear")
+"""The moments at which a conversation begins: what a cleared one had counts no more."""
 
-# What a window gets after a compaction, however much the one before has taken, and what of the rest is not used.
-_LEAST_AGAIN, _FOR_PROMPTS = 1_400, 150
+SESSION_TOKENS = 4_000
+"""The most tokens that all texts of hooks take in a session; critical items come in any case."""
+
+# What a window has after a compaction, however much those before have taken, since that has removed the rules; and what
+# of this the briefing leaves for prompts and edits.
+_LEAST_AGAIN, _FOR_PROMPTS = 2_050, 850
 
 (
     FILE,
@@ -162,19 +166,25 @@ def tokens_left(items: Mapping[int, Mapping[int, int]]) -> int:
     return _remaining_tokens(items.get(_SPENT, {}).get(_BY_HOOKS, 0))
 
 
-def tokens_left_of_session(transaction: Transaction, window: Window) -> int:
-    """Return the tokens left for texts of hooks in a window after those of the session's earlier windows.
+def tokens_left_again(transaction: Transaction, window: Window) -> int:
+    """Return the tokens left for the first text of hooks in a window that follows others of its conversation."""
+    return _remaining_tokens(_spent_before(transaction, window)) - _FOR_PROMPTS
 
-    They are never fewer than what shows the rules again that a compaction has removed.
-    """
+
+def _spent_before(transaction: Transaction, window: Window) -> int:
+    if window.session is None or window.number <= 1:
+        return 0
+    # the account of each window goes on from that of the one before
     row = transaction.one(
         f"""
-        SELECT sum(d.seq) FROM windows w JOIN deliveries d ON d.window_id = w.id AND d.kind = {_SPENT}
+        SELECT d.seq FROM windows w JOIN deliveries d ON d.window_id = w.id AND d.kind = {_SPENT}
         WHERE w.project_id = :project_id AND w.agent_id = :agent_id AND w.session_id = :session_id
+            AND w.number < :number AND w.iteration = :iteration AND w.role = :role
+        ORDER BY w.number DESC LIMIT 1
         """,
         window.key,
     )
-    return max(_LEAST_AGAIN, _remaining_tokens(int(row[0] or 0) if row is not None else 0) - _FOR_PROMPTS)
+    return 0 if row is None else min(row[0], int((SESSION_TOKENS - _LEAST_AGAIN) / PROSE_MARGIN))
 
 
 def _remaining_tokens(spent: int) -> int:
@@ -208,10 +218,17 @@ def deliver(
         transaction.run(
             """
             INSERT INTO deliveries (window_id, kind, item_id, seq, created_at)
-            VALUES (:window, :kind, :item, :tokens, :now)
-            ON CONFLICT (window_id, kind, item_id) DO UPDATE SET seq = deliveries.seq + excluded.seq
+            VALUES (:window, :kind, :item, :all, :now)
+            ON CONFLICT (window_id, kind, item_id) DO UPDATE SET seq = deliveries.seq + :tokens
             """,
-            {"window": number, "kind": _SPENT, "item": _BY_HOOKS, "tokens": tokens, "now": now},
+            {
+                "window": number,
+                "kind": _SPENT,
+                "item": _BY_HOOKS,
+                "all": tokens + (0 if moment in BEGINS else _spent_before(transaction, window)),
+                "tokens": tokens,
+                "now": now,
+            },
         )
     transaction.run(
         """

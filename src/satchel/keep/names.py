@@ -111,15 +111,15 @@ def marked_name(transaction: Transaction, project_id: int, name: str) -> str:
         return name
     query = f"SELECT name FROM agents WHERE has_acted = 1 AND id IN {PERSONS}"
     persons = transaction.all(query, {"project": project_id})
-    is_like = _look(name) in {_look(person.partition(":")[2]) for (person,) in persons}
+    is_like = look_of(name) in {look_of(person.partition(":")[2]) for (person,) in persons}
     return f"{name}{AGENT_MARK}" if is_like else name
 
 
 def _mark_agents_like(transaction: Transaction, project_id: int, person: str) -> None:
     agents = f"SELECT id, name FROM agents WHERE project_id = :project AND id NOT IN {PERSONS}"
-    look = _look(person.partition(":")[2])
+    look = look_of(person.partition(":")[2])
     for number, name in transaction.all(agents, {"project": project_id}):
-        if _look(name) == look:
+        if look_of(name) == look:
             marked = f"{name}{AGENT_MARK}"
             while find_name(transaction, "agents", project_id, marked) is not None:  # another agent chose that name
                 marked += AGENT_MARK
@@ -184,7 +184,8 @@ def alike_form(name: str) -> str:
     return skeleton(name)
 
 
-def _look(name: str) -> str:
+def look_of(name: str) -> str:
+    """Return the form that names share which look alike, also where one sign looks like another, as I and 1."""
     return _plain(alike_form(name))
 
 
@@ -209,6 +210,8 @@ def check_agent(workplace: Workplace, agent: str | None) -> str | None:
 
 def _check_speaker(workplace: Workplace, agent: str) -> str:
     name = check_identifier(agent, "agent")
+    if alike_form(name).endswith(IMPORTED_MARK):
+        raise InvalidInput(f"agent {name!r} ends like a person's name in an import", "Leave the mark out")
     if is_persons(name) and not standing.standing_of(workplace.caller).is_person:
         remedy = f"Leave agent out, or give a name that neither is {HUMAN} nor begins with {HUMAN}:"
         standing.require_person(workplace.caller, f"act as {name!r}", remedy, workplace.person)

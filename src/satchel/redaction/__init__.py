@@ -151,4 +151,4 @@ def _lower(text: str) -> str:
     if text.isascii():
         return text.lower()
     # ten times as fast as str.lower where a text is not ASCII
-    return text.encode("ascii", "replace").decode("ascii").lower()
+    return text.replace("\u00a0", " ").encode("ascii", "replace").decode("ascii").lower()

@@ -20,6 +20,7 @@ from satchel.redaction.values import (
     is_reference,
     is_strong_password,
     is_uuid,
+    longer_password,
     looks_random,
 )
 
@@ -265,7 +266,7 @@ def _secret_after(
 ) -> Span | None:
     start = sign.end()
     joint = text[sign.start() : start]
-    if not joint.isascii() and not all(char.isascii() or char.isalpha() for char in joint):
+    if not joint.isascii() and not all(char.isascii() or char.isalpha() or char == "\u00a0" for char in joint):
         return None  # the lower-case text has ? for them, which is a sign too
     upper = text[at].isupper() and text[at + 1 : at + 2].isupper()
     # & and , may be part of a password in a sentence or environment file, but end it in code or a query
@@ -283,6 +284,10 @@ def _secret_after(
         end = start + len(value)
         if manner == "element" and not text.startswith(("</", "]]>"), end):
             return None
+        if text[end : end + 1].strip():
+            line, word = _settings(text, at, before, manner, sign, upper=upper)
+            value = longer_password(text, start, is_line=line, is_word=word) or value
+            end = start + len(value)
     if manner == "below" and (
         _patterns()["alone"].match(text, end + len(quote or "")) is None or _patterns()["condition"].search(before)
     ):
@@ -314,6 +319,17 @@ def _secret_after(
         end,
         "aws-secret-key" if is_aws_key else "password" if names_password or manner == "login" else "secret",
     )
+
+
+def _settings(
+    text: str, at: int, before: str, manner: Manner, sign: re.Match[str], *, upper: bool
+) -> tuple[bool, bool]:
+    """Return whether all of the line may be the value, and whether all of the word may."""
+    if manner != "assigned":
+        return manner == "below", manner == "sentence"
+    left = text[at - len(before) : _name_start(text, at)].rpartition("\n")[2]
+    is_setting = left.strip().lower() in _BEFORE_SETTING and (sign[0].endswith(": ") or sign[0] == "=")
+    return is_setting, upper and sign[0] == "=" and (not left or left[-1].isspace())
 
 
 def _is_digest_or_file(value: str, sign: str, before: str) -> bool:

@@ -195,6 +195,7 @@ def _options() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
         (("zip ", "7z "), re.compile(r"-[pP][ \t]?" + quoted)),
         (("redis-cli ",), re.compile(r"-a[ \t]+" + quoted)),
         (("securestring",), re.compile(r"-[a-zA-Z]{0,20}[ \t]+" + quoted)),
+        (("secret set ",), re.compile(r"-(?:b|-body)[ =]" + quoted)),
     )
 
 

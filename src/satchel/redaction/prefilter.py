@@ -22,7 +22,7 @@ _PARTS = (
     *(("contrase", "contrase"), ("clave", "clave"), ("wachtwoord", "chtwoord(?<=wachtwoord)")),
     *(("echo", "cho(?<=echo)"), ("mnemonic", "c(?<=mnemonic)")),
     *(("bearer", "bearer"), ("identified by", "by(?<=identified by)")),
-    ("-", r"-(?<=[ \t]-)(?=[apw]|[a-z]{0,3}u|-user|n[ \t][^\d]|k?s[ \t])"),
+    ("-", r"-(?<=[ \t]-)(?=[apw]|[a-z]{0,3}u|-user|n[ \t][^\d]|k?s[ \t]|-?b(?:ody)?[ =])"),
 )
 """Words, and for each a part that begins with a rare letter, with what must surround it."""
 

@@ -14,7 +14,7 @@ JUDGED_CHARS = 256
 _SAMPLE_SIGNS = (
     *("example", "placeholder", "changeme", "change-me", "change_me", "your-", "your_", "your ", "yourpassword"),
     *("yourtoken", "yourkey", "yoursecret", "redacted", "dummy", "replace", "insert-", "insert_", "xxxxx", "***"),
-    *("...", "\u2026", "<", "{", "$(", "%(", "%s"),
+    *("...", "\u2026", "${", "$(", "%(", "%s"),
 )
 _SPECIAL = frozenset("!@#$%^&*?+")
 _PLACEHOLDER_WORDS = frozenset(
@@ -57,6 +57,8 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
         re.compile(pairs),
         re.compile(r"[A-Za-z_$][A-Za-z0-9_$.]*+"),
         re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"),
+        re.compile(r"<.*>|\{.*\}", re.DOTALL),
+        re.compile(r"<([A-Za-z][\w .:/-]*)>|\{ ?([A-Za-z_][\w.]*)(?:[!:[( ][^{}]*)?\}"),
     )
 
 
@@ -75,7 +77,15 @@ def is_placeholder(value: str) -> bool:
         or any(sign in lowered for sign in _SAMPLE_SIGNS)
         or "://" in value
         or _patterns()[0].fullmatch(value) is not None
+        or (("<" in value or "{" in value) and _holds_field(value))
     )
+
+
+def _holds_field(value: str) -> bool:
+    """Return whether a value is in brackets, or holds a word in them, as in ``key-<name>`` and ``{prefix}2``."""
+    if _patterns()[6].fullmatch(value):
+        return True
+    return any(_is_wordy(match[1] or match[2] or "") for match in _patterns()[7].finditer(value))
 
 
 def is_uuid(value: str) -> bool:
@@ -185,6 +195,28 @@ def is_strong_password(value: str) -> bool:
         return value[0] not in "+-*&" and sum(map(str.isalpha, value)) >= 3
     letters = value.rstrip("0123456789")
     return (letters.isalpha() and letters[1:].islower()) or looks_random(value, 8)
+
+
+@cache
+def _longer() -> tuple[re.Pattern[str], ...]:
+    edge = r"[A-Za-z0-9!@#$%^&*?+=~]"
+    return (
+        re.compile(r"[^\s\"'`]{8,64}(?=[ \t]*(?:\r?\n|\Z))"),
+        re.compile(rf"{edge}[^\s\"'`]{{6,62}}{edge}(?=[.,;:!?)]{{0,2}}(?:\s|\Z))"),
+        # a call, a subscript, what goes on, a link, line breaks, and the next pair
+        re.compile(r"[\w$.]*[(\[{].*[)\]}]|.*[,;({\[]|.*(?:\]\(|\\[nrt]|[&;,]\w+=)\S*"),
+    )
+
+
+def longer_password(text: str, start: int, *, is_line: bool, is_word: bool) -> str:
+    """Return a generated password with signs that end a value in code: all of a line or word; else an empty text."""
+    for pattern in _longer()[not is_line : 1 + is_word]:
+        match = pattern.match(text, start)
+        value = "" if match is None else match[0]
+        is_mixed = any(map(str.isdigit, value)) and not (value.islower() or value.isupper())
+        if is_mixed and looks_random(value, 8) and not _longer()[2].fullmatch(value) and not is_placeholder(value):
+            return value
+    return ""
 
 
 def is_plain_word(value: str) -> bool:

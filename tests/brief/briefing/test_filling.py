@@ -46,6 +46,15 @@ def test_what_binds_comes_first_and_notes_last(some: list[Candidate]) -> None:
     assert filled(some, 500) == ["c2", "e5", "e4", "c1", "d1", "e3", "p1", "e2", "m1", "x1", "e1"]
 
 
+@pytest.mark.parametrize("long", [[1], [4], [1, 2], [3, 9], [12]])
+def test_a_long_critical_rule_takes_no_room_from_the_titles_of_others(long: list[int]) -> None:
+    some = [candidate(n, "rules", text="wide " * (150 if n in long else 3), priority=4) for n in range(1, 13)]
+    everything = {one.ref for one in some}
+    rooms = [room for room in range(600) if set(filled(some, room)) == everything]
+    assert rooms == list(range(rooms[0], 600))
+    assert rooms[0] <= 5 * 12 + 20 * len(long) + 12
+
+
 def test_rules_are_ordered_by_priority_and_decisions_by_task_and_time() -> None:
     day = 86_400_000
     some = [candidate(n, "rules", priority=n) for n in (1, 2, 3)]

@@ -267,6 +267,15 @@ class TestOthersAtWork:
         clients.start("qwen-code").entries.write("discovery", "the pool holds 5 connections")
         assert "you claim src/a.py, src/b/**" in satchel.brief("developer").text.splitlines()
 
+    def test_an_inherited_claim_names_who_left_it(self, clients: Clients, clock: ManualClock) -> None:
+        first = clients.start("codex-mcp-client")
+        first.files.claim(["src/a.py"])
+        name = first.files.claims().items[0].agent
+        clients.end()
+        clock.advance(60_000)
+        second = clients.start("codex-mcp-client")
+        assert f"you claim src/a.py (left by {name})" in second.brief("developer").text.splitlines()
+
     def test_who_is_gone_has_none(self, clients: Clients) -> None:
         clients.start("codex-mcp-client").entries.write("discovery", "the pool holds 5 connections")
         clients.end()

@@ -86,8 +86,43 @@ def test_a_hook_with_the_pasted_line_counts_as_installed(hook: Path) -> None:
     hook.write_text(f"#!/bin/sh\n{LINE}\n")
     hook.chmod(0o755)
     assert state() == "current"
-    assert f"remove the line `satchel guard run` from {hook}" in guard("remove").output
+    assert f"remove the lines of the guard from {hook}" in guard("remove").output
     assert LINE in hook.read_text()
+
+
+LINES_OF_0_2 = """\
+# >>> satchel guard >>> written by `satchel guard install`; `satchel guard remove` takes it out
+if [ -z "${SATCHEL_GUARDED-}" ]; then
+    SATCHEL_GUARDED=1 "$0" "$@" || exit # what stands below goes first
+    satchel=/opt/satchel/bin/satchel; [ -x "$satchel" ] || satchel=$(command -v satchel) || exit 0
+    "$satchel" guard run || [ $? -ne 4 ] || exit 1
+    exit 0
+fi
+unset SATCHEL_GUARDED
+# <<< satchel guard <<<
+"""
+"""What `satchel guard install` of 0.2.0 wrote below the first line of a hook."""
+MADE_BY_0_2 = f"#!/bin/sh\n{LINES_OF_0_2}# This hook was made by `satchel guard install`.\n"
+
+
+@pytest.mark.parametrize("command", ["install", "remove"])
+def test_a_hook_that_0_2_0_made_is_renewed_or_deleted(hook: Path, command: str) -> None:
+    hook.write_text(MADE_BY_0_2)
+    hook.chmod(0o755)
+    assert state() == "stale"
+    guard(command)
+    assert state() == {"install": "current", "remove": "missing"}[command]
+    assert hook.exists() is (command == "install")
+
+
+@pytest.mark.parametrize("own", ["make check\n", "# This hook was made by `satchel guard install`.\nmake check\n"])
+def test_the_lines_of_0_2_0_in_a_hook_of_the_users_own_run_the_guard_and_stay(hook: Path, own: str) -> None:
+    hook.write_text(f"#!/bin/sh\n{LINES_OF_0_2}{own}")
+    hook.chmod(0o755)
+    assert state() == "current"
+    assert "installed already" in guard("install").output
+    assert f"remove the lines of the guard from {hook}" in guard("remove").output
+    assert hook.read_text() == f"#!/bin/sh\n{LINES_OF_0_2}{own}"
 
 
 def test_hooks_in_another_folder_are_left_to_the_user(repository: Path) -> None:

@@ -192,8 +192,10 @@ class Hooks(RuleBasedStateMachine):
             before.has_successor = True
             for hold in self.holds:
                 hold.session = session if hold.session is before else hold.session
+            shown = {text for (_, agent), texts in before.shown.items() if agent == before.name for text in texts}
             for message in self.messages:
-                message.to = session.name if message.to == before.name else message.to
+                if message.to == before.name and message.text not in shown:
+                    message.to = session.name
 
     @precondition(lambda self: self.at_work())
     @rule(who=WHO, says_so=st.booleans())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from interfaces.hooks.conftest import Hook
+from interfaces.hooks.conftest import Hook, context
 from over_server import remote_of
 from satchel import Satchel
 from satchel.base.clock import system_clock
@@ -19,6 +19,7 @@ from satchel.keep import following
 from satchel.keep.sessions.caller import SERVER
 
 NONSENSE = b"[1]"
+BACK = "Satchel is on again here: its store is back."
 
 
 @pytest.fixture
@@ -154,9 +155,20 @@ def test_a_session_that_runs_hears_with_its_prompt_that_the_store_was_moved(hook
     assert "If it was moved, move it back" in answer["systemMessage"]
     assert hook("claude", "UserPromptSubmit", prompt="and once more") is None
     folder.with_name("moved").rename(folder)
-    assert hook("claude", "UserPromptSubmit", prompt="it is back") is None
+    assert context(hook("claude", "UserPromptSubmit", prompt="it is back")) == BACK
+    assert hook("claude", "UserPromptSubmit", prompt="it still is") is None
     folder.rename(folder.with_name("moved"))
     assert hook("claude", "UserPromptSubmit", prompt="gone again") is not None
+
+
+def test_a_session_that_began_while_the_store_was_away_is_briefed_once_it_is_back(hook: Hook, filled: Satchel) -> None:
+    filled.close()
+    folder = filled.place.file.parent
+    folder.rename(folder.with_name("moved"))
+    hook("claude", "SessionStart", source="startup")
+    hook("claude", "Stop")
+    folder.with_name("moved").rename(folder)
+    assert context(hook("claude", "UserPromptSubmit", prompt="thanks")).startswith(f"{BACK}\nSatchel, project memory.")
 
 
 @pytest.mark.parametrize("mail", [0, 1])

@@ -36,6 +36,9 @@ def test_a_person_looks_and_marks_what_they_saw(tmp_path: Path, monkeypatch: pyt
         assert ids("room_since") == [decided]
         assert ask("room_see", refs=[decided])[0] == 200
         assert ids("room_since") == []
+        assert [ask("room_unsee", ref=decided) for _ in range(2)] == [(200, {"result": True}), (200, {"result": False})]
+        assert ids("room_since") == [decided]
+        assert ask("room_see", refs=[decided])[0] == 200
         assert ask("room_answer", "agent-token", ref=asked, message="80")[0] == 403
         status, sent = ask("room_answer", ref=asked, message="80")
         assert (status, sent["from"], sent["to"]) == (200, "human:ann", "dev")

@@ -201,6 +201,25 @@ def test_a_hook_that_the_user_has_tuned_is_current() -> None:
     assert HOOKS.put({"hooks": {"SessionStart": [tuned]}}) == []
 
 
+AFTER_TOOLS = Hooks({"PostToolUse": group("/new/satchel hook claude PostToolUse", matcher="Edit|Read")})
+
+
+def test_a_hook_for_other_tools_is_replaced_and_keeps_what_the_user_added() -> None:
+    tuned = {"type": "command", "command": "/new/satchel hook claude PostToolUse", "timeout": 60}
+    had: dict[str, object] = {"hooks": {"PostToolUse": [{"matcher": "Edit", "note": "mine", "hooks": [tuned]}]}}
+    assert AFTER_TOOLS.found(had).detail == "they call /new/satchel; not current: PostToolUse"
+    new = {"matcher": "Edit|Read", "note": "mine", "hooks": [tuned]}
+    assert after(AFTER_TOOLS, had) == {"hooks": {"PostToolUse": [new]}}
+    assert AFTER_TOOLS.put({"hooks": {"PostToolUse": [new]}}) == []
+
+
+def test_other_tools_for_our_hook_change_nothing_for_a_hook_of_others_in_its_group() -> None:
+    both = ("say hello", "/new/satchel hook claude PostToolUse")
+    had: dict[str, object] = {"hooks": {"PostToolUse": [group(*both, matcher="Edit")]}}
+    groups = [group("say hello", matcher="Edit"), AFTER_TOOLS.handlers["PostToolUse"]]
+    assert after(AFTER_TOOLS, had) == {"hooks": {"PostToolUse": groups}}
+
+
 def test_a_hook_that_stands_twice_stands_once() -> None:
     one = dict(HOOKS.handlers["SessionStart"])
     assert after(HOOKS, {"hooks": {"SessionStart": [one, one]}}) == {"hooks": {"SessionStart": [one]}}

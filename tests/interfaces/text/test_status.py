@@ -229,7 +229,7 @@ def test_the_head_does_not_take_those_that_are_listed_for_all(is_gone: bool, exp
 def test_what_the_head_says_is_not_said_again() -> None:
     lines = screen(a_status(needs=0, sessions=0, conflicts=0))
     assert "nothing needs you" in lines[0]
-    assert lines[1] == "No agents yet. Start a client here, once `satchel setup` has connected it."
+    assert lines[1] == "No agents yet. Start a client here, or see `satchel setup --check`."
     assert not any("needs you" in line or "onflict" in line for line in lines[1:])
 
 

@@ -217,7 +217,7 @@ def test_people_get_a_table_with_the_times_of_their_machine(capsys: pytest.Captu
         ["ben, scout (you)", "working, seen 60 min ago", "2026-11-18 11:06"],
         ["cat", "waiting for 60 min", seen],
         ["m7"],
-        ["dan", "ended less than 1 min ago", seen, "src/ until 12:18"],
+        ["dan", "ended less than 1 min ago", seen, "src/ free to claim"],
         ["and 7 more"],
     ]
     assert shown.err == "4 sessions\n"

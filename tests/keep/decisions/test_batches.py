@@ -104,7 +104,6 @@ REFUSED: dict[str, tuple[dict[str, Any], type[SatchelError], str]] = {
     "negative revision": ({"expected_revision": -1}, InvalidInput, "expected_revision -1 is out of range"),
     "stale revision": ({"key": "old", "expected_revision": 7}, Conflict, "old has revision 1, not 7"),
     "revision of no key": ({"expected_revision": 7}, Conflict, "does not exist"),
-    "draft over what is active": ({"key": "old", "status": "draft"}, Conflict, "old is active"),
 }
 
 
@@ -152,7 +151,7 @@ def test_an_agent_that_is_none_is_refused(decisions: Decisions, dump: Dump, agen
 
 def test_after_a_refused_batch_its_names_can_be_used(decisions: Decisions) -> None:
     """What a transaction that was rolled back looked up must not be believed by the next."""
-    bad = [NewDecision("a", 1, tags=["fresh"], scopes=["fresh"]), NewDecision("old", status="draft")]
+    bad = [NewDecision("a", 1, tags=["fresh"], scopes=["fresh"]), NewDecision("old", expected_revision=7)]
     with pytest.raises(Conflict):
         decisions.set_many(bad, agent="Newcomer")
     made = decisions.set("a", 1, tags=["fresh"], scopes=["fresh"], agent="Newcomer")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from satchel import Conflict, Decision, DecisionState, InvalidInput, Satchel
+from satchel import Conflict, Decision, DecisionState, InvalidInput, Refused, Satchel
 from satchel.keep.decisions.records import STATUSES
 from satchel.keep.decisions.service import Decisions
 
@@ -226,12 +226,43 @@ def test_an_update_does_not_revive_what_is_deprecated(decisions: Decisions) -> N
     assert [state.status for state in decisions.get("cache").history] == ["deprecated", "deprecated", "active"]
 
 
-def test_a_draft_over_an_active_key_is_refused_and_nothing_changes(decisions: Decisions, dump: Dump) -> None:
-    decisions.set("cache", "redis")
-    before = dump()
-    with pytest.raises(Conflict, match=r"cache is active: a draft would hide the active value. Draft it under"):
-        decisions.set("cache", "memcached", status="draft", tags=["new-tag"], agent="Newcomer")
-    assert dump() == before
+def test_a_draft_of_an_active_key_stands_beside_it_until_another_agent_sets_the_key_active(
+    decisions: Decisions,
+) -> None:
+    decisions.set("cache", "redis", rationale="fast", tags=["infra"], agent="ann")
+    draft = decisions.set("cache", "memcached", status="draft", rationale="smaller", agent="ben")
+    assert (draft.key, draft.value, draft.status, draft.tags) == ("cache_draft", "memcached", "draft", ("infra",))
+    assert draft.notes[0] == "cache stays as it is until another agent sets it active: this draft proposes a change"
+    assert decisions.get("cache").decision.value == "redis"
+    assert decisions.set("cache", status="active", agent="ben").value == "redis"  # who proposes does not agree
+    after = decisions.set("cache", status="active", agent="ann")
+    assert (after.ref, after.value, after.rationale, after.revision) == ("d1", "memcached", "smaller", 2)
+    assert decisions.get("cache_draft").decision.status == "deprecated"
+
+
+@pytest.mark.parametrize("agent", ["ann", "cat"])
+def test_a_draft_of_an_active_key_is_accepted_by_its_own_key_too(decisions: Decisions, agent: str) -> None:
+    decisions.set("cache", "redis", agent="ann")
+    decisions.set("cache", paths=["src/"], status="draft", agent="ben")
+    decisions.set("cache_draft", status="active", agent=agent)
+    assert [(one.key, one.value, one.paths) for one in decisions.find(status="active")] == [
+        ("cache", "redis", ("src/",))
+    ]
+
+
+def test_a_rejected_draft_leaves_what_holds(decisions: Decisions) -> None:
+    decisions.set("cache", "redis", agent="ann")
+    decisions.set("cache", "none", status="draft", agent="ben")
+    assert decisions.set("cache_draft", status="deprecated", agent="ann").status == "deprecated"
+    assert decisions.get("cache").decision.value == "redis"
+
+
+def test_a_draft_of_what_a_person_decided_is_a_proposal_for_a_person(decisions: Decisions) -> None:
+    decisions.set("cache", "redis", agent="human:ida")
+    draft = decisions.set("cache", "memcached", status="draft", agent="ben")
+    assert (draft.key, "it binds once a person accepts it" in draft.notes) == ("cache_draft", True)
+    with pytest.raises(Refused):
+        decisions.set("cache_draft", status="active", agent="ann")
 
 
 def test_a_draft_may_follow_a_draft_and_what_is_deprecated(decisions: Decisions) -> None:

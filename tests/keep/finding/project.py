@@ -133,7 +133,7 @@ class Project:
         written = satchel.entries.write_many([NewEntry("discovery", text) for text in texts.values()])
         self._keys = {entry.ref: key for entry, key in zip(written, texts, strict=True)}
 
-    def found(self, text: str) -> tuple[set[str], int, tuple[str, ...]]:
+    def found(self, text: str, limit: int = 500) -> tuple[set[str], int, tuple[str, ...]]:
         """Return the keys of all that a search finds, how many it says there are, and its notes."""
-        page = self._satchel.finding.search(text, limit=500)
+        page = self._satchel.finding.search(text, limit=limit)
         return {self._keys[one.ref] for one in page.results}, page.total, page.notes

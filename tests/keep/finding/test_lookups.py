@@ -189,6 +189,12 @@ def test_a_lookup_of_what_is_nowhere_finds_nothing_and_names_the_nearest(
     assert any(nearest in name for name in names), names
 
 
+@in_one_test("lookup", ["E502", "parse_confgi"])
+def test_a_search_that_only_counts_looks_for_nothing_similar(project: Project, lookup: str) -> None:
+    _, total, notes = project.found(lookup, limit=0)
+    assert (total, notes) == (0, (f"nothing contains {lookup}",))
+
+
 @in_one_test("lookup", ["zebra7", "x7", "97531", "-q", "C-12", "F#", "src/nowhere/gone.rs"])
 def test_what_resembles_nothing_here_has_no_nearest(project: Project, lookup: str) -> None:
     assert project.found(lookup) == (set(), 0, (f"nothing contains {lookup}",))

@@ -13,7 +13,7 @@ from kept_bytes import kept_bytes
 from satchel import Satchel
 from satchel.base.errors import NotFound, StoreForeign, StoreNewer
 from satchel.keep.moving import Imported
-from satchel.keep.moving.service import read_lines
+from satchel.keep.moving.files import read_lines
 
 Open = Callable[..., Satchel]
 

@@ -100,7 +100,7 @@ class Collected:
         words: of the query; empty without one.
         notes: problems that the reader should know.
         is_complete: whether everything was read in time.
-        claims: the paths that the agent's session claims, the newest first.
+        claims: the paths that the agent's session claims, the newest first, with who left those it inherited.
         others: other sessions at work.
         handover: what the last session of the worktree did, if it left no scratchpad and this one begins.
         unanswered: the agent's unanswered questions, each with its receiver.
@@ -118,7 +118,7 @@ class Collected:
     words: tuple[str, ...] = ()
     notes: list[str] = field(default_factory=list)
     is_complete: bool = True
-    claims: list[str] = field(default_factory=list)
+    claims: list[tuple[str, str | None]] = field(default_factory=list)
     others: list[OtherAtWork] = field(default_factory=list)
     handover: list[str] = field(default_factory=list)
     unanswered: list[str] = field(default_factory=list)
@@ -221,9 +221,9 @@ def _collect(
     of_role, _ = deliveries.of_role(window, request.role, got)
     if of_role != window:
         got = deliveries.delivered(transaction, of_role)
-    is_again = request.within_session and actor.window > 1 and not got
+    is_again = request.within_session and not request.begins and actor.window > 1 and not got
     collected.tokens_left = (
-        deliveries.tokens_left_of_session(transaction, window) if is_again else deliveries.tokens_left(got)
+        deliveries.tokens_left_again(transaction, window) if is_again else deliveries.tokens_left(got)
     )
     # a client with hooks runs one agent without a name; it has what binds, so a query brings only what answers it
     is_hooked = deliveries.has_hook_texts(got) and not request.within_session

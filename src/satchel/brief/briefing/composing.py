@@ -14,6 +14,7 @@ from satchel.brief.briefing.ranking import newest_of_series, without_twins
 from satchel.brief.briefing.records import BINDING, EMERGENCY, Candidate, LeftOut, Zone, count_text
 from satchel.brief.briefing.run import UNNAMED
 from satchel.brief.briefing.sources import Gathered
+from satchel.brief.fields import name_text
 from satchel.brief.loop_history import LoopStatus, stuck_text
 from satchel.find.kind import Kind
 from satchel.keep.sessions.team import OtherAtWork
@@ -166,7 +167,8 @@ def _alerts(status: LoopStatus | None, budget: int) -> list[str]:
 
 def _at_work(collected: Collected, now: int) -> list[str]:
     more = len(collected.claims) - _MAX_CLAIMS
-    claims = ", ".join(collected.claims[:_MAX_CLAIMS]) + (f" and {more} more" if more > 0 else "")
+    some = (f"{path} (left by {name_text(by)})" if by else path for path, by in collected.claims[:_MAX_CLAIMS])
+    claims = ", ".join(some) + (f" and {more} more" if more > 0 else "")
     return [
         *collected.handover,
         *([f"you claim {claims}"] if claims else []),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from satchel.base.clock import DAY_MS
-from satchel.base.text import quoted_line, shortened
+from satchel.base.text import shortened
 from satchel.brief.briefing.ranking import HIGH, LOW, MEDIUM, base_score_sql
 from satchel.brief.briefing.records import CRITICAL, Candidate
 from satchel.brief.briefing.sources import ANY_PRIORITY, BriefingContext, New, Source, candidates, loading
-from satchel.brief.fields import by, joined, name_text, quoted
+from satchel.brief.fields import by, joined, name_text, question_mark, quoted
 from satchel.find.kind import Kind
 from satchel.keep.messages.records import MESSAGE_TYPES
 from satchel.keep.messages.visibility import ALIVE, ARMS, IS_MINE, UNREAD
@@ -238,10 +238,6 @@ def messages(context: BriefingContext) -> Source:
     )
 
 
-# The length of the question that an answer names.
-_QUESTION_CHARS = 80
-
-
 def _message(_context: BriefingContext, new: New, row: Row) -> Candidate:
     _number, _seq, kind, priority, text, has_payload, agent, to, created, question = row
     return new(
@@ -252,7 +248,7 @@ def _message(_context: BriefingContext, new: New, row: Row) -> Candidate:
             by(agent),
             "to all" if to is None else None,
             "with payload" if has_payload else None,
-            None if question is None else f"in answer to {quoted_line(question, _QUESTION_CHARS)}",
+            question_mark(question),
         ),
         text=text,
         priority=priority,

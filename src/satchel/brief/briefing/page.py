@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, takewhile
 
 from satchel.base.records import dataclass, field
 from satchel.base.text import neutral, shortened
@@ -78,8 +79,8 @@ def fill(page: Page, ordered: Sequence[Candidate], budget: int, *, has_query: bo
     of_place: dict[int, list[Candidate]] = {}
     for one in ordered:
         of_place.setdefault(place_of(one), []).append(one)
-    for place in (CRITICAL, ATTEMPTS):
-        _add(page, of_place.get(place, ()))
+    _add_critical(page, of_place.get(CRITICAL, ()))
+    _add(page, of_place.get(ATTEMPTS, ()))
     fixes, notes = (
         sorted((one for one in of_place.get(place, ()) if one.relevance >= _ANSWER), key=lambda one: -one.relevance)
         for place in (FIXES, NOTES)
@@ -109,6 +110,15 @@ def fill(page: Page, ordered: Sequence[Candidate], budget: int, *, has_query: bo
     _add(page, packages)
     _add(page, of_place.get(FIXES, ()))
     _add(page, of_place.get(NOTES, ()), at_most=for_notes)
+
+
+def _add_critical(page: Page, critical: Sequence[Candidate]) -> None:
+    """Show critical items whole, in order, as far as the titles of those that follow have room too."""
+    totals = list(takewhile(lambda total: total <= page.room, accumulate(map(page.cost_of_title, critical))))
+    for one, total in zip(critical, totals, strict=False):
+        following = totals[-1] - total
+        page.add(one, page.room - page.used - following - (page.cost_of_opening if following else 0))
+    _add(page, critical)
 
 
 def _add(page: Page, candidates: Iterable[Candidate], reserve: int = 0, at_most: int | None = None) -> int:
@@ -207,7 +217,7 @@ class Page:
             return False
         self.items[candidate.key] = item
         self._headings[group] = self._headings.get(group, 0) + 1
-        self.used += heading + item.cost + (self._cost(f"{OPENING}\n") if item.is_title and not self._titles else 0)
+        self.used += heading + item.cost + (self.cost_of_opening if item.is_title else 0)
         self._titles += item.is_title
         return True
 
@@ -217,6 +227,15 @@ class Page:
         item = self._whole(candidate, "", room) or self._title(candidate, "", room)
         heading = self._cost(f"{candidate.group}\n") if with_heading else 0
         return 0 if item is None else item.cost + heading
+
+    def cost_of_title(self, candidate: Candidate) -> int:
+        """Return the tokens of an item as a title, or whole if that is no longer."""
+        return self._cost(f"{min(line_of(candidate), title_line(candidate), key=len)}\n")
+
+    @property
+    def cost_of_opening(self) -> int:
+        """The tokens of the line on titles, if none is shown yet."""
+        return 0 if self._titles else self._cost(f"{OPENING}\n")
 
     def remove_last(self, ordered: Sequence[Candidate]) -> bool:
         """Remove the least important item, critical ones last; return whether there was one."""
@@ -264,7 +283,7 @@ class Page:
             line, is_title = whole, False
         else:
             is_title = not candidate.is_repeated
-        opening = self._cost(f"{OPENING}\n") if is_title and not self._titles else 0
+        opening = self.cost_of_opening if is_title else 0
         cost = self._cost(f"{line}\n")
         return PageItem(candidate, group, line, cost, is_title) if cost + opening <= room else None
 

@@ -62,6 +62,14 @@ _TURNS = rf"^(?:{_UNLESS}|(?:but|if|when|while|only|until|however|aber|wenn|nur|
 # What gives the parts behind it another meaning, or may do so.
 _LEADS_IN = r":\s|\n"
 
+# What makes the next sentence no rule of the person, and what takes the one before back.
+_OF_NEXT = (
+    r"\b(?:next|following|nächsten?|folgenden?|suivante?|siguiente) (?:line|sentence|text|zeile|satz|ligne|phrase|línea"
+    r"|frase)\b|^(?:(?:under|in) no circumstances|auf keinen fall|unter keinen umständen|en aucun cas"
+    r"|bajo ning\w+ \w+)\W*\Z"
+)
+_TAKES_BACK = r"(?:it|this|that|das|dies|es|cela|ça|eso|esto)\b.*\b(?:no longer|any ?more|nicht mehr|plus|ya no)\b"
+
 # What says at the end of a sentence that it is lasting, and no more; alone it states nothing.
 _TAIL = (
     r"(?i)(?:\A|[,;]|\s[–—-])\s*(?:from (?:now|here|today) on|going forward|(?:for|in) (?:the )?future"
@@ -162,8 +170,11 @@ def rules_in(prompt: str) -> Iterator[str]:
         text = _compiled(pattern).sub("\n", text)
     text = _compiled(_LIKE_CODE).sub("#", text)
     text = _compiled(_SPEECH).sub(lambda quote: '"…"' if _compiled(_HAS_PARTS).search(quote[0]) else quote[0], text)
-    for sentence in _compiled(_END).split("\n".join(line for line in text.splitlines() if not _LOG_LINE.match(line))):
+    sentences = _compiled(_END).split("\n".join(line for line in text.splitlines() if not _LOG_LINE.match(line)))
+    for before, sentence, after in zip(["", *sentences], sentences, [*sentences[1:], ""], strict=False):
         is_stated = len(sentence) <= _MOST_CHARS and not _compiled(r"\?\W*?$").search(sentence)
+        if _compiled(_OF_NEXT).search(before.lower()) or _compiled(_TAKES_BACK).match(after.lower()):
+            continue
         parts = _compiled(rf"{_PART}|\n").split(sentence)
         if is_stated and any(_is_rule(part.strip()) for part in parts) and not _compiled(_TAIL).fullmatch(sentence):
             yield sentence.strip()

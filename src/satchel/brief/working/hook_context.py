@@ -9,6 +9,7 @@ from satchel.base.errors import NotFound
 from satchel.base.records import NamedTuple, dataclass, replace
 from satchel.base.text import shortened
 from satchel.base.tokens import PROSE_MARGIN, estimating
+from satchel.brief.fields import joined, question_mark
 from satchel.find.kind import Kind
 from satchel.keep import deliveries, projects
 from satchel.keep.deliveries import Window
@@ -19,6 +20,10 @@ from satchel.keep.sessions import updates
 from satchel.keep.sessions.actors import reading, subagent_name
 from satchel.keep.sessions.records import Actor
 from satchel.store.transaction import Transaction
+
+TYPE_CHECKING = False  # importing typing takes 4 ms
+if TYPE_CHECKING:
+    from satchel.keep.messages.visibility import Unseen
 
 ItemVersion = tuple[int, int, int]
 """A kind number, an item id, and the item's seq."""
@@ -218,10 +223,10 @@ def unread_messages(
     if not selected:
         return [], []
     updates.change(context.transaction, context.actor.session or 0, {"told_at": context.now})
-    return selected, [(Kind.MESSAGE.number, row_of[line][0], row_of[line][1]) for line in selected]
+    return selected, [(Kind.MESSAGE.number, row_of[line].number, row_of[line].seq) for line in selected]
 
 
-def _unseen_messages(context: HookContext) -> list[tuple[int, int, str | None, str]]:
+def _unseen_messages(context: HookContext) -> list[Unseen]:
     from satchel.keep.presence import is_any_message
 
     if context.actor.number is None or not is_any_message(context.transaction, context.project_id, context.now):
@@ -233,8 +238,8 @@ def _unseen_messages(context: HookContext) -> list[tuple[int, int, str | None, s
     return newest_unseen(context.transaction, reader, is_delivered, values, _MOST_MESSAGES)
 
 
-def _message_line(row: tuple[int, int, str | None, str], chars: int = _MESSAGE_CHARS) -> str:
-    number, _seq, sender, text = row
-    ref, short = Kind.MESSAGE.ref(number), shortened(text, chars)
-    whole = f' (in full: get_items(["{ref}"]))' if short.endswith("…") and not text.rstrip().endswith("…") else ""
-    return f"Message {ref} from {sender or 'Satchel'}: {short}{whole}"
+def _message_line(row: Unseen, chars: int = _MESSAGE_CHARS) -> str:
+    ref, short = Kind.MESSAGE.ref(row.number), shortened(row.text, chars)
+    whole = f' (in full: get_items(["{ref}"]))' if short.endswith("…") and not row.text.rstrip().endswith("…") else ""
+    head = joined(f"Message {ref} from {row.sender or 'Satchel'}", question_mark(row.question))
+    return f"{head}: {short}{whole}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -31,7 +32,13 @@ if TYPE_CHECKING:
 
 # How many notes on a file are read, newest first; how many are shown in any case; and how many if they share words with
 # the task or with what is written. Of more notes that share none, one is shown.
-_MOST_NOTES, _MOST_SHOWN, _MOST_TELLING = 20, 2, 5
+_MOST_NOTES, _MOST_SHOWN, _MOST_TELLING = 100, 2, 5
+
+# Keywords of programming languages tell nothing about the subject of an edit either.
+_UNTELLING = STOP_WORDS | frozenset(
+    "async await catch class const def elif else except export false function import int let new none null public "
+    "raise return self static str super throw true try type undefined var void yield".split()
+)
 
 # For how many files of an edit there is a text.
 _MOST_FILES = 3
@@ -226,16 +233,20 @@ def _note_lines(context: HookContext, rows: Sequence[Note], code: str, got: Cont
 
 
 def _shared_words(some: Sequence[Note], text: str) -> dict[int, float]:
-    holding = {note.number: _words(note.text) for note in some} if len(some) > _MOST_SHOWN else {}
+    holding = {note.number: frozenset(_words(note.text)) for note in some} if len(some) > _MOST_SHOWN else {}
     times = Counter(word for words in holding.values() for word in words)
-    wanted = _words(text)
+    weight_of = {
+        word: (1 + math.log(count)) * math.log(1 + len(some) / times[word])
+        for word, count in Counter(_words(text)).items()
+        if word in times
+    }
     return {
-        note.number: sum(1 / times[word] for word in holding.get(note.number, frozenset()) & wanted) for note in some
+        note.number: sum(weight_of.get(word, 0.0) for word in holding.get(note.number, frozenset())) for note in some
     }
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(word for word in WORD.findall(text.lower()) if len(word) > 1) - STOP_WORDS
+def _words(text: str) -> list[str]:
+    return [word for word in WORD.findall(text.lower()) if len(word) > 1 and word not in _UNTELLING]
 
 
 def _load_notes(context: HookContext, path: str, types: str) -> list[Note]:

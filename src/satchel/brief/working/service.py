@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from satchel.brief.working.prompts import AboutPrompt
     from satchel.find.about import RelatedItem
 
+# From so few tokens that a session has left on, a prompt takes a quarter of them at most, so that edits find some.
+_LITTLE_LEFT = 1_000
+
 _SHORT, _SLOW = "it was short of time", "the store was slow"
 _OFF = "hooks.prompt is 0"
 _GOT = "the agent has what matches the prompt"
@@ -229,7 +232,8 @@ class Working:
                 first = [(deliveries.TASK, 0, 0), *prompts.related_versions(about)]
                 unseen = prompts.unseen_rules(context.transaction, context.work, context.project_id, contents)
                 candidates = prompts.with_weaker(context, about, contents)
-            budget = min(budget, deliveries.tokens_left(contents))
+            left = deliveries.tokens_left(contents)
+            budget = min(budget, left if left > _LITTLE_LEFT else left // 4)
             lines, versions = prompts.render(candidates, contents, budget, unseen)
             delivered = (*first, *versions) if lines else ()
             lines += capture.take(context, rules) if rules else []

@@ -43,7 +43,6 @@ _MOST_KEPT = 20
 _STARTS = frozenset({events.START, events.CLEAR, events.RESUME})
 _TELLS_OF_LOSS = _STARTS | {events.PROMPT}
 """The events at which a person hears that the store is gone, at a prompt once in a session."""
-_TOLD_OF_LOSS = "told of the loss"
 
 USAGE = "usage: satchel hook CLIENT EVENT < EVENT.json, or satchel hook --explain CLIENT EVENT"
 
@@ -237,7 +236,7 @@ def _answer(event: HookEvent, folder: str, limit: Limit) -> None:
         satchel = None
     text = _act_elsewhere(event, folder, limit, satchel)
     if satchel is None or text is None:
-        state.settle(*event.who, folder, None if satchel is None else (debt,))
+        state.settle(*event.who, folder, (debt,))
         if text:
             _print(events.answer(event, text))
         return
@@ -338,13 +337,13 @@ def _brief(event: HookEvent, folder: str, limit: Limit, satchel: Satchel) -> boo
 
 
 def _tell_of_loss(event: HookEvent, folder: str, text: str) -> None:
-    if event.happening == events.PROMPT:
-        from satchel.interfaces.hooks import working
+    from satchel.interfaces.hooks import working
 
+    if event.happening == events.PROMPT:
         state.settle(*event.who, folder, (working.debt_of(event, folder),))
-        if _TOLD_OF_LOSS in state.owed(*event.who, folder):
+        if working.RETURN in state.owed(*event.who, folder):
             return
-    state.owe(*event.who, folder, _TOLD_OF_LOSS)
+    state.owe(*event.who, folder, working.RETURN)
     _print(events.notify_person(event, text))
 
 

@@ -94,6 +94,9 @@ def _folder_of(event: HookEvent, folder: str) -> str:
 REST = "rest"
 """What a briefing had no time for."""
 
+RETURN = "return"
+"""The word that the store is there again, owed to who was told that it is gone."""
+
 _PROMPT, _EDIT = "prompt:", "edit:"
 """Debts other than a briefing: the notes on a prompt, and who has claimed the files of an edit."""
 
@@ -105,6 +108,7 @@ _MAX_EDIT_CHARS = state.MAX_DEBT_BYTES // 2
 _PROMPT_END_CHARS = 1_000
 _LATE_TOKENS = 1_800
 _LATE = "Satchel: an earlier hook ran out of time; this is what it had to say."
+_BACK = "Satchel is on again here: its store is back."
 
 
 def debt_of(event: HookEvent, folder: str) -> str:
@@ -153,6 +157,8 @@ def late_text(
     except Exception as error:  # noqa: BLE001 -- the event itself is worth more: it may be an edit
         state.record_fault(f"{event.client} {event.name}", f"{type(error).__name__}: {error}", event.cwd or os.sep)
     is_usual = list(debts) == [events.COMPACTION] and event.client in events.SAYS_NOTHING_AFTER_COMPACTION
+    if RETURN in debts:
+        return "\n".join([_BACK, *texts])
     return "\n".join(texts if is_usual or not texts else [_LATE, *texts])
 
 

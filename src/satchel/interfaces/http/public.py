@@ -84,7 +84,8 @@ def run_public(
     started(satchel)
     passed = {DETAIL.name: detail} if operation.passes_detail else {}
     answer = with_whole_texts(operation, detail, operation.bound(satchel)(**operation.renamed(arguments), **passed))
-    fields = dict(make(answer))
+    made: Any = make(answer)
+    fields = dict(made) if isinstance(made, Mapping) else {"result": made}
     agent = arguments.get("agent") if operation.has_actor else None
     notice = notice_beside(satchel, operation, answer, agent, None if operation.lists_messages else "get_messages")
     return fields if notice is None else {**fields, "notice": notice}

@@ -93,9 +93,9 @@ OPERATIONS = (
         tool="set_decision",
         toolset="decisions",
         title="Set a decision",
-        about="Set what the project decided, for all agents: key=session_ttl value=300. To reach an agreement, set "
-        "status=draft; another agent sets the same key active, or drafts another value. Omitted fields stay, given "
-        "ones replace, empty ones clear; a new value drops the old rationale.",
+        about="Set what the project decided: key=session_ttl value=300. To agree with others, set "
+        "status=draft (an active value stays); another agent sets the key active, or drafts another value. "
+        "Omitted fields stay, given ones replace, empty ones clear; a new value drops the old rationale.",
         found_by="decide choose convention agree standard architecture record a decision",
         idempotent=True,
         command=("decide",),

@@ -58,6 +58,7 @@ class Journal:
             parse=lambda fields: _Book(files=dict(fields["files"]), copies=dict(fields["copies"])),
             empty=lambda: _Book(files={}, copies={}),
             remedy=f"Move it away; copies of what was there are in {self._copies}",
+            unnamed_schema=1,  # 0.2.0 wrote none
         )
 
     def paths(self) -> list[Path]:

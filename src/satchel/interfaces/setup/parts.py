@@ -102,10 +102,9 @@ class Hooks:
         launchers = sorted({hook.launcher for _, _, hook in self._ours(content)})
         if not launchers:
             return Found(State.MISSING)
-        missing = [event for event in self.handlers if event not in stored]
-        return Found(
-            State.STALE, f"they call {', '.join(launchers)}, and {', '.join(missing) or 'more than is needed'}"
-        )
+        outdated = ", ".join(event for event in self.handlers if event not in stored)
+        reason = f"not current: {outdated}" if outdated else "more than is needed"
+        return Found(State.STALE, f"they call {', '.join(launchers)}; {reason}")
 
     def put(self, content: Content) -> list[Change]:
         """Return the changes that make the hooks current."""
@@ -141,23 +140,26 @@ class Hooks:
     def _compared(self, content: Content) -> tuple[list[Change], dict[str, Mapping[str, object]]]:
         changes: list[Change] = []
         stored: dict[str, Mapping[str, object]] = {}
+        new = dict(self.handlers)
         for event, element, _ in self._ours(content):
             wanted = self.handlers.get(event)
             is_current = wanted is not None and any(
                 handler.get(self.command_key) == self._command_in(wanted) for handler in self._handlers_of(element)
             )
             if is_current and event not in stored and len(self._hooks_in(element)) == 1:
-                stored[event] = element
-                continue
+                matcher = new[event].get("matcher", element.get("matcher"))
+                if element.get("matcher") == matcher:
+                    stored[event] = element
+                    continue
+                if len(self._handlers_of(element)) == 1:  # what the user added stays
+                    new[event] = {**element, "matcher": matcher}
             changes += self._without_ours(event, element)
             if is_same(stored.get(event), element):
                 del stored[event]  # what equals it was removed too
             if event not in self.handlers:
                 changes.append(Prune((*self.place, event)))
         changes += [
-            Append((*self.place, event), dict(element))
-            for event, element in self.handlers.items()
-            if event not in stored
+            Append((*self.place, event), dict(element)) for event, element in new.items() if event not in stored
         ]
         return changes, stored
 

@@ -96,6 +96,8 @@ def set_text(decisions: Sequence[Decision], when: lists.When | None = None) -> s
         if is_unchanged and when is not None:  # people may have asked for the value
             line += f": {_shortened_value(decision.value)}" + (f" ({decision.rationale})" if decision.rationale else "")
         where = ", ".join(decision.paths) if decision.paths else "everywhere"
+        if not is_unchanged and decision.status == "deprecated":
+            line += ", ended: it binds nobody"
         if not is_unchanged and decision.status == "active":
             line += f"; binds {where}"
         if decision.status == "draft":

@@ -12,7 +12,7 @@ from satchel.base.invisible import revealed
 from satchel.base.records import NamedTuple
 from satchel.brief.room.records import Changed, FileConflict, ItemConflict, Need, Party, Since, Status
 from satchel.interfaces.text.parts import counted, width_of
-from satchel.interfaces.text.team import state_time
+from satchel.interfaces.text.team import FREE, state_time
 from satchel.keep.decisions.proposals import accept_ref
 from satchel.keep.names import shown_name
 from satchel.keep.sessions.team import TeamClaim, TeamSession
@@ -133,7 +133,7 @@ def _sections(status: Status) -> tuple[_Section, ...]:
     team, wishes = status.team, {one.text: one.place for one in status.needs.items if one.holder}
     conflicts, conflicts_total = _conflicts(status, now)
     own, nothing_new = _own(since, now), "No changes since your last visit."
-    first = "No agents yet. Start a client here, once `satchel setup` has connected it"
+    first = "No agents yet. Start a client here, or see `satchel setup --check`"
     nobody = "No agents at work" if team.earlier else first
     parts = (
         ("Needs you", [_need(one, now) for one in status.needs.items], "", status.needs.total),
@@ -178,8 +178,7 @@ def _session(one: TeamSession, now: int, wishes: Mapping[str, str | None]) -> _R
     if one.claims:
         more = one.claims_total - 1
         claims = f"{line_of(one.claims[0].path)}{f' and {more} more' if more else ''}"
-        # claims that a session left do not keep others out
-        parts.append(f"had claimed {claims}: free to claim" if one.state.name == "ended" else f"holds {claims}")
+        parts.append(f"had claimed {claims}: {FREE}" if one.state.name == "ended" else f"holds {claims}")
     return _Row(one.state.name, one.state.name, ", ".join([name, *parts]), _brief(state_time(one, now)))
 
 

@@ -25,6 +25,9 @@ _PLACE = ("client", "worktree", "branch")
 _UID_CHARS = 8
 _REASON_CHARS = 40
 
+FREE = "free to claim"
+"""What is said of the claims of a session that has ended: they do not keep others out."""
+
 
 def team_text(team: Team) -> str:
     """Render the sessions of a project for an agent."""
@@ -36,7 +39,7 @@ def team_text(team: Team) -> str:
         if one.doing is not None and not (one.own or _is_done(one)):
             lines.append(f" about to: {quoted(one.doing)}")
         if one.claims:
-            lines.append(f" claims {_claims(one, team.asked_at)}")
+            lines.append(f" {_claims(one, team.asked_at)}")
         if one.last_change is not None and not one.own:
             lines.append(f" {_last_change(one.last_change, team.asked_at)}")
         if one.scratchpad is not None:
@@ -56,6 +59,7 @@ def show_team(team: Team) -> None:
 
     def cells(one: TeamSession) -> tuple[object, ...]:
         more = one.claims_total - len(one.claims)
+        left, others = FREE if one.state.name == "ended" else "", [f"and {more} more"] if more else []
         return (
             ", ".join(one.agents) + (" (you)" if one.own else ""),
             " ".join(part for part in (one.client, one.version) if part is not None),
@@ -66,7 +70,7 @@ def show_team(team: Team) -> None:
             one.doing,
             state(one),
             local_time(one.seen_at),
-            "\n".join([*map(until, one.claims), *([f"and {more} more"] if more else [])]),
+            "\n".join([*(f"{claim.path} {left}" if left else until(claim) for claim in one.claims), *others]),
             None if one.scratchpad is None else _left_off(one.scratchpad),
             _predecessor(one),
         )
@@ -138,7 +142,10 @@ def _is_done(one: TeamSession) -> bool:
 
 def _claims(one: TeamSession, now: int) -> str:
     more = one.claims_total - len(one.claims)
-    return _held(one.claims, now, is_own=one.own) + (f"; and {more} more" if more else "")
+    rest = f"; and {more} more" if more else ""
+    if one.state.name == "ended":
+        return f"had claimed {', '.join(value_text(claim.path) for claim in one.claims)}{rest}: {FREE}"
+    return f"claims {_held(one.claims, now, is_own=one.own)}{rest}"
 
 
 def _held(claims: Sequence[TeamClaim], now: int, *, is_own: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""Drafts by which agents propose to change what a person decided: only a person accepts them."""
+"""Drafts that propose to change a decision in force: a person's only a person accepts, an agent's another agent."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from satchel.base.errors import Conflict, Refused
 from satchel.base.records import replace
 from satchel.base.text import shortened
 from satchel.find import likeness
+from satchel.find.kind import Kind
 from satchel.keep.decisions import records, tables
 from satchel.keep.decisions.records import Decision
-from satchel.keep.names import PERSONS, alike_form, find_agent, shown_name
+from satchel.keep.names import PERSONS, alike_form, find_agent, is_persons, look_of, shown_name
 from satchel.store.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _WISH = "proposes"  # in the metadata of a draft that proposes to end a decision
 _END = "end"
 
 _SEPARATORS = re.compile(r"[\s._-]+|[^\w\x00-\x7f]+")  # and all signs that are not ASCII, such as dashes
-_DRAFTS = re.compile(r"(?:draft\d*)+")
+_DRAFTS = re.compile(r"(?:draft[\dlo]*)+")  # l and o stand for 1 and 0
 
 
 def key_of(decision: Decision) -> str:
@@ -37,10 +38,10 @@ def target(transaction: Transaction, project_id: int, key: str, *, exact: bool) 
 
     The key is that of the draft, or unless ``exact`` one that looks like it or is nested, as in X-Draft_draft2.
     """
-    wanted = _form(key)
+    wanted = _form(key, key)
     if not _DRAFTS.search(wanted):
         return None
-    decided = _persons(transaction, project_id)
+    decided = _persons(transaction, project_id, key)
     if any(form == wanted and is_active for _, _, form, is_active in decided):
         return None
     # a draft that a person settled is theirs too: of what no longer binds, the shortest key is the decision's
@@ -54,22 +55,46 @@ def target(transaction: Transaction, project_id: int, key: str, *, exact: bool) 
 
 
 def persons_alike(transaction: Transaction, project_id: int, key: str) -> Decision | None:
-    wanted = _form(key)
-    numbers = (number for number, _, form, _ in _persons(transaction, project_id) if form == wanted != "")
+    """Return a person's decision whose key looks like this one, or None."""
+    wanted = _form(key, key)
+    numbers = (number for number, _, form, _ in _persons(transaction, project_id, key) if form == wanted != "")
     number = next(numbers, None)
     return None if number is None else records.load_number(transaction, project_id, number)
 
 
-def _persons(transaction: Transaction, project_id: int) -> list[tuple[int, str, str, bool]]:
+def draft_of(transaction: Transaction, project_id: int, key: str) -> str | None:
+    """Return the key of the draft that an agent makes who decides a key like that of a person's decision, or None."""
+    persons = target(transaction, project_id, key, exact=False)
+    if persons is None and records.load(transaction, project_id, key) is None:
+        persons = persons_alike(transaction, project_id, key)
+    return None if persons is None else key_of(persons)
+
+
+def of_import(transaction: Transaction, project_id: int, ref: str, now: int) -> records.ChangedDecision | None:
+    """Return the change that an imported draft proposes of a person's decision; None if it proposes none."""
+    draft = records.load_number(transaction, project_id, Kind.DECISION.number_of(ref))
+    persons = None if draft is None else target(transaction, project_id, draft.key, exact=True)
+    if draft is None or draft.status != "draft" or persons is None:
+        return None
+    number = find_agent(transaction, project_id, persons.agent)
+    author = find_agent(transaction, project_id, draft.agent)
+    assert number is not None
+    before, draft = records.replaced_state(persons, now), replace(draft, updated_at=now)
+    return records.ChangedDecision(project_id, number, author, before, draft, persons.key)
+
+
+def _persons(transaction: Transaction, project_id: int, beside: str) -> list[tuple[int, str, str, bool]]:
     rows = transaction.all(
         f"SELECT id, key, status FROM decisions WHERE project_id = :project AND agent_id IN {PERSONS} ORDER BY id",
         {"project": project_id},
     )
-    return [(number, key, _form(key), status == records.ACTIVE) for number, key, status in rows]
+    return [(number, key, _form(key, beside), status == records.ACTIVE) for number, key, status in rows]
 
 
-def _form(key: str) -> str:
-    return _SEPARATORS.sub("", alike_form(key))
+def _form(key: str, beside: str) -> str:
+    # in ASCII people tell tail from tall, in other scripts a sign passes for another
+    is_plain = key.isascii() and beside.isascii()
+    return _SEPARATORS.sub("", alike_form(key) if is_plain else look_of(key))
 
 
 def refusal(key: str, persons: Decision) -> Refused:
@@ -125,22 +150,40 @@ def as_draft(persons: Decision, wanted: Decision, new: Prepared) -> Prepared:
     is_kept = isinstance(new.value, records.Keep) or not isinstance(new.metadata, records.Keep)
     is_end = new.status == "deprecated" or (ends(wanted.metadata) and is_kept)
     what = "to end it" if is_end else "a change"
+    notes: tuple[str, ...] = (
+        f"{persons.key} stays as it is until another agent sets it active: this draft proposes {what}",
+    )
+    if is_persons(str(persons.agent)):
+        decided_by = shown_name(str(persons.agent))
+        notes = (f"{persons.key} was decided by {decided_by} and stays: this draft proposes {what}", records.PROPOSED)
     return replace(
         as_prepared(wanted, new),
         key=key_of(persons),
         status="draft",
         metadata=_without_wish(wanted) | ({_WISH: _END} if is_end else {}),
         expected_revision=None,
-        notes=(
-            *new.notes,
-            f"{persons.key} was decided by {shown_name(str(persons.agent))} and stays: this draft proposes {what}",
-            records.PROPOSED,
-        ),
+        notes=(*new.notes, *notes),
     )
 
 
+def agreed(
+    transaction: Transaction, by: Setter, new: Prepared, before: Decision | None
+) -> tuple[Decision, Decision] | None:
+    """Return the draft that another agent accepts, and the decision of an agent that it changes; None for neither."""
+    if before is None or new.status != "active" or not isinstance(new.value, records.Keep):
+        return None
+    key = new.key.removesuffix(records.DRAFT_SUFFIX)
+    decision = before if key == new.key else records.load(transaction, by.project_id, key)
+    if decision is None or decision.status != "active" or is_persons(str(decision.agent)):
+        return None
+    draft = before if key != new.key else records.load(transaction, by.project_id, key_of(decision))
+    if draft is None or draft.status != "draft" or draft.agent == by.actor.name:
+        return None
+    return draft, decision
+
+
 def as_accepted(persons: Decision, draft: Decision | None, new: Prepared) -> Prepared:
-    """Return a person's decision as its draft proposes it, but for the fields that the person gives."""
+    """Return a decision as its draft proposes it, but for the fields that are given."""
     accepted = replace(new, key=persons.key, status="active", expected_revision=None)
     if draft is None:
         return accepted

@@ -182,18 +182,20 @@ def upsert(transaction: Transaction, by: Setter, new: Prepared, similar: Sequenc
             base = before if before is not None and before.status == "draft" else persons
             return _propose(transaction, by, new, persons, _resolve(transaction, by, new, base))
     elif persons is not None and _accepts(new, before):
+        if not by.passes(persons.ref):
+            raise proposals.refusal(new.key, persons)
         return _accept(transaction, by, new, before, persons)
+    agreed = proposals.agreed(transaction, by, new, before)
+    if agreed is not None:
+        return _accept(transaction, by, new, *agreed)
     if before is None and not is_person:
         before = proposals.persons_alike(transaction, by.project_id, new.key)
         new = new if before is None else replace(new, key=before.key)
     if before is None:
         return _create(transaction, by, new, similar)
-    if before.status == "active" and new.status == "draft":
-        raise Conflict(
-            f"{new.key} is active: a draft would hide the active value",
-            f"Draft it under another key, such as {new.key}_draft: the deciding agent sets {new.key} then",
-        )
     wanted = _resolve(transaction, by, new, before)
+    if before.status == "active" and new.status == "draft":
+        return _propose(transaction, by, new, before, wanted)
     # in Python 1, 1.0 and True are the same, in metadata they are not
     if wanted == before and tables.metadata_text(wanted) == tables.metadata_text(before):
         return SetResult(replace(before, notes=(*new.notes, records.UNCHANGED)))
@@ -230,8 +232,6 @@ def _accepts(new: Prepared, draft: Decision | None) -> bool:
 def _accept(
     transaction: Transaction, by: Setter, new: Prepared, draft: Decision | None, persons: Decision
 ) -> SetResult:
-    if not by.passes(persons.ref):
-        raise proposals.refusal(new.key, persons)
     accepted = proposals.as_accepted(persons, draft, new)
     result = upsert(transaction, by._replace(passes=lambda _: True), accepted)
     ended = proposals.end(transaction, by, result.decision, is_accepted=True)
@@ -266,7 +266,7 @@ def _propose(transaction: Transaction, by: Setter, new: Prepared, persons: Decis
     changes = tuple(
         records.ChangedDecision(by.project_id, number, by.actor.number, before, made, human_key)
         for before, human_key in replaced
-        if (number := find_agent(transaction, by.project_id, before.agent)) is not None
+        if (number := find_agent(transaction, by.project_id, before.agent)) not in {None, by.actor.number}
     )
     return _told(made, changes)
 

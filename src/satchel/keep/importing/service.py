@@ -8,7 +8,7 @@ from pathlib import Path
 from satchel.base.errors import InvalidInput, unknown_name
 from satchel.keep.moving.records import Imported
 from satchel.keep.moving.service import Moving, Progress
-from satchel.keep.projects import Service
+from satchel.keep.projects import Service, Workplace
 
 READERS = {
     "sqlew": "sqlew:read_sqlew",
@@ -25,6 +25,10 @@ _WITH_PROJECTS = ("sqlew", "bazinga", "claude-mem")
 
 class Importing(Service):
     """Imports from other tools."""
+
+    def __init__(self, workplace: Workplace, moving: Moving) -> None:
+        super().__init__(workplace)
+        self._moving = moving
 
     def take(
         self,
@@ -53,4 +57,4 @@ class Importing(Service):
         module, function = READERS[tool].split(":")
         read = getattr(import_module(f"satchel.keep.importing.{module}"), function)
         arriving = read(path, source_project) if tool in _WITH_PROJECTS else read(path)
-        return Moving(self._workplace).take(arriving, dry_run=dry_run, progress=progress)
+        return self._moving.take(arriving, dry_run=dry_run, progress=progress)

@@ -11,7 +11,7 @@ from satchel.base.clock import span_in_words
 from satchel.base.errors import Conflict, InvalidInput, NotFound, Unconfirmed
 from satchel.base.paging import check_whole
 from satchel.base.records import replace
-from satchel.base.text import fold, quoted_line
+from satchel.base.text import fold
 from satchel.base.vocabulary import HUMAN, priority_number
 from satchel.find.kind import Kind
 from satchel.keep import expiry, names, presence, projects
@@ -38,20 +38,23 @@ _MAX_ANSWER_MINUTES = 7 * 24 * 60
 _SILENT_MS = 30 * 60_000
 # One that was heard of so lately is active.
 _ACTIVE_MS = 5 * 60_000
-# How many sessions are looked at for who may still answer, and how many agents are named.
-_MOST_SESSIONS, _MOST_NAMED = 20, 3
 
 
 HasNews = Callable[[Transaction, Workplace, int, str], bool]
 """Returns whether the next answer brings the named agent news, which ends its wait."""
 
+LastHeard = Callable[[Workplace, str], Sequence[str]]
+"""Returns for an agent that waits in vain, in words, when the others were last heard of."""
+
 
 class Messages(Service):
     """Messages between agents, to one of them or to all."""
 
-    def __init__(self, workplace: Workplace, has_news: HasNews | None = None) -> None:
+    def __init__(
+        self, workplace: Workplace, has_news: HasNews | None = None, last_heard: LastHeard | None = None
+    ) -> None:
         super().__init__(workplace)
-        self._has_news = has_news
+        self._has_news, self._last_heard = has_news, last_heard
         self._seats = threading.Semaphore(projects.WAIT_SEATS)
 
     def send(
@@ -160,7 +163,7 @@ class Messages(Service):
         if has_come:
             is_news = wait_seconds and not page.total
             return replace(page, notes=(*page.notes, "news came instead, below")) if is_news else page
-        heard = self._last_heard(name)
+        heard = [] if self._last_heard is None else self._last_heard(self._workplace, name)
         others = f": {', '.join(heard)}" if heard else ""
         return replace(
             page, notes=(*page.notes, f"nothing came in {wait_seconds} s{others}; call again to go on waiting")
@@ -190,37 +193,6 @@ class Messages(Service):
             return visibility.count(transaction, reader).unread > 0 or (
                 self._has_news is not None and self._has_news(transaction, work, project.id, name)
             )
-
-    def _last_heard(self, name: str) -> list[str]:
-        # who may still answer: the other agents of sessions that are at work
-        from satchel.keep.entries.records import SCRATCHPAD
-        from satchel.keep.loop_scope import OF_LOOPS
-        from satchel.keep.sessions.team import last_scratchpad
-
-        work = self._workplace
-        others: dict[str, str] = {}
-        with projects.reading(work) as (transaction, project):
-            now = work.clock()
-            rows = transaction.all(
-                f"""
-                SELECT a.name, s.seen_at, c.id, c.content, c.created_at
-                FROM sessions s JOIN agents a ON a.id = COALESCE(s.agent_id, s.unnamed_id)
-                LEFT JOIN context c ON c.id = (
-                    SELECT n.id FROM context n
-                    WHERE n.session_id = s.id AND n.{OF_LOOPS} AND n.type = {SCRATCHPAD} AND n.superseded_by IS NULL
-                    ORDER BY n.created_at DESC, n.id DESC LIMIT 1
-                )
-                WHERE s.project_id = :project AND s.ended_at IS NULL AND s.seen_at > :since AND a.folded <> :name
-                ORDER BY s.seen_at DESC LIMIT {_MOST_SESSIONS}
-                """,
-                {"project": project.id, "since": now - _SILENT_MS, "name": fold(name)},
-            )
-        for other, seen_at, *pad in rows:
-            # a name of several words is quoted, so that it cannot pass for a sentence
-            who, last = other if " " not in other else quoted_line(other), last_scratchpad(pad[0], other, *pad[1:])
-            is_done = f" is done ({last.ref}) and" if last is not None and last.done else ""
-            others.setdefault(other, f"{who}{is_done} was last heard of {span_in_words(now - seen_at)} ago")
-        return list(others.values())[:_MOST_NAMED]
 
     def _name_of_session(self) -> str:
         # gives the agent of a session that has written nothing yet a name

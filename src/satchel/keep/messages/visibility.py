@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from satchel.base.records import dataclass
+from satchel.base.records import NamedTuple, dataclass
 from satchel.base.vocabulary import HUMAN, PRIORITIES
 from satchel.keep import presence
 from satchel.keep.names import is_persons
@@ -108,22 +108,34 @@ def unread_by_sender(
     )
 
 
+class Unseen(NamedTuple):
+    """A message that its reader has neither read nor been shown; ``question`` is what it answers, if that is kept."""
+
+    number: int
+    seq: int
+    sender: str | None
+    text: str
+    question: str | None
+
+
 def newest_unseen(
     transaction: Transaction, reader: Reader, seen_sql: str, values: Mapping[str, object], most: int
-) -> list[tuple[int, int, str | None, str]]:
-    """Return what a reader has neither read nor been shown, the newest first: number, seq, sender and text."""
-    return transaction.all(
+) -> list[Unseen]:
+    """Return what a reader has neither read nor been shown, the newest first."""
+    rows = transaction.all(
         f"""
-        SELECT id, seq, (SELECT name FROM agents WHERE agents.id = sender), message
+        SELECT id, seq, (SELECT name FROM agents WHERE agents.id = sender),
+            message, (SELECT q.message FROM agent_messages q WHERE q.id = newest.reply_to)
         FROM ({_newest(seen_sql, most)}) AS newest
         ORDER BY created_at DESC, id DESC LIMIT {most}
         """,
         {**reader.values, **values},
     )
+    return [Unseen(*row) for row in rows]
 
 
 def _newest(seen_sql: str, most: int) -> str:
-    columns = "m.id, m.seq, m.from_agent_id AS sender, m.priority, m.message, m.created_at"
+    columns = "m.id, m.seq, m.from_agent_id AS sender, m.priority, m.message, m.reply_to, m.created_at"
     return " UNION ALL ".join(
         f"""
         SELECT * FROM (SELECT {columns} FROM agent_messages m

@@ -109,17 +109,13 @@ class Reading:
         return int(written) if is_valid else new  # type: ignore[call-overload]
 
     def bounded(self, table: str, line: Line) -> Line:
-        """Return a line as it may be taken: an agent's import makes nothing more binding than the agent could."""
-        if not self.is_by_agent:
-            return line
-        if table == "constraints" and line.get("priority") == "critical":
-            return {**line, "priority": "high"}
-        if table == "decisions" and line.get("status") == "active":
+        """Return a line as it may be taken: what an agent imports changes no person's decision, but makes a draft."""
+        if self.is_by_agent and table == "decisions" and line.get("status") == "active":
             from satchel.keep.decisions import proposals  # few imports are an agent's
 
             key = line.get("key")
-            if isinstance(key, str) and proposals.target(self.transaction, self.project, key, exact=False):
-                return {**line, "status": "draft"}
+            if isinstance(key, str) and (draft := proposals.draft_of(self.transaction, self.project, key)) is not None:
+                return {**line, "key": draft, "status": "draft"}
         return line
 
     def begin(self) -> None:

@@ -288,13 +288,20 @@ def others_at_work(
     ]
 
 
-def claimed_paths(transaction: Transaction, session: int | None, now: int) -> Asking[list[str]]:
-    where = "session_id = :session AND expires_at > :now ORDER BY created_at DESC, id"
+def claimed_paths(transaction: Transaction, session: int | None, now: int) -> Asking[list[tuple[str, str | None]]]:
+    """Return the paths that a session claims, the newest first, and by whom one is left that it inherited."""
     if session is None:
         return []
-    rows = transaction.ask(f"SELECT path FROM file_claims WHERE {where}", {"session": session, "now": now})
+    rows = transaction.ask(
+        """
+        SELECT c.path, CASE WHEN c.created_at < s.created_at THEN a.name END
+        FROM file_claims c JOIN sessions s ON s.id = c.session_id LEFT JOIN agents a ON a.id = c.agent_id
+        WHERE c.session_id = :session AND c.expires_at > :now ORDER BY c.created_at DESC, c.id
+        """,
+        {"session": session, "now": now},
+    )
     yield rows
-    return [row[0] for row in rows.all()]
+    return rows.all()
 
 
 class _LastSteps(NamedTuple):

@@ -29,6 +29,8 @@ LINE = f"satchel guard run || [ $? -ne {STOPPED} ] || exit 1"
 """Runs the guard in a hook of the user's own; without Satchel on the PATH the commit goes on."""
 
 _MADE = "#!/bin/sh\n# Written by `satchel guard install`; `satchel guard remove` deletes this file.\n"
+_LINES_OF_0_2 = "#!/bin/sh\n# >>> satchel guard >>>"
+_MADE_BY_0_2 = "# <<< satchel guard <<<\n# This hook was made by `satchel guard install`.\n"
 _SECONDS = 10.0
 _FROM_US = "command"
 """The scope of what :func:`ask_git` sets itself."""
@@ -49,12 +51,15 @@ class Hook:
     @property
     def is_ours(self) -> bool:
         """Whether the guard made this file."""
-        return self.configured is None and self.file.text.startswith(_MADE)
+        text = self.file.text
+        of_0_2 = text.startswith(_LINES_OF_0_2) and text.endswith(_MADE_BY_0_2)
+        return self.configured is None and (text.startswith(_MADE) or of_0_2)
 
     def state(self, launcher: str | None) -> State:
         """Return whether a commit runs the guard, with the launcher that it would get now."""
         if not self.is_ours:
-            return State.CURRENT if "satchel guard run" in self.file.text and self._runs else State.MISSING
+            call = self.file.text.replace('"$satchel"', "satchel")  # how 0.2.0 named it
+            return State.CURRENT if "satchel guard run" in call and self._runs else State.MISSING
         return State.CURRENT if self.file.text == script(launcher) and self._runs else State.STALE
 
     @property
@@ -183,7 +188,7 @@ def remove(dry_run: bool, as_json: bool) -> None:
     """
     hook = find_hook(current_folder())
     if not hook.is_ours:
-        note = None if hook.state(None) is State.MISSING else f"remove the line `satchel guard run` from {hook.path}"
+        note = None if hook.state(None) is State.MISSING else f"remove the lines of the guard from {hook.path}"
         _show((), "no hook of the guard's own is here", note, is_dry=dry_run, as_json=as_json)
         return
     if not dry_run:

@@ -100,7 +100,7 @@ def import_command(
       satchel import --from claude ~/.claude/projects/-home-me-shop/memory
       satchel import --from claude-mem ~/.claude-mem --source-project shop
     """
-    from satchel.keep.moving.service import STANDARD_INPUT
+    from satchel.keep.moving.files import STANDARD_INPUT
 
     if tool is None and source_project is not None:
         raise InvalidInput("--source-project goes with --from", "An export holds one project")

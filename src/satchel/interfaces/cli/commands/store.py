@@ -298,7 +298,7 @@ def export_command(file: Path | None, kinds: str | None, db: str | None, project
 
 @contextmanager
 def _appearing(file: Path) -> Iterator[BinaryIO]:
-    from satchel.keep.moving.service import header_of
+    from satchel.keep.moving.files import header_of
 
     if os.path.lexists(file) and (not file.is_file() or file.is_symlink() or header_of(file) is None):
         raise Conflict(f"{file} is there and is no export", "Give another name")
